@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every way to build, run and check framegate. `make help` lists them; CI calls only these.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+MAKEFLAGS += --no-print-directory
+
+VENV := .venv
+PYTHON = $(VENV)/bin/python
+PIP = $(PYTHON) -m pip --quiet --disable-pip-version-check
+CARGO_ENV = eval "$$($(PYTHON) native/_build/cargo_env.py)"
+PYTEST = $(PYTHON) -m pytest
+PURE_CRATES := -p framegate-core -p framegate-codecs
+SAY = @printf '\033[1m==> %s\033[0m\n'
+
+# What the extension and the media driver are made of; a change here, and only here, compiles again.
+NATIVE_SOURCES := $(shell find native schema/gen/rust .cargo -path native/target -prune -o -type f \
+	\( -name '*.rs' -o -name '*.toml' -o -name '*.lock' -o -name '*.cmake' -o -name '*.py' \) -print 2>/dev/null)
+
+FUZZ_SECONDS ?= 60
+SEED ?=
+BENCH ?=
+
+.PHONY: help setup demo test long check codegen bench sim fuzz clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.native ## a .venv with framegate in it, everything compiled; quick when nothing changed
+	$(SAY) 'ready: $(VENV)/bin/framegate'
+
+$(VENV)/.dependencies: constraints.txt pyproject.toml tools/setup/system.sh tools/setup/requirements.py
+	$(SAY) 'system: a compiler, cargo, Java'
+	bash tools/setup/system.sh
+	$(SAY) 'Python: $(VENV) with the packages of constraints.txt'
+	[ -x $(PYTHON) ] || "$$(bash tools/setup/find-python.sh)" -m venv $(VENV)
+	$(PIP) install --constraint constraints.txt pip
+	$(PIP) install --constraint constraints.txt $$($(PYTHON) tools/setup/requirements.py)
+	touch $@
+
+$(VENV)/.native: $(VENV)/.dependencies $(NATIVE_SOURCES)
+	$(SAY) 'native: the extension and the media driver (some minutes the first time)'
+	PATH="$$PWD/$(VENV)/bin:$$PATH" $(PIP) install --no-build-isolation --no-deps --editable .
+	touch $@
+
+demo: setup ## set everything up, then run `framegate demo`
+	$(SAY) 'framegate demo'
+	$(VENV)/bin/framegate demo
+
+test: setup ## set everything up, then run the whole test suite
+	$(SAY) 'Rust: unit tests of the pure crates'
+	cargo test --quiet --locked --manifest-path native/Cargo.toml $(PURE_CRATES)
+	$(SAY) 'Python: unit, property, conformance, interop, system'
+	$(PYTEST) $(TESTS)
+
+long: setup ## the tests with their full counts
+	$(SAY) 'Python: everything, with full counts'
+	FRAMEGATE_TEST_LANE=long $(PYTEST) -m 'long or not long' --timeout=3600 $(TESTS)
+
+check: setup ## linters, formatters, types, the native stub, fresh generated code
+	$(SAY) 'ruff'
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(SAY) 'mypy --strict, and the native stub against the binary'
+	bash tools/setup/typecheck.sh
+	$(SAY) 'rustfmt, clippy'
+	cargo fmt --manifest-path native/Cargo.toml --check
+	cargo clippy --quiet --locked --no-deps --manifest-path native/Cargo.toml $(PURE_CRATES) --all-features --all-targets -- -D warnings
+	$(CARGO_ENV) && cargo clippy --quiet --locked --no-deps --release --manifest-path native/Cargo.toml \
+		-p framegate-python -p framegate-media-driver -p aeron-link-shim -- -D warnings
+	$(SAY) 'generated code is fresh'
+	$(PYTHON) -m framegate.tools.codegen --check
+
+codegen: setup ## write the codecs again from schema/xml
+	$(SAY) 'codecs from schema/xml'
+	$(PYTHON) -m framegate.tools.codegen
+
+bench: setup ## measure; BENCH=name for one of them
+	$(SAY) 'benchmarks'
+	$(PYTHON) -m framegate.tools.bench $(BENCH)
+
+sim: setup ## the seeded simulator; SEED=n replays one run
+	$(SAY) 'simulator'
+	$(PYTHON) -m tests.sim $(SEED)
+
+fuzz: setup ## decoders, Python against Rust, for FUZZ_SECONDS
+	$(SAY) 'fuzzing the decoders for $(FUZZ_SECONDS) s'
+	$(PIP) install --constraint constraints.txt atheris
+	$(PYTHON) -m tests.fuzz $(FUZZ_SECONDS)
+
+clean: ## remove what was built here: .venv, native/target, caches
+	$(SAY) 'removing what was built'
+	rm -rf $(VENV) native/target build dist framegate.egg-info framegate/_native*.so
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis

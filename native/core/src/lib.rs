@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+//! framegate's pure core: what CPython cannot do, and nothing that needs Python or Aeron.
+//!
+//! Every state machine in here has a plain Python twin that is its executable specification.
+#![deny(unsafe_op_in_unsafe_fn, missing_docs)]
+
+pub mod assembler;
+pub mod idle;
+pub mod record;
+pub mod toml_positions;
