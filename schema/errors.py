@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one error tree: every failure has a number, the facts, and what to try.
+
+Numbers are append-only: 1xx messages, 2xx pool, 3xx transport and media driver, 4xx join, 5xx journal,
+6xx checkpoints, 7xx Spark, 8xx recordings, 9xx configuration and environment. The Rust core raises these
+same classes by name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import ClassVar, Final
+
+DONE: Final = 0
+FAILED: Final = 1
+WRONG_USAGE: Final = 2
+ENVIRONMENT: Final = 3
+
+
+class FramegateError(Exception):
+    """The root. A class with a ``code`` is a numbered error; one without is a family to catch.
+
+    ``facts`` are what was wanted and what was found, with units in their names. ``hint`` says what to try.
+    ``exit_code`` is what a command that ends with this error returns.
+
+    >>> print(Truncated("the fixed block ends early", wanted_bytes=48, have_bytes=12))
+    [FG-105 TRUNCATED] wanted_bytes=48 have_bytes=12: the fixed block ends early
+    The message was cut, or its length field lies: look at the sender.
+    """
+
+    code: ClassVar[int] = 0
+    name: ClassVar[str] = ""
+    exit_code: ClassVar[int] = FAILED
+    default_hint: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).upper()
+
+    def __init__(self, message: str, /, *, hint: str | None = None, **facts: object) -> None:
+        self.message = message
+        self.facts = facts
+        self.hint = self.default_hint if hint is None else hint
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        facts = " ".join(f"{key}={value}" for key, value in self.facts.items())
+        first = f"[FG-{self.code:03} {self.name}] {facts + ': ' if facts else ''}{self.message}"
+        return f"{first}\n{self.hint}" if self.hint else first
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Spark and multiprocessing pickle errors; keyword facts would be lost by the default.
+        return _rebuild, (type(self), self.message, self.hint, self.facts)
+
+
+def _rebuild(kind: type[FramegateError], message: str, hint: str, facts: dict[str, object]) -> FramegateError:
+    return kind(message, hint=hint, **facts)
+
+
+def numbered() -> Iterator[type[FramegateError]]:
+    """Every class with a number, in the order of the numbers."""
+    found: list[type[FramegateError]] = []
+    pending = [FramegateError]
+    while pending:
+        kind = pending.pop()
+        pending.extend(kind.__subclasses__())
+        if "code" in kind.__dict__ and kind.code:
+            found.append(kind)
+    yield from sorted(found, key=lambda kind: kind.code)
+
+
+# --- 1xx: messages --------------------------------------------------------------------------------------
+
+
+class MessageError(FramegateError):
+    """A message that cannot be read, or a value that cannot be written."""
+
+
+class WrongSchema(MessageError):
+    """The message belongs to another schema: on a shared stream, skip it."""
+
+    code = 101
+    default_hint = "Streams carry several schemas: dispatch by schemaId, for instance with framegate.schema.decode_any."
+
+
+class UnknownTemplate(MessageError):
+    """The schema is known, its template is not."""
+
+    code = 102
+    default_hint = "The sender speaks a newer protocol, or this is another message: dispatch by templateId."
+
+
+class UnsupportedVersion(MessageError):
+    """The version is not one this decoder may read."""
+
+    code = 103
+    default_hint = "Schemas 901 and 903 must match in version: upgrade the older side."
+
+
+class WrongBlockLength(MessageError):
+    """The fixed block's length is not the one of this version."""
+
+    code = 104
+    default_hint = "The sender was generated from another schema file: compare both schema XMLs."
+
+
+class Truncated(MessageError):
+    """The buffer ends before the message does."""
+
+    code = 105
+    default_hint = "The message was cut, or its length field lies: look at the sender."
+
+
+class LengthLimit(MessageError):
+    """A length field is above the schema's maximum."""
+
+    code = 106
+    default_hint = "Lengths of variable data end at 1073741824 bytes: the message is corrupt."
+
+
+class InvalidValue(MessageError):
+    """A value that its field cannot hold: an unknown enum, a number out of range, text that is not ASCII."""
+
+    code = 107
+    default_hint = "PROTOCOL.md lists each field's type, null value and enum values."
+
+
+class BufferTooSmall(MessageError):
+    """The message does not fit the buffer it was to be written into."""
+
+    code = 108
+    default_hint = "Give encode_into a buffer of encoded_length() bytes from the offset on."
+
+
+# --- 3xx: transport and media driver --------------------------------------------------------------------
+
+
+class TransportError(FramegateError):
+    """Aeron, or the in-memory transport that stands in for it."""
+
+
+class MediaDriverNotFound(TransportError):
+    """No live media driver in the Aeron directory."""
+
+    code = 301
+    exit_code = ENVIRONMENT
+    default_hint = "Start one with: framegate driver --aeron-dir DIR"
+
+
+class MediaDriverGone(TransportError):
+    """The media driver was there and stopped answering."""
+
+    code = 302
+    exit_code = ENVIRONMENT
+    default_hint = "Every client of that driver is void: restart it with `framegate driver`, then connect again."
+
+
+class MediaDriverFailed(TransportError):
+    """The media driver program could not be started, or ended at once."""
+
+    code = 303
+    exit_code = ENVIRONMENT
+    default_hint = "The driver's log file says why; `framegate doctor` looks at the usual causes."
+
+
+class ChannelRefused(TransportError):
+    """The media driver refused a publication or subscription."""
+
+    code = 304
+    default_hint = "Look at the channel URI (aeron:ipc, aeron:udp?endpoint=host:port) and the stream id."
+
+
+class MessageTooLong(TransportError):
+    """A message longer than the channel takes."""
+
+    code = 305
+    default_hint = "Use a longer term (term-length=), or offer instead of claim: claims are bound to one fragment."
+
+
+class TransportClosed(TransportError):
+    """The publication, subscription or client was closed before."""
+
+    code = 306
+    default_hint = "Do not use it after close(), or outside its `with` block."
+
+
+class AddTimedOut(TransportError):
+    """The media driver did not answer a request to add a publication or subscription in time."""
+
+    code = 307
+    exit_code = ENVIRONMENT
+    default_hint = "The driver is alive but slow: look at its log and at the machine's load."
+
+
+class DriverDirectoryInUse(TransportError):
+    """A live media driver already owns the directory."""
+
+    code = 308
+    exit_code = ENVIRONMENT
+    default_hint = "Join it (it is shared by design), or choose another --aeron-dir."
+
+
+class OfferFailed(TransportError):
+    """A message could not be handed over within the bound, or never can be."""
+
+    code = 309
+    default_hint = "The outcome says which: back_pressured means a subscriber is slow, not_connected that there is none."
+
+
+class ClientStalled(TransportError):
+    """The media driver gave this client up, or its conductor found itself late: the process did not run."""
+
+    code = 310
+    default_hint = "The process was stopped, swapped out or starved longer than the time-out: connect again."
+
+
+class ClaimStillViewed(TransportError):
+    """Claimed room in the log would be given back under a view that is alive."""
+
+    code = 311
+    default_hint = "Keep arrays of a claim inside its `with` block, and leave the block before close()."
+
+
+# --- 9xx: configuration and environment -----------------------------------------------------------------
+
+
+class ConfigurationError(FramegateError):
+    """Something the user wrote, in a file, the environment or on the command line."""
+
+    exit_code = WRONG_USAGE
+
+
+class UnknownKey(ConfigurationError):
+    """A key that nothing reads."""
+
+    code = 901
+    default_hint = "Remove the key, or use the nearest known one."
+
+
+class WrongType(ConfigurationError):
+    """A value of the wrong type or outside its range."""
+
+    code = 902
+    default_hint = "Change the value to the type and range that the message names."
+
+
+class InvalidToml(ConfigurationError):
+    """The file is not TOML."""
+
+    code = 903
+    default_hint = "Mend the line that the message names."
+
+
+class FileMissing(ConfigurationError):
+    """A file that was named and cannot be read."""
+
+    code = 904
+    default_hint = "Check the path and its permissions."
+
+
+class MissingKey(ConfigurationError):
+    """A key that has no default and was not given."""
+
+    code = 905
+    default_hint = "Add the key to the table that the message names."
+
+
+class ConflictingKeys(ConfigurationError):
+    """Values that are each allowed and cannot stand together."""
+
+    code = 906
+    default_hint = "Change one of the two keys that the message names."
+
+
+class WrongUsage(ConfigurationError):
+    """A command line that no command takes."""
+
+    code = 907
+    default_hint = "Add --help to the command to see its options."
+
+
+class EnvironmentProblem(FramegateError):
+    """Something the machine lacks."""
+
+    exit_code = ENVIRONMENT
+
+
+class NoRoom(EnvironmentProblem):
+    """Not enough room in the file system."""
+
+    code = 921
+    default_hint = "Free room there, or point the directory option somewhere else."
+
+
+class NoPermission(EnvironmentProblem):
+    """The directory cannot be used by this user."""
+
+    code = 922
+    default_hint = "Choose a directory that this user may write to, or mend its mode."
+
+
+class DemoFailed(FramegateError):
+    """The demo's processes did not do what they were to show."""
+
+    code = 930
+    default_hint = "Run it with FRAMEGATE_LOG=debug, and see `framegate doctor`."
+
+
+class Interrupted(FramegateError):
+    """The user ended a command before its work was done."""
+
+    code = 998
+    default_hint = "Run it again; what it had finished by then is kept."
+
+
+class Internal(FramegateError):
+    """A defect of framegate: something was raised that nobody expected there."""
+
+    code = 999
+    default_hint = "Run it again with FRAMEGATE_LOG=debug for the traceback, and report it with that."
