@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `framegate-media-driver`: Aeron's C media driver as one program.
+//!
+//! It serves one directory until it is told to stop: by SIGTERM or SIGINT, or, with `--until-stdin-closes`, by
+//! the end of its standard input. The parent holds the other end of that pipe and never writes, so the driver
+//! ends when its parent does, however that happened. On standard output it prints one line, `ready`, when
+//! clients may connect; on standard error it says why it could not start.
+//!
+//! Aeron's own environment settings (`AERON_...`) apply; the options below come after them.
+
+use std::ffi::CString;
+use std::io::{Read, Write};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rusteron_media_driver::bindings::aeron_threading_mode_t;
+use rusteron_media_driver::{AeronCError, AeronDriver, AeronDriverContext};
+
+const USAGE: &str = "framegate-media-driver --aeron-dir DIR [--threading shared|shared_network|dedicated] \
+[--idle busy|yield|backoff|sleep] [--term-buffer-bytes N] [--client-liveness-timeout-ms N] \
+[--driver-timeout-ms N] [--delete-on-start] [--until-stdin-closes]";
+
+#[derive(Default)]
+struct Options {
+    aeron_dir: String,
+    threading: Option<String>,
+    idle: Option<String>,
+    term_buffer_bytes: Option<usize>,
+    client_liveness_timeout_ms: Option<u64>,
+    driver_timeout_ms: Option<u64>,
+    delete_on_start: bool,
+    until_stdin_closes: bool,
+}
+
+impl Options {
+    fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut options = Self::default();
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
+            match word.as_str() {
+                "--aeron-dir" => options.aeron_dir = value()?,
+                "--threading" => options.threading = Some(value()?),
+                "--idle" => options.idle = Some(value()?),
+                "--term-buffer-bytes" => options.term_buffer_bytes = Some(number(&word, &value()?)?),
+                "--client-liveness-timeout-ms" => {
+                    options.client_liveness_timeout_ms = Some(number(&word, &value()?)?);
+                }
+                "--driver-timeout-ms" => options.driver_timeout_ms = Some(number(&word, &value()?)?),
+                "--delete-on-start" => options.delete_on_start = true,
+                "--until-stdin-closes" => options.until_stdin_closes = true,
+                _ => return Err(format!("unknown option {word}\nusage: {USAGE}")),
+            }
+        }
+        if options.aeron_dir.is_empty() {
+            return Err(format!("--aeron-dir is missing\nusage: {USAGE}"));
+        }
+        Ok(options)
+    }
+}
+
+fn number<T: std::str::FromStr>(option: &str, text: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("{option} takes a whole number, not {text:?}"))
+}
+
+fn threading_mode(name: &str) -> Result<aeron_threading_mode_t, String> {
+    match name {
+        "shared" => Ok(aeron_threading_mode_t::AERON_THREADING_MODE_SHARED),
+        "shared_network" => Ok(aeron_threading_mode_t::AERON_THREADING_MODE_SHARED_NETWORK),
+        "dedicated" => Ok(aeron_threading_mode_t::AERON_THREADING_MODE_DEDICATED),
+        _ => Err(format!("--threading is shared, shared_network or dedicated, not {name:?}")),
+    }
+}
+
+/// Aeron's names for our four strategies.
+fn idle_strategy(name: &str) -> Result<CString, String> {
+    let aeron_name = match name {
+        "busy" => "spin",
+        "yield" => "yield",
+        "backoff" => "backoff",
+        "sleep" => "sleep-ns",
+        _ => return Err(format!("--idle is busy, yield, backoff or sleep, not {name:?}")),
+    };
+    c_string(aeron_name)
+}
+
+fn c_string(text: &str) -> Result<CString, String> {
+    CString::new(text).map_err(|_| format!("{text:?} contains a NUL character"))
+}
+
+fn said(error: AeronCError) -> String {
+    let error = error.capture_errmsg();
+    error.message().map_or_else(|| format!("Aeron error {}", error.code), str::to_owned)
+}
+
+fn configure(options: &Options) -> Result<AeronDriverContext, String> {
+    let context = AeronDriverContext::new().map_err(said)?;
+    context.set_dir(&c_string(&options.aeron_dir)?).map_err(said)?;
+    // What this program made goes when it ends in good order; what a killed one left is replaced.
+    context.set_dir_delete_on_shutdown(true).map_err(said)?;
+    context.set_dir_delete_on_start(options.delete_on_start).map_err(said)?;
+    context.set_dir_warn_if_exists(false).map_err(said)?;
+    // A full file system is then an error at the add, not a SIGBUS at the first write.
+    context.set_term_buffer_sparse_file(false).map_err(said)?;
+    context.set_perform_storage_checks(true).map_err(said)?;
+    let threading = options.threading.as_deref().unwrap_or("shared");
+    context.set_threading_mode(threading_mode(threading)?).map_err(said)?;
+    set_idle(&context, &idle_strategy(options.idle.as_deref().unwrap_or("backoff"))?)?;
+    if let Some(bytes) = options.term_buffer_bytes {
+        context.set_term_buffer_length(bytes).map_err(said)?;
+        context.set_ipc_term_buffer_length(bytes).map_err(said)?;
+    }
+    if let Some(timeout_ms) = options.client_liveness_timeout_ms {
+        context.set_client_liveness_timeout_ns(timeout_ms * 1_000_000).map_err(said)?;
+    }
+    if let Some(timeout_ms) = options.driver_timeout_ms {
+        context.set_driver_timeout_ms(timeout_ms).map_err(said)?;
+    }
+    Ok(context)
+}
+
+fn set_idle(context: &AeronDriverContext, strategy: &CString) -> Result<(), String> {
+    context.set_conductor_idle_strategy(strategy).map_err(said)?;
+    context.set_sender_idle_strategy(strategy).map_err(said)?;
+    context.set_receiver_idle_strategy(strategy).map_err(said)?;
+    context.set_shared_idle_strategy(strategy).map_err(said)?;
+    context.set_sharednetwork_idle_strategy(strategy).map_err(said)?;
+    Ok(())
+}
+
+/// Becomes true when the program is to end.
+fn stop_flag(until_stdin_closes: bool) -> Result<Arc<AtomicBool>, String> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let on_signal = Arc::clone(&stop);
+    ctrlc::set_handler(move || on_signal.store(true, Ordering::Release)).map_err(|error| error.to_string())?;
+    if until_stdin_closes {
+        let on_end = Arc::clone(&stop);
+        std::thread::spawn(move || {
+            let mut discarded = [0_u8; 64];
+            while std::io::stdin().read(&mut discarded).is_ok_and(|count| count > 0) {}
+            on_end.store(true, Ordering::Release);
+        });
+    }
+    Ok(stop)
+}
+
+fn serve(options: &Options) -> Result<(), String> {
+    let context = configure(options)?;
+    let stop = stop_flag(options.until_stdin_closes)?;
+    let driver = AeronDriver::new(&context).map_err(said)?;
+    driver.start(true).map_err(said)?;
+    // Whoever started this program may have closed the pipe already; that is its own affair.
+    let _ = writeln!(std::io::stdout(), "ready pid={} aeron_dir={}", std::process::id(), options.aeron_dir);
+    while !stop.load(Ordering::Acquire) {
+        let work = driver.main_do_work().map_err(said)?;
+        driver.main_idle_strategy(work);
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let result = Options::parse(std::env::args().skip(1)).and_then(|options| serve(&options));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("framegate-media-driver: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

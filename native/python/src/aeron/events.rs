@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the conductor thread noticed, queued until Python asks.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rusteron_client::{
+    Aeron, AeronAvailableImageCallback, AeronErrorHandlerCallback, AeronImage,
+    AeronSubscription, AeronUnavailableImageCallback,
+};
+
+/// Events kept for a caller that does not drain; older ones make room and are counted.
+const QUEUE_BOUND: usize = 1024;
+
+/// A queue that never grows past its bound and says how much it dropped.
+#[derive(Debug)]
+pub(crate) struct BoundedQueue<T> {
+    items: Mutex<VecDeque<T>>,
+    dropped: AtomicU64,
+}
+
+impl<T> BoundedQueue<T> {
+    pub(crate) fn new() -> Self {
+        Self { items: Mutex::new(VecDeque::new()), dropped: AtomicU64::new(0) }
+    }
+
+    pub(crate) fn push(&self, item: T) {
+        let mut items = unpoisoned(&self.items);
+        if items.len() == QUEUE_BOUND {
+            items.pop_front();
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+        items.push_back(item);
+    }
+
+    pub(crate) fn drain(&self) -> Vec<T> {
+        unpoisoned(&self.items).drain(..).collect()
+    }
+
+    pub(crate) fn dropped(&self) -> u64 {
+        self.dropped.load(Ordering::Relaxed)
+    }
+}
+
+/// The lock, whether or not a thread panicked holding it: what it guards is valid between statements.
+pub(crate) fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether the client still lives, and what it reported.
+#[derive(Debug)]
+pub(crate) struct ClientEvents {
+    /// 0, or the Aeron error code that ended the client. Written by the conductor thread alone.
+    fatal: AtomicI32,
+    fatal_message: Mutex<String>,
+    errors: BoundedQueue<String>,
+}
+
+/// The driver stopped answering.
+pub(crate) const DRIVER_TIMEOUT: i32 = -1000;
+/// The driver gave this client up, which has not run for its liveness time-out.
+pub(crate) const CLIENT_TIMEOUT: i32 = -1001;
+/// The conductor of this client did not run for its service time-out.
+pub(crate) const SERVICE_TIMEOUT: i32 = -1002;
+
+impl ClientEvents {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self { fatal: AtomicI32::new(0), fatal_message: Mutex::new(String::new()), errors: BoundedQueue::new() })
+    }
+
+    /// 0 while the client lives.
+    #[inline]
+    pub(crate) fn fatal_code(&self) -> i32 {
+        self.fatal.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn fatal_message(&self) -> String {
+        unpoisoned(&self.fatal_message).clone()
+    }
+
+    pub(crate) fn drain_errors(&self) -> Vec<String> {
+        self.errors.drain()
+    }
+
+    fn on_error(&self, code: i32, message: &str) {
+        if matches!(code, DRIVER_TIMEOUT | CLIENT_TIMEOUT | SERVICE_TIMEOUT) && self.fatal_code() == 0 {
+            *unpoisoned(&self.fatal_message) = one_line(message);
+            self.fatal.store(code, Ordering::Release);
+        }
+        self.errors.push(format!("{code}: {}", one_line(message)));
+    }
+}
+
+/// What happened, without the C functions and lines that Aeron adds to it: `(code) what [function, file:line]`.
+pub(crate) fn one_line(message: &str) -> String {
+    let first = message.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no reason given");
+    let end = first.find(" [aeron_").unwrap_or(first.len());
+    first[..end].to_owned()
+}
+
+/// The error handler that Aeron holds.
+pub(crate) struct ErrorSink(pub(crate) Arc<ClientEvents>);
+
+impl AeronErrorHandlerCallback for ErrorSink {
+    fn handle_aeron_error_handler(&mut self, code: std::os::raw::c_int, message: &str) {
+        self.0.on_error(code, message);
+    }
+}
+
+/// An image came or went.
+#[derive(Clone, Debug)]
+pub(crate) struct ImageEvent {
+    pub(crate) is_available: bool,
+    pub(crate) session_id: i32,
+    pub(crate) source: String,
+    pub(crate) at_ns: i64,
+}
+
+/// The image handlers that Aeron holds, one for each direction, over one queue.
+pub(crate) struct ImageSink {
+    pub(crate) events: Arc<BoundedQueue<ImageEvent>>,
+}
+
+impl ImageSink {
+    fn note(&self, is_available: bool, image: &AeronImage) {
+        let Ok(constants) = image.get_constants() else {
+            return;
+        };
+        self.events.push(ImageEvent {
+            is_available,
+            session_id: constants.session_id(),
+            source: constants.source_identity().to_owned(),
+            at_ns: Aeron::nano_clock(),
+        });
+    }
+}
+
+impl AeronAvailableImageCallback for ImageSink {
+    fn handle_aeron_on_available_image(&mut self, _subscription: AeronSubscription, image: AeronImage) {
+        self.note(true, &image);
+    }
+}
+
+impl AeronUnavailableImageCallback for ImageSink {
+    fn handle_aeron_on_unavailable_image(&mut self, _subscription: AeronSubscription, image: AeronImage) {
+        self.note(false, &image);
+    }
+}

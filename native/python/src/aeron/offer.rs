@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Handing messages to a log, with a bound on the retries and a counter for every answer.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use framegate_core::idle::{IdleStrategy, Idler};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use rusteron_client::{AeronExclusivePublication, AeronOfferError, AeronPublication};
+
+/// `Outcome.NOT_CONNECTED` and its siblings: Aeron's own numbers.
+pub(crate) const NOT_CONNECTED: i64 = -1;
+pub(crate) const BACK_PRESSURED: i64 = -2;
+pub(crate) const ADMIN_ACTION: i64 = -3;
+pub(crate) const CLOSED: i64 = -4;
+pub(crate) const MAX_POSITION: i64 = -5;
+/// No outcome: the call itself was wrong; the text is Aeron's.
+pub(crate) const REFUSED: i64 = -6;
+
+/// Either kind of Aeron publication.
+pub(crate) enum Log {
+    Exclusive(AeronExclusivePublication),
+    Shared(AeronPublication),
+}
+
+impl Log {
+    /// A position, or a negative outcome.
+    #[inline]
+    pub(crate) fn offer(&self, message: &[u8]) -> i64 {
+        number(match self {
+            Self::Exclusive(publication) => publication.offer(message),
+            Self::Shared(publication) => publication.offer(message),
+        })
+    }
+
+    pub(crate) fn is_connected(&self) -> bool {
+        match self {
+            Self::Exclusive(publication) => publication.is_connected(),
+            Self::Shared(publication) => publication.is_connected(),
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        match self {
+            Self::Exclusive(publication) => publication.is_closed(),
+            Self::Shared(publication) => publication.is_closed(),
+        }
+    }
+
+    pub(crate) fn position(&self) -> i64 {
+        match self {
+            Self::Exclusive(publication) => publication.position(),
+            Self::Shared(publication) => publication.position(),
+        }
+    }
+}
+
+#[inline]
+fn number(result: Result<i64, AeronOfferError>) -> i64 {
+    match result {
+        Ok(position) => position,
+        Err(error) => outcome_number(&error),
+    }
+}
+
+pub(crate) fn outcome_number(error: &AeronOfferError) -> i64 {
+    match error {
+        AeronOfferError::NotConnected => NOT_CONNECTED,
+        AeronOfferError::BackPressured => BACK_PRESSURED,
+        AeronOfferError::AdminAction => ADMIN_ACTION,
+        AeronOfferError::Closed => CLOSED,
+        AeronOfferError::MaxPositionExceeded => MAX_POSITION,
+        AeronOfferError::TooManyParts | AeronOfferError::Error(_) => REFUSED,
+    }
+}
+
+/// Attempts by answer. `gave_up` counts messages whose retries ran out.
+#[derive(Debug, Default)]
+pub(crate) struct OfferCounters {
+    pub(crate) sent: AtomicU64,
+    pub(crate) back_pressured: AtomicU64,
+    pub(crate) admin_actions: AtomicU64,
+    pub(crate) not_connected: AtomicU64,
+    pub(crate) gave_up: AtomicU64,
+}
+
+impl OfferCounters {
+    #[inline]
+    pub(crate) fn note(&self, answer: i64) {
+        let counter = match answer {
+            BACK_PRESSURED => &self.back_pressured,
+            ADMIN_ACTION => &self.admin_actions,
+            NOT_CONNECTED => &self.not_connected,
+            position if position >= 0 => &self.sent,
+            _ => return,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// How long back-pressure and admin action are retried: `OfferBound` of the Python protocol.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RetryBound {
+    pub(crate) attempts: u64,
+    pub(crate) deadline: Duration,
+}
+
+#[inline]
+pub(crate) fn is_retryable(answer: i64) -> bool {
+    matches!(answer, BACK_PRESSURED | ADMIN_ACTION)
+}
+
+/// Goes on with an attempt that answered `first`, within the bound. `pause` idles once, without the GIL.
+pub(crate) fn retry(
+    bound: RetryBound,
+    counters: &OfferCounters,
+    first: i64,
+    mut attempt: impl FnMut() -> i64,
+    mut pause: impl FnMut(&mut Idler),
+) -> i64 {
+    let mut answer = first;
+    let mut attempts = 1;
+    let mut idler = Idler::new(IdleStrategy::Backoff);
+    let began = Instant::now();
+    while is_retryable(answer) {
+        if attempts >= bound.attempts || began.elapsed() >= bound.deadline {
+            counters.gave_up.fetch_add(1, Ordering::Relaxed);
+            break;
+        }
+        // An admin action is over as soon as it is reported; only back-pressure is worth waiting for.
+        if answer == BACK_PRESSURED {
+            pause(&mut idler);
+        }
+        answer = attempt();
+        counters.note(answer);
+        attempts += 1;
+    }
+    answer
+}
+
+/// The number as Python sees it: a position stays an int, an outcome becomes its `Outcome`.
+pub(crate) fn to_python(py: Python<'_>, answer: i64) -> PyResult<Py<PyAny>> {
+    if answer >= 0 {
+        return Ok(answer.into_pyobject(py)?.into_any().unbind());
+    }
+    static OUTCOMES: PyOnceLock<Vec<Py<PyAny>>> = PyOnceLock::new();
+    let members = OUTCOMES.get_or_try_init(py, || {
+        let class = py.import("framegate.shmpool.transport")?.getattr("Outcome")?;
+        (NOT_CONNECTED.abs()..=MAX_POSITION.abs())
+            .map(|number| Ok(class.call1((-number,))?.unbind()))
+            .collect::<PyResult<Vec<_>>>()
+    })?;
+    let index = usize::try_from(-answer - 1).unwrap_or(usize::MAX);
+    Ok(members[index.min(members.len() - 1)].clone_ref(py))
+}

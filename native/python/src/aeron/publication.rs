@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One sender on one stream.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use framegate_core::idle::Idler;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyDict};
+use rusteron_client::{AeronBufferClaim, AeronPublicationConstants};
+
+use super::claim::AeronClaim;
+use super::client::ClientShared;
+use super::events::unpoisoned;
+use super::transport_class;
+use super::offer::{self, CLOSED, Log, OfferCounters, REFUSED, RetryBound};
+use crate::errors::raise;
+
+/// What a publication, its claims and its client hold in common.
+pub(crate) struct Shared {
+    log: Mutex<Option<Log>>,
+    pub(crate) open_claims: AtomicUsize,
+    counters: OfferCounters,
+    bound: RetryBound,
+    limits: Limits,
+    client: Arc<ClientShared>,
+}
+
+/// What does not change while a publication lives.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
+    session_id: i32,
+    stream_id: i32,
+    max_claim_bytes: usize,
+    max_message_bytes: usize,
+}
+
+impl Limits {
+    pub(crate) fn of(constants: &AeronPublicationConstants) -> Self {
+        Self {
+            session_id: constants.session_id(),
+            stream_id: constants.stream_id(),
+            max_claim_bytes: constants.max_payload_length(),
+            max_message_bytes: constants.max_message_length(),
+        }
+    }
+}
+
+impl Shared {
+    #[inline]
+    fn attempt(&self, message: &[u8]) -> i64 {
+        let answer = unpoisoned(&self.log).as_ref().map_or(CLOSED, |log| log.offer(message));
+        self.counters.note(answer);
+        answer
+    }
+
+    /// Closes the log unless a claim points into it; whether it is closed now. Call it without the GIL.
+    pub(crate) fn close(&self) -> bool {
+        let mut log = unpoisoned(&self.log);
+        if self.open_claims.load(Ordering::Acquire) > 0 {
+            return false;
+        }
+        drop(log.take());
+        true
+    }
+
+    fn read<T>(&self, closed: T, ask: impl FnOnce(&Log) -> T) -> T {
+        unpoisoned(&self.log).as_ref().map_or(closed, ask)
+    }
+}
+
+/// See `framegate.shmpool.transport.Publication`.
+#[pyclass(frozen, module = "framegate._native")]
+pub struct AeronPublication {
+    shared: Arc<Shared>,
+}
+
+impl AeronPublication {
+    pub(crate) fn new(log: Log, limits: Limits, bound: RetryBound, client: Arc<ClientShared>) -> (Self, Arc<Shared>) {
+        let shared = Arc::new(Shared {
+            log: Mutex::new(Some(log)),
+            open_claims: AtomicUsize::new(0),
+            counters: OfferCounters::default(),
+            bound,
+            limits,
+            client,
+        });
+        (Self { shared: Arc::clone(&shared) }, shared)
+    }
+
+    /// For the native benchmarks: the same offer, without Python around it.
+    pub(crate) fn offer_natively(&self, message: &[u8]) -> i64 {
+        let first = self.shared.attempt(message);
+        offer::retry(self.shared.bound, &self.shared.counters, first, || self.shared.attempt(message), Idler::idle)
+    }
+
+    fn check_length(&self, py: Python<'_>, bytes: usize, limit: usize, what: &str) -> PyResult<()> {
+        if bytes <= limit {
+            return Ok(());
+        }
+        let facts = [
+            ("stream_id", self.shared.limits.stream_id.into_pyobject(py)?.into_any()),
+            ("bytes", bytes.into_pyobject(py)?.into_any()),
+            ("limit_bytes", limit.into_pyobject(py)?.into_any()),
+        ];
+        Err(raise(py, "MessageTooLong", what, &facts))
+    }
+
+    /// An answer for Python; a dead client is an error, not an outcome.
+    fn answer(&self, py: Python<'_>, answer: i64) -> PyResult<Py<PyAny>> {
+        if answer == CLOSED || answer == REFUSED {
+            self.shared.client.check_alive(py)?;
+        }
+        if answer == REFUSED {
+            return Err(self.shared.client.refusal(py, "OfferFailed", "Aeron refused the message", &[])?);
+        }
+        offer::to_python(py, answer)
+    }
+
+    fn offer_slice(&self, py: Python<'_>, message: &[u8]) -> PyResult<Py<PyAny>> {
+        self.check_length(py, message.len(), self.shared.limits.max_message_bytes, "the message does not fit the channel")?;
+        let first = self.shared.attempt(message);
+        if !offer::is_retryable(first) {
+            return self.answer(py, first);
+        }
+        let shared = &self.shared;
+        let last = py.detach(|| offer::retry(shared.bound, &shared.counters, first, || shared.attempt(message), Idler::idle));
+        self.answer(py, last)
+    }
+}
+
+/// The bytes of any contiguous buffer, for the time of a call.
+///
+/// Another Python thread that writes into the buffer meanwhile gets what it asked for: a torn message, never
+/// an invalid read, because the exporter cannot resize a buffer that is exported.
+pub(crate) fn with_bytes<T>(message: &Bound<'_, PyAny>, act: impl FnOnce(&[u8]) -> PyResult<T>) -> PyResult<T> {
+    if let Ok(bytes) = message.cast::<PyBytes>() {
+        return act(bytes.as_bytes());
+    }
+    let buffer = ContiguousBytes::of(message)?;
+    act(buffer.as_slice())
+}
+
+/// A C-contiguous view of any item type, taken as bytes.
+struct ContiguousBytes(pyo3::ffi::Py_buffer);
+
+impl ContiguousBytes {
+    fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let mut view = std::mem::MaybeUninit::<pyo3::ffi::Py_buffer>::zeroed();
+        // SAFETY: `view` is a zeroed Py_buffer of ours; PyBUF_SIMPLE asks for contiguous bytes or an error.
+        let got = unsafe {
+            pyo3::ffi::PyObject_GetBuffer(object.as_ptr(), view.as_mut_ptr(), pyo3::ffi::PyBUF_SIMPLE)
+        };
+        if got != 0 {
+            return Err(PyErr::fetch(object.py()));
+        }
+        // SAFETY: PyObject_GetBuffer returned success, so it filled the struct.
+        Ok(Self(unsafe { view.assume_init() }))
+    }
+
+    fn as_slice(&self) -> &[u8] {
+        if self.0.len == 0 {
+            return &[];
+        }
+        // SAFETY: the exporter promises `len` readable bytes at `buf` until the buffer is released in Drop.
+        unsafe { std::slice::from_raw_parts(self.0.buf.cast::<u8>(), self.0.len as usize) }
+    }
+}
+
+impl Drop for ContiguousBytes {
+    fn drop(&mut self) {
+        // SAFETY: filled by PyObject_GetBuffer and released once. Only made and dropped inside a call from
+        // Python, so the GIL is held.
+        unsafe { pyo3::ffi::PyBuffer_Release(&mut self.0) };
+    }
+}
+
+#[pymethods]
+impl AeronPublication {
+    fn offer(&self, message: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        with_bytes(message, |bytes| self.offer_slice(message.py(), bytes))
+    }
+
+    fn try_offer(&self, message: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let py = message.py();
+        with_bytes(message, |bytes| {
+            self.check_length(py, bytes.len(), self.shared.limits.max_message_bytes, "the message does not fit the channel")?;
+            self.answer(py, self.shared.attempt(bytes))
+        })
+    }
+
+    /// Messages back to back; how many were taken, and why it ended there.
+    fn offer_batch<'py>(
+        &self,
+        py: Python<'py>,
+        messages: &Bound<'py, PyAny>,
+        message_bytes: usize,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        static BATCH_RESULT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let messages = ContiguousBytes::of(messages)?;
+        let bytes = messages.as_slice();
+        let total = bytes.len();
+        if message_bytes == 0 || total % message_bytes != 0 {
+            let facts = [
+                ("buffer_bytes", total.into_pyobject(py)?.into_any()),
+                ("message_bytes", message_bytes.into_pyobject(py)?.into_any()),
+            ];
+            let what = "a batch is a contiguous buffer of whole messages of one length";
+            return Err(raise(py, "InvalidValue", what, &facts));
+        }
+        self.check_length(py, message_bytes, self.shared.limits.max_message_bytes, "the messages do not fit the channel")?;
+        let (sent, last) = py.detach(|| {
+            let mut sent = 0;
+            for message in bytes.chunks_exact(message_bytes) {
+                let answer = self.offer_natively(message);
+                if answer < 0 {
+                    return (sent, answer);
+                }
+                sent += 1;
+            }
+            (sent, 0)
+        });
+        let outcome = if last < 0 { Some(self.answer(py, last)?) } else { None };
+        transport_class(py, "BatchResult", &BATCH_RESULT)?.call1((sent, outcome))
+    }
+
+    fn claim(&self, py: Python<'_>, length: usize) -> PyResult<Py<PyAny>> {
+        self.check_length(py, length, self.shared.limits.max_claim_bytes, "a claim is bound to one fragment")?;
+        let claim = AeronBufferClaim::new_zeroed_on_stack();
+        let attempt = || {
+            let answer = self.shared.read(CLOSED, |log| {
+                let claimed = match log {
+                    Log::Exclusive(publication) => publication.try_claim(length, &claim),
+                    Log::Shared(publication) => publication.try_claim(length, &claim),
+                };
+                claimed.unwrap_or_else(|error| offer::outcome_number(&error))
+            });
+            self.shared.counters.note(answer);
+            answer
+        };
+        let answer = offer::retry(self.shared.bound, &self.shared.counters, attempt(), attempt, |idler| py.detach(|| idler.idle()));
+        if answer < 0 {
+            return self.answer(py, answer);
+        }
+        let claim = AeronClaim::new(claim, answer, Arc::clone(&self.shared));
+        Ok(Bound::new(py, claim)?.into_any().unbind())
+    }
+
+    #[getter]
+    fn is_connected(&self) -> bool {
+        self.shared.read(false, Log::is_connected)
+    }
+
+    #[getter]
+    fn is_closed(&self) -> bool {
+        self.shared.read(true, Log::is_closed)
+    }
+
+    #[getter]
+    fn position(&self) -> i64 {
+        self.shared.read(CLOSED, Log::position)
+    }
+
+    #[getter]
+    fn session_id(&self) -> i32 {
+        self.shared.limits.session_id
+    }
+
+    #[getter]
+    fn stream_id(&self) -> i32 {
+        self.shared.limits.stream_id
+    }
+
+    #[getter]
+    fn max_claim_bytes(&self) -> usize {
+        self.shared.limits.max_claim_bytes
+    }
+
+    #[getter]
+    fn max_message_bytes(&self) -> usize {
+        self.shared.limits.max_message_bytes
+    }
+
+    fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let counters = &self.shared.counters;
+        let values = PyDict::new(py);
+        for (name, counter) in [
+            ("sent", &counters.sent),
+            ("back_pressured", &counters.back_pressured),
+            ("admin_actions", &counters.admin_actions),
+            ("not_connected", &counters.not_connected),
+            ("gave_up", &counters.gave_up),
+        ] {
+            values.set_item(name, counter.load(Ordering::Relaxed))?;
+        }
+        Ok(values)
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        if py.detach(|| self.shared.close()) {
+            return Ok(());
+        }
+        let claims = self.shared.open_claims.load(Ordering::Acquire).into_pyobject(py)?.into_any();
+        Err(raise(py, "ClaimStillViewed", "the publication has an open claim", &[("open_claims", claims)]))
+    }
+}

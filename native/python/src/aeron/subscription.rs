@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One receiver of one stream.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use framegate_core::assembler::{Assembler, WHOLE};
+use framegate_core::idle::{IdleStrategy, Idler, tighten_timer_slack};
+use framegate_core::record::{MESSAGE_HEADER_BYTES, RecordFilter, VERDICTS, Verdict};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyDict, PyList};
+use rusteron_client::{AeronCError, AeronHeader, AeronSubscription as AeronReceiver};
+
+use super::client::ClientShared;
+use super::events::{BoundedQueue, ImageEvent, unpoisoned};
+use super::transport_class;
+use crate::errors::raise;
+
+/// Longest message that is assembled; the schema's own bound for variable data is far above any control message.
+const MAX_ASSEMBLED_BYTES: usize = 64 << 20;
+/// A wait looks at Python's signals this often.
+const SIGNAL_CHECK: Duration = Duration::from_millis(50);
+/// Bytes of Aeron's data frame header, and where its flags lie; see Aeron's protocol specification.
+const FRAME_HEADER_BYTES: usize = 32;
+const FLAGS_OFFSET: usize = 5;
+
+/// A whole message on its way to Python.
+struct Message {
+    data: Vec<u8>,
+    session_id: i32,
+    position: i64,
+}
+
+/// The C subscription with what belongs to one poller at a time.
+struct Receiver {
+    subscription: AeronReceiver,
+    assembler: Assembler,
+}
+
+/// What a subscription and its client hold in common.
+pub(crate) struct Shared {
+    receiver: Mutex<Option<Receiver>>,
+    image_events: Arc<BoundedQueue<ImageEvent>>,
+    counters: Counters,
+    client: Arc<ClientShared>,
+    idle: IdleStrategy,
+    stream_id: i32,
+}
+
+#[derive(Default)]
+struct Counters {
+    messages: AtomicU64,
+    verdicts: [AtomicU64; VERDICTS],
+    fragmented: AtomicU64,
+}
+
+impl Shared {
+    /// Closes the subscription. Call it without the GIL.
+    pub(crate) fn close(&self) {
+        drop(unpoisoned(&self.receiver).take());
+    }
+
+    fn read<T>(&self, closed: T, ask: impl FnOnce(&AeronReceiver) -> T) -> T {
+        unpoisoned(&self.receiver).as_ref().map_or(closed, |receiver| ask(&receiver.subscription))
+    }
+
+    /// Whole messages of one turn; None when closed.
+    fn poll_messages(&self, limit: usize) -> Option<Result<Vec<Message>, AeronCError>> {
+        let mut guard = unpoisoned(&self.receiver);
+        let Receiver { subscription, assembler } = guard.as_mut()?;
+        let mut messages = Vec::new();
+        let polled = subscription.poll_fn(
+            |fragment, header| {
+                let Ok(values) = header.get_values() else { return };
+                let (frame, position) = (values.frame(), header.position());
+                let session_id = frame.session_id();
+                assembler.on_fragment(session_id, frame.flags(), fragment, |message| {
+                    messages.push(Message { data: message.to_vec(), session_id, position });
+                });
+            },
+            limit,
+        );
+        self.counters.messages.fetch_add(messages.len() as u64, Ordering::Relaxed);
+        Some(polled.map(|_| messages))
+    }
+
+    /// Fills `out` with the bodies of one kind of record; how many records, or None when closed.
+    fn poll_records(&self, filter: &RecordFilter, out: &mut [u8]) -> Option<Result<usize, AeronCError>> {
+        let guard = unpoisoned(&self.receiver);
+        let subscription = &guard.as_ref()?.subscription;
+        let mut sink = RecordSink { filter, out, filled: 0, verdicts: [0; VERDICTS], fragmented: 0 };
+        let room = sink.out.len() / filter.record_bytes();
+        let polled = subscription.poll_fn(|fragment, _header: AeronHeader| sink.on_fragment(fragment), room);
+        for (counter, seen) in self.counters.verdicts.iter().zip(sink.verdicts) {
+            if seen > 0 {
+                counter.fetch_add(seen, Ordering::Relaxed);
+            }
+        }
+        if sink.fragmented > 0 {
+            self.counters.fragmented.fetch_add(sink.fragmented, Ordering::Relaxed);
+        }
+        Some(polled.map(|_| sink.filled / filter.record_bytes()))
+    }
+}
+
+/// Copies the bodies of wanted records back to back into a caller's array.
+struct RecordSink<'a> {
+    filter: &'a RecordFilter,
+    out: &'a mut [u8],
+    filled: usize,
+    verdicts: [u64; VERDICTS],
+    fragmented: u64,
+}
+
+impl RecordSink<'_> {
+    #[inline]
+    fn on_fragment(&mut self, fragment: &[u8]) {
+        if frame_flags(fragment) & WHOLE != WHOLE {
+            self.fragmented += 1;
+            return;
+        }
+        let verdict = self.filter.verdict(fragment);
+        self.verdicts[verdict as usize] += 1;
+        if verdict == Verdict::Record {
+            let end = self.filled + self.filter.record_bytes();
+            // As many fragments are polled as records fit, so the slice is always there.
+            let body = &fragment[MESSAGE_HEADER_BYTES..MESSAGE_HEADER_BYTES + self.filter.record_bytes()];
+            self.out[self.filled..end].copy_from_slice(body);
+            self.filled = end;
+        }
+    }
+}
+
+/// The flags of the frame that a fragment lies in.
+#[inline]
+fn frame_flags(fragment: &[u8]) -> u8 {
+    // SAFETY: a subscription hands out fragments in place, so the 32-byte frame header lies directly before
+    // the fragment in the same mapped log buffer, for as long as the fragment itself may be read.
+    unsafe { *fragment.as_ptr().sub(FRAME_HEADER_BYTES - FLAGS_OFFSET) }
+}
+
+/// See `framegate.shmpool.transport.Subscription`.
+#[pyclass(frozen, module = "framegate._native")]
+pub struct AeronSubscription {
+    shared: Arc<Shared>,
+}
+
+impl AeronSubscription {
+    pub(crate) fn new(
+        subscription: AeronReceiver,
+        stream_id: i32,
+        idle: IdleStrategy,
+        image_events: Arc<BoundedQueue<ImageEvent>>,
+        client: Arc<ClientShared>,
+    ) -> (Self, Arc<Shared>) {
+        let receiver = Receiver { subscription, assembler: Assembler::new(MAX_ASSEMBLED_BYTES) };
+        let shared = Arc::new(Shared {
+            receiver: Mutex::new(Some(receiver)),
+            image_events,
+            counters: Counters::default(),
+            client,
+            idle,
+            stream_id,
+        });
+        (Self { shared: Arc::clone(&shared) }, shared)
+    }
+
+    /// For the native benchmarks: fragments of one turn, looked at by nobody.
+    pub(crate) fn poll_natively(&self, limit: usize, mut seen: impl FnMut(&[u8])) -> i32 {
+        let guard = unpoisoned(&self.shared.receiver);
+        let Some(receiver) = guard.as_ref() else { return -1 };
+        receiver.subscription.poll_fn(|fragment, _header| seen(fragment), limit).unwrap_or(-1)
+    }
+
+    fn closed(&self, py: Python<'_>) -> PyErr {
+        let described = || -> PyResult<PyErr> {
+            self.shared.client.check_alive(py)?;
+            let facts = [("stream_id", self.shared.stream_id.into_pyobject(py)?.into_any())];
+            Ok(raise(py, "TransportClosed", "the subscription was closed before", &facts))
+        };
+        described().unwrap_or_else(|failure| failure)
+    }
+
+    /// Turns `turn` until it found something or the time is up; the GIL is held only between slices.
+    fn wait<T: Send>(
+        &self,
+        py: Python<'_>,
+        timeout_ns: u64,
+        mut turn: impl FnMut() -> Option<Result<T, AeronCError>> + Send,
+        is_empty: impl Fn(&T) -> bool + Send + Sync,
+    ) -> PyResult<T> {
+        let shared = &self.shared;
+        shared.client.check_alive(py)?;
+        let mut found = turn().ok_or_else(|| self.closed(py))?.map_err(|_| self.poll_failed(py))?;
+        if timeout_ns == 0 || !is_empty(&found) {
+            return Ok(found);
+        }
+        let deadline = Instant::now() + Duration::from_nanos(timeout_ns);
+        let mut idler = Idler::new(shared.idle);
+        loop {
+            let slice_end = deadline.min(Instant::now() + SIGNAL_CHECK);
+            let last = py.detach(|| {
+                tighten_timer_slack();
+                wait_slice(slice_end, &mut idler, shared, &mut turn, &is_empty)
+            });
+            found = last.ok_or_else(|| self.closed(py))?.map_err(|_| self.poll_failed(py))?;
+            shared.client.check_alive(py)?;
+            if !is_empty(&found) || Instant::now() >= deadline {
+                return Ok(found);
+            }
+            py.check_signals()?;
+        }
+    }
+
+    fn poll_failed(&self, py: Python<'_>) -> PyErr {
+        let refusal = self.shared.client.refusal(py, "TransportClosed", "Aeron could not poll the subscription", &[]);
+        refusal.unwrap_or_else(|failure| failure)
+    }
+}
+
+/// Looks at the clock once every so many turns: reading it costs as much as an idle poll itself.
+const TURNS_PER_CLOCK: u32 = 16;
+
+fn wait_slice<T>(
+    slice_end: Instant,
+    idler: &mut Idler,
+    shared: &Shared,
+    turn: &mut impl FnMut() -> Option<Result<T, AeronCError>>,
+    is_empty: &impl Fn(&T) -> bool,
+) -> Option<Result<T, AeronCError>> {
+    let mut turns = 0_u32;
+    loop {
+        let last = turn();
+        if !matches!(&last, Some(Ok(found)) if is_empty(found)) || shared.client.events.fatal_code() != 0 {
+            return last;
+        }
+        turns = turns.wrapping_add(1);
+        if turns % TURNS_PER_CLOCK == 0 && Instant::now() >= slice_end {
+            return last;
+        }
+        idler.idle();
+    }
+}
+
+#[pymethods]
+impl AeronSubscription {
+    #[pyo3(signature = (limit = 64, timeout_ns = 0))]
+    fn poll<'py>(&self, py: Python<'py>, limit: usize, timeout_ns: u64) -> PyResult<Bound<'py, PyList>> {
+        static RECEIVED: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let messages = self.wait(py, timeout_ns, || self.shared.poll_messages(limit), Vec::is_empty)?;
+        let received = PyList::empty(py);
+        if !messages.is_empty() {
+            let class = transport_class(py, "Received", &RECEIVED)?;
+            for message in messages {
+                let data = PyBytes::new(py, &message.data);
+                received.append(class.call1((data, message.session_id, message.position))?)?;
+            }
+        }
+        Ok(received)
+    }
+
+    /// `kind` is a `RecordKind`; `out` a writable contiguous buffer of whole records.
+    #[pyo3(signature = (kind, out, limit = None, timeout_ns = 0))]
+    fn poll_records(
+        &self,
+        py: Python<'_>,
+        kind: (u16, u16, u16, u16, bool),
+        out: &Bound<'_, PyAny>,
+        limit: Option<usize>,
+        timeout_ns: u64,
+    ) -> PyResult<usize> {
+        let (block_length, template_id, schema_id, version, reads_newer) = kind;
+        let filter = RecordFilter::new(block_length, template_id, schema_id, version, reads_newer);
+        let mut room = WritableRecords::of(out, &filter)?;
+        let bytes = room.first(limit, &filter);
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        self.wait(py, timeout_ns, || self.shared.poll_records(&filter, bytes), |found| *found == 0)
+    }
+
+    fn image_events<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        static IMAGE_EVENT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let class = transport_class(py, "ImageEvent", &IMAGE_EVENT)?;
+        let events = PyList::empty(py);
+        for event in self.shared.image_events.drain() {
+            if !event.is_available {
+                if let Some(receiver) = unpoisoned(&self.shared.receiver).as_mut() {
+                    receiver.assembler.forget(event.session_id);
+                }
+            }
+            events.append(class.call1((event.is_available, event.session_id, event.source, event.at_ns))?)?;
+        }
+        Ok(events)
+    }
+
+    #[getter]
+    fn image_count(&self) -> usize {
+        self.shared.read(0, |subscription| subscription.image_count().map_or(0, |count| count.max(0) as usize))
+    }
+
+    #[getter]
+    fn is_connected(&self) -> bool {
+        self.shared.read(false, AeronReceiver::is_connected)
+    }
+
+    #[getter]
+    fn is_closed(&self) -> bool {
+        self.shared.read(true, AeronReceiver::is_closed)
+    }
+
+    #[getter]
+    fn stream_id(&self) -> i32 {
+        self.shared.stream_id
+    }
+
+    /// The channel with the port that the system chose for `endpoint=host:0`.
+    fn resolved_endpoint(&self) -> Option<String> {
+        self.shared.read(None, |subscription| subscription.resolved_endpoint_as_string(256).ok())
+    }
+
+    fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let counters = &self.shared.counters;
+        let abandoned = unpoisoned(&self.shared.receiver).as_ref().map_or(0, |receiver| receiver.assembler.abandoned());
+        let values = PyDict::new(py);
+        for (name, verdict) in [
+            ("records", Verdict::Record),
+            ("truncated", Verdict::Truncated),
+            ("other_schema", Verdict::OtherSchema),
+            ("other_template", Verdict::OtherTemplate),
+            ("newer_version", Verdict::NewerVersion),
+            ("wrong_block_length", Verdict::WrongBlockLength),
+        ] {
+            values.set_item(name, counters.verdicts[verdict as usize].load(Ordering::Relaxed))?;
+        }
+        values.set_item("messages", counters.messages.load(Ordering::Relaxed))?;
+        values.set_item("fragmented", counters.fragmented.load(Ordering::Relaxed))?;
+        values.set_item("abandoned", abandoned)?;
+        values.set_item("image_events_dropped", self.shared.image_events.dropped())?;
+        Ok(values)
+    }
+
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.shared.close());
+    }
+}
+
+/// A caller's array, checked to hold whole records.
+struct WritableRecords(pyo3::ffi::Py_buffer);
+
+impl WritableRecords {
+    fn of(out: &Bound<'_, PyAny>, filter: &RecordFilter) -> PyResult<Self> {
+        let py = out.py();
+        let mut view = std::mem::MaybeUninit::<pyo3::ffi::Py_buffer>::zeroed();
+        let flags = pyo3::ffi::PyBUF_WRITABLE | pyo3::ffi::PyBUF_C_CONTIGUOUS | pyo3::ffi::PyBUF_FORMAT;
+        // SAFETY: `view` is a zeroed Py_buffer of ours; the flags ask for writable contiguous memory or an error.
+        if unsafe { pyo3::ffi::PyObject_GetBuffer(out.as_ptr(), view.as_mut_ptr(), flags) } != 0 {
+            let why = PyErr::fetch(py).to_string().into_pyobject(py)?.into_any();
+            let what = "records need a writable, contiguous array";
+            return Err(raise(py, "InvalidValue", what, &[("numpy", why)]));
+        }
+        // SAFETY: PyObject_GetBuffer returned success, so it filled the struct.
+        let room = Self(unsafe { view.assume_init() });
+        if room.0.itemsize as usize != filter.record_bytes() {
+            let facts = [
+                ("want_itemsize", filter.record_bytes().into_pyobject(py)?.into_any()),
+                ("have_itemsize", room.0.itemsize.into_pyobject(py)?.into_any()),
+            ];
+            return Err(raise(py, "InvalidValue", "the array's dtype is not the one of these records", &facts));
+        }
+        Ok(room)
+    }
+
+    fn first(&mut self, limit: Option<usize>, filter: &RecordFilter) -> &mut [u8] {
+        let records = (self.0.len as usize / filter.record_bytes()).min(limit.unwrap_or(usize::MAX));
+        if records == 0 {
+            return &mut [];
+        }
+        // SAFETY: the exporter promises `len` writable bytes at `buf` until the buffer is released in Drop,
+        // and `records * record_bytes <= len`.
+        unsafe { std::slice::from_raw_parts_mut(self.0.buf.cast::<u8>(), records * filter.record_bytes()) }
+    }
+}
+
+impl Drop for WritableRecords {
+    fn drop(&mut self) {
+        // SAFETY: filled by PyObject_GetBuffer and released once; only made and dropped inside a call from
+        // Python, so the GIL is held.
+        unsafe { pyo3::ffi::PyBuffer_Release(&mut self.0) };
+    }
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `framegate._native`: the core and the Aeron client, as Python sees them. `_native.pyi` is its description.
+
+use pyo3::prelude::*;
+
+mod aeron;
+mod bench;
+mod errors;
+mod toml;
+
+/// Native parts of framegate. Use the packages around it, not this module.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use crate::aeron::{AeronClaim, AeronClient, AeronPublication, AeronSubscription, driver_mark};
+    #[pymodule_export]
+    use crate::bench::{bench_echo, bench_offer, bench_ping, bench_poll};
+    #[pymodule_export]
+    use crate::toml::parse_toml;
+}

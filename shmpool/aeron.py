@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The real transport: a client of an Aeron media driver.
+
+The classes behind it are native (``native/python/src/aeron``); this one gives them the protocol's defaults
+and looks before it connects, so that a missing driver is an error at once and not after a time-out.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Self, cast
+
+from framegate.schema.errors import ClaimStillViewed, MediaDriverNotFound
+from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.idle import sleep_ns
+from framegate.shmpool.transport import OfferBound, Publication, Subscription
+
+from framegate._native import AeronClient, driver_mark
+
+DRIVER_TIMEOUT_MS: Final = 10_000
+ADD_TIMEOUT_NS: Final = 5_000_000_000
+_WAIT_STEP_NS: Final = 20_000_000
+
+
+def is_driver_live(aeron_dir: str, driver_timeout_ms: int = DRIVER_TIMEOUT_MS) -> bool:
+    """Whether a media driver, ours or a foreign one, has worked in ``aeron_dir`` within its time-out."""
+    mark = driver_mark(aeron_dir)
+    return mark is not None and mark[0] <= driver_timeout_ms
+
+
+def wait_for_driver(aeron_dir: str, timeout_s: float) -> bool:
+    """Wait until a media driver is live in ``aeron_dir``; whether one is."""
+    deadline_ns = monotonic_ns() + int(timeout_s * 1e9)
+    while not is_driver_live(aeron_dir):
+        if monotonic_ns() >= deadline_ns:
+            return False
+        sleep_ns(_WAIT_STEP_NS)
+    return True
+
+
+class AeronTransport:
+    """A ``Transport`` over the media driver of ``aeron_dir``.
+
+    Everything it raises is a ``TransportError``; ``MediaDriverNotFound`` when nobody serves the directory.
+    A driver that dies later is noticed within ``driver_timeout_ms``: every call then raises ``MediaDriverGone``.
+    """
+
+    def __init__(
+        self, aeron_dir: str, driver_timeout_ms: int = DRIVER_TIMEOUT_MS, client_name: str = "framegate"
+    ) -> None:
+        if not is_driver_live(aeron_dir, driver_timeout_ms):
+            raise MediaDriverNotFound("no live media driver in this directory", aeron_dir=aeron_dir)
+        self.aeron_dir = aeron_dir
+        self._client = AeronClient(aeron_dir, driver_timeout_ms=driver_timeout_ms, client_name=client_name)
+
+    def add_publication(
+        self,
+        channel: str,
+        stream_id: int,
+        *,
+        exclusive: bool = True,
+        bound: OfferBound | None = None,
+        timeout_ns: int = ADD_TIMEOUT_NS,
+    ) -> Publication:
+        """A sender; waits for the driver's answer up to ``timeout_ns``."""
+        limit = bound or OfferBound()
+        publication = self._client.add_publication(
+            channel,
+            stream_id,
+            exclusive=exclusive,
+            attempts=limit.attempts,
+            deadline_ns=limit.deadline_ns,
+            timeout_ns=timeout_ns,
+        )
+        return cast(Publication, publication)
+
+    def add_subscription(
+        self, channel: str, stream_id: int, *, idle: str = "backoff", timeout_ns: int = ADD_TIMEOUT_NS
+    ) -> Subscription:
+        """A receiver; waits for the driver's answer up to ``timeout_ns``. ``idle`` is what its waits do."""
+        return cast(Subscription, self._client.add_subscription(channel, stream_id, idle=idle, timeout_ns=timeout_ns))
+
+    @property
+    def is_closed(self) -> bool:
+        """After ``close``, and after the driver was lost."""
+        return self._client.is_closed
+
+    def check_alive(self) -> None:
+        """Raise what ended the client, if something did."""
+        self._client.check_alive()
+
+    def errors(self) -> list[str]:
+        """What Aeron reported since the last call."""
+        return self._client.errors()
+
+    def close(self) -> None:
+        """Close what was added, then the client. Idempotent."""
+        if not self._client.close():
+            raise ClaimStillViewed("a publication of this transport has an open claim", aeron_dir=self.aeron_dir)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()

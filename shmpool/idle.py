@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a loop does when it found nothing to do: the twin of the native idle strategies.
+
+``busy`` spins, ``yield`` offers the core to others, ``sleep`` sleeps 1 ms, and ``backoff``, the default,
+spins 10 times, yields 20 times, then parks from 1 us up to 64 us. The only place that sleeps.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Final, Literal, get_args
+
+IdleName = Literal["busy", "yield", "backoff", "sleep"]
+IDLE_NAMES: Final[tuple[str, ...]] = get_args(IdleName)
+
+SPINS: Final = 10
+YIELDS: Final = 20
+SHORTEST_PARK_NS: Final = 1_000
+LONGEST_PARK_NS: Final = 64_000
+SLEEP_NS: Final = 1_000_000
+
+SPIN: Final = 0
+YIELD: Final = -1
+
+
+class Idler:
+    """A loop's idling: ask it after a turn without work, reset it after one with.
+
+    >>> idler = Idler("sleep")
+    >>> idler.next_pause()
+    1000000
+    """
+
+    def __init__(self, strategy: IdleName = "backoff") -> None:
+        if strategy not in IDLE_NAMES:
+            raise ValueError(f"idle strategy {strategy!r} is none of {', '.join(IDLE_NAMES)}")
+        self._strategy = strategy
+        self.reset()
+
+    def reset(self) -> None:
+        """There was work: the next pause is the shortest again."""
+        self._empty_turns = 0
+        self._park_ns = SHORTEST_PARK_NS
+
+    def next_pause(self) -> int:
+        """What to do now, decided without doing it: ``SPIN``, ``YIELD``, or nanoseconds to park."""
+        match self._strategy:
+            case "busy":
+                return SPIN
+            case "yield":
+                return YIELD
+            case "sleep":
+                return SLEEP_NS
+            case _:
+                return self._back_off()
+
+    def _back_off(self) -> int:
+        if self._empty_turns < SPINS + YIELDS:
+            self._empty_turns += 1
+            return SPIN if self._empty_turns <= SPINS else YIELD
+        park_ns, self._park_ns = self._park_ns, min(self._park_ns * 2, LONGEST_PARK_NS)
+        return park_ns
+
+    def idle(self) -> None:
+        """Pause once."""
+        pause = self.next_pause()
+        if pause == YIELD:
+            os.sched_yield()
+        elif pause != SPIN:
+            time.sleep(pause / 1e9)
+
+
+def sleep_ns(duration_ns: int) -> None:
+    """Sleep, for waits that are not a loop's idling."""
+    time.sleep(duration_ns / 1e9)

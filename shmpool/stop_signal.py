@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ctrl-C and SIGTERM for programs that run until they are told to end."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+from types import FrameType
+from typing import Final, Self
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_SIGNALLED_EXIT: Final = 128
+
+
+class StopSignal:
+    """Turns the first SIGINT or SIGTERM into a flag, and the second into an immediate end.
+
+    Use it in the main thread, as a context manager. ``wait`` returns as soon as the signal is there, and when
+    one of the file descriptors given to it has something to say.
+    """
+
+    def __init__(self) -> None:
+        self.is_set = False
+        self._read_end, self._write_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._before: dict[signal.Signals, object] = {}
+
+    def __enter__(self) -> Self:
+        self._before = {number: signal.signal(number, self._on_signal) for number in _SIGNALS}
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)  # type: ignore[arg-type]  # what signal() returned it also takes
+        os.close(self._read_end)
+        os.close(self._write_end)
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        if self.is_set:
+            os._exit(_SIGNALLED_EXIT + number)
+        self.is_set = True
+        os.write(self._write_end, b"!")
+
+    def wait(self, timeout_s: float, *descriptors: int) -> bool:
+        """Wait for the signal, a readable descriptor, or the time; whether the signal came."""
+        if not self.is_set:
+            select.select([self._read_end, *descriptors], [], [], timeout_s)
+        return self.is_set
