@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bundled media driver as a child process: found, started, watched, stopped.
+
+Life cycle: ``start`` joins nobody's driver; it refuses a directory with a live one and replaces what a dead
+one left. The child ends with this process, however that ends, because it watches a pipe that only this
+process holds. Its standard error goes to a log file of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, Self
+
+from framegate.schema.errors import DriverDirectoryInUse, MediaDriverFailed
+from framegate.shmpool.aeron import DRIVER_TIMEOUT_MS
+from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.idle import IdleName, sleep_ns
+
+from framegate._native import driver_mark
+
+PROGRAM: Final = "framegate-media-driver"
+Threading = Literal["shared", "shared_network", "dedicated"]
+
+_SETTLE_NS: Final = 3_000_000_000
+"""A mark that has not moved for this long, of a process that is gone, belongs to a dead driver."""
+_STEP_NS: Final = 50_000_000
+_LOG_TAIL_BYTES: Final = 2_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MediaDriverOptions:
+    """How the driver runs. The defaults suit machines with few cores."""
+
+    threading: Threading = "shared"
+    idle: IdleName = "backoff"
+    term_buffer_bytes: int | None = None
+    client_liveness_timeout_ms: int | None = None
+    driver_timeout_ms: int = DRIVER_TIMEOUT_MS
+
+    def arguments(self) -> list[str]:
+        """The program's command line."""
+        words = ["--threading", self.threading, "--idle", self.idle, "--driver-timeout-ms", str(self.driver_timeout_ms)]
+        if self.term_buffer_bytes is not None:
+            words += ["--term-buffer-bytes", str(self.term_buffer_bytes)]
+        if self.client_liveness_timeout_ms is not None:
+            words += ["--client-liveness-timeout-ms", str(self.client_liveness_timeout_ms)]
+        return words
+
+
+def find_program(places: Sequence[Path] | None = None) -> Path | None:
+    """The media driver program: ``FRAMEGATE_MEDIA_DRIVER``, beside the interpreter, the scripts folders, PATH."""
+    named = os.environ.get("FRAMEGATE_MEDIA_DRIVER")
+    if named:
+        return Path(named) if os.access(named, os.X_OK) else None
+    for place in _script_folders() if places is None else places:
+        if os.access(place / PROGRAM, os.X_OK):
+            return place / PROGRAM
+    found = shutil.which(PROGRAM)
+    return Path(found) if found else None
+
+
+def _script_folders() -> list[Path]:
+    schemes = [sysconfig.get_path("scripts"), sysconfig.get_path("scripts", f"{os.name}_user")]
+    return [Path(sys.executable).parent, *(Path(folder) for folder in schemes if folder)]
+
+
+def is_live(aeron_dir: str) -> bool:
+    """Whether a driver serves ``aeron_dir`` now.
+
+    A fresh mark is enough when its process exists. When it does not (killed a moment ago, or in another
+    process namespace), the mark must be seen to move.
+    """
+    mark = driver_mark(aeron_dir)
+    if mark is None or mark[0] > DRIVER_TIMEOUT_MS:
+        return False
+    return _process_exists(mark[1]) or _mark_moves(aeron_dir)
+
+
+def _process_exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return pid > 0
+
+
+def _mark_moves(aeron_dir: str) -> bool:
+    deadline_ns = monotonic_ns() + _SETTLE_NS
+    last_age_ms = 0
+    while monotonic_ns() < deadline_ns:
+        mark = driver_mark(aeron_dir)
+        if mark is None:
+            return False
+        if mark[0] < last_age_ms:
+            return True
+        last_age_ms = mark[0]
+        sleep_ns(_STEP_NS)
+    return False
+
+
+class MediaDriver:
+    """One child process that serves one directory.
+
+    ``with MediaDriver(aeron_dir=...) as driver:`` starts it and stops it in good order.
+    """
+
+    def __init__(
+        self, *, aeron_dir: str, log_file: str | Path | None = None, options: MediaDriverOptions | None = None
+    ) -> None:
+        self.aeron_dir = aeron_dir
+        self.log_file = Path(log_file) if log_file is not None else Path(f"{aeron_dir}.log")
+        self._options = options or MediaDriverOptions()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def pid(self) -> int:
+        """The child's process id; 0 before ``start``."""
+        return self._process.pid if self._process else 0
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the child lives."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def exit_status(self) -> int | None:
+        """As ``subprocess.Popen.returncode``: None while it lives, negative for a signal."""
+        return self._process.poll() if self._process else None
+
+    def start(self, timeout_s: float = 20.0) -> Self:
+        """Start it and wait until clients may connect."""
+        if is_live(self.aeron_dir):
+            raise DriverDirectoryInUse("a live media driver owns this directory", aeron_dir=self.aeron_dir)
+        program = find_program()
+        if program is None:
+            raise MediaDriverFailed(
+                f"the program {PROGRAM} is not installed beside this Python",
+                hint="Reinstall framegate, or name the program in FRAMEGATE_MEDIA_DRIVER.",
+                python=sys.executable,
+            )
+        self._process = self._spawn(program)
+        self._await_ready(timeout_s)
+        return self
+
+    def _spawn(self, program: Path) -> subprocess.Popen[bytes]:
+        self.log_file.parent.mkdir(parents=True, exist_ok=True)
+        # What is in the directory was found dead above, so the driver need not wait for its mark to age.
+        words = [str(program), "--aeron-dir", self.aeron_dir, "--delete-on-start", "--until-stdin-closes"]
+        log = os.open(self.log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        try:
+            return subprocess.Popen(
+                words + self._options.arguments(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                # Ctrl-C goes to a whole process group; this child must outlive its clients' good-byes.
+                start_new_session=True,
+            )
+        finally:
+            os.close(log)
+
+    def _await_ready(self, timeout_s: float) -> None:
+        assert self._process is not None  # noqa: S101  (for the type checker; start() has just set it)
+        assert self._process.stdout is not None  # noqa: S101
+        readable, _, _ = select.select([self._process.stdout], [], [], timeout_s)
+        line = self._process.stdout.readline() if readable else b""
+        if line.startswith(b"ready "):
+            return
+        self.kill()
+        reason = self.log_tail() or f"it was not ready within {timeout_s:g} s"
+        raise MediaDriverFailed(reason, aeron_dir=self.aeron_dir, exit_status=self.exit_status, log=self.log_file)
+
+    def log_tail(self) -> str:
+        """The last line that the driver wrote to its log."""
+        try:
+            tail = self.log_file.read_bytes()[-_LOG_TAIL_BYTES:].decode(errors="replace")
+        except OSError:
+            return ""
+        lines = [line.strip() for line in tail.splitlines() if line.strip()]
+        return next((line for line in reversed(lines) if line.startswith(PROGRAM)), lines[-1] if lines else "")
+
+    def stop(self, timeout_s: float = 10.0) -> None:
+        """End it in good order; by force after ``timeout_s``. Idempotent."""
+        if self._process is None:
+            return
+        if self.is_running:
+            self._process.terminate()
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self.kill()
+        self._close_pipes()
+        self._tidy_up()
+
+    def _tidy_up(self) -> None:
+        # A driver that was killed could not remove its directory, and nobody can use it any more.
+        mark = driver_mark(self.aeron_dir)
+        if mark is not None and mark[1] == self.pid:
+            shutil.rmtree(self.aeron_dir, ignore_errors=True)
+        if self.log_file.is_file() and self.log_file.stat().st_size == 0:
+            self.log_file.unlink()
+
+    def kill(self) -> None:
+        """End it by SIGKILL. Its directory stays; the next start replaces it."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._close_pipes()
+
+    def _close_pipes(self) -> None:
+        assert self._process is not None  # noqa: S101  (for the type checker)
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, *exc: object) -> None:
+        self.stop()
