@@ -94,7 +94,11 @@ class RecordKind(NamedTuple):
 
 
 class Claim(Protocol):
-    """Room inside the log for one message. Leaving the block commits it; an exception abandons it."""
+    """Room in the log for one message, to be filled through the view that entering gives.
+
+    Leaving the block commits it; an exception abandons it. The order of messages is the order of claims, and those
+    behind an open one wait. The view ends with the block: an array that outlives it costs the message.
+    """
 
     def __enter__(self) -> memoryview: ...
 
@@ -124,7 +128,8 @@ class Publication(Protocol):
         ...
 
     def claim(self, length: int) -> Claim | Outcome:
-        """Room for one message of at most ``max_claim_bytes``, to be filled in place; retried within the bound."""
+        """Room for one message of at most ``max_claim_bytes``; retried within the bound. ``TransportClosed`` after
+        ``close``. It counts as sent when it is given, even if it is abandoned later."""
         ...
 
     @property
@@ -136,7 +141,10 @@ class Publication(Protocol):
     @property
     def stream_id(self) -> int: ...
     @property
-    def position(self) -> int: ...
+    def position(self) -> int:
+        """Where the stream stands behind the last message; ``Outcome.CLOSED`` after ``close``."""
+        ...
+
     @property
     def max_claim_bytes(self) -> int: ...
     @property
@@ -161,7 +169,10 @@ class Subscription(Protocol):
     def poll_records(
         self, kind: RecordKind, out: npt.NDArray[np.void], limit: int | None = None, timeout_ns: int = 0
     ) -> int:
-        """Collect the bodies of one fixed-size message into ``out``; how many. All else is skipped and counted."""
+        """Collect the bodies of one fixed-size message into ``out``; how many. All else is skipped and counted.
+
+        It looks at no more messages than ``out`` has room for, so 0 may also mean that only others were there.
+        """
         ...
 
     def image_events(self) -> list[ImageEvent]:
@@ -178,7 +189,7 @@ class Subscription(Protocol):
     def stream_id(self) -> int: ...
 
     def counters(self) -> dict[str, int]:
-        """``messages``, ``records``, ``other_schema``, ``other_template``, ``newer_version``,
+        """``messages`` (of ``poll``), ``records``, ``other_schema``, ``other_template``, ``newer_version``,
         ``wrong_block_length``, ``truncated``, ``fragmented`` (a long message that ``poll_records`` skipped),
         ``image_events_dropped``."""
         ...

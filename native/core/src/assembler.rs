@@ -109,10 +109,8 @@ mod tests {
     #[test]
     fn a_message_above_the_bound_is_abandoned_and_counted_and_the_next_one_arrives() {
         let mut assembler = Assembler::new(3);
-        let messages = feed(
-            &mut assembler,
-            &[(1, BEGIN, b"ab"), (1, 0, b"cd"), (1, END, b"e"), (1, BEGIN, b"x"), (1, END, b"y")],
-        );
+        let messages =
+            feed(&mut assembler, &[(1, BEGIN, b"ab"), (1, 0, b"cd"), (1, END, b"e"), (1, BEGIN, b"x"), (1, END, b"y")]);
         assert_eq!(messages, [b"xy".to_vec()]);
         assert_eq!(assembler.abandoned(), 1);
     }

@@ -137,10 +137,8 @@ mod tests {
         let all = pauses(IdleStrategy::Backoff, 40);
         assert!(all[..10].iter().all(|pause| *pause == Pause::Spin));
         assert!(all[10..30].iter().all(|pause| *pause == Pause::Yield));
-        let parks: Vec<u64> = all[30..]
-            .iter()
-            .map(|pause| if let Pause::Park(park_ns) = pause { *park_ns } else { 0 })
-            .collect();
+        let parks: Vec<u64> =
+            all[30..].iter().map(|pause| if let Pause::Park(park_ns) = pause { *park_ns } else { 0 }).collect();
         assert_eq!(parks, [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 64_000, 64_000, 64_000]);
     }
 

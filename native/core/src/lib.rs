@@ -6,5 +6,6 @@
 
 pub mod assembler;
 pub mod idle;
+pub mod pool;
 pub mod record;
 pub mod toml_positions;

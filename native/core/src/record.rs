@@ -53,10 +53,8 @@ impl RecordFilter {
     /// `reads_newer`: whether a newer version with a longer block is read (schemas 900 and 920) or refused.
     #[must_use]
     pub const fn new(block_length: u16, template_id: u16, schema_id: u16, version: u16, reads_newer: bool) -> Self {
-        let header = (block_length as u64)
-            | (template_id as u64) << 16
-            | (schema_id as u64) << 32
-            | (version as u64) << 48;
+        let header =
+            (block_length as u64) | (template_id as u64) << 16 | (schema_id as u64) << 32 | (version as u64) << 48;
         Self { header, block_length, template_id, schema_id, version, reads_newer }
     }
 

@@ -209,7 +209,7 @@ impl Walk<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse, Place, Step, TomlFault, Value};
+    use super::{Place, Step, TomlFault, Value, parse};
 
     fn path(dotted: &str) -> Vec<Step> {
         let step = |part: &str| part.parse().map_or_else(|_| Step::Key(part.to_owned()), Step::Index);

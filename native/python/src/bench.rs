@@ -21,12 +21,7 @@ fn strategy(py: Python<'_>, name: &str) -> PyResult<IdleStrategy> {
 
 /// Nanoseconds to offer `count` messages of `message_bytes`; fewer may have been taken.
 #[pyfunction]
-pub fn bench_offer(
-    py: Python<'_>,
-    publication: &AeronPublication,
-    message_bytes: usize,
-    count: u64,
-) -> (u64, u64) {
+pub fn bench_offer(py: Python<'_>, publication: &AeronPublication, message_bytes: usize, count: u64) -> (u64, u64) {
     let message = vec![0x5A_u8; message_bytes];
     py.detach(|| {
         let began = Instant::now();
@@ -112,7 +107,9 @@ fn await_one(subscription: &AeronSubscription, strategy: IdleStrategy) -> Option
         let polled = subscription.poll_natively(1, |fragment| found = Some(fragment.to_vec()));
         turns = turns.wrapping_add(1);
         // The clock is looked at rarely: reading it costs as much as the poll that is measured.
-        if polled < 0 || (turns % 1024 == 0 && Instant::now() > *deadline.get_or_insert_with(|| Instant::now() + LONGEST_RUN)) {
+        if polled < 0
+            || (turns % 1024 == 0 && Instant::now() > *deadline.get_or_insert_with(|| Instant::now() + LONGEST_RUN))
+        {
             return None;
         }
         if found.is_none() {

@@ -76,6 +76,6 @@ fn time<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
         (false, _) => "time",
     };
     let made = py.import("datetime")?.getattr(class)?.call_method1("fromisoformat", (text,));
-    // TOML knows leap seconds and Python does not. The text then has no Python value of its own kind.
-    Ok(made.unwrap_or_else(|_| py.None().into_bound(py)))
+    // TOML knows leap seconds and Python does not.
+    made.map_err(|_| raise(py, "InvalidToml", &format!("{text} is no time that Python knows"), &[]))
 }

@@ -86,7 +86,11 @@ impl Child {
         }
     }
 
-    /// Whether it is closed now; false where a claim is open.
+    fn has_open_claim(&self) -> bool {
+        matches!(self, Self::Publication(child) if child.upgrade().is_some_and(|child| child.has_open_claim()))
+    }
+
+    /// Whether it is closed now; false where a claim was opened meanwhile.
     fn close(&self) -> bool {
         match self {
             Self::Publication(child) => child.upgrade().is_none_or(|child| child.close()),
@@ -120,11 +124,8 @@ impl AeronClient {
     #[new]
     #[pyo3(signature = (aeron_dir, *, driver_timeout_ms = 10_000, client_name = ""))]
     fn new(py: Python<'_>, aeron_dir: &str, driver_timeout_ms: u64, client_name: &str) -> PyResult<Self> {
-        let shared = Arc::new(ClientShared {
-            aeron_dir: aeron_dir.to_owned(),
-            driver_timeout_ms,
-            events: ClientEvents::new(),
-        });
+        let shared =
+            Arc::new(ClientShared { aeron_dir: aeron_dir.to_owned(), driver_timeout_ms, events: ClientEvents::new() });
         let (directory, name) = (c_string(py, "aeron_dir", aeron_dir)?, c_string(py, "client_name", client_name)?);
         let events = Arc::clone(&shared.events);
         // Connecting waits for the driver, up to its time-out.
@@ -190,14 +191,12 @@ impl AeronClient {
         let added = py.detach(|| {
             let sink = || Handler::new(ImageSink { events: Arc::clone(&events) });
             let (available, unavailable) = (sink(), sink());
-            let adding = aeron
-                .async_add_subscription(&uri, stream_id, Some(&available), Some(&unavailable))
-                .map_err(refused)?;
+            let adding =
+                aeron.async_add_subscription(&uri, stream_id, Some(&available), Some(&unavailable)).map_err(refused)?;
             self.wait_for(timeout_ns, || adding.poll())
         });
         let found = added.map_err(|failure| self.add_error(py, failure, "subscription", channel, stream_id))?;
-        let (subscription, shared) =
-            AeronSubscription::new(found, stream_id, idle, events, Arc::clone(&self.shared));
+        let (subscription, shared) = AeronSubscription::new(found, stream_id, idle, events, Arc::clone(&self.shared));
         self.keep(Child::Subscription(Arc::downgrade(&shared)));
         Ok(subscription)
     }
@@ -221,10 +220,11 @@ impl AeronClient {
     /// Closes what was added, then the client. False where an open claim prevents it: nothing is closed then.
     fn close(&self, py: Python<'_>) -> bool {
         py.detach(|| {
-            if !unpoisoned(&self.children).iter().all(Child::close) {
+            let mut children = unpoisoned(&self.children);
+            if children.iter().any(Child::has_open_claim) || !children.iter().all(Child::close) {
                 return false;
             }
-            unpoisoned(&self.children).clear();
+            children.clear();
             // The last handle: this waits for the conductor thread to end.
             drop(unpoisoned(&self.aeron).take());
             true

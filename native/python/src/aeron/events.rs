@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusteron_client::{
-    Aeron, AeronAvailableImageCallback, AeronErrorHandlerCallback, AeronImage,
-    AeronSubscription, AeronUnavailableImageCallback,
+    Aeron, AeronAvailableImageCallback, AeronErrorHandlerCallback, AeronImage, AeronSubscription,
+    AeronUnavailableImageCallback,
 };
 
 /// Events kept for a caller that does not drain; older ones make room and are counted.
@@ -66,7 +66,11 @@ pub(crate) const SERVICE_TIMEOUT: i32 = -1002;
 
 impl ClientEvents {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { fatal: AtomicI32::new(0), fatal_message: Mutex::new(String::new()), errors: BoundedQueue::new() })
+        Arc::new(Self {
+            fatal: AtomicI32::new(0),
+            fatal_message: Mutex::new(String::new()),
+            errors: BoundedQueue::new(),
+        })
     }
 
     /// 0 while the client lives.

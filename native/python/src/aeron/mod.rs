@@ -7,8 +7,8 @@
 
 mod claim;
 mod client;
-mod mark;
 mod events;
+mod mark;
 mod offer;
 mod publication;
 mod subscription;
@@ -40,8 +40,7 @@ pub(crate) fn transport_class<'py>(
     name: &str,
     cell: &'static PyOnceLock<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let class = cell.get_or_try_init(py, || {
-        Ok::<_, PyErr>(py.import("framegate.shmpool.transport")?.getattr(name)?.unbind())
-    })?;
+    let class =
+        cell.get_or_try_init(py, || Ok::<_, PyErr>(py.import("framegate.shmpool.transport")?.getattr(name)?.unbind()))?;
     Ok(class.bind(py).clone())
 }

@@ -111,7 +111,7 @@ pub(crate) fn is_retryable(answer: i64) -> bool {
     matches!(answer, BACK_PRESSURED | ADMIN_ACTION)
 }
 
-/// Goes on with an attempt that answered `first`, within the bound. `pause` idles once, without the GIL.
+/// Goes on with an attempt that answered `first`, within the bound. `attempt` counts itself; `pause` idles once, without the GIL.
 pub(crate) fn retry(
     bound: RetryBound,
     counters: &OfferCounters,
@@ -133,7 +133,6 @@ pub(crate) fn retry(
             pause(&mut idler);
         }
         answer = attempt();
-        counters.note(answer);
         attempts += 1;
     }
     answer

@@ -13,14 +13,14 @@ use rusteron_client::{AeronBufferClaim, AeronPublicationConstants};
 use super::claim::AeronClaim;
 use super::client::ClientShared;
 use super::events::unpoisoned;
-use super::transport_class;
 use super::offer::{self, CLOSED, Log, OfferCounters, REFUSED, RetryBound};
+use super::transport_class;
 use crate::errors::raise;
 
 /// What a publication, its claims and its client hold in common.
 pub(crate) struct Shared {
     log: Mutex<Option<Log>>,
-    pub(crate) open_claims: AtomicUsize,
+    open_claims: AtomicUsize,
     counters: OfferCounters,
     bound: RetryBound,
     limits: Limits,
@@ -55,10 +55,23 @@ impl Shared {
         answer
     }
 
+    pub(crate) fn note_claim_opened(&self) {
+        self.open_claims.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(crate) fn note_claim_closed(&self) {
+        self.open_claims.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    /// Whether a claim points into the log, which must stay mapped then.
+    pub(crate) fn has_open_claim(&self) -> bool {
+        self.open_claims.load(Ordering::Acquire) > 0
+    }
+
     /// Closes the log unless a claim points into it; whether it is closed now. Call it without the GIL.
     pub(crate) fn close(&self) -> bool {
         let mut log = unpoisoned(&self.log);
-        if self.open_claims.load(Ordering::Acquire) > 0 {
+        if self.has_open_claim() {
             return false;
         }
         drop(log.take());
@@ -119,13 +132,19 @@ impl AeronPublication {
     }
 
     fn offer_slice(&self, py: Python<'_>, message: &[u8]) -> PyResult<Py<PyAny>> {
-        self.check_length(py, message.len(), self.shared.limits.max_message_bytes, "the message does not fit the channel")?;
+        self.check_length(
+            py,
+            message.len(),
+            self.shared.limits.max_message_bytes,
+            "the message does not fit the channel",
+        )?;
         let first = self.shared.attempt(message);
         if !offer::is_retryable(first) {
             return self.answer(py, first);
         }
         let shared = &self.shared;
-        let last = py.detach(|| offer::retry(shared.bound, &shared.counters, first, || shared.attempt(message), Idler::idle));
+        let last =
+            py.detach(|| offer::retry(shared.bound, &shared.counters, first, || shared.attempt(message), Idler::idle));
         self.answer(py, last)
     }
 }
@@ -149,11 +168,11 @@ impl ContiguousBytes {
     fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let mut view = std::mem::MaybeUninit::<pyo3::ffi::Py_buffer>::zeroed();
         // SAFETY: `view` is a zeroed Py_buffer of ours; PyBUF_SIMPLE asks for contiguous bytes or an error.
-        let got = unsafe {
-            pyo3::ffi::PyObject_GetBuffer(object.as_ptr(), view.as_mut_ptr(), pyo3::ffi::PyBUF_SIMPLE)
-        };
+        let got = unsafe { pyo3::ffi::PyObject_GetBuffer(object.as_ptr(), view.as_mut_ptr(), pyo3::ffi::PyBUF_SIMPLE) };
         if got != 0 {
-            return Err(PyErr::fetch(object.py()));
+            let py = object.py();
+            let why = PyErr::fetch(py).value(py).to_string().into_pyobject(py)?.into_any();
+            return Err(raise(py, "InvalidValue", "a message is a contiguous buffer", &[("reason", why)]));
         }
         // SAFETY: PyObject_GetBuffer returned success, so it filled the struct.
         Ok(Self(unsafe { view.assume_init() }))
@@ -185,7 +204,12 @@ impl AeronPublication {
     fn try_offer(&self, message: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let py = message.py();
         with_bytes(message, |bytes| {
-            self.check_length(py, bytes.len(), self.shared.limits.max_message_bytes, "the message does not fit the channel")?;
+            self.check_length(
+                py,
+                bytes.len(),
+                self.shared.limits.max_message_bytes,
+                "the message does not fit the channel",
+            )?;
             self.answer(py, self.shared.attempt(bytes))
         })
     }
@@ -209,7 +233,12 @@ impl AeronPublication {
             let what = "a batch is a contiguous buffer of whole messages of one length";
             return Err(raise(py, "InvalidValue", what, &facts));
         }
-        self.check_length(py, message_bytes, self.shared.limits.max_message_bytes, "the messages do not fit the channel")?;
+        self.check_length(
+            py,
+            message_bytes,
+            self.shared.limits.max_message_bytes,
+            "the messages do not fit the channel",
+        )?;
         let (sent, last) = py.detach(|| {
             let mut sent = 0;
             for message in bytes.chunks_exact(message_bytes) {
@@ -239,11 +268,17 @@ impl AeronPublication {
             self.shared.counters.note(answer);
             answer
         };
-        let answer = offer::retry(self.shared.bound, &self.shared.counters, attempt(), attempt, |idler| py.detach(|| idler.idle()));
+        if self.shared.read(true, |_| false) {
+            self.shared.client.check_alive(py)?;
+            return Err(raise(py, "TransportClosed", "the publication was closed before", &[]));
+        }
+        let answer = offer::retry(self.shared.bound, &self.shared.counters, attempt(), attempt, |idler| {
+            py.detach(|| idler.idle())
+        });
         if answer < 0 {
             return self.answer(py, answer);
         }
-        let claim = AeronClaim::new(claim, answer, Arc::clone(&self.shared));
+        let claim = AeronClaim::new(claim, answer, length, Arc::clone(&self.shared));
         Ok(Bound::new(py, claim)?.into_any().unbind())
     }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use framegate_core::assembler::{Assembler, WHOLE};
+use framegate_core::assembler::{Assembler, BEGIN, WHOLE};
 use framegate_core::idle::{IdleStrategy, Idler, tighten_timer_slack};
 use framegate_core::record::{MESSAGE_HEADER_BYTES, RecordFilter, VERDICTS, Verdict};
 use pyo3::prelude::*;
@@ -117,8 +117,10 @@ struct RecordSink<'a> {
 impl RecordSink<'_> {
     #[inline]
     fn on_fragment(&mut self, fragment: &[u8]) {
-        if frame_flags(fragment) & WHOLE != WHOLE {
-            self.fragmented += 1;
+        let flags = frame_flags(fragment);
+        if flags & WHOLE != WHOLE {
+            // Counted by its first fragment.
+            self.fragmented += u64::from(flags & BEGIN != 0);
             return;
         }
         let verdict = self.filter.verdict(fragment);

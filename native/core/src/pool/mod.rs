@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The shared-memory pool: regions, slots and the one word that orders their use (PROTOCOL 3 and 4).
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `layout` | byte offsets, drawn and asserted |
+//! | `commit` | the commit word: its values, its stores and loads, its fences |
+//! | `superblock` | the first 64 bytes of a region |
+//! | `tensor` | shapes, strides and dtypes, checked |
+//! | `slot` | a header slot, written and read |
+//! | `copy` | payload copies, plain and past the cache |
+//! | `region` | region files, made and opened safely |
+//! | `regions` | the ring and pools of one stream together |
+//! | `writer`, `reader` | frames in, frames out |
+
+pub mod commit;
+pub mod layout;
+pub mod tensor;
+
+// Under loom the commit word is a model of an atomic, which mapped memory cannot hold.
+#[cfg(not(loom))]
+pub mod copy;
+#[cfg(not(loom))]
+pub mod reader;
+#[cfg(not(loom))]
+pub mod region;
+#[cfg(not(loom))]
+pub mod regions;
+#[cfg(not(loom))]
+pub mod slot;
+#[cfg(not(loom))]
+pub mod superblock;
+#[cfg(not(loom))]
+pub mod writer;

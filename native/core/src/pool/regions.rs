@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The regions of one stream in one epoch: a header ring and its payload pools, checked against each other.
+
+use super::layout;
+use super::region::{Region, RegionError};
+use super::slot::SlotPtr;
+use super::superblock::{self, refresh_activity};
+
+/// One payload pool, mapped.
+#[derive(Debug)]
+pub struct Pool {
+    region: Region,
+    /// Its id in the announce.
+    pub pool_id: u16,
+    /// Bytes of a slot.
+    pub stride_bytes: u32,
+}
+
+/// All of a stream's regions. Addresses handed out are valid for as long as this lives.
+#[derive(Debug)]
+pub struct Regions {
+    ring: Region,
+    /// From the smallest stride to the largest.
+    pools: Vec<Pool>,
+    nslots: u32,
+    /// The stream.
+    pub stream_id: u32,
+    /// Its epoch.
+    pub epoch: u64,
+}
+
+impl Regions {
+    /// Puts together regions that were each made or opened for the same stream, epoch and number of slots.
+    ///
+    /// # Errors
+    /// Where they do not belong together, or a number is not one that the protocol allows.
+    pub fn new(ring: Region, pools: Vec<Region>) -> Result<Self, RegionError> {
+        let head = ring.superblock()?;
+        let refuse = |reason: String| Err(RegionError::Refused(reason));
+        if !head.nslots.is_power_of_two() || head.region_type != layout::HEADER_RING {
+            return refuse(format!("the ring has {} slots and region type {}", head.nslots, head.region_type));
+        }
+        if pools.is_empty() {
+            return refuse("the stream has no payload pool".to_owned());
+        }
+        let mut checked: Vec<Pool> = Vec::with_capacity(pools.len());
+        for region in pools {
+            let block = region.superblock()?;
+            let same = (block.stream_id, block.epoch, block.nslots) == (head.stream_id, head.epoch, head.nslots);
+            if !same || block.region_type != layout::PAYLOAD_POOL {
+                return refuse(format!("pool {} does not belong to this ring", block.pool_id));
+            }
+            if !block.stride_bytes.is_power_of_two() || block.stride_bytes < 64 {
+                return refuse(format!("pool {} has a stride of {} bytes", block.pool_id, block.stride_bytes));
+            }
+            if checked.iter().any(|pool| pool.pool_id == block.pool_id) {
+                return refuse(format!("pool id {} is there twice", block.pool_id));
+            }
+            checked.push(Pool { region, pool_id: block.pool_id, stride_bytes: block.stride_bytes });
+        }
+        checked.sort_by_key(|pool| pool.stride_bytes);
+        Ok(Self { ring, pools: checked, nslots: head.nslots, stream_id: head.stream_id, epoch: head.epoch })
+    }
+
+    /// Slots of the ring and of every pool.
+    #[inline]
+    #[must_use]
+    pub const fn nslots(&self) -> u32 {
+        self.nslots
+    }
+
+    /// The pools, smallest stride first.
+    #[inline]
+    #[must_use]
+    pub fn pools(&self) -> &[Pool] {
+        &self.pools
+    }
+
+    /// Which pool a payload goes to: the one with the smallest stride that holds it.
+    #[inline]
+    #[must_use]
+    pub fn pool_for(&self, values_bytes: u32) -> Option<usize> {
+        self.pools.iter().position(|pool| pool.stride_bytes >= values_bytes)
+    }
+
+    /// Which pool has that id.
+    #[inline]
+    #[must_use]
+    pub fn pool_with_id(&self, pool_id: u16) -> Option<usize> {
+        self.pools.iter().position(|pool| pool.pool_id == pool_id)
+    }
+
+    /// Header slot `index`, below `nslots`.
+    #[inline]
+    #[must_use]
+    pub fn slot(&self, index: u32) -> SlotPtr {
+        debug_assert!(index < self.nslots);
+        // SAFETY: the ring was mapped with room for `nslots` slots, starts on a page, and lives as long as self.
+        unsafe { SlotPtr::new(self.ring.start().add(layout::header_slot_offset(index) as usize)) }
+    }
+
+    /// Payload slot `index`, below `nslots`, of pool number `pool`.
+    #[inline]
+    #[must_use]
+    pub fn payload(&self, pool: usize, index: u32) -> *mut u8 {
+        debug_assert!(index < self.nslots);
+        let pool = &self.pools[pool];
+        // SAFETY: the pool was mapped with room for `nslots` strides.
+        unsafe { pool.region.start().add(layout::payload_slot_offset(index, pool.stride_bytes) as usize) }
+    }
+
+    /// Says that all regions are in use; for whoever owns them.
+    pub fn refresh_activity(&self, now_ns: u64) {
+        for region in std::iter::once(&self.ring).chain(self.pools.iter().map(|pool| &pool.region)) {
+            if region.is_writable() {
+                // SAFETY: a mapped region begins with an aligned superblock.
+                refresh_activity(unsafe { superblock::activity_word(region.start()) }, now_ns);
+            }
+        }
+    }
+
+    /// When somebody last vouched for the ring, and who made it.
+    ///
+    /// # Errors
+    /// When the magic is gone.
+    pub fn ring_superblock(&self) -> Result<superblock::Superblock, superblock::SuperblockFault> {
+        self.ring.superblock()
+    }
+}

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A header slot: 256 bytes that say where a frame's payload lies and what it is (PROTOCOL 3.3).
+//!
+//! Readers race with the writer by design. So the words of a slot are moved with relaxed atomic accesses, which
+//! cost what plain ones do, and are interpreted only in a copy of the reader's own.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::layout::{self, MAX_DIMS, SLOT_BYTES, slot as at, tensor as tensor_at};
+use super::tensor::{Tensor, TensorFault};
+
+const WORDS: usize = SLOT_BYTES / 8;
+/// Words that a reader needs: up to the end of the strides.
+const READ_WORDS: usize = tensor_at::PAD.div_ceil(8);
+
+/// A slot in mapped memory.
+#[derive(Clone, Copy, Debug)]
+pub struct SlotPtr(*mut AtomicU64);
+
+// SAFETY: every access through the pointer is atomic; whoever made it vouches for the mapping's lifetime.
+unsafe impl Send for SlotPtr {}
+// SAFETY: as above.
+unsafe impl Sync for SlotPtr {}
+
+impl SlotPtr {
+    /// # Safety
+    /// `start` must be 8-aligned and point at [`SLOT_BYTES`] mapped bytes that stay mapped while this is used.
+    #[must_use]
+    pub unsafe fn new(start: *mut u8) -> Self {
+        debug_assert_eq!(start as usize % 8, 0);
+        Self(start.cast())
+    }
+
+    #[inline]
+    fn words(&self) -> &[AtomicU64; WORDS] {
+        // SAFETY: `new`'s caller vouched for the bytes and the alignment; atomics may be shared.
+        unsafe { &*self.0.cast() }
+    }
+
+    /// The commit word.
+    #[inline]
+    #[must_use]
+    pub fn commit_word(&self) -> &AtomicU64 {
+        &self.words()[0]
+    }
+
+    /// Copies what a reader needs. What it says may be torn until the commit word was looked at again.
+    #[inline]
+    #[must_use]
+    pub fn snapshot(&self) -> SlotCopy {
+        let mut bytes = [0_u8; READ_WORDS * 8];
+        for (chunk, word) in bytes.chunks_exact_mut(8).zip(self.words()).skip(1) {
+            chunk.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes());
+        }
+        SlotCopy { bytes }
+    }
+
+    /// Writes everything but the commit word. The caller has begun the frame and will commit it.
+    #[inline]
+    pub fn fill(&self, image: &SlotImage) {
+        for (word, value) in self.words()[1..].iter().zip(&image.words[1..]) {
+            word.store(*value, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A reader's copy of a slot.
+#[derive(Clone, Copy, Debug)]
+pub struct SlotCopy {
+    bytes: [u8; READ_WORDS * 8],
+}
+
+/// Why a slot's header is not believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlotFault {
+    /// Not the header index of the frame, or outside the pool.
+    PayloadSlot,
+    /// Not zero.
+    PayloadOffset,
+    /// Longer than the pool's stride.
+    ValuesBytes,
+    /// The embedded header's length is not 192.
+    HeaderLength,
+    /// The embedded message header is not that of a TensorHeader, version 1.
+    TensorMessage,
+    /// The tensor itself.
+    Tensor(TensorFault),
+}
+
+/// A header that was found sound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotHeader {
+    /// Bytes of payload.
+    pub values_bytes: u32,
+    /// Capture time; [`layout::NULL_TIMESTAMP`] when not given.
+    pub timestamp_ns: u64,
+    /// Metadata version; [`layout::NULL_META_VERSION`] when not given.
+    pub meta_version: u32,
+    /// What the payload is.
+    pub tensor: Tensor,
+    /// Its strides, inferred where they were zero.
+    pub strides: [i64; MAX_DIMS],
+}
+
+macro_rules! field {
+    ($bytes:expr, $offset:expr, $kind:ty) => {{
+        let mut raw = [0_u8; size_of::<$kind>()];
+        raw.copy_from_slice(&$bytes[$offset..$offset + size_of::<$kind>()]);
+        <$kind>::from_le_bytes(raw)
+    }};
+}
+
+impl SlotCopy {
+    /// The pool that the slot names; the caller knows which are mapped.
+    #[inline]
+    #[must_use]
+    pub fn pool_id(&self) -> u16 {
+        field!(self.bytes, at::POOL_ID, u16)
+    }
+
+    /// Checks the header against the ring index of its frame and the stride of its pool.
+    ///
+    /// # Errors
+    /// The first fault, in the order of PROTOCOL 3.3.
+    #[inline]
+    pub fn check(&self, index: u32, stride_bytes: u32) -> Result<SlotHeader, SlotFault> {
+        let values_bytes = field!(self.bytes, at::VALUES_BYTES, u32);
+        if values_bytes > stride_bytes {
+            return Err(SlotFault::ValuesBytes);
+        }
+        if field!(self.bytes, at::PAYLOAD_SLOT, u32) != index {
+            return Err(SlotFault::PayloadSlot);
+        }
+        if field!(self.bytes, at::PAYLOAD_OFFSET, u32) != 0 {
+            return Err(SlotFault::PayloadOffset);
+        }
+        if field!(self.bytes, at::HEADER_LENGTH, u32) != at::HEADER_LENGTH_VALUE {
+            return Err(SlotFault::HeaderLength);
+        }
+        if field!(self.bytes, at::TENSOR_MESSAGE_HEADER, u64) != at::TENSOR_MESSAGE_HEADER_VALUE {
+            return Err(SlotFault::TensorMessage);
+        }
+        let tensor = self.tensor();
+        let strides = tensor.check(values_bytes).map_err(SlotFault::Tensor)?;
+        Ok(SlotHeader {
+            values_bytes,
+            timestamp_ns: field!(self.bytes, at::TIMESTAMP_NS, u64),
+            meta_version: field!(self.bytes, at::META_VERSION, u32),
+            tensor,
+            strides,
+        })
+    }
+
+    #[inline]
+    fn tensor(&self) -> Tensor {
+        let mut tensor = Tensor {
+            dtype: field!(self.bytes, tensor_at::DTYPE, i16),
+            major_order: field!(self.bytes, tensor_at::MAJOR_ORDER, i16),
+            ndims: self.bytes[tensor_at::NDIMS],
+            progress_unit: self.bytes[tensor_at::PROGRESS_UNIT],
+            progress_stride_bytes: field!(self.bytes, tensor_at::PROGRESS_STRIDE_BYTES, u32),
+            dims: [0; MAX_DIMS],
+            strides: [0; MAX_DIMS],
+        };
+        for index in 0..MAX_DIMS.min(usize::from(tensor.ndims)) {
+            tensor.dims[index] = field!(self.bytes, tensor_at::DIMS + 4 * index, i32);
+            tensor.strides[index] = field!(self.bytes, tensor_at::STRIDES + 4 * index, i32);
+        }
+        tensor
+    }
+}
+
+/// A slot's content as a writer prepares it, in memory of its own. The tensor part changes rarely and is kept.
+#[derive(Clone, Debug)]
+pub struct SlotImage {
+    words: [u64; WORDS],
+}
+
+impl SlotImage {
+    /// An image of frames like `tensor`.
+    #[must_use]
+    pub fn new(tensor: &Tensor) -> Self {
+        let mut image = Self { words: [0; WORDS] };
+        image.put(at::HEADER_LENGTH, &at::HEADER_LENGTH_VALUE.to_le_bytes());
+        image.put(at::TENSOR_MESSAGE_HEADER, &at::TENSOR_MESSAGE_HEADER_VALUE.to_le_bytes());
+        image.put(tensor_at::DTYPE, &tensor.dtype.to_le_bytes());
+        image.put(tensor_at::MAJOR_ORDER, &tensor.major_order.to_le_bytes());
+        image.put(tensor_at::NDIMS, &[tensor.ndims, 0, tensor.progress_unit]);
+        image.put(tensor_at::PROGRESS_STRIDE_BYTES, &tensor.progress_stride_bytes.to_le_bytes());
+        for index in 0..MAX_DIMS.min(usize::from(tensor.ndims)) {
+            image.put(tensor_at::DIMS + 4 * index, &tensor.dims[index].to_le_bytes());
+            image.put(tensor_at::STRIDES + 4 * index, &tensor.strides[index].to_le_bytes());
+        }
+        image
+    }
+
+    /// Sets what differs from frame to frame.
+    #[inline]
+    pub fn set_frame(&mut self, index: u32, pool_id: u16, values_bytes: u32, timestamp_ns: u64, meta_version: u32) {
+        // Bytes 8 to 40 as four words; see the drawing in `layout`. payloadOffset stays 0.
+        self.words[1] = u64::from(values_bytes) | u64::from(index) << 32;
+        self.words[2] = u64::from(pool_id) | timestamp_ns << 48;
+        self.words[3] = timestamp_ns >> 16 | u64::from(meta_version) << 48;
+        self.words[4] = u64::from(meta_version) >> 16;
+    }
+
+    fn put(&mut self, offset: usize, bytes: &[u8]) {
+        for (index, byte) in bytes.iter().enumerate() {
+            let (word, shift) = ((offset + index) / 8, (offset + index) % 8 * 8);
+            self.words[word] = self.words[word] & !(0xFF << shift) | u64::from(*byte) << shift;
+        }
+    }
+}
+
+const _: () = {
+    // What `set_frame` builds by shifting.
+    assert!(at::VALUES_BYTES == 8 && at::PAYLOAD_SLOT == 12 && at::POOL_ID == 16 && at::PAYLOAD_OFFSET == 18);
+    assert!(at::TIMESTAMP_NS == 22 && at::META_VERSION == 30 && at::PAD == 34);
+    assert!(layout::SLOT_BYTES == 8 * WORDS);
+};
+
+#[cfg(test)]
+mod tests {
+    use super::super::tensor::ROW_MAJOR;
+    use super::*;
+
+    /// The golden vector of a committed slot: 24 bytes of FLOAT32, 2 x 3, strides given.
+    const GOLDEN: &str = concat!(
+        "0b00000000000000180000000500000001000000000015cd5b070000000003000000000000000000000000000000000000",
+        "0000000000000000000000c0000000b8003400840301000900010002000000000000020000000300000000000000000000",
+        "00000000000000000000000000000000000c00000004000000000000000000000000000000000000000000000000000000",
+    );
+
+    fn golden() -> Vec<u8> {
+        let byte = |index: usize| u8::from_str_radix(&GOLDEN[2 * index..2 * index + 2], 16).unwrap();
+        let mut bytes: Vec<u8> = (0..GOLDEN.len() / 2).map(byte).collect();
+        bytes.resize(SLOT_BYTES, 0);
+        bytes
+    }
+
+    /// A slot of our own, aligned.
+    struct Memory(Box<[u64; WORDS]>);
+
+    impl Memory {
+        fn holding(bytes: &[u8]) -> Self {
+            let mut words = Box::new([0; WORDS]);
+            for (word, chunk) in words.iter_mut().zip(bytes.chunks_exact(8)) {
+                *word = u64::from_le_bytes(chunk.try_into().unwrap());
+            }
+            Self(words)
+        }
+
+        fn slot(&mut self) -> SlotPtr {
+            // SAFETY: 256 aligned bytes that live as long as the test's use of the pointer.
+            unsafe { SlotPtr::new(self.0.as_mut_ptr().cast()) }
+        }
+
+        fn bytes(&self) -> Vec<u8> {
+            self.0.iter().flat_map(|word| word.to_le_bytes()).collect()
+        }
+    }
+
+    fn golden_tensor() -> Tensor {
+        let mut tensor = Tensor::contiguous(9, ROW_MAJOR, &[2, 3]);
+        tensor.strides[..2].copy_from_slice(&[12, 4]);
+        tensor
+    }
+
+    #[test]
+    fn the_golden_slot_is_read_field_by_field() {
+        let mut memory = Memory::holding(&golden());
+        let header = memory.slot().snapshot().check(5, 65_536).unwrap();
+        assert_eq!((header.values_bytes, header.timestamp_ns, header.meta_version), (24, 123_456_789, 3));
+        assert_eq!(header.tensor, golden_tensor());
+        assert_eq!(memory.slot().snapshot().pool_id(), 1);
+    }
+
+    #[test]
+    fn the_golden_slot_is_written_byte_for_byte() {
+        let mut memory = Memory::holding(&[0xFF; SLOT_BYTES]);
+        let mut image = SlotImage::new(&golden_tensor());
+        image.set_frame(5, 1, 24, 123_456_789, 3);
+        let slot = memory.slot();
+        super::super::commit::begin(slot.commit_word(), 5);
+        slot.fill(&image);
+        super::super::commit::commit(slot.commit_word(), 5);
+        assert_eq!(memory.bytes(), golden());
+    }
+
+    #[test]
+    fn extreme_values_of_a_frame_stay_in_their_fields() {
+        let mut memory = Memory::holding(&golden());
+        let mut image = SlotImage::new(&golden_tensor());
+        image.set_frame(u32::MAX, u16::MAX, u32::MAX, u64::MAX, u32::MAX);
+        image.set_frame(7, 2, 24, u64::MAX - 1, u32::MAX);
+        memory.slot().fill(&image);
+        let copy = memory.slot().snapshot();
+        let header = copy.check(7, 24).unwrap();
+        assert_eq!((header.timestamp_ns, header.meta_version, copy.pool_id()), (u64::MAX - 1, u32::MAX, 2));
+    }
+
+    #[test]
+    fn each_fault_is_told_apart() {
+        let fault = |offset: usize, value: u8| {
+            let mut bytes = golden();
+            bytes[offset] = value;
+            Memory::holding(&bytes).slot().snapshot().check(5, 65_536)
+        };
+        assert_eq!(fault(at::VALUES_BYTES + 3, 1), Err(SlotFault::ValuesBytes));
+        assert_eq!(fault(at::PAYLOAD_SLOT, 6), Err(SlotFault::PayloadSlot));
+        assert_eq!(fault(at::PAYLOAD_OFFSET + 3, 1), Err(SlotFault::PayloadOffset));
+        assert_eq!(fault(at::HEADER_LENGTH, 191), Err(SlotFault::HeaderLength));
+        for offset in at::TENSOR_MESSAGE_HEADER..at::TENSOR {
+            assert_eq!(fault(offset, 0x77), Err(SlotFault::TensorMessage));
+        }
+        assert_eq!(fault(tensor_at::NDIMS, 9), Err(SlotFault::Tensor(TensorFault::Ndims)));
+    }
+
+    #[test]
+    fn every_flip_of_every_byte_gives_a_header_or_a_fault() {
+        for offset in 8..SLOT_BYTES {
+            for bit in 0..8 {
+                let mut bytes = golden();
+                bytes[offset] ^= 1 << bit;
+                if let Ok(header) = Memory::holding(&bytes).slot().snapshot().check(5, 65_536) {
+                    assert!(header.values_bytes <= 65_536);
+                }
+            }
+        }
+    }
+}

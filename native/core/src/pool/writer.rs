@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Frames in: claim a slot, fill it, commit it (PROTOCOL 4.1). One writer a stream; it never waits for a reader.
+
+use std::sync::Arc;
+
+use super::commit;
+use super::copy::{CopyKind, copy};
+use super::layout::{NULL_META_VERSION, NULL_TIMESTAMP, SEQUENCE_MAX, slot_index};
+use super::regions::Regions;
+use super::slot::SlotImage;
+use super::tensor::{Tensor, TensorFault};
+
+/// Bytes of a FrameDescriptor message, its header included.
+pub const DESCRIPTOR_MESSAGE_BYTES: usize = 48;
+
+/// ```text
+///  0                          8          12      20    28            36            40        48
+///  | 40, 4, 900, 1 as 4 x u16 | streamId | epoch | seq | timestampNs | metaVersion | traceId |
+/// ```
+mod descriptor_at {
+    pub(super) const STREAM_ID: usize = 8;
+    pub(super) const EPOCH: usize = 12;
+    pub(super) const SEQ: usize = 20;
+    pub(super) const TIMESTAMP_NS: usize = 28;
+    pub(super) const META_VERSION: usize = 36;
+    pub(super) const TRACE_ID: usize = 40;
+}
+const DESCRIPTOR_HEADER: u64 = 40 | 4 << 16 | 900 << 32 | 1 << 48;
+
+/// What a frame is stamped with.
+#[derive(Clone, Copy, Debug)]
+pub struct Stamps {
+    /// Capture time, in the slot.
+    pub timestamp_ns: u64,
+    /// Publish time, in the descriptor.
+    pub descriptor_timestamp_ns: u64,
+    /// Metadata version, in both.
+    pub meta_version: u32,
+    /// Trace id, in the descriptor; 0: not traced.
+    pub trace_id: u64,
+}
+
+impl Default for Stamps {
+    fn default() -> Self {
+        Self {
+            timestamp_ns: NULL_TIMESTAMP,
+            descriptor_timestamp_ns: NULL_TIMESTAMP,
+            meta_version: NULL_META_VERSION,
+            trace_id: 0,
+        }
+    }
+}
+
+/// Why a frame was not begun. Nothing was touched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WriteFault {
+    /// No pool has slots that large.
+    TooLarge {
+        /// The largest stride.
+        limit_bytes: u32,
+    },
+    /// The sequence space is used up.
+    SequenceEnd,
+    /// Another frame is open.
+    ClaimOpen,
+    /// The tensor does not describe the payload.
+    Tensor(TensorFault),
+}
+
+/// A slot that is being filled.
+#[derive(Clone, Copy, Debug)]
+pub struct Claim {
+    /// The frame.
+    pub seq: u64,
+    /// Where its payload goes.
+    pub payload: *mut u8,
+    /// Bytes that were asked for.
+    pub values_bytes: u32,
+    pool: usize,
+    index: u32,
+}
+
+/// The one writer of a stream's regions.
+#[derive(Debug)]
+pub struct Writer {
+    regions: Arc<Regions>,
+    next_seq: u64,
+    tensor: Tensor,
+    image: SlotImage,
+    descriptor: [u8; DESCRIPTOR_MESSAGE_BYTES],
+    is_claimed: bool,
+}
+
+impl Writer {
+    /// A writer that starts at sequence 0 of the regions' epoch.
+    #[must_use]
+    pub fn new(regions: Arc<Regions>, tensor: Tensor) -> Self {
+        let mut descriptor = [0; DESCRIPTOR_MESSAGE_BYTES];
+        descriptor[..8].copy_from_slice(&DESCRIPTOR_HEADER.to_le_bytes());
+        put(&mut descriptor, descriptor_at::STREAM_ID, &regions.stream_id.to_le_bytes());
+        put(&mut descriptor, descriptor_at::EPOCH, &regions.epoch.to_le_bytes());
+        Self { regions, next_seq: 0, tensor, image: SlotImage::new(&tensor), descriptor, is_claimed: false }
+    }
+
+    /// The sequence of the next frame.
+    #[must_use]
+    pub const fn next_seq(&self) -> u64 {
+        self.next_seq
+    }
+
+    /// Starts at another sequence, for schedules and republishing. Only forwards.
+    ///
+    /// # Errors
+    /// When it would go back, pass the end, or a frame is open.
+    pub fn skip_to(&mut self, seq: u64) -> Result<(), WriteFault> {
+        if self.is_claimed {
+            return Err(WriteFault::ClaimOpen);
+        }
+        if seq < self.next_seq || seq > SEQUENCE_MAX {
+            return Err(WriteFault::SequenceEnd);
+        }
+        self.next_seq = seq;
+        Ok(())
+    }
+
+    /// What the frames are from now on.
+    pub fn set_tensor(&mut self, tensor: Tensor) {
+        if tensor != self.tensor {
+            self.image = SlotImage::new(&tensor);
+            self.tensor = tensor;
+        }
+    }
+
+    /// What the frames are.
+    #[must_use]
+    pub const fn tensor(&self) -> &Tensor {
+        &self.tensor
+    }
+
+    /// Begins the next frame. Until it is committed, readers skip its slot.
+    ///
+    /// # Errors
+    /// See [`WriteFault`]; nothing was touched then.
+    #[inline]
+    pub fn claim(&mut self, values_bytes: u32) -> Result<Claim, WriteFault> {
+        if self.is_claimed {
+            return Err(WriteFault::ClaimOpen);
+        }
+        if self.next_seq > SEQUENCE_MAX {
+            return Err(WriteFault::SequenceEnd);
+        }
+        // The pool is chosen before the slot is touched: a frame that fits nowhere leaves the old one readable.
+        let Some(pool) = self.regions.pool_for(values_bytes) else {
+            let limit_bytes = self.regions.pools().last().map_or(0, |pool| pool.stride_bytes);
+            return Err(WriteFault::TooLarge { limit_bytes });
+        };
+        let index = slot_index(self.next_seq, self.regions.nslots());
+        commit::begin(self.regions.slot(index).commit_word(), self.next_seq);
+        self.is_claimed = true;
+        Ok(Claim { seq: self.next_seq, payload: self.regions.payload(pool, index), values_bytes, pool, index })
+    }
+
+    /// Makes the frame whole; the message that announces it, to be offered now.
+    ///
+    /// # Errors
+    /// When the tensor does not fit the payload. The frame stays open.
+    #[inline]
+    pub fn commit(&mut self, claim: &Claim, stamps: Stamps) -> Result<&[u8; DESCRIPTOR_MESSAGE_BYTES], WriteFault> {
+        debug_assert!(self.is_claimed && claim.seq == self.next_seq);
+        self.tensor.check(claim.values_bytes).map_err(WriteFault::Tensor)?;
+        let pool_id = self.regions.pools()[claim.pool].pool_id;
+        self.image.set_frame(claim.index, pool_id, claim.values_bytes, stamps.timestamp_ns, stamps.meta_version);
+        let slot = self.regions.slot(claim.index);
+        slot.fill(&self.image);
+        commit::commit(slot.commit_word(), claim.seq);
+        self.is_claimed = false;
+        self.next_seq += 1;
+        Ok(self.describe(claim.seq, stamps))
+    }
+
+    /// Gives the slot up unfinished. Readers skip it; the next frame has the same sequence, so none is missing.
+    pub fn abandon(&mut self, _claim: Claim) {
+        self.is_claimed = false;
+    }
+
+    /// Claim, copy, commit.
+    ///
+    /// # Errors
+    /// See [`WriteFault`]; nothing was touched then.
+    ///
+    /// # Safety
+    /// `source` must be valid for `values_bytes` bytes.
+    #[inline]
+    pub unsafe fn publish(
+        &mut self,
+        source: *const u8,
+        values_bytes: u32,
+        stamps: Stamps,
+    ) -> Result<&[u8; DESCRIPTOR_MESSAGE_BYTES], WriteFault> {
+        self.tensor.check(values_bytes).map_err(WriteFault::Tensor)?;
+        let claim = self.claim(values_bytes)?;
+        let bytes = values_bytes as usize;
+        // SAFETY: the slot has room for the bytes, by `claim`; the source is the caller's.
+        unsafe { copy(CopyKind::for_payload(bytes), source, claim.payload, bytes) };
+        self.commit(&claim, stamps)
+    }
+
+    #[inline]
+    fn describe(&mut self, seq: u64, stamps: Stamps) -> &[u8; DESCRIPTOR_MESSAGE_BYTES] {
+        put(&mut self.descriptor, descriptor_at::SEQ, &seq.to_le_bytes());
+        put(&mut self.descriptor, descriptor_at::TIMESTAMP_NS, &stamps.descriptor_timestamp_ns.to_le_bytes());
+        put(&mut self.descriptor, descriptor_at::META_VERSION, &stamps.meta_version.to_le_bytes());
+        put(&mut self.descriptor, descriptor_at::TRACE_ID, &stamps.trace_id.to_le_bytes());
+        &self.descriptor
+    }
+}
+
+#[inline]
+fn put(bytes: &mut [u8], offset: usize, field: &[u8]) {
+    bytes[offset..offset + field.len()].copy_from_slice(field);
+}

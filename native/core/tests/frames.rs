@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Writer against reader over real mapped files, and the proof that neither allocates once it is made.
+#![cfg(not(loom))]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use framegate_core::pool::commit;
+use framegate_core::pool::copy::CopyKind;
+use framegate_core::pool::reader::{Dropped, Reader};
+use framegate_core::pool::region::{CreateOptions, Region};
+use framegate_core::pool::regions::Regions;
+use framegate_core::pool::superblock::Expected;
+use framegate_core::pool::tensor::{ROW_MAJOR, Tensor};
+use framegate_core::pool::writer::{Stamps, WriteFault, Writer};
+
+/// Counts what the current thread allocates.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller's contract is the system allocator's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
+        // SAFETY: the caller's contract is the system allocator's.
+        unsafe { System.dealloc(start, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations(act: impl FnOnce()) -> u64 {
+    let before = ALLOCATIONS.with(Cell::get);
+    act();
+    ALLOCATIONS.with(Cell::get) - before
+}
+
+struct Bed(PathBuf);
+
+impl Bed {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("framegate-frames-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    /// A ring of `nslots` with pools of 64 and 4096 bytes.
+    fn regions(&self, nslots: u32) -> Arc<Regions> {
+        let ring = Expected { stream_id: 10_001, epoch: 7, pool_id: 0, nslots, stride_bytes: 0 };
+        let options = CreateOptions { mode: 0o600, prefault: true, require_hugepages: false };
+        let make =
+            |name: &str, expected: &Expected| Region::create(&self.0.join(name), expected, 1, 1, options).unwrap();
+        let pools = [(1, 64), (2, 4096)].map(|(pool_id, stride_bytes)| {
+            make(&format!("{pool_id}.pool"), &Expected { pool_id, stride_bytes, ..ring })
+        });
+        Arc::new(Regions::new(make("header.ring", &ring), pools.into()).unwrap())
+    }
+}
+
+impl Drop for Bed {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn bytes_of(length: i32) -> Tensor {
+    Tensor::contiguous(1, ROW_MAJOR, &[length])
+}
+
+fn publish(writer: &mut Writer, payload: &[u8]) -> [u8; 48] {
+    writer.set_tensor(bytes_of(payload.len() as i32));
+    // SAFETY: the slice is valid for its length.
+    *unsafe { writer.publish(payload.as_ptr(), payload.len() as u32, Stamps::default()) }.unwrap()
+}
+
+fn payload_of(reader: &mut Reader, seq: u64) -> Result<Vec<u8>, Dropped> {
+    let frame = reader.read(seq)?;
+    let mut copied = vec![0; frame.header.values_bytes as usize];
+    // SAFETY: the target has room for the payload, and the regions are mapped.
+    assert!(unsafe { frame.copy_to(CopyKind::Plain, copied.as_mut_ptr()) });
+    Ok(copied)
+}
+
+#[test]
+fn frames_come_out_as_they_went_in_from_the_smallest_pool_that_holds_them() {
+    let bed = Bed::new("round");
+    let regions = bed.regions(8);
+    let (mut writer, mut reader) = (Writer::new(Arc::clone(&regions), bytes_of(1)), Reader::new(regions));
+    for (seq, length) in [0_usize, 1, 64, 65, 4096].into_iter().enumerate() {
+        let payload: Vec<u8> = (0..length).map(|index| (index + seq) as u8).collect();
+        publish(&mut writer, &payload);
+        assert_eq!(payload_of(&mut reader, seq as u64).unwrap(), payload, "{length} bytes");
+    }
+}
+
+#[test]
+fn the_descriptor_has_the_bytes_of_the_protocol() {
+    let bed = Bed::new("descriptor");
+    let mut writer = Writer::new(bed.regions(8), bytes_of(1));
+    for _ in 0..5 {
+        publish(&mut writer, b"x");
+    }
+    let message = publish(&mut writer, b"x");
+    let hex: String = message.iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(
+        hex,
+        "2800040084030100112700000700000000000000050000000000\
+         0000ffffffffffffffffffffffff0000000000000000"
+            .replace(' ', "")
+    );
+}
+
+#[test]
+fn a_frame_that_fits_no_pool_touches_nothing() {
+    let bed = Bed::new("large");
+    let regions = bed.regions(1);
+    let (mut writer, mut reader) = (Writer::new(Arc::clone(&regions), bytes_of(1)), Reader::new(regions));
+    publish(&mut writer, b"old");
+    assert_eq!(writer.claim(4097).unwrap_err(), WriteFault::TooLarge { limit_bytes: 4096 });
+    assert_eq!(payload_of(&mut reader, 0).unwrap(), b"old");
+    assert_eq!(writer.next_seq(), 1);
+}
+
+#[test]
+fn a_tensor_that_does_not_fit_its_payload_touches_nothing() {
+    let bed = Bed::new("tensor");
+    let regions = bed.regions(1);
+    let (mut writer, mut reader) = (Writer::new(Arc::clone(&regions), bytes_of(1)), Reader::new(regions));
+    publish(&mut writer, b"old");
+    writer.set_tensor(bytes_of(9));
+    // SAFETY: three bytes are there.
+    let refused = unsafe { writer.publish(b"new".as_ptr(), 3, Stamps::default()) };
+    assert!(matches!(refused, Err(WriteFault::Tensor(_))));
+    assert_eq!(payload_of(&mut reader, 0).unwrap(), b"old");
+}
+
+#[test]
+fn a_lapped_reader_learns_which_frame_is_there() {
+    let bed = Bed::new("lapped");
+    let regions = bed.regions(4);
+    let (mut writer, mut reader) = (Writer::new(Arc::clone(&regions), bytes_of(1)), Reader::new(regions));
+    for seq in 0..6_u8 {
+        publish(&mut writer, &[seq]);
+    }
+    assert_eq!(reader.read(1).unwrap_err(), Dropped::OtherFrame { have_seq: 5 });
+    assert_eq!(payload_of(&mut reader, 2).unwrap(), [2]);
+}
+
+#[test]
+fn a_view_knows_that_its_slot_was_taken() {
+    let bed = Bed::new("view");
+    let regions = bed.regions(1);
+    let (mut writer, mut reader) = (Writer::new(Arc::clone(&regions), bytes_of(1)), Reader::new(regions));
+    publish(&mut writer, b"a");
+    let frame = reader.read(0).unwrap();
+    assert!(frame.is_valid());
+    let claim = writer.claim(1).unwrap();
+    assert!(!frame.is_valid());
+    assert_eq!(reader.read(0).unwrap_err(), Dropped::InProgress);
+    writer.abandon(claim);
+    assert_eq!(frame.slot_seq(), 1);
+}
+
+#[test]
+fn an_abandoned_frame_leaves_no_gap() {
+    let bed = Bed::new("abandon");
+    let regions = bed.regions(4);
+    let (mut writer, mut reader) = (Writer::new(Arc::clone(&regions), bytes_of(1)), Reader::new(regions));
+    let claim = writer.claim(1).unwrap();
+    assert_eq!(writer.claim(1).unwrap_err(), WriteFault::ClaimOpen);
+    writer.abandon(claim);
+    publish(&mut writer, b"b");
+    assert_eq!(payload_of(&mut reader, 0).unwrap(), b"b");
+}
+
+#[test]
+fn a_word_that_goes_back_is_not_believed() {
+    let bed = Bed::new("back");
+    let regions = bed.regions(4);
+    let (mut writer, mut reader) = (Writer::new(Arc::clone(&regions), bytes_of(1)), Reader::new(Arc::clone(&regions)));
+    for seq in 0..5_u8 {
+        publish(&mut writer, &[seq]);
+    }
+    assert!(reader.read(4).is_ok());
+    commit::commit(regions.slot(0).commit_word(), 0);
+    assert_eq!(reader.read(0).unwrap_err(), Dropped::WentBack);
+}
+
+#[test]
+fn the_largest_sequence_is_written_and_then_there_is_an_end() {
+    let bed = Bed::new("end");
+    let regions = bed.regions(4);
+    let (mut writer, mut reader) = (Writer::new(Arc::clone(&regions), bytes_of(1)), Reader::new(regions));
+    let last = u64::MAX >> 1;
+    writer.skip_to(last).unwrap();
+    publish(&mut writer, b"z");
+    assert_eq!(payload_of(&mut reader, last).unwrap(), b"z");
+    assert_eq!(writer.claim(1).unwrap_err(), WriteFault::SequenceEnd);
+    assert_eq!(writer.skip_to(3).unwrap_err(), WriteFault::SequenceEnd);
+}
+
+#[test]
+fn nothing_is_allocated_once_writer_and_reader_are_made() {
+    let bed = Bed::new("allocations");
+    let regions = bed.regions(8);
+    let (mut writer, mut reader) = (Writer::new(Arc::clone(&regions), bytes_of(64)), Reader::new(regions));
+    let (payload, mut copied) = ([7_u8; 64], [0_u8; 64]);
+    let mut taken = 0;
+    let allocated = allocations(|| {
+        for seq in 0..1000 {
+            // SAFETY: both arrays have the payload's length.
+            unsafe {
+                writer.publish(payload.as_ptr(), 64, Stamps::default()).unwrap();
+                let frame = reader.read(seq).unwrap();
+                taken += usize::from(frame.copy_to(CopyKind::NonTemporal, copied.as_mut_ptr()) && frame.is_valid());
+            }
+        }
+    });
+    assert_eq!((taken, copied), (1000, payload));
+    assert_eq!(allocated, 0);
+    assert!(allocations(|| drop(vec![1_u8; 9])) > 0, "the counter counts");
+}
+
+#[test]
+fn under_a_racing_writer_every_frame_that_is_taken_is_whole() {
+    let bed = Bed::new("race");
+    let regions = bed.regions(2);
+    let stop = Arc::new(AtomicBool::new(false));
+    let writer = {
+        let (regions, stop) = (Arc::clone(&regions), Arc::clone(&stop));
+        std::thread::spawn(move || {
+            let mut writer = Writer::new(regions, bytes_of(4096));
+            let mut payload = [0_u8; 4096];
+            while !stop.load(Ordering::Relaxed) {
+                payload.fill(writer.next_seq() as u8);
+                // SAFETY: the array has the payload's length.
+                unsafe { writer.publish(payload.as_ptr(), 4096, Stamps::default()) }.unwrap();
+            }
+        })
+    };
+    let mut reader = Reader::new(Arc::clone(&regions));
+    let mut copied = [0_u8; 4096];
+    let (mut whole, mut dropped) = (0, 0);
+    while whole < 20_000 {
+        let seq = commit::sequence(commit::look(regions.slot(0).commit_word()));
+        match reader.read(seq) {
+            // SAFETY: the array has the payload's length.
+            Ok(frame) if unsafe { frame.copy_to(CopyKind::Plain, copied.as_mut_ptr()) } => {
+                assert!(copied.iter().all(|byte| *byte == seq as u8), "frame {seq} is torn");
+                whole += 1;
+            }
+            _ => dropped += 1,
+        }
+    }
+    stop.store(true, Ordering::Relaxed);
+    writer.join().unwrap();
+    println!("{whole} whole, {dropped} dropped");
+}
