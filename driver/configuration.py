@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The driver's configuration: the keys, their defaults, and the built-in profile that needs no file.
+
+A file that defines streams gets the defaults of the shared-memory protocol: no dynamic streams unless it says so.
+Without any ``[streams]`` the driver serves whoever asks: dynamic streams 10000-29999.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations
+from typing import Annotated, Any, Final, Literal, Self, TypeAlias
+
+from framegate.driver.options import DriverOptions
+from framegate.schema.configuration import load
+from framegate.schema.configuration_types import (
+    U32,
+    U64,
+    Conflict,
+    Directory,
+    EnvironmentName,
+    FileMode,
+    IdRange,
+    Name,
+    OptionalIdRange,
+    PositiveU32,
+    PowerOfTwo,
+    PowerOfTwoSize,
+    Section,
+    refuse,
+)
+from framegate.schema.errors import WrongType
+from framegate.schema.settings import DEFAULT_BASE_DIR, ClientSettings, config_path, option
+from framegate.schema.toml_file import KeyPath
+from pydantic import Field, model_validator
+
+CHANNEL: Final = "aeron:ipc?term-length=4m"
+BUILT_IN_STREAMS: Final = IdRange(10_000, 29_999)
+BUILT_IN_SLOTS: Final = 128
+BUILT_IN_STRIDES: Final = (64 * 1024, 1024 * 1024)
+_NS_PER_MS: Final = 1_000_000
+_POOL_ID_MAX: Final = 65_535
+_Id: TypeAlias = tuple[KeyPath, int]
+
+
+class DriverSection(Section):
+    """``[driver]``: who it is and where it listens and announces."""
+
+    instance_id: Annotated[str, Field(min_length=1, max_length=256)] = "driver-01"
+    aeron_dir: Annotated[Directory | None, EnvironmentName("AERON_DIR")] = None
+    control_channel: Annotated[str, Field(pattern="^aeron:")] = CHANNEL
+    control_stream_id: U32 = 1000
+    announce_channel: Annotated[str, Field(pattern="^aeron:")] = Field(
+        default_factory=lambda data: data["control_channel"]
+    )
+    announce_stream_id: U32 = 1001
+    qos_channel: Annotated[str, Field(pattern="^aeron:")] = CHANNEL
+    qos_stream_id: U32 = 1200
+    stream_id_range: OptionalIdRange = None
+    descriptor_stream_id_range: OptionalIdRange = None
+    control_stream_id_range: OptionalIdRange = None
+
+
+class ShmSection(Section):
+    """``[shm]``: where regions lie and who may open them."""
+
+    base_dir: Annotated[Directory, EnvironmentName("BASE_DIR")] = DEFAULT_BASE_DIR
+    namespace: Name = "default"
+    require_hugepages: bool = False
+    page_size_bytes: PowerOfTwo = 4096
+    permissions_mode: FileMode = "600"
+    allowed_base_dirs: list[Directory] = Field(default_factory=lambda data: [data["base_dir"]])
+
+    @property
+    def mode(self) -> int:
+        """``permissions_mode`` as open() takes it."""
+        return int(self.permissions_mode, 8)
+
+
+class PoliciesSection(Section):
+    """``[policies]``: leases, announcing, clean-up."""
+
+    allow_dynamic_streams: bool = False
+    default_profile: str = ""
+    announce_period_ms: PositiveU32 = 1000
+    lease_keepalive_interval_ms: PositiveU32 = 1000
+    lease_expiry_grace_intervals: PositiveU32 = 3
+    prefault_shm: bool = True
+    mlock_shm: bool = False
+    reuse_existing_shm: bool = False
+    cleanup_shm_on_exit: bool = False
+    epoch_gc_enabled: bool = True
+    epoch_gc_keep: U32 = 2
+    epoch_gc_min_age_ns: U64 = Field(default_factory=lambda data: 3 * data["announce_period_ms"] * _NS_PER_MS)
+    epoch_gc_on_startup: bool = False
+    shutdown_timeout_ms: U32 = 2000
+    shutdown_token: str = Field(default="", repr=False)
+    node_id_reuse_cooldown_ms: U32 = 1000
+
+
+class PoolSection(Section):
+    """One payload pool of a profile. Id 0 belongs to the header ring."""
+
+    pool_id: Annotated[int, Field(ge=1, le=_POOL_ID_MAX)]
+    stride_bytes: Annotated[PowerOfTwo, Field(ge=64)]
+
+
+class ProfileSection(Section):
+    """``[profiles.NAME]``: the ring and the pools of the streams that use it."""
+
+    header_nslots: PowerOfTwo = 1024
+    payload_pools: Annotated[list[PoolSection], Field(min_length=1)]
+
+    def bytes_per_stream(self) -> int:
+        """Payload memory of one stream; the headers come on top."""
+        return self.header_nslots * sum(pool.stride_bytes for pool in self.payload_pools)
+
+
+class StreamSection(Section):
+    """``[streams.NAME]``: a stream with a fixed id, and perhaps a descriptor stream of its own."""
+
+    stream_id: U32
+    profile: str
+    descriptor_stream: U32 | None = None
+
+
+class MediaDriverSection(Section):
+    """``[media_driver]``: the bundled Aeron media driver, where it is started here."""
+
+    threading: Literal["shared", "shared_network", "dedicated"] = "shared"
+    idle: Literal["backoff", "yield", "sleep", "busy"] = "backoff"
+    term_buffer_length: Annotated[PowerOfTwoSize, Field(ge=64 * 1024, le=1024 * 1024 * 1024)] = 4 * 1024 * 1024
+    client_liveness_timeout_ms: PositiveU32 = 10_000
+    driver_timeout_ms: PositiveU32 = 10_000
+
+
+def _built_in_profiles() -> dict[str, ProfileSection]:
+    pools = [PoolSection(pool_id=n, stride_bytes=stride) for n, stride in enumerate(BUILT_IN_STRIDES, start=1)]
+    return {"default": ProfileSection(header_nslots=BUILT_IN_SLOTS, payload_pools=pools)}
+
+
+class DriverConfig(Section):
+    """A driver.toml, whole and checked."""
+
+    driver: DriverSection = Field(default_factory=DriverSection)
+    shm: ShmSection = Field(default_factory=ShmSection)
+    policies: PoliciesSection = Field(default_factory=PoliciesSection)
+    profiles: Annotated[dict[str, ProfileSection], Field(min_length=1)] = Field(default_factory=_built_in_profiles)
+    streams: dict[str, StreamSection] = Field(default_factory=dict)
+    media_driver: MediaDriverSection = Field(default_factory=MediaDriverSection)
+    client: ClientSettings = Field(default_factory=ClientSettings)
+
+    @property
+    def default_profile(self) -> str:
+        """The profile of dynamic streams: the one named, else the first."""
+        return self.policies.default_profile or next(iter(self.profiles))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _serve_whoever_asks(cls, data: Any) -> Any:
+        return _with_dynamic_streams(data) if isinstance(data, dict) and not data.get("streams") else data
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        refuse([*_unknown_profiles(self), *_repeated_ids(self), *_overlaps(self), *_missing_range(self)])
+        return self
+
+
+def _with_dynamic_streams(data: dict[str, Any]) -> dict[str, Any]:
+    driver, policies = data.get("driver", {}), data.get("policies", {})
+    if not isinstance(driver, dict) or not isinstance(policies, dict):
+        return data
+    policies = {"allow_dynamic_streams": True, **policies}
+    if policies["allow_dynamic_streams"]:
+        driver = {"stream_id_range": BUILT_IN_STREAMS, **driver}
+    return {**data, "driver": driver, "policies": policies}
+
+
+def _unknown_profiles(config: DriverConfig) -> Iterator[Conflict]:
+    known = ", ".join(config.profiles)
+    users: dict[KeyPath, str] = {("streams", name, "profile"): each.profile for name, each in config.streams.items()}
+    if config.policies.default_profile:
+        users["policies", "default_profile"] = config.policies.default_profile
+    for key, profile in users.items():
+        if profile not in config.profiles:
+            yield Conflict(key, ("profiles",), f'there is no profile "{profile}", only: {known}')
+
+
+def _repeated_ids(config: DriverConfig) -> Iterator[Conflict]:
+    streams: Iterable[_Id] = ((("streams", name, "stream_id"), each.stream_id) for name, each in config.streams.items())
+    yield from _repeated("stream id", streams)
+    for name, profile in config.profiles.items():
+        above = ("profiles", name, "payload_pools")
+        pools: Iterable[_Id] = (
+            ((*above, index, "pool_id"), pool.pool_id) for index, pool in enumerate(profile.payload_pools)
+        )
+        yield from _repeated("pool id", pools)
+
+
+def _repeated(what: str, ids: Iterable[_Id]) -> Iterator[Conflict]:
+    owners: dict[int, KeyPath] = {}
+    for key, number in ids:
+        if (owner := owners.setdefault(number, key)) != key:
+            yield Conflict(key, owner, f"{what} {number} is taken twice")
+
+
+def _overlaps(config: DriverConfig) -> Iterator[Conflict]:
+    """Ranges are disjoint from each other, and no single id lies in a range."""
+    ranges = _ranges(config.driver)
+    for (key, left), (other, right) in combinations(ranges.items(), 2):
+        if left.overlaps(right):
+            yield Conflict(other, key, f"the ranges {right} and {left} overlap")
+    for key, inside in ranges.items():
+        for other, stream_id in _single_ids(config, of_aeron=key != ("driver", "stream_id_range")):
+            if stream_id in inside:
+                yield Conflict(key, other, f"the range {inside} contains the single id {stream_id}")
+
+
+def _ranges(driver: DriverSection) -> dict[KeyPath, IdRange]:
+    names = ("stream_id_range", "descriptor_stream_id_range", "control_stream_id_range")
+    return {("driver", name): ids for name in names if (ids := getattr(driver, name)) is not None}
+
+
+def _single_ids(config: DriverConfig, *, of_aeron: bool) -> Iterator[_Id]:
+    for name in ("control_stream_id", "announce_stream_id", "qos_stream_id"):
+        yield ("driver", name), getattr(config.driver, name)
+    for name, stream in config.streams.items():
+        yield ("streams", name, "stream_id"), stream.stream_id
+        # Pool stream ids and Aeron stream ids are two number spaces: a stream may use its own id for both.
+        if of_aeron and stream.descriptor_stream is not None:
+            yield ("streams", name, "descriptor_stream"), stream.descriptor_stream
+
+
+def _missing_range(config: DriverConfig) -> Iterator[Conflict]:
+    if config.policies.allow_dynamic_streams and config.driver.stream_id_range is None:
+        message = "dynamic streams need a range to take their ids from"
+        yield Conflict(("policies", "allow_dynamic_streams"), ("driver", "stream_id_range"), message)
+
+
+def load_driver_config(options: DriverOptions, environment: Mapping[str, str]) -> DriverConfig:
+    """The driver's configuration from its options, the environment and the file that either of them names."""
+    overrides = {
+        "driver.aeron_dir": option(options.aeron_dir, "--aeron-dir"),
+        "shm.base_dir": option(options.base_dir, "--base-dir"),
+    }
+    config = load(DriverConfig, config_path(options.config, environment), environment, overrides)
+    return with_ring(config, slots=options.slots, frame_bytes=options.frame_bytes)
+
+
+def with_ring(config: DriverConfig, *, slots: int | None = None, frame_bytes: int | None = None) -> DriverConfig:
+    """The same with another ring in the default profile: ``--slots`` and ``--frame-bytes``.
+
+    The largest pool becomes the one for frames of ``frame_bytes``; smaller pools stay for smaller frames.
+    """
+    profile = config.profiles[config.default_profile]
+    if slots is not None:
+        profile = profile.model_copy(update={"header_nslots": _slots(slots)})
+    if frame_bytes is not None:
+        profile = profile.model_copy(update={"payload_pools": _pools_for(profile, _stride(frame_bytes))})
+    return config.model_copy(update={"profiles": {**config.profiles, config.default_profile: profile}})
+
+
+def _slots(slots: int) -> int:
+    if not 2 <= slots <= 1 << 31 or slots.bit_count() != 1:
+        raise _wrong("--slots", "header_nslots", "a power of two from 2 on", slots)
+    return slots
+
+
+def _stride(frame_bytes: int) -> int:
+    if not 1 <= frame_bytes <= 1 << 31:
+        raise _wrong("--frame-bytes", "stride_bytes", f"1 to {1 << 31} bytes", frame_bytes)
+    return int(max(64, 1 << (frame_bytes - 1).bit_length()))
+
+
+def _wrong(option: str, key: str, wanted_words: str, found: int) -> WrongType:
+    return WrongType(
+        f"wanted {wanted_words}, found {found}", option=option, key=key, wanted=wanted_words, found=str(found)
+    )
+
+
+def _pools_for(profile: ProfileSection, stride: int) -> list[PoolSection]:
+    *smaller, largest = sorted(profile.payload_pools, key=lambda pool: pool.stride_bytes)
+    kept = [pool for pool in smaller if pool.stride_bytes < stride]
+    return [*kept, PoolSection(pool_id=largest.pool_id, stride_bytes=stride)]

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the command line of ``framegate driver`` can say. Light: the command imports it at every start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriverOptions:
+    """None is an option that was not given."""
+
+    config: Path | None = None
+    base_dir: str | None = None
+    aeron_dir: str | None = None
+    slots: int | None = None
+    frame_bytes: int | None = None
+    json: bool = False

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line, assembled from each package's ``commands.py``, and the one place where commands end."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Annotated, Final
+
+import typer
+
+from framegate._version import VERSION
+from framegate.schema import logs
+from framegate.schema.errors import DONE, FAILED, WRONG_USAGE, FramegateError, WrongUsage
+from framegate.schema.reporting import numbered_error, report
+
+# Each has ``register(app)``. These modules only declare options; what a command needs is imported when it runs.
+_COMMAND_MODULES: Final = ("framegate.driver.commands", "framegate.tools.commands")
+# What typer returns for a KeyboardInterrupt that a command let through.
+_TYPER_INTERRUPTED: Final = 130
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and return its exit code; nothing escapes but SystemExit."""
+    try:
+        logs.set_up(os.environ)
+        return _run(arguments)
+    except BrokenPipeError:
+        return _reader_went_away()
+    except typer.TyperException as usage:
+        return _end(WrongUsage(usage.format_message()), arguments)
+    except (Exception, KeyboardInterrupt) as failure:
+        return _end(failure, arguments)
+
+
+def _run(arguments: Sequence[str]) -> int:
+    # Without a command people need the list of commands, and scripts an exit code that is not success.
+    found = application()(list(arguments) or ["--help"], prog_name="framegate", standalone_mode=False)
+    if found == _TYPER_INTERRUPTED:
+        raise KeyboardInterrupt
+    return (found or DONE) if arguments else WRONG_USAGE
+
+
+def application() -> typer.Typer:
+    """The whole command line."""
+    app = typer.Typer(
+        help="For every tick, the frames that belong together.",
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_options)
+    for module in _COMMAND_MODULES:
+        importlib.import_module(module).register(app)
+    return app
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"framegate {VERSION}")
+        raise typer.Exit(DONE)
+
+
+def _options(
+    _version: Annotated[
+        bool, typer.Option("--version", "-V", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options that stand before a command."""
+
+
+def _end(failure: BaseException, arguments: Sequence[str]) -> int:
+    error = numbered_error(failure)
+    if logs.is_debug(os.environ) and not isinstance(failure, FramegateError):
+        traceback.print_exception(failure)
+    try:
+        report(error, as_json=_wants_json(arguments))
+    except BrokenPipeError:
+        return _reader_went_away()
+    return error.exit_code
+
+
+def _wants_json(arguments: Sequence[str]) -> bool:
+    # Looked for by hand: a command line that cannot be parsed must still be answered in the form it asked for.
+    options = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return "--json" in options
+
+
+def _reader_went_away() -> int:
+    """Whoever read our output has closed it (``| head``): no message, and none from the interpreter's own flush."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return FAILED

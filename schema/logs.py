@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Logging of every command: plain lines on standard error, the level from FRAMEGATE_LOG."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Final
+
+from framegate.schema.errors import WrongType
+
+VARIABLE: Final = "FRAMEGATE_LOG"
+_HANDLER: Final = "framegate standard error"
+_LEVELS: Final = {
+    "error": logging.ERROR,
+    "warn": logging.WARNING,
+    "info": logging.INFO,
+    "debug": logging.DEBUG,
+}
+
+
+def level(environment: Mapping[str, str]) -> int:
+    """The level that FRAMEGATE_LOG names, ``warn`` without it. Raises WrongType for another word."""
+    found = environment.get(VARIABLE) or "warn"
+    if found not in _LEVELS:
+        wanted = "|".join(_LEVELS)
+        raise WrongType(f"wanted {wanted}, found {found!r}", variable=VARIABLE, wanted=wanted, found=found)
+    return _LEVELS[found]
+
+
+def set_up(environment: Mapping[str, str]) -> None:
+    """Log to standard error from now on; a second call only changes the level."""
+    logger = logging.getLogger("framegate")
+    logger.setLevel(level(environment))
+    # Ours by name: a test runner or an application may have added handlers of its own.
+    if all(handler.name != _HANDLER for handler in logger.handlers):
+        handler = logging.StreamHandler()
+        handler.name = _HANDLER
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        logger.addHandler(handler)
+        logger.propagate = False
+
+
+def is_debug(environment: Mapping[str, str]) -> bool:
+    """Whether tracebacks are wanted."""
+    return environment.get(VARIABLE) == "debug"

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The house rules that a program can check: layers, banned calls, licence lines, one version."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+LAYERS = ("schema", "shmpool", "joinbarrier", "driver", "tools")
+"""Imports point down only: a package imports itself and those before it."""
+
+BANNED_CALLS = {
+    "time.time": "framegate.shmpool.clock.realtime_ns",
+    "time.time_ns": "framegate.shmpool.clock.realtime_ns",
+    "time.monotonic": "framegate.shmpool.clock.monotonic_ns",
+    "time.monotonic_ns": "framegate.shmpool.clock.monotonic_ns",
+    "time.sleep": "framegate.shmpool.idle.sleep_ns",
+}
+CLOCK_FILES = {"shmpool/clock.py", "shmpool/idle.py"}
+VAGUE_NAMES = {"utils", "util", "common", "helpers", "helper", "misc"}
+SOURCE_SUFFIXES = {".py", ".pyi", ".rs", ".sh", ".xml", ".toml"}
+WRITTEN_BY_TOOLS = ("schema/gen/", "native/codecs/src/gen/")
+
+
+def tracked() -> list[Path]:
+    """What git tracks, or would track: what a clone would hold."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [ROOT / line for line in listed.stdout.splitlines() if (ROOT / line).is_file()]
+
+
+def sources(*folders: str) -> list[Path]:
+    return [path for path in tracked() if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in folders]
+
+
+def imported(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_there_are_sources_to_look_at() -> None:
+    assert len(sources(*LAYERS)) > 30
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_imports_point_down_only(layer: str) -> None:
+    above = {f"framegate.{name}" for name in LAYERS[LAYERS.index(layer) + 1 :]} | {
+        "framegate.cli",
+        "framegate.__main__",
+    }
+    for path in sources(layer):
+        for name in imported(ast.parse(path.read_text())):
+            assert not any(name == upper or name.startswith(f"{upper}.") for upper in above), (
+                f"{relative(path)}: {name}"
+            )
+
+
+def test_packages_are_imported_by_their_full_name() -> None:
+    for path in sources(*LAYERS, "framegate", "tests"):
+        short = {name.partition(".")[0] for name in imported(ast.parse(path.read_text()))} & set(LAYERS)
+        assert not short, f"{relative(path)} imports {short}: write framegate.{min(short)}, or classes exist twice"
+
+
+def test_only_the_clock_asks_for_the_time_and_only_idling_sleeps() -> None:
+    for path in sources(*LAYERS, "framegate"):
+        if relative(path) in CLOCK_FILES:
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call):
+                replacement = BANNED_CALLS.get(ast.unparse(node.func))
+                assert replacement is None, f"{relative(path)}:{node.lineno}: use {replacement}"
+
+
+def test_no_file_is_named_for_nothing() -> None:
+    assert not [relative(path) for path in tracked() if path.stem in VAGUE_NAMES]
+
+
+def test_every_source_file_names_its_licence() -> None:
+    for path in tracked():
+        if path.suffix not in SOURCE_SUFFIXES or relative(path).startswith(WRITTEN_BY_TOOLS):
+            continue
+        if path.suffix == ".toml" and "native" in path.parts:
+            continue  # Cargo manifests say it in their `license` key.
+        head = "\n".join(path.read_text().splitlines()[:3])
+        assert "SPDX-License-Identifier: Apache-2.0" in head or not path.read_text(), relative(path)
+
+
+def test_python_and_rust_have_one_version() -> None:
+    workspace = tomllib.loads((ROOT / "native/Cargo.toml").read_text())["workspace"]["package"]
+    found = re.search(r'VERSION = "([^"]+)"', (ROOT / "framegate/_version.py").read_text())
+    assert found is not None
+    assert workspace["version"] == found[1]
+
+
+def test_constraints_hold_names_and_versions_only() -> None:
+    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and not line.startswith("#")]
+    assert lines
+    for line in lines:
+        assert re.fullmatch(r"[A-Za-z0-9._-]+==[A-Za-z0-9.+!]+", line), line
+
+
+def test_every_package_is_in_the_wheel() -> None:
+    listed = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
+    folders = {path.parent for path in sources(*LAYERS) if path.name == "__init__.py"}
+    assert {"framegate", *(f"framegate.{relative(folder).replace('/', '.')}" for folder in folders)} == listed
