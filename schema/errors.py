@@ -132,6 +132,62 @@ class BufferTooSmall(MessageError):
     default_hint = "Give encode_into a buffer of encoded_length() bytes from the offset on."
 
 
+# --- 2xx: pool ------------------------------------------------------------------------------------------
+
+
+class PoolError(FramegateError):
+    """Shared-memory regions and the frames in them."""
+
+
+class RegionRefused(PoolError):
+    """A region file that must not be used: its path, its kind, its mode, its owner or its size."""
+
+    code = 201
+    default_hint = "Only files of this user inside the base directory are mapped: compare --base-dir on both sides."
+
+
+class RegionMismatch(PoolError):
+    """A region whose superblock contradicts what was announced."""
+
+    code = 202
+    default_hint = "The region belongs to another stream, epoch or layout: attach again for the present one."
+
+
+class RegionBusy(PoolError):
+    """Regions or a producer that cannot be used now, because another part of this process uses them."""
+
+    code = 203
+    default_hint = "Finish the open claim, or close the other user, first."
+
+
+class SlotLapped(PoolError):
+    """The frame was overwritten while it was being read, or before."""
+
+    code = 204
+    default_hint = "Enlarge the ring (`framegate driver --slots N`), copy earlier, or keep fewer views."
+
+
+class FrameTooLarge(PoolError):
+    """No pool of the stream has slots that large."""
+
+    code = 205
+    default_hint = "Start the driver with a larger `--frame-bytes B`, or give the stream a profile with a larger pool."
+
+
+class WrongArray(PoolError):
+    """An array that does not fit the frames of this producer. Nothing was written."""
+
+    code = 206
+    default_hint = "Give the producer this shape and dtype, or publish arrays of the ones it has."
+
+
+class NotAttached(PoolError):
+    """The producer or consumer has no regions at the moment."""
+
+    code = 207
+    default_hint = "The lease was lost or the driver is away; the client attaches again by itself when it can."
+
+
 # --- 3xx: transport and media driver --------------------------------------------------------------------
 
 

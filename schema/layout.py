@@ -93,7 +93,7 @@ class Data:
         """What the field wants instead of this value; None when it can hold it."""
         if not self.is_text:
             problem = _bytes_problem(value, None)
-            length = 0 if problem else len(memoryview(value).cast("B"))  # type: ignore[arg-type]
+            length = 0 if problem else memoryview(value).nbytes  # type: ignore[arg-type]
         else:
             problem = None if isinstance(value, str) and value.isascii() else "ASCII text"
             length = len(value) if isinstance(value, str) else 0

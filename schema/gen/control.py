@@ -1,0 +1,758 @@
+# SPDX-License-Identifier: Apache-2.0
+# Generated from schema/xml/control.xml by `python -m framegate.tools.codegen`. Do not edit.
+"""Codecs of schema 920 (framegate.control), version 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from struct import Struct
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from framegate.schema.codec import (
+    HEADER,
+    REFUSED,
+    Message,
+    Octets,
+    cut_short,
+    member,
+    open_message,
+    packed_data,
+    refuse,
+    text,
+    var_data,
+    view_of,
+    write_into,
+)
+from framegate.schema.layout import Data, Field, Group, structured_dtype
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    import numpy as np
+    from typing_extensions import Buffer
+
+__all__ = [
+    "MESSAGES",
+    "SCHEMA_ID",
+    "SCHEMA_VERSION",
+    "SEMANTIC_VERSION",
+    "AbortCause",
+    "AckStatus",
+    "BarrierAck",
+    "CheckpointAborted",
+    "CheckpointBarrier",
+    "CheckpointComplete",
+    "ControlSignal",
+    "InjectBarrier",
+    "SignalCategory",
+    "SignalKind",
+    "Watermark",
+]
+
+SCHEMA_ID: Final = 920
+SCHEMA_VERSION: Final = 1
+SEMANTIC_VERSION: Final = "1.0"
+
+
+class AbortCause(IntEnum):
+    """AbortCause, carried as uint8."""
+
+    TIMEOUT = 0  # The alignment, or the whole checkpoint, took too long
+    MEMORY_LIMIT = 1  # Buffers of all inputs together were full
+    INPUT_LIMIT = 2  # The buffer of one input was full
+    INFLIGHT_LIMIT = 3  # In-flight data of one input outgrew its limit
+    HIGHER_BARRIER = 4  # A barrier with a higher id arrived first
+    INPUT_LOST = 5  # An input that owes a barrier crashed or lost its lease
+    INPUT_EPOCH_CHANGED = 6  # An input that owes a barrier started a new epoch
+    LATE_BARRIER_TIMEOUT = 7  # A late input did not deliver its barrier in time
+    SERIALISATION_FAILED = 8  # State or in-flight data could not be written
+    CHANNEL_READ_FAILED = 9  # In-flight data could not be read
+    INJECTION_FAILED = 10  # A source could not send the barrier
+    OPERATOR_FAILED = 11  # An agent acknowledged with FAILED, or is gone
+    STORE_FAILED = 12  # The manifest could not be written
+    COORDINATOR = 13  # The coordinator gave it up: asked to, ending, or restarted
+
+
+class AckStatus(IntEnum):
+    """AckStatus, carried as uint8."""
+
+    SNAPSHOT_TAKEN = 0  # The state is stored, in-flight data may still be recorded
+    COMPLETE = 1  # State and in-flight data are stored
+    FAILED = 2  # Nothing of this checkpoint may be used; reason says why
+
+
+class SignalCategory(IntEnum):
+    """SignalCategory, carried as uint8."""
+
+    INSTANT = 0  # Passes every agent at once
+    BARRIER = 1  # Aligned by every agent over its inputs
+
+
+class SignalKind(IntEnum):
+    """SignalKind, carried as uint8."""
+
+    STREAM_GRACEFUL_END = 0  # Nothing follows on this stream and epoch
+    SYNC_TEST = 1  # Probes the alignment; has no effect
+
+
+_ABORT_CAUSE: Final = {int(value): value for value in AbortCause}
+_ACK_STATUS: Final = {int(value): value for value in AckStatus}
+_SIGNAL_CATEGORY: Final = {int(value): value for value in SignalCategory}
+_SIGNAL_KIND: Final = {int(value): value for value in SignalKind}
+_CHECKPOINT_BARRIER: Final = Struct("<QQQIQQ")
+_WATERMARK: Final = Struct("<qIQ")
+_CONTROL_SIGNAL: Final = Struct("<BBQIQQ")
+_INJECT_BARRIER: Final = Struct("<QQQ")
+_BARRIER_ACK: Final = Struct("<QQBQQ")
+_CHECKPOINT_COMPLETE: Final = Struct("<QQ")
+_CHECKPOINT_ABORTED: Final = Struct("<QQB")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointBarrier:
+    """Cuts a stream between two frames; travels between its descriptors.
+
+    Template 1: a block of 44 bytes.
+    """
+
+    SCHEMA_ID: ClassVar[int] = 920
+    TEMPLATE_ID: ClassVar[int] = 1
+    SCHEMA_VERSION: ClassVar[int] = 1
+    BLOCK_LENGTH: ClassVar[int] = 44
+    IS_NEWER_VERSION_READABLE: ClassVar[bool] = True
+    LAYOUT: ClassVar[tuple[Field | Group | Data, ...]] = (
+        Field("checkpoint_id", "uint64", 0),
+        Field("epoch", "uint64", 8),
+        Field("flags", "uint64", 16),
+        Field("stream_id", "uint32", 24),
+        Field("source_epoch", "uint64", 28),
+        Field("after_seq", "uint64", 36, null=18446744073709551615, is_optional=True),
+    )
+    _HEADER: ClassVar[Octets] = HEADER.pack(44, 1, 920, 1)
+
+    checkpoint_id: int  # Allocated by the pipeline's coordinator, strictly increasing; 0 is none
+    epoch: int  # Checkpoint epoch, at most 2^48 - 1; never goes back
+    flags: int  # Bit 0 UNALIGNED: take it over the buffered frames. Other bits are 0
+    stream_id: int  # Data-source id, not the Aeron stream
+    source_epoch: int  # Epoch of the stream's regions
+    after_seq: int | None = None  # Last sequence sent before it; null: nothing sent yet
+
+    def encode(self) -> Octets:
+        """Message header and body."""
+        return self._HEADER + self.encode_body()
+
+    def encode_into(self, buffer: Buffer, offset: int = 0) -> int:
+        """Writes header and body into a buffer; gives the number of bytes written."""
+        return write_into(self.encode(), buffer, offset)
+
+    def encode_body(self) -> Octets:
+        """The body alone, as shared-memory layouts are stored."""
+        try:
+            return self._pack()
+        except REFUSED:
+            refuse(self)
+
+    def encoded_length(self) -> int:
+        """The length of ``encode()`` in bytes."""
+        try:
+            return self._length()
+        except REFUSED:
+            refuse(self)
+
+    @classmethod
+    def decode(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads the message whose header starts at the offset; raises a MessageError for anything else."""
+        view, block, version = open_message(cls, buffer, offset)
+        return cls._unpack(view, offset + 8, block, version)
+
+    @classmethod
+    def decode_body(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads a body that has no message header before it."""
+        return cls._unpack(view_of(buffer, offset), offset, cls.BLOCK_LENGTH, cls.SCHEMA_VERSION)
+
+    @staticmethod
+    def dtype() -> np.dtype[np.void]:
+        """The fixed block as a packed numpy dtype: enums as integers, nulls as their sentinels."""
+        return structured_dtype(CheckpointBarrier)
+
+    def _pack(self) -> Octets:
+        after_seq: int | None = self.after_seq
+        if after_seq is None:
+            after_seq = 18446744073709551615
+        elif after_seq == 18446744073709551615:
+            raise ValueError("null")
+        return _CHECKPOINT_BARRIER.pack(
+            self.checkpoint_id, self.epoch, self.flags, self.stream_id, self.source_epoch, after_seq
+        )
+
+    def _length(self) -> int:
+        return 52
+
+    @classmethod
+    def _unpack(cls, view: memoryview, position: int, block: int, version: int) -> Self:
+        end = position + block
+        if end > len(view):
+            raise cut_short("CheckpointBarrier", view, position, block)
+        raw = _CHECKPOINT_BARRIER.unpack_from(view, position)
+        return cls(
+            checkpoint_id=raw[0],
+            epoch=raw[1],
+            flags=raw[2],
+            stream_id=raw[3],
+            source_epoch=raw[4],
+            after_seq=None if raw[5] == 18446744073709551615 else raw[5],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watermark:
+    """Progress of event time; travels between descriptors.
+
+    Template 2: a block of 20 bytes.
+    """
+
+    SCHEMA_ID: ClassVar[int] = 920
+    TEMPLATE_ID: ClassVar[int] = 2
+    SCHEMA_VERSION: ClassVar[int] = 1
+    BLOCK_LENGTH: ClassVar[int] = 20
+    IS_NEWER_VERSION_READABLE: ClassVar[bool] = True
+    LAYOUT: ClassVar[tuple[Field | Group | Data, ...]] = (
+        Field("timestamp_ms", "int64", 0),
+        Field("stream_id", "uint32", 8),
+        Field("source_epoch", "uint64", 12),
+    )
+    _HEADER: ClassVar[Octets] = HEADER.pack(20, 2, 920, 1)
+
+    timestamp_ms: int  # No later frame of the stream is older
+    stream_id: int  # Data-source id, not the Aeron stream
+    source_epoch: int  # Epoch of the stream's regions
+
+    def encode(self) -> Octets:
+        """Message header and body."""
+        return self._HEADER + self.encode_body()
+
+    def encode_into(self, buffer: Buffer, offset: int = 0) -> int:
+        """Writes header and body into a buffer; gives the number of bytes written."""
+        return write_into(self.encode(), buffer, offset)
+
+    def encode_body(self) -> Octets:
+        """The body alone, as shared-memory layouts are stored."""
+        try:
+            return self._pack()
+        except REFUSED:
+            refuse(self)
+
+    def encoded_length(self) -> int:
+        """The length of ``encode()`` in bytes."""
+        try:
+            return self._length()
+        except REFUSED:
+            refuse(self)
+
+    @classmethod
+    def decode(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads the message whose header starts at the offset; raises a MessageError for anything else."""
+        view, block, version = open_message(cls, buffer, offset)
+        return cls._unpack(view, offset + 8, block, version)
+
+    @classmethod
+    def decode_body(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads a body that has no message header before it."""
+        return cls._unpack(view_of(buffer, offset), offset, cls.BLOCK_LENGTH, cls.SCHEMA_VERSION)
+
+    @staticmethod
+    def dtype() -> np.dtype[np.void]:
+        """The fixed block as a packed numpy dtype: enums as integers, nulls as their sentinels."""
+        return structured_dtype(Watermark)
+
+    def _pack(self) -> Octets:
+        return _WATERMARK.pack(self.timestamp_ms, self.stream_id, self.source_epoch)
+
+    def _length(self) -> int:
+        return 28
+
+    @classmethod
+    def _unpack(cls, view: memoryview, position: int, block: int, version: int) -> Self:
+        end = position + block
+        if end > len(view):
+            raise cut_short("Watermark", view, position, block)
+        raw = _WATERMARK.unpack_from(view, position)
+        return cls(
+            timestamp_ms=raw[0],
+            stream_id=raw[1],
+            source_epoch=raw[2],
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlSignal:
+    """A signal in the data channel or on the control stream.
+
+    Template 3: a block of 30 bytes, then variable data.
+    """
+
+    SCHEMA_ID: ClassVar[int] = 920
+    TEMPLATE_ID: ClassVar[int] = 3
+    SCHEMA_VERSION: ClassVar[int] = 1
+    BLOCK_LENGTH: ClassVar[int] = 30
+    IS_NEWER_VERSION_READABLE: ClassVar[bool] = True
+    LAYOUT: ClassVar[tuple[Field | Group | Data, ...]] = (
+        Field("category", "uint8", 0, enum=SignalCategory),
+        Field("kind", "uint8", 1, enum=SignalKind),
+        Field("barrier_id", "uint64", 2),
+        Field("stream_id", "uint32", 10, null=4294967295, is_optional=True),
+        Field("source_epoch", "uint64", 14),
+        Field("after_seq", "uint64", 22, null=18446744073709551615, is_optional=True),
+        Data("pipeline", True, 1073741824),
+    )
+    _HEADER: ClassVar[Octets] = HEADER.pack(30, 3, 920, 1)
+
+    category: SignalCategory
+    kind: SignalKind
+    barrier_id: int  # 0 for instant signals and for the end of an independent producer
+    stream_id: int | None = None  # Data-source id; null on the control channel
+    source_epoch: int  # Epoch of the stream's regions; 0 on the control channel
+    after_seq: int | None = None  # Last sequence sent before it; null: nothing sent yet
+    pipeline: str = ""
+
+    def encode(self) -> Octets:
+        """Message header and body."""
+        return self._HEADER + self.encode_body()
+
+    def encode_into(self, buffer: Buffer, offset: int = 0) -> int:
+        """Writes header and body into a buffer; gives the number of bytes written."""
+        return write_into(self.encode(), buffer, offset)
+
+    def encode_body(self) -> Octets:
+        """The body alone, as shared-memory layouts are stored."""
+        try:
+            return self._pack()
+        except REFUSED:
+            refuse(self)
+
+    def encoded_length(self) -> int:
+        """The length of ``encode()`` in bytes."""
+        try:
+            return self._length()
+        except REFUSED:
+            refuse(self)
+
+    @classmethod
+    def decode(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads the message whose header starts at the offset; raises a MessageError for anything else."""
+        view, block, version = open_message(cls, buffer, offset)
+        return cls._unpack(view, offset + 8, block, version)
+
+    @classmethod
+    def decode_body(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads a body that has no message header before it."""
+        return cls._unpack(view_of(buffer, offset), offset, cls.BLOCK_LENGTH, cls.SCHEMA_VERSION)
+
+    def _pack(self) -> Octets:
+        if self.category not in _SIGNAL_CATEGORY:
+            raise ValueError("enum")
+        if self.kind not in _SIGNAL_KIND:
+            raise ValueError("enum")
+        stream_id: int | None = self.stream_id
+        if stream_id is None:
+            stream_id = 4294967295
+        elif stream_id == 4294967295:
+            raise ValueError("null")
+        after_seq: int | None = self.after_seq
+        if after_seq is None:
+            after_seq = 18446744073709551615
+        elif after_seq == 18446744073709551615:
+            raise ValueError("null")
+        fixed = _CONTROL_SIGNAL.pack(self.category, self.kind, self.barrier_id, stream_id, self.source_epoch, after_seq)
+        parts = [fixed]
+        parts.append(packed_data(1073741824, self.pipeline.encode("ascii")))
+        return b"".join(parts)
+
+    def _length(self) -> int:
+        return 42 + len(self.pipeline)
+
+    @classmethod
+    def _unpack(cls, view: memoryview, position: int, block: int, version: int) -> Self:
+        end = position + block
+        if end > len(view):
+            raise cut_short("ControlSignal", view, position, block)
+        raw = _CONTROL_SIGNAL.unpack_from(view, position)
+        pipeline, _ = var_data(view, end, 1073741824, "ControlSignal.pipeline")
+        return cls(
+            category=member(_SIGNAL_CATEGORY, raw[0], cls, "category"),
+            kind=member(_SIGNAL_KIND, raw[1], cls, "kind"),
+            barrier_id=raw[2],
+            stream_id=None if raw[3] == 4294967295 else raw[3],
+            source_epoch=raw[4],
+            after_seq=None if raw[5] == 18446744073709551615 else raw[5],
+            pipeline=text(pipeline, cls, "pipeline"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InjectBarrier:
+    """The coordinator asks the sources of a pipeline for a barrier.
+
+    Template 4: a block of 24 bytes, then variable data.
+    """
+
+    SCHEMA_ID: ClassVar[int] = 920
+    TEMPLATE_ID: ClassVar[int] = 4
+    SCHEMA_VERSION: ClassVar[int] = 1
+    BLOCK_LENGTH: ClassVar[int] = 24
+    IS_NEWER_VERSION_READABLE: ClassVar[bool] = True
+    LAYOUT: ClassVar[tuple[Field | Group | Data, ...]] = (
+        Field("checkpoint_id", "uint64", 0),
+        Field("epoch", "uint64", 8),
+        Field("flags", "uint64", 16),
+        Data("pipeline", True, 1073741824),
+    )
+    _HEADER: ClassVar[Octets] = HEADER.pack(24, 4, 920, 1)
+
+    checkpoint_id: int  # Allocated by the pipeline's coordinator, strictly increasing; 0 is none
+    epoch: int  # Checkpoint epoch, at most 2^48 - 1; never goes back
+    flags: int  # Bit 0 UNALIGNED: take it over the buffered frames. Other bits are 0
+    pipeline: str = ""
+
+    def encode(self) -> Octets:
+        """Message header and body."""
+        return self._HEADER + self.encode_body()
+
+    def encode_into(self, buffer: Buffer, offset: int = 0) -> int:
+        """Writes header and body into a buffer; gives the number of bytes written."""
+        return write_into(self.encode(), buffer, offset)
+
+    def encode_body(self) -> Octets:
+        """The body alone, as shared-memory layouts are stored."""
+        try:
+            return self._pack()
+        except REFUSED:
+            refuse(self)
+
+    def encoded_length(self) -> int:
+        """The length of ``encode()`` in bytes."""
+        try:
+            return self._length()
+        except REFUSED:
+            refuse(self)
+
+    @classmethod
+    def decode(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads the message whose header starts at the offset; raises a MessageError for anything else."""
+        view, block, version = open_message(cls, buffer, offset)
+        return cls._unpack(view, offset + 8, block, version)
+
+    @classmethod
+    def decode_body(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads a body that has no message header before it."""
+        return cls._unpack(view_of(buffer, offset), offset, cls.BLOCK_LENGTH, cls.SCHEMA_VERSION)
+
+    def _pack(self) -> Octets:
+        fixed = _INJECT_BARRIER.pack(self.checkpoint_id, self.epoch, self.flags)
+        parts = [fixed]
+        parts.append(packed_data(1073741824, self.pipeline.encode("ascii")))
+        return b"".join(parts)
+
+    def _length(self) -> int:
+        return 36 + len(self.pipeline)
+
+    @classmethod
+    def _unpack(cls, view: memoryview, position: int, block: int, version: int) -> Self:
+        end = position + block
+        if end > len(view):
+            raise cut_short("InjectBarrier", view, position, block)
+        raw = _INJECT_BARRIER.unpack_from(view, position)
+        pipeline, _ = var_data(view, end, 1073741824, "InjectBarrier.pipeline")
+        return cls(
+            checkpoint_id=raw[0],
+            epoch=raw[1],
+            flags=raw[2],
+            pipeline=text(pipeline, cls, "pipeline"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BarrierAck:
+    """An agent or source tells the coordinator how far a checkpoint is; twice per checkpoint.
+
+    Template 5: a block of 33 bytes, then variable data.
+    """
+
+    SCHEMA_ID: ClassVar[int] = 920
+    TEMPLATE_ID: ClassVar[int] = 5
+    SCHEMA_VERSION: ClassVar[int] = 1
+    BLOCK_LENGTH: ClassVar[int] = 33
+    IS_NEWER_VERSION_READABLE: ClassVar[bool] = True
+    LAYOUT: ClassVar[tuple[Field | Group | Data, ...]] = (
+        Field("checkpoint_id", "uint64", 0),
+        Field("epoch", "uint64", 8),
+        Field("status", "uint8", 16, enum=AckStatus),
+        Field("duration_ns", "uint64", 17),
+        Field("bytes", "uint64", 25),
+        Data("pipeline", True, 1073741824),
+        Data("operator_id", True, 1073741824),
+        Data("reason", True, 1073741824),
+    )
+    _HEADER: ClassVar[Octets] = HEADER.pack(33, 5, 920, 1)
+
+    checkpoint_id: int  # Allocated by the pipeline's coordinator, strictly increasing; 0 is none
+    epoch: int  # Checkpoint epoch, at most 2^48 - 1; never goes back
+    status: AckStatus
+    duration_ns: int  # From the first barrier to this step
+    bytes: int  # Stored by this step
+    pipeline: str = ""
+    operator_id: str = ""
+    reason: str = ""
+
+    def encode(self) -> Octets:
+        """Message header and body."""
+        return self._HEADER + self.encode_body()
+
+    def encode_into(self, buffer: Buffer, offset: int = 0) -> int:
+        """Writes header and body into a buffer; gives the number of bytes written."""
+        return write_into(self.encode(), buffer, offset)
+
+    def encode_body(self) -> Octets:
+        """The body alone, as shared-memory layouts are stored."""
+        try:
+            return self._pack()
+        except REFUSED:
+            refuse(self)
+
+    def encoded_length(self) -> int:
+        """The length of ``encode()`` in bytes."""
+        try:
+            return self._length()
+        except REFUSED:
+            refuse(self)
+
+    @classmethod
+    def decode(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads the message whose header starts at the offset; raises a MessageError for anything else."""
+        view, block, version = open_message(cls, buffer, offset)
+        return cls._unpack(view, offset + 8, block, version)
+
+    @classmethod
+    def decode_body(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads a body that has no message header before it."""
+        return cls._unpack(view_of(buffer, offset), offset, cls.BLOCK_LENGTH, cls.SCHEMA_VERSION)
+
+    def _pack(self) -> Octets:
+        if self.status not in _ACK_STATUS:
+            raise ValueError("enum")
+        fixed = _BARRIER_ACK.pack(self.checkpoint_id, self.epoch, self.status, self.duration_ns, self.bytes)
+        parts = [fixed]
+        parts.append(packed_data(1073741824, self.pipeline.encode("ascii")))
+        parts.append(packed_data(1073741824, self.operator_id.encode("ascii")))
+        parts.append(packed_data(1073741824, self.reason.encode("ascii")))
+        return b"".join(parts)
+
+    def _length(self) -> int:
+        total = 53
+        total += len(self.pipeline)
+        total += len(self.operator_id)
+        total += len(self.reason)
+        return total
+
+    @classmethod
+    def _unpack(cls, view: memoryview, position: int, block: int, version: int) -> Self:
+        end = position + block
+        if end > len(view):
+            raise cut_short("BarrierAck", view, position, block)
+        raw = _BARRIER_ACK.unpack_from(view, position)
+        pipeline, end = var_data(view, end, 1073741824, "BarrierAck.pipeline")
+        operator_id, end = var_data(view, end, 1073741824, "BarrierAck.operator_id")
+        reason, _ = var_data(view, end, 1073741824, "BarrierAck.reason")
+        return cls(
+            checkpoint_id=raw[0],
+            epoch=raw[1],
+            status=member(_ACK_STATUS, raw[2], cls, "status"),
+            duration_ns=raw[3],
+            bytes=raw[4],
+            pipeline=text(pipeline, cls, "pipeline"),
+            operator_id=text(operator_id, cls, "operator_id"),
+            reason=text(reason, cls, "reason"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointComplete:
+    """The manifest is written: the checkpoint exists.
+
+    Template 6: a block of 16 bytes, then variable data.
+    """
+
+    SCHEMA_ID: ClassVar[int] = 920
+    TEMPLATE_ID: ClassVar[int] = 6
+    SCHEMA_VERSION: ClassVar[int] = 1
+    BLOCK_LENGTH: ClassVar[int] = 16
+    IS_NEWER_VERSION_READABLE: ClassVar[bool] = True
+    LAYOUT: ClassVar[tuple[Field | Group | Data, ...]] = (
+        Field("checkpoint_id", "uint64", 0),
+        Field("epoch", "uint64", 8),
+        Data("pipeline", True, 1073741824),
+    )
+    _HEADER: ClassVar[Octets] = HEADER.pack(16, 6, 920, 1)
+
+    checkpoint_id: int  # Allocated by the pipeline's coordinator, strictly increasing; 0 is none
+    epoch: int  # Checkpoint epoch, at most 2^48 - 1; never goes back
+    pipeline: str = ""
+
+    def encode(self) -> Octets:
+        """Message header and body."""
+        return self._HEADER + self.encode_body()
+
+    def encode_into(self, buffer: Buffer, offset: int = 0) -> int:
+        """Writes header and body into a buffer; gives the number of bytes written."""
+        return write_into(self.encode(), buffer, offset)
+
+    def encode_body(self) -> Octets:
+        """The body alone, as shared-memory layouts are stored."""
+        try:
+            return self._pack()
+        except REFUSED:
+            refuse(self)
+
+    def encoded_length(self) -> int:
+        """The length of ``encode()`` in bytes."""
+        try:
+            return self._length()
+        except REFUSED:
+            refuse(self)
+
+    @classmethod
+    def decode(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads the message whose header starts at the offset; raises a MessageError for anything else."""
+        view, block, version = open_message(cls, buffer, offset)
+        return cls._unpack(view, offset + 8, block, version)
+
+    @classmethod
+    def decode_body(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads a body that has no message header before it."""
+        return cls._unpack(view_of(buffer, offset), offset, cls.BLOCK_LENGTH, cls.SCHEMA_VERSION)
+
+    def _pack(self) -> Octets:
+        fixed = _CHECKPOINT_COMPLETE.pack(self.checkpoint_id, self.epoch)
+        parts = [fixed]
+        parts.append(packed_data(1073741824, self.pipeline.encode("ascii")))
+        return b"".join(parts)
+
+    def _length(self) -> int:
+        return 28 + len(self.pipeline)
+
+    @classmethod
+    def _unpack(cls, view: memoryview, position: int, block: int, version: int) -> Self:
+        end = position + block
+        if end > len(view):
+            raise cut_short("CheckpointComplete", view, position, block)
+        raw = _CHECKPOINT_COMPLETE.unpack_from(view, position)
+        pipeline, _ = var_data(view, end, 1073741824, "CheckpointComplete.pipeline")
+        return cls(
+            checkpoint_id=raw[0],
+            epoch=raw[1],
+            pipeline=text(pipeline, cls, "pipeline"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckpointAborted:
+    """The checkpoint is given up everywhere.
+
+    Template 7: a block of 17 bytes, then variable data.
+    """
+
+    SCHEMA_ID: ClassVar[int] = 920
+    TEMPLATE_ID: ClassVar[int] = 7
+    SCHEMA_VERSION: ClassVar[int] = 1
+    BLOCK_LENGTH: ClassVar[int] = 17
+    IS_NEWER_VERSION_READABLE: ClassVar[bool] = True
+    LAYOUT: ClassVar[tuple[Field | Group | Data, ...]] = (
+        Field("checkpoint_id", "uint64", 0),
+        Field("epoch", "uint64", 8),
+        Field("cause", "uint8", 16, enum=AbortCause),
+        Data("pipeline", True, 1073741824),
+        Data("reason", True, 1073741824),
+    )
+    _HEADER: ClassVar[Octets] = HEADER.pack(17, 7, 920, 1)
+
+    checkpoint_id: int  # Allocated by the pipeline's coordinator, strictly increasing; 0 is none
+    epoch: int  # Checkpoint epoch, at most 2^48 - 1; never goes back
+    cause: AbortCause
+    pipeline: str = ""
+    reason: str = ""
+
+    def encode(self) -> Octets:
+        """Message header and body."""
+        return self._HEADER + self.encode_body()
+
+    def encode_into(self, buffer: Buffer, offset: int = 0) -> int:
+        """Writes header and body into a buffer; gives the number of bytes written."""
+        return write_into(self.encode(), buffer, offset)
+
+    def encode_body(self) -> Octets:
+        """The body alone, as shared-memory layouts are stored."""
+        try:
+            return self._pack()
+        except REFUSED:
+            refuse(self)
+
+    def encoded_length(self) -> int:
+        """The length of ``encode()`` in bytes."""
+        try:
+            return self._length()
+        except REFUSED:
+            refuse(self)
+
+    @classmethod
+    def decode(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads the message whose header starts at the offset; raises a MessageError for anything else."""
+        view, block, version = open_message(cls, buffer, offset)
+        return cls._unpack(view, offset + 8, block, version)
+
+    @classmethod
+    def decode_body(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads a body that has no message header before it."""
+        return cls._unpack(view_of(buffer, offset), offset, cls.BLOCK_LENGTH, cls.SCHEMA_VERSION)
+
+    def _pack(self) -> Octets:
+        if self.cause not in _ABORT_CAUSE:
+            raise ValueError("enum")
+        fixed = _CHECKPOINT_ABORTED.pack(self.checkpoint_id, self.epoch, self.cause)
+        parts = [fixed]
+        parts.append(packed_data(1073741824, self.pipeline.encode("ascii")))
+        parts.append(packed_data(1073741824, self.reason.encode("ascii")))
+        return b"".join(parts)
+
+    def _length(self) -> int:
+        total = 33
+        total += len(self.pipeline)
+        total += len(self.reason)
+        return total
+
+    @classmethod
+    def _unpack(cls, view: memoryview, position: int, block: int, version: int) -> Self:
+        end = position + block
+        if end > len(view):
+            raise cut_short("CheckpointAborted", view, position, block)
+        raw = _CHECKPOINT_ABORTED.unpack_from(view, position)
+        pipeline, end = var_data(view, end, 1073741824, "CheckpointAborted.pipeline")
+        reason, _ = var_data(view, end, 1073741824, "CheckpointAborted.reason")
+        return cls(
+            checkpoint_id=raw[0],
+            epoch=raw[1],
+            cause=member(_ABORT_CAUSE, raw[2], cls, "cause"),
+            pipeline=text(pipeline, cls, "pipeline"),
+            reason=text(reason, cls, "reason"),
+        )
+
+
+MESSAGES: Final[dict[int, type[Message]]] = {
+    1: CheckpointBarrier,
+    2: Watermark,
+    3: ControlSignal,
+    4: InjectBarrier,
+    5: BarrierAck,
+    6: CheckpointComplete,
+    7: CheckpointAborted,
+}

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures that several folders share; each lives in a module of its own, named here."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+# Import mode "importlib" adds nothing to the path; `python -m pytest` adds the root by itself.
+_ROOT = str(Path(__file__).resolve().parents[1])
+if _ROOT not in sys.path:
+    sys.path.append(_ROOT)
+
+pytest_plugins = ["tests.codec_probe"]
