@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 mod aeron;
 mod bench;
 mod errors;
+mod pool;
 mod toml;
 
 /// Native parts of framegate. Use the packages around it, not this module.
@@ -15,6 +16,8 @@ mod _native {
     use crate::aeron::{AeronClaim, AeronClient, AeronPublication, AeronSubscription, driver_mark};
     #[pymodule_export]
     use crate::bench::{bench_echo, bench_offer, bench_ping, bench_poll};
+    #[pymodule_export]
+    use crate::pool::{Frame, FrameClaim, PoolConsumer, PoolProducer, PoolRegions, region_mark};
     #[pymodule_export]
     use crate::toml::parse_toml;
 }

@@ -98,6 +98,12 @@ pub struct FrameRef {
     word: u64,
 }
 
+// SAFETY: the payload pointer lies in regions that whoever holds the frame keeps mapped; nothing is written
+// through it, and what is read is believed by the commit word.
+unsafe impl Send for FrameRef {}
+// SAFETY: as above.
+unsafe impl Sync for FrameRef {}
+
 impl FrameRef {
     /// Whether everything that was read of the payload so far belongs to this frame.
     #[inline]

@@ -80,6 +80,12 @@ pub struct Claim {
     index: u32,
 }
 
+// SAFETY: the payload pointer lies in regions that whoever holds the claim keeps mapped; it is an address, and what
+// is written through it is ordered by the commit word.
+unsafe impl Send for Claim {}
+// SAFETY: as above.
+unsafe impl Sync for Claim {}
+
 /// The one writer of a stream's regions.
 #[derive(Debug)]
 pub struct Writer {
@@ -100,6 +106,12 @@ impl Writer {
         put(&mut descriptor, descriptor_at::STREAM_ID, &regions.stream_id.to_le_bytes());
         put(&mut descriptor, descriptor_at::EPOCH, &regions.epoch.to_le_bytes());
         Self { regions, next_seq: 0, tensor, image: SlotImage::new(&tensor), descriptor, is_claimed: false }
+    }
+
+    /// The regions that it writes.
+    #[must_use]
+    pub const fn regions(&self) -> &Arc<Regions> {
+        &self.regions
     }
 
     /// The sequence of the next frame.

@@ -58,11 +58,11 @@ pub(crate) struct ClientEvents {
 }
 
 /// The driver stopped answering.
-pub(crate) const DRIVER_TIMEOUT: i32 = -1000;
+pub(crate) const DRIVER_TIMEOUT: i32 = 1000;
 /// The driver gave this client up, which has not run for its liveness time-out.
-pub(crate) const CLIENT_TIMEOUT: i32 = -1001;
+pub(crate) const CLIENT_TIMEOUT: i32 = 1001;
 /// The conductor of this client did not run for its service time-out.
-pub(crate) const SERVICE_TIMEOUT: i32 = -1002;
+pub(crate) const SERVICE_TIMEOUT: i32 = 1002;
 
 impl ClientEvents {
     pub(crate) fn new() -> Arc<Self> {

@@ -15,9 +15,13 @@ mod subscription;
 
 pub use claim::AeronClaim;
 pub use client::AeronClient;
+pub(crate) use events::unpoisoned;
 pub use mark::driver_mark;
+pub(crate) use offer::to_python as transport_outcome;
 pub use publication::AeronPublication;
+pub(crate) use publication::Shared as PublicationShared;
 pub use subscription::AeronSubscription;
+pub(crate) use subscription::Shared as SubscriptionShared;
 
 use std::ffi::CString;
 

@@ -55,6 +55,20 @@ impl Shared {
         answer
     }
 
+    /// Offers within the bound; a position or a negative outcome. Needs no GIL.
+    #[inline]
+    pub(crate) fn offer_within_bound(&self, message: &[u8]) -> i64 {
+        let first = self.attempt(message);
+        if !offer::is_retryable(first) {
+            return first;
+        }
+        offer::retry(self.bound, &self.counters, first, || self.attempt(message), Idler::idle)
+    }
+
+    pub(crate) fn check_alive(&self, py: Python<'_>) -> PyResult<()> {
+        self.client.check_alive(py)
+    }
+
     pub(crate) fn note_claim_opened(&self) {
         self.open_claims.fetch_add(1, Ordering::AcqRel);
     }
@@ -104,8 +118,11 @@ impl AeronPublication {
 
     /// For the native benchmarks: the same offer, without Python around it.
     pub(crate) fn offer_natively(&self, message: &[u8]) -> i64 {
-        let first = self.shared.attempt(message);
-        offer::retry(self.shared.bound, &self.shared.counters, first, || self.shared.attempt(message), Idler::idle)
+        self.shared.offer_within_bound(message)
+    }
+
+    pub(crate) fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.shared)
     }
 
     fn check_length(&self, py: Python<'_>, bytes: usize, limit: usize, what: &str) -> PyResult<()> {

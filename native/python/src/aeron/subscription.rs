@@ -105,6 +105,72 @@ impl Shared {
     }
 }
 
+impl Shared {
+    fn closed(&self, py: Python<'_>) -> PyErr {
+        let described = || -> PyResult<PyErr> {
+            self.client.check_alive(py)?;
+            let facts = [("stream_id", self.stream_id.into_pyobject(py)?.into_any())];
+            Ok(raise(py, "TransportClosed", "the subscription was closed before", &facts))
+        };
+        described().unwrap_or_else(|failure| failure)
+    }
+
+    /// Turns `turn` until it found something or the time is up; the GIL is held only between slices.
+    pub(crate) fn wait<T: Send>(
+        &self,
+        py: Python<'_>,
+        timeout_ns: u64,
+        mut turn: impl FnMut() -> Option<Result<T, AeronCError>> + Send,
+        is_empty: impl Fn(&T) -> bool + Send + Sync,
+    ) -> PyResult<T> {
+        self.client.check_alive(py)?;
+        let mut found = turn().ok_or_else(|| self.closed(py))?.map_err(|_| self.poll_failed(py))?;
+        if timeout_ns == 0 || !is_empty(&found) {
+            return Ok(found);
+        }
+        let deadline = Instant::now() + Duration::from_nanos(timeout_ns);
+        let mut idler = Idler::new(self.idle);
+        loop {
+            let slice_end = deadline.min(Instant::now() + SIGNAL_CHECK);
+            let last = py.detach(|| {
+                tighten_timer_slack();
+                wait_slice(slice_end, &mut idler, self, &mut turn, &is_empty)
+            });
+            found = last.ok_or_else(|| self.closed(py))?.map_err(|_| self.poll_failed(py))?;
+            self.client.check_alive(py)?;
+            if !is_empty(&found) || Instant::now() >= deadline {
+                return Ok(found);
+            }
+            py.check_signals()?;
+        }
+    }
+
+    fn poll_failed(&self, py: Python<'_>) -> PyErr {
+        let refusal = self.client.refusal(py, "TransportClosed", "Aeron could not poll the subscription", &[]);
+        refusal.unwrap_or_else(|failure| failure)
+    }
+
+    /// Gives every whole message of one turn to `see`, in place; how many fragments, or None when closed.
+    pub(crate) fn poll_whole(&self, limit: usize, mut see: impl FnMut(&[u8])) -> Option<Result<usize, AeronCError>> {
+        let guard = unpoisoned(&self.receiver);
+        let subscription = &guard.as_ref()?.subscription;
+        let mut fragmented = 0;
+        let polled = subscription.poll_fn(
+            |fragment, _header: AeronHeader| {
+                let flags = frame_flags(fragment);
+                if flags & WHOLE == WHOLE {
+                    see(fragment);
+                } else {
+                    fragmented += u64::from(flags & BEGIN != 0);
+                }
+            },
+            limit,
+        );
+        self.counters.fragmented.fetch_add(fragmented, Ordering::Relaxed);
+        Some(polled.map(|count| count.max(0) as usize))
+    }
+}
+
 /// Copies the bodies of wanted records back to back into a caller's array.
 struct RecordSink<'a> {
     filter: &'a RecordFilter,
@@ -169,56 +235,15 @@ impl AeronSubscription {
         (Self { shared: Arc::clone(&shared) }, shared)
     }
 
+    pub(crate) fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.shared)
+    }
+
     /// For the native benchmarks: fragments of one turn, looked at by nobody.
     pub(crate) fn poll_natively(&self, limit: usize, mut seen: impl FnMut(&[u8])) -> i32 {
         let guard = unpoisoned(&self.shared.receiver);
         let Some(receiver) = guard.as_ref() else { return -1 };
         receiver.subscription.poll_fn(|fragment, _header| seen(fragment), limit).unwrap_or(-1)
-    }
-
-    fn closed(&self, py: Python<'_>) -> PyErr {
-        let described = || -> PyResult<PyErr> {
-            self.shared.client.check_alive(py)?;
-            let facts = [("stream_id", self.shared.stream_id.into_pyobject(py)?.into_any())];
-            Ok(raise(py, "TransportClosed", "the subscription was closed before", &facts))
-        };
-        described().unwrap_or_else(|failure| failure)
-    }
-
-    /// Turns `turn` until it found something or the time is up; the GIL is held only between slices.
-    fn wait<T: Send>(
-        &self,
-        py: Python<'_>,
-        timeout_ns: u64,
-        mut turn: impl FnMut() -> Option<Result<T, AeronCError>> + Send,
-        is_empty: impl Fn(&T) -> bool + Send + Sync,
-    ) -> PyResult<T> {
-        let shared = &self.shared;
-        shared.client.check_alive(py)?;
-        let mut found = turn().ok_or_else(|| self.closed(py))?.map_err(|_| self.poll_failed(py))?;
-        if timeout_ns == 0 || !is_empty(&found) {
-            return Ok(found);
-        }
-        let deadline = Instant::now() + Duration::from_nanos(timeout_ns);
-        let mut idler = Idler::new(shared.idle);
-        loop {
-            let slice_end = deadline.min(Instant::now() + SIGNAL_CHECK);
-            let last = py.detach(|| {
-                tighten_timer_slack();
-                wait_slice(slice_end, &mut idler, shared, &mut turn, &is_empty)
-            });
-            found = last.ok_or_else(|| self.closed(py))?.map_err(|_| self.poll_failed(py))?;
-            shared.client.check_alive(py)?;
-            if !is_empty(&found) || Instant::now() >= deadline {
-                return Ok(found);
-            }
-            py.check_signals()?;
-        }
-    }
-
-    fn poll_failed(&self, py: Python<'_>) -> PyErr {
-        let refusal = self.shared.client.refusal(py, "TransportClosed", "Aeron could not poll the subscription", &[]);
-        refusal.unwrap_or_else(|failure| failure)
     }
 }
 
@@ -251,7 +276,7 @@ impl AeronSubscription {
     #[pyo3(signature = (limit = 64, timeout_ns = 0))]
     fn poll<'py>(&self, py: Python<'py>, limit: usize, timeout_ns: u64) -> PyResult<Bound<'py, PyList>> {
         static RECEIVED: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        let messages = self.wait(py, timeout_ns, || self.shared.poll_messages(limit), Vec::is_empty)?;
+        let messages = self.shared.wait(py, timeout_ns, || self.shared.poll_messages(limit), Vec::is_empty)?;
         let received = PyList::empty(py);
         if !messages.is_empty() {
             let class = transport_class(py, "Received", &RECEIVED)?;
@@ -280,7 +305,7 @@ impl AeronSubscription {
         if bytes.is_empty() {
             return Ok(0);
         }
-        self.wait(py, timeout_ns, || self.shared.poll_records(&filter, bytes), |found| *found == 0)
+        self.shared.wait(py, timeout_ns, || self.shared.poll_records(&filter, bytes), |found| *found == 0)
     }
 
     fn image_events<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {

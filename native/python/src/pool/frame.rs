@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One frame: a view of a slot that the producer may take at any time.
+
+use std::ffi::{c_int, c_void};
+use std::sync::Arc;
+
+use framegate_core::pool::copy::CopyKind;
+use framegate_core::pool::layout::{NULL_META_VERSION, NULL_TIMESTAMP};
+use framegate_core::pool::reader::FrameRef;
+use framegate_core::pool::regions::Regions;
+use pyo3::exceptions::PyBufferError;
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyString, PyTuple};
+
+use crate::errors::raise;
+
+/// struct-module formats by dtype number, NUL-terminated; those of numpy's arrays of the same type.
+pub(crate) const FORMATS: [&[u8]; 15] = [
+    b"\0", b"B\0", b"b\0", b"H\0", b"h\0", b"I\0", b"i\0", b"Q\0", b"q\0", b"f\0", b"d\0", b"?\0", b"\0", b"B\0",
+    b"?\0",
+];
+/// Names as numpy writes them. BYTES are uint8, and a BIT is one byte an element, as both foreign sides have it.
+pub(crate) const DTYPE_NAMES: [&str; 15] = [
+    "", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64", "bool", "",
+    "uint8", "bool",
+];
+
+/// A frame of a stream. `array` is a view of shared memory: check `is_valid` after use, or `copy`.
+#[pyclass(frozen, module = "framegate._native")]
+pub struct Frame {
+    frame: FrameRef,
+    /// Keeps the payload mapped while this, or an array made of it, is alive.
+    _regions: Arc<Regions>,
+    shape: [ffi::Py_ssize_t; 8],
+    strides: [ffi::Py_ssize_t; 8],
+    #[pyo3(get)]
+    stream_id: u32,
+    #[pyo3(get)]
+    epoch: u64,
+    descriptor_timestamp_ns: u64,
+    trace_id: u64,
+}
+
+impl Frame {
+    pub(crate) fn new(frame: FrameRef, regions: Arc<Regions>, descriptor_timestamp_ns: u64, trace_id: u64) -> Self {
+        let tensor = &frame.header.tensor;
+        let shape = std::array::from_fn(|index| tensor.dims[index] as ffi::Py_ssize_t);
+        let strides = std::array::from_fn(|index| frame.header.strides[index] as ffi::Py_ssize_t);
+        let (stream_id, epoch) = (regions.stream_id, regions.epoch);
+        Self { frame, _regions: regions, shape, strides, stream_id, epoch, descriptor_timestamp_ns, trace_id }
+    }
+
+    fn ndim(&self) -> usize {
+        usize::from(self.frame.header.tensor.ndims)
+    }
+
+    fn dtype_number(&self) -> usize {
+        // Checked when the frame was read: a frame has one of the numbers with an element size.
+        self.frame.header.tensor.dtype as usize
+    }
+
+    fn lapped(&self, py: Python<'_>) -> PyErr {
+        let described = || -> PyResult<PyErr> {
+            let facts = [
+                ("stream", self.stream_id.into_pyobject(py)?.into_any()),
+                ("want_seq", self.frame.seq.into_pyobject(py)?.into_any()),
+                ("have_seq", self.frame.slot_seq().into_pyobject(py)?.into_any()),
+            ];
+            Ok(raise(py, "SlotLapped", "the producer overwrote the frame", &facts))
+        };
+        described().unwrap_or_else(|failure| failure)
+    }
+}
+
+fn numpy(py: Python<'_>, name: &str, cell: &'static PyOnceLock<Py<PyAny>>) -> PyResult<Py<PyAny>> {
+    let function = cell.get_or_try_init(py, || Ok::<_, PyErr>(py.import("numpy")?.getattr(name)?.unbind()))?;
+    Ok(function.clone_ref(py))
+}
+
+#[pymethods]
+impl Frame {
+    #[getter]
+    fn seq(&self) -> u64 {
+        self.frame.seq
+    }
+
+    /// Capture time; None when the producer gave none.
+    #[getter]
+    fn timestamp_ns(&self) -> Option<u64> {
+        Some(self.frame.header.timestamp_ns).filter(|stamp| *stamp != NULL_TIMESTAMP)
+    }
+
+    /// Publish time; None when the producer gave none, which is usual.
+    #[getter]
+    fn descriptor_timestamp_ns(&self) -> Option<u64> {
+        Some(self.descriptor_timestamp_ns).filter(|stamp| *stamp != NULL_TIMESTAMP)
+    }
+
+    #[getter]
+    fn meta_version(&self) -> Option<u32> {
+        Some(self.frame.header.meta_version).filter(|version| *version != NULL_META_VERSION)
+    }
+
+    #[getter]
+    fn trace_id(&self) -> Option<u64> {
+        Some(self.trace_id).filter(|id| *id != 0)
+    }
+
+    /// Bytes of payload.
+    #[getter]
+    fn nbytes(&self) -> u32 {
+        self.frame.header.values_bytes
+    }
+
+    /// As numpy names it.
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+        PyString::new(py, DTYPE_NAMES[self.dtype_number()])
+    }
+
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.shape[..self.ndim()])
+    }
+
+    /// A read-only numpy view. It keeps the memory mapped; whether it still shows this frame says `is_valid`.
+    #[getter]
+    fn array(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        numpy(slf.py(), "asarray", &ASARRAY)?.call1(slf.py(), (slf,))
+    }
+
+    /// Whether everything read of the frame so far was read in time.
+    fn is_valid(&self) -> bool {
+        self.frame.is_valid()
+    }
+
+    /// A numpy array of its own, or SlotLapped.
+    fn copy(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
+        static COPY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let frame = slf.get();
+        let copied = numpy(slf.py(), "array", &COPY)?.call1(slf.py(), (slf,))?;
+        if frame.frame.is_valid() { Ok(copied) } else { Err(frame.lapped(slf.py())) }
+    }
+
+    /// The payload as bytes, or SlotLapped.
+    fn tobytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyBytes>> {
+        let bytes = pyo3::types::PyBytes::new_with(py, self.frame.header.values_bytes as usize, |target| {
+            // SAFETY: the target has the payload's length, and self keeps the regions mapped.
+            let _ = unsafe { self.frame.copy_to(CopyKind::Plain, target.as_mut_ptr()) };
+            Ok(())
+        })?;
+        if self.frame.is_valid() { Ok(bytes) } else { Err(self.lapped(py)) }
+    }
+
+    fn __repr__(&self) -> String {
+        let shape: Vec<String> = self.shape[..self.ndim()].iter().map(ToString::to_string).collect();
+        format!(
+            "Frame(stream_id={}, epoch={}, seq={}, dtype={}, shape=({}))",
+            self.stream_id,
+            self.epoch,
+            self.frame.seq,
+            DTYPE_NAMES[self.dtype_number()],
+            shape.join(", ")
+        )
+    }
+
+    /// # Safety
+    /// Called by CPython with a `Py_buffer` of its own.
+    unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
+        if flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE {
+            return Err(PyBufferError::new_err("a frame is read-only: it belongs to its producer"));
+        }
+        if flags & ffi::PyBUF_STRIDES != ffi::PyBUF_STRIDES {
+            return Err(PyBufferError::new_err("a frame is given with its shape and strides only"));
+        }
+        let frame = slf.get();
+        let header = &frame.frame.header;
+        let element = framegate_core::pool::tensor::element_bytes(header.tensor.dtype).unwrap_or(1);
+        let elements: ffi::Py_ssize_t = frame.shape[..frame.ndim()].iter().product();
+        // SAFETY: CPython passes a Py_buffer to fill. What it points at lives in `slf`, which `obj` keeps alive;
+        // consumers of a read-only buffer do not write through shape, strides or format.
+        unsafe {
+            (*view).buf = frame.frame.payload.cast_mut().cast::<c_void>();
+            (*view).len = elements * element as ffi::Py_ssize_t;
+            (*view).itemsize = element as ffi::Py_ssize_t;
+            (*view).readonly = 1;
+            (*view).ndim = frame.ndim() as c_int;
+            (*view).format = if flags & ffi::PyBUF_FORMAT == ffi::PyBUF_FORMAT {
+                FORMATS[frame.dtype_number()].as_ptr().cast_mut().cast()
+            } else {
+                std::ptr::null_mut()
+            };
+            (*view).shape = frame.shape.as_ptr().cast_mut();
+            (*view).strides = frame.strides.as_ptr().cast_mut();
+            (*view).suboffsets = std::ptr::null_mut();
+            (*view).internal = std::ptr::null_mut();
+            (*view).obj = slf.into_ptr();
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// Called by CPython with a `Py_buffer` that `__getbuffer__` filled.
+    unsafe fn __releasebuffer__(&self, _view: *mut ffi::Py_buffer) {}
+}

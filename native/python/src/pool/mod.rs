@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The shared-memory pool as Python classes: regions, a producer, a consumer, frames.
+
+mod consumer;
+mod frame;
+mod frame_claim;
+mod producer;
+mod regions;
+
+pub use consumer::PoolConsumer;
+pub use frame::Frame;
+pub use frame_claim::FrameClaim;
+pub use producer::PoolProducer;
+pub use regions::{PoolRegions, region_mark};

@@ -1,0 +1,671 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A stream's one producer: arrays into slots, descriptors onto the stream.
+//!
+//! One lock guards the writer and its publications, so that frames, barriers and ends stand in one order on every
+//! stream. Whoever holds it never takes the GIL: a thread that waits for the lock may be holding that.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use framegate_core::pool::copy::NON_TEMPORAL_FROM_BYTES;
+use framegate_core::pool::layout::{NULL_META_VERSION, NULL_TIMESTAMP};
+use framegate_core::pool::regions::Regions;
+use framegate_core::pool::tensor::{COLUMN_MAJOR, ROW_MAJOR, Tensor, element_bytes};
+use framegate_core::pool::writer::{Claim, DESCRIPTOR_MESSAGE_BYTES, Stamps, WriteFault, Writer};
+use pyo3::ffi;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyEllipsis};
+
+use super::frame::DTYPE_NAMES;
+use super::frame_claim::FrameClaim;
+use super::regions::PoolRegions;
+use crate::aeron::{AeronPublication, PublicationShared, transport_outcome, unpoisoned};
+use crate::errors::raise;
+
+/// A timestamp argument: left out, it is the time of the call; None is the null timestamp.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stamp {
+    Now,
+    Null,
+    At(u64),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Stamp {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if value.is_none() {
+            return Ok(Self::Null);
+        }
+        if value.is_instance_of::<PyEllipsis>() {
+            return Ok(Self::Now);
+        }
+        Ok(Self::At(value.extract()?))
+    }
+}
+
+impl Stamp {
+    fn nanoseconds(self) -> u64 {
+        match self {
+            Self::Now => rusteron_client::Aeron::nano_clock() as u64,
+            Self::Null => NULL_TIMESTAMP,
+            Self::At(nanoseconds) => nanoseconds,
+        }
+    }
+}
+
+/// What every frame is stamped with beside its own times.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FrameStamps {
+    pub(crate) timestamp: Stamp,
+    pub(crate) descriptor_timestamp_ns: Option<u64>,
+    pub(crate) trace_id: u64,
+    pub(crate) seq: Option<u64>,
+}
+
+/// A consumer's own descriptor stream.
+struct Branch {
+    consumer_id: u32,
+    publication: Arc<PublicationShared>,
+    shortest_interval: Duration,
+    last: Option<Instant>,
+}
+
+/// What the lock guards.
+struct Guarded {
+    writer: Option<Writer>,
+    branches: Vec<Branch>,
+    meta_version: u32,
+}
+
+#[derive(Default)]
+struct Counters {
+    frames: AtomicU64,
+    bytes: AtomicU64,
+    descriptors_unheard: AtomicU64,
+    descriptors_lost: AtomicU64,
+    branch_descriptors_lost: AtomicU64,
+    abandoned: AtomicU64,
+}
+
+/// What a producer and its open claim hold in common.
+pub(crate) struct Shared {
+    guarded: Mutex<Guarded>,
+    publication: Arc<PublicationShared>,
+    counters: Counters,
+    stream_id: u32,
+}
+
+/// Why a frame was not published.
+pub(crate) enum PublishFault {
+    NotAttached,
+    Write(WriteFault),
+}
+
+impl From<WriteFault> for PublishFault {
+    fn from(fault: WriteFault) -> Self {
+        Self::Write(fault)
+    }
+}
+
+/// A published frame, and what became of its descriptor on the shared stream.
+pub(crate) struct Published {
+    pub(crate) seq: u64,
+    pub(crate) answer: i64,
+}
+
+/// Where a payload comes from; the pointers are valid for the call.
+#[derive(Clone, Copy)]
+enum Source {
+    /// One piece of memory in the order of the frame.
+    Straight(*const u8),
+    /// Anything else numpy can describe; copied element by element into row order.
+    Strided(*const ffi::Py_buffer),
+}
+
+// SAFETY: the buffer is exported for as long as the call that holds it, whichever thread copies.
+unsafe impl Send for Source {}
+// SAFETY: as above; it is only read.
+unsafe impl Sync for Source {}
+
+impl Source {
+    /// # Safety
+    /// A straight source must have that many bytes, or be one past its end.
+    unsafe fn behind(self, bytes: usize) -> Self {
+        match self {
+            // SAFETY: the caller's contract.
+            Self::Straight(start) => Self::Straight(unsafe { start.add(bytes) }),
+            Self::Strided(_) => self,
+        }
+    }
+}
+
+impl Shared {
+    /// Offers a descriptor on the shared stream and every branch. Called with the lock held.
+    fn announce(&self, branches: &mut [Branch], message: &[u8; DESCRIPTOR_MESSAGE_BYTES]) -> i64 {
+        let answer = self.publication.offer_within_bound(message);
+        match answer {
+            0.. => {}
+            // Nobody listens: the frame is in the ring all the same.
+            -1 => _ = self.counters.descriptors_unheard.fetch_add(1, Ordering::Relaxed),
+            _ => _ = self.counters.descriptors_lost.fetch_add(1, Ordering::Relaxed),
+        }
+        for branch in branches {
+            if branch.is_due() && branch.publication.offer_within_bound(message) < -1 {
+                self.counters.branch_descriptors_lost.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        answer
+    }
+
+    fn note_frame(&self, bytes: u32) {
+        self.counters.frames.fetch_add(1, Ordering::Relaxed);
+        self.counters.bytes.fetch_add(u64::from(bytes), Ordering::Relaxed);
+    }
+
+    /// Fills and publishes one frame. Takes the lock; the GIL is not needed for a straight source.
+    fn publish(
+        &self,
+        tensor: Tensor,
+        source: Source,
+        values_bytes: u32,
+        stamps: FrameStamps,
+    ) -> Result<Published, PublishFault> {
+        let mut guard = unpoisoned(&self.guarded);
+        let Guarded { writer, branches, meta_version } = &mut *guard;
+        let writer = writer.as_mut().ok_or(PublishFault::NotAttached)?;
+        if let Some(seq) = stamps.seq {
+            writer.skip_to(seq)?;
+        }
+        writer.set_tensor(tensor);
+        let seq = writer.next_seq();
+        let stamps = stamps.of_frame(*meta_version);
+        let message = match source {
+            // SAFETY: the exporter promises `values_bytes` readable bytes for the time of the call.
+            Source::Straight(start) => *unsafe { writer.publish(start, values_bytes, stamps) }?,
+            Source::Strided(view) => {
+                tensor.check(values_bytes).map_err(WriteFault::Tensor)?;
+                let claim = writer.claim(values_bytes)?;
+                // SAFETY: the slot has room for `values_bytes`, which is the view's length; the GIL is held.
+                let copied = unsafe {
+                    ffi::PyBuffer_ToContiguous(claim.payload.cast(), view, values_bytes as ffi::Py_ssize_t, b'C' as _)
+                };
+                if copied != 0 {
+                    writer.abandon(claim);
+                    return Err(PublishFault::NotAttached);
+                }
+                *writer.commit(&claim, stamps)?
+            }
+        };
+        self.note_frame(values_bytes);
+        Ok(Published { seq, answer: self.announce(branches, &message) })
+    }
+
+    /// Begins a frame that the caller fills.
+    fn claim(
+        &self,
+        tensor: Tensor,
+        values_bytes: u32,
+        seq: Option<u64>,
+    ) -> Result<(Claim, Arc<Regions>), PublishFault> {
+        let mut guard = unpoisoned(&self.guarded);
+        let writer = guard.writer.as_mut().ok_or(PublishFault::NotAttached)?;
+        tensor.check(values_bytes).map_err(WriteFault::Tensor)?;
+        if let Some(seq) = seq {
+            writer.skip_to(seq)?;
+        }
+        writer.set_tensor(tensor);
+        let claim = writer.claim(values_bytes)?;
+        Ok((claim, Arc::clone(writer.regions())))
+    }
+
+    /// Ends a claimed frame; None when the regions were lost meanwhile or it was abandoned.
+    pub(crate) fn finish(&self, claim: &Claim, epoch: u64, stamps: Option<FrameStamps>) -> Option<Published> {
+        let mut guard = unpoisoned(&self.guarded);
+        let Guarded { writer, branches, meta_version } = &mut *guard;
+        let writer = writer.as_mut().filter(|writer| writer.regions().epoch == epoch)?;
+        let Some(stamps) = stamps else {
+            writer.abandon(*claim);
+            self.counters.abandoned.fetch_add(1, Ordering::Relaxed);
+            return None;
+        };
+        let message = *writer.commit(claim, stamps.of_frame(*meta_version)).ok()?;
+        self.note_frame(claim.values_bytes);
+        Some(Published { seq: claim.seq, answer: self.announce(branches, &message) })
+    }
+}
+
+impl FrameStamps {
+    fn of_frame(self, meta_version: u32) -> Stamps {
+        Stamps {
+            timestamp_ns: self.timestamp.nanoseconds(),
+            descriptor_timestamp_ns: self.descriptor_timestamp_ns.unwrap_or(NULL_TIMESTAMP),
+            meta_version,
+            trace_id: self.trace_id,
+        }
+    }
+}
+
+impl Branch {
+    fn is_due(&mut self) -> bool {
+        if self.shortest_interval.is_zero() {
+            return true;
+        }
+        let now = Instant::now();
+        let due = self.last.is_none_or(|last| now.duration_since(last) >= self.shortest_interval);
+        if due {
+            self.last = Some(now);
+        }
+        due
+    }
+}
+
+/// See `framegate.shmpool.producer.Producer`, which is what users hold.
+#[pyclass(frozen, module = "framegate._native")]
+pub struct PoolProducer {
+    shared: Arc<Shared>,
+    /// What every frame must be; None: whatever the array is.
+    dtype: Option<i16>,
+    shape: Option<Vec<i32>>,
+}
+
+#[pymethods]
+impl PoolProducer {
+    #[new]
+    #[pyo3(signature = (publication, stream_id, *, dtype, shape))]
+    fn new(
+        py: Python<'_>,
+        publication: &AeronPublication,
+        stream_id: u32,
+        dtype: Option<&str>,
+        shape: Option<Vec<i64>>,
+    ) -> PyResult<Self> {
+        let dtype = dtype.map(|name| dtype_number(py, name)).transpose()?;
+        let shape = shape.map(|shape| checked_shape(py, &shape)).transpose()?;
+        let guarded = Guarded { writer: None, branches: Vec::new(), meta_version: NULL_META_VERSION };
+        let shared = Arc::new(Shared {
+            guarded: Mutex::new(guarded),
+            publication: publication.shared(),
+            counters: Counters::default(),
+            stream_id,
+        });
+        Ok(Self { shared, dtype, shape })
+    }
+
+    /// Writes into these regions from now on, from sequence 0.
+    fn attach(&self, py: Python<'_>, regions: &PoolRegions) -> PyResult<()> {
+        let regions = regions.mapped(py)?;
+        let writer = Writer::new(regions, Tensor::contiguous(1, ROW_MAJOR, &[0]));
+        py.detach(|| unpoisoned(&self.shared.guarded).writer = Some(writer));
+        Ok(())
+    }
+
+    /// The lease is gone: publishing raises until the next `attach`.
+    fn detach(&self, py: Python<'_>) {
+        py.detach(|| unpoisoned(&self.shared.guarded).writer = None);
+    }
+
+    #[getter]
+    fn is_attached(&self, py: Python<'_>) -> bool {
+        py.detach(|| unpoisoned(&self.shared.guarded).writer.is_some())
+    }
+
+    /// The next frame's sequence; None while detached.
+    #[getter]
+    fn next_seq(&self, py: Python<'_>) -> Option<u64> {
+        py.detach(|| unpoisoned(&self.shared.guarded).writer.as_ref().map(Writer::next_seq))
+    }
+
+    /// The metadata version that frames refer to from now on; None: none.
+    fn set_meta_version(&self, py: Python<'_>, version: Option<u32>) {
+        py.detach(|| unpoisoned(&self.shared.guarded).meta_version = version.unwrap_or(NULL_META_VERSION));
+    }
+
+    /// Copies an array in and announces it; its sequence.
+    #[pyo3(signature = (array, timestamp_ns = Stamp::Now, *, descriptor_timestamp_ns = None, trace_id = 0, seq = None))]
+    fn publish(
+        &self,
+        array: &Bound<'_, PyAny>,
+        timestamp_ns: Stamp,
+        descriptor_timestamp_ns: Option<u64>,
+        trace_id: u64,
+        seq: Option<u64>,
+    ) -> PyResult<u64> {
+        let py = array.py();
+        let view = ArrayView::of(array)?;
+        let (tensor, source) = self.described(py, &view, 0)?;
+        let bytes = view.payload_bytes(py, 1)?;
+        let stamps = FrameStamps { timestamp: timestamp_ns, descriptor_timestamp_ns, trace_id, seq };
+        let published = match source {
+            // Long copies let other threads run; the lock is taken without the GIL then.
+            Source::Straight(_) if bytes as usize >= NON_TEMPORAL_FROM_BYTES => {
+                py.detach(|| self.shared.publish(tensor, source, bytes, stamps))
+            }
+            _ => self.shared.publish(tensor, source, bytes, stamps),
+        };
+        self.answer(py, published, bytes).map(|published| published.seq)
+    }
+
+    /// Publishes `arrays[0]`, `arrays[1]`, ... of a C-contiguous array in one call; how many.
+    #[pyo3(signature = (arrays, timestamp_ns = Stamp::Now))]
+    fn publish_batch(&self, arrays: &Bound<'_, PyAny>, timestamp_ns: Stamp) -> PyResult<usize> {
+        let py = arrays.py();
+        let view = ArrayView::of(arrays)?;
+        let Some(count) = view.shape().first().map(|count| *count as usize) else {
+            return Err(wrong(py, "a batch has one dimension more than its frames", &view));
+        };
+        let (tensor, source) = self.described(py, &view, 1)?;
+        if tensor.major_order != ROW_MAJOR || matches!(source, Source::Strided(_)) {
+            return Err(wrong(py, "a batch is C-contiguous: use numpy.ascontiguousarray", &view));
+        }
+        let bytes = view.payload_bytes(py, count.max(1))?;
+        let stamps = FrameStamps { timestamp: timestamp_ns, descriptor_timestamp_ns: None, trace_id: 0, seq: None };
+        let (done, fault) = py.detach(|| {
+            for index in 0..count {
+                // SAFETY: frame `index` lies within the exported array of `count` frames of `bytes` each.
+                let frame = unsafe { source.behind(index * bytes as usize) };
+                if let Err(fault) = self.shared.publish(tensor, frame, bytes, stamps) {
+                    return (index, Some(fault));
+                }
+            }
+            (count, None)
+        });
+        match fault {
+            None => Ok(done),
+            Some(fault) => Err(self.fault(py, &fault, bytes)),
+        }
+    }
+
+    /// A slot to fill in place; needs the shape and dtype that the producer was made with, or gives them here.
+    #[pyo3(signature = (timestamp_ns = Stamp::Now, *, shape = None, dtype = None, trace_id = 0, seq = None))]
+    fn claim(
+        &self,
+        py: Python<'_>,
+        timestamp_ns: Stamp,
+        shape: Option<Vec<i64>>,
+        dtype: Option<&str>,
+        trace_id: u64,
+        seq: Option<u64>,
+    ) -> PyResult<FrameClaim> {
+        let dtype = dtype.map(|name| dtype_number(py, name)).transpose()?.or(self.dtype);
+        let shape = shape.map(|shape| checked_shape(py, &shape)).transpose()?.or_else(|| self.shape.clone());
+        let (Some(dtype), Some(shape)) = (dtype, shape) else {
+            let what = "a claim needs a shape and a dtype, from the producer or from the call";
+            return Err(raise(py, "WrongArray", what, &[("stream", self.stream(py)?)]));
+        };
+        let tensor = Tensor::contiguous(dtype, ROW_MAJOR, &shape);
+        let elements = shape.iter().try_fold(1_u64, |product, dim| product.checked_mul(*dim as u64));
+        let bytes = elements.and_then(|count| count.checked_mul(element_bytes(dtype).unwrap_or(1) as u64));
+        let bytes = bytes.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(u32::MAX);
+        match py.detach(|| self.shared.claim(tensor, bytes, seq)) {
+            Ok((claim, regions)) => {
+                let stamps =
+                    FrameStamps { timestamp: timestamp_ns, descriptor_timestamp_ns: None, trace_id, seq: None };
+                Ok(FrameClaim::new(Arc::clone(&self.shared), claim, regions, dtype, &shape, stamps))
+            }
+            Err(fault) => Err(self.fault(py, &fault, bytes)),
+        }
+    }
+
+    /// Sends a message between the descriptors, on the shared stream and every consumer's own, in the same place.
+    fn send(&self, py: Python<'_>, message: Vec<u8>) -> PyResult<Py<PyAny>> {
+        let answer = py.detach(|| {
+            let guard = unpoisoned(&self.shared.guarded);
+            for branch in &guard.branches {
+                if branch.publication.offer_within_bound(&message) < -1 {
+                    self.shared.counters.branch_descriptors_lost.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            self.shared.publication.offer_within_bound(&message)
+        });
+        transport_outcome(py, answer)
+    }
+
+    /// Gives a consumer a descriptor stream of its own, at most `max_rate_hz` descriptors a second; 0: all.
+    fn add_branch(&self, py: Python<'_>, consumer_id: u32, publication: &AeronPublication, max_rate_hz: u32) {
+        let shortest_interval = if max_rate_hz == 0 { Duration::ZERO } else { Duration::from_secs(1) / max_rate_hz };
+        let branch = Branch { consumer_id, publication: publication.shared(), shortest_interval, last: None };
+        py.detach(|| {
+            let mut guard = unpoisoned(&self.shared.guarded);
+            guard.branches.retain(|branch| branch.consumer_id != consumer_id);
+            guard.branches.push(branch);
+        });
+    }
+
+    /// Takes it away again.
+    fn remove_branch(&self, py: Python<'_>, consumer_id: u32) {
+        py.detach(|| unpoisoned(&self.shared.guarded).branches.retain(|branch| branch.consumer_id != consumer_id));
+    }
+
+    fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let counters = &self.shared.counters;
+        let values = PyDict::new(py);
+        for (name, counter) in [
+            ("frames", &counters.frames),
+            ("bytes", &counters.bytes),
+            ("descriptors_unheard", &counters.descriptors_unheard),
+            ("descriptors_lost", &counters.descriptors_lost),
+            ("branch_descriptors_lost", &counters.branch_descriptors_lost),
+            ("abandoned", &counters.abandoned),
+        ] {
+            values.set_item(name, counter.load(Ordering::Relaxed))?;
+        }
+        Ok(values)
+    }
+}
+
+impl PoolProducer {
+    /// For the native benchmarks: one frame of bytes, without Python around it; a negative answer is a fault.
+    pub(crate) fn publish_natively(&self, payload: &[u8]) -> i64 {
+        let tensor = Tensor::contiguous(1, ROW_MAJOR, &[payload.len() as i32]);
+        let stamps = FrameStamps { timestamp: Stamp::Null, descriptor_timestamp_ns: None, trace_id: 0, seq: None };
+        let published = self.shared.publish(tensor, Source::Straight(payload.as_ptr()), payload.len() as u32, stamps);
+        published.map_or(-7, |published| published.answer)
+    }
+
+    fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.shared.stream_id.into_pyobject(py)?.into_any())
+    }
+
+    /// The tensor of an array's frames, checked against what the producer was made for. `skip` leading dimensions
+    /// count frames.
+    fn described(&self, py: Python<'_>, view: &ArrayView, skip: usize) -> PyResult<(Tensor, Source)> {
+        let dtype = view.dtype(py)?;
+        let mut dims = [0_i32; 8];
+        let shape = &view.shape()[skip.min(view.shape().len())..];
+        // A number without dimensions is a frame of one element.
+        let ndims = shape.len().max(1);
+        if ndims > 8 {
+            return Err(wrong(py, "a frame has at most 8 dimensions", view));
+        }
+        dims[0] = 1;
+        for (dim, length) in dims.iter_mut().zip(shape) {
+            *dim = i32::try_from(*length).map_err(|_| wrong(py, "a dimension is at most 2147483647 long", view))?;
+        }
+        if self.dtype.is_some_and(|wanted| wanted != dtype) {
+            return Err(self.mismatch(py, "dtype", view));
+        }
+        if self.shape.as_deref().is_some_and(|wanted| wanted != &dims[..ndims]) {
+            return Err(self.mismatch(py, "shape", view));
+        }
+        let (order, source) = view.source();
+        Ok((Tensor::contiguous(dtype, order, &dims[..ndims]), source))
+    }
+
+    fn mismatch(&self, py: Python<'_>, what: &str, view: &ArrayView) -> PyErr {
+        let described = || -> PyResult<PyErr> {
+            let want_dtype = self.dtype.map_or("any", |number| DTYPE_NAMES[number as usize]);
+            let want_shape = self.shape.as_ref().map_or_else(|| "any".to_owned(), |shape| format!("{shape:?}"));
+            let facts = [
+                ("stream", self.stream(py)?),
+                ("want_dtype", want_dtype.into_pyobject(py)?.into_any()),
+                ("have_format", view.format().into_pyobject(py)?.into_any()),
+                ("want_shape", want_shape.into_pyobject(py)?.into_any()),
+                ("have_shape", format!("{:?}", view.shape()).into_pyobject(py)?.into_any()),
+            ];
+            Ok(raise(py, "WrongArray", &format!("its {what} is not the producer's"), &facts))
+        };
+        described().unwrap_or_else(|failure| failure)
+    }
+
+    fn answer(&self, py: Python<'_>, published: Result<Published, PublishFault>, bytes: u32) -> PyResult<Published> {
+        match published {
+            Ok(published) => {
+                if published.answer <= -4 {
+                    self.shared.publication.check_alive(py)?;
+                }
+                Ok(published)
+            }
+            Err(fault) => Err(self.fault(py, &fault, bytes)),
+        }
+    }
+
+    fn fault(&self, py: Python<'_>, fault: &PublishFault, bytes: u32) -> PyErr {
+        let described = || -> PyResult<PyErr> {
+            let stream = ("stream", self.stream(py)?);
+            Ok(match fault {
+                PublishFault::NotAttached => raise(py, "NotAttached", "the producer holds no lease now", &[stream]),
+                PublishFault::Write(WriteFault::TooLarge { limit_bytes }) => {
+                    let facts = [
+                        stream,
+                        ("frame_bytes", bytes.into_pyobject(py)?.into_any()),
+                        ("limit_bytes", limit_bytes.into_pyobject(py)?.into_any()),
+                    ];
+                    raise(py, "FrameTooLarge", "no pool of the stream has slots that large", &facts)
+                }
+                PublishFault::Write(WriteFault::ClaimOpen) => {
+                    raise(py, "RegionBusy", "a claimed frame is not finished yet", &[stream])
+                }
+                PublishFault::Write(WriteFault::SequenceEnd) => {
+                    raise(py, "InvalidValue", "sequences only grow, up to 9223372036854775807", &[stream])
+                }
+                PublishFault::Write(WriteFault::Tensor(fault)) => {
+                    let what = format!("the array cannot be described: {fault:?}");
+                    raise(py, "WrongArray", &what, &[stream])
+                }
+            })
+        };
+        described().unwrap_or_else(|failure| failure)
+    }
+}
+
+fn dtype_number(py: Python<'_>, name: &str) -> PyResult<i16> {
+    let known = DTYPE_NAMES.iter().position(|known| !known.is_empty() && *known == name);
+    known.map(|number| number as i16).ok_or_else(|| {
+        let fact = name.into_pyobject(py).map_or_else(|never| match never {}, Bound::into_any);
+        let what =
+            "frames are of bool, or of 8 to 64-bit integers and 32 or 64-bit floats of this machine's byte order";
+        raise(py, "WrongArray", what, &[("dtype", fact)])
+    })
+}
+
+fn checked_shape(py: Python<'_>, shape: &[i64]) -> PyResult<Vec<i32>> {
+    let dims: Option<Vec<i32>> = shape.iter().map(|dim| i32::try_from(*dim).ok().filter(|dim| *dim >= 0)).collect();
+    dims.filter(|dims| (1..=8).contains(&dims.len())).ok_or_else(|| {
+        let fact = format!("{shape:?}").into_pyobject(py).map_or_else(|never| match never {}, Bound::into_any);
+        raise(py, "WrongArray", "a frame has 1 to 8 dimensions of 0 to 2147483647 elements", &[("shape", fact)])
+    })
+}
+
+fn wrong(py: Python<'_>, what: &str, view: &ArrayView) -> PyErr {
+    let described = || -> PyResult<PyErr> {
+        let facts = [
+            ("have_format", view.format().into_pyobject(py)?.into_any()),
+            ("have_shape", format!("{:?}", view.shape()).into_pyobject(py)?.into_any()),
+        ];
+        Ok(raise(py, "WrongArray", what, &facts))
+    };
+    described().unwrap_or_else(|failure| failure)
+}
+
+/// An array as the buffer protocol gives it, released when dropped.
+struct ArrayView(ffi::Py_buffer);
+
+impl ArrayView {
+    fn of(array: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let mut view = std::mem::MaybeUninit::<ffi::Py_buffer>::zeroed();
+        // SAFETY: `view` is a zeroed Py_buffer of ours; the flags ask for format, shape and strides.
+        if unsafe { ffi::PyObject_GetBuffer(array.as_ptr(), view.as_mut_ptr(), ffi::PyBUF_FULL_RO) } != 0 {
+            let py = array.py();
+            let why = PyErr::fetch(py).value(py).to_string().into_pyobject(py)?.into_any();
+            return Err(raise(py, "WrongArray", "a frame is a numpy array, or a buffer like one", &[("reason", why)]));
+        }
+        // SAFETY: PyObject_GetBuffer returned success, so it filled the struct.
+        Ok(Self(unsafe { view.assume_init() }))
+    }
+
+    fn shape(&self) -> &[ffi::Py_ssize_t] {
+        if self.0.shape.is_null() || self.0.ndim == 0 {
+            return &[];
+        }
+        // SAFETY: with PyBUF_FULL_RO the exporter gives `ndim` lengths, valid until the release.
+        unsafe { std::slice::from_raw_parts(self.0.shape, self.0.ndim as usize) }
+    }
+
+    fn format(&self) -> String {
+        if self.0.format.is_null() {
+            return "B".to_owned();
+        }
+        // SAFETY: a NUL-terminated string of the exporter's, valid until the release.
+        unsafe { std::ffi::CStr::from_ptr(self.0.format) }.to_string_lossy().into_owned()
+    }
+
+    /// The dtype number; native byte order only.
+    fn dtype(&self, py: Python<'_>) -> PyResult<i16> {
+        if self.0.format.is_null() {
+            return Ok(1);
+        }
+        // SAFETY: a NUL-terminated string of the exporter's, valid until the release.
+        let format = unsafe { std::ffi::CStr::from_ptr(self.0.format) }.to_bytes();
+        let code = match format {
+            [code] | [b'@' | b'=' | b'<' | b'|', code] => *code,
+            _ => 0,
+        };
+        // l and q, L and Q are the same width on some machines and not on others: the size decides.
+        let number = match (code, self.0.itemsize) {
+            (b'B', 1) => 1,
+            (b'b', 1) => 2,
+            (b'H', 2) => 3,
+            (b'h', 2) => 4,
+            (b'I' | b'L', 4) => 5,
+            (b'i' | b'l', 4) => 6,
+            (b'L' | b'Q', 8) => 7,
+            (b'l' | b'q', 8) => 8,
+            (b'f', 4) => 9,
+            (b'd', 8) => 10,
+            (b'?', 1) => 11,
+            _ => 0,
+        };
+        if number == 0 {
+            let what = "frames are of bool, or of 8 to 64-bit integers and 32 or 64-bit floats, of this byte order";
+            return Err(wrong(py, what, self));
+        }
+        Ok(number)
+    }
+
+    /// Bytes of each of `frames` payloads.
+    fn payload_bytes(&self, py: Python<'_>, frames: usize) -> PyResult<u32> {
+        u32::try_from(self.0.len as usize / frames).map_err(|_| wrong(py, "a frame is at most 4 GiB", self))
+    }
+
+    fn source(&self) -> (i16, Source) {
+        // SAFETY: asks about a filled Py_buffer.
+        let is = |order: u8| unsafe { ffi::PyBuffer_IsContiguous(&self.0, order as _) } != 0;
+        if is(b'C') {
+            (ROW_MAJOR, Source::Straight(self.0.buf.cast()))
+        } else if is(b'F') {
+            (COLUMN_MAJOR, Source::Straight(self.0.buf.cast()))
+        } else {
+            (ROW_MAJOR, Source::Strided(&self.0))
+        }
+    }
+}
+
+impl Drop for ArrayView {
+    fn drop(&mut self) {
+        // SAFETY: filled by PyObject_GetBuffer and released once; only made and dropped inside a call from
+        // Python, so the GIL is held.
+        unsafe { ffi::PyBuffer_Release(&mut self.0) };
+    }
+}
