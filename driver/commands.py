@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from framegate.schema.command_options import AeronDirOption, BaseDirOption, ConfigOption, JsonOption, absolute
+from framegate.schema.console.command_options import AeronDirOption, BaseDirOption, ConfigOption, JsonOption, absolute
 
 
 def register(app: typer.Typer) -> None:

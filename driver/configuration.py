@@ -12,8 +12,10 @@ from itertools import combinations
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
 from framegate.driver.options import DriverOptions
-from framegate.schema.configuration import load
-from framegate.schema.configuration_types import (
+from framegate.schema.config.loading import load
+from framegate.schema.config.settings import DEFAULT_BASE_DIR, ClientSettings, config_path, option
+from framegate.schema.config.toml_file import KeyPath
+from framegate.schema.config.types import (
     U32,
     U64,
     Conflict,
@@ -30,8 +32,6 @@ from framegate.schema.configuration_types import (
     refuse,
 )
 from framegate.schema.errors import WrongType
-from framegate.schema.settings import DEFAULT_BASE_DIR, ClientSettings, config_path, option
-from framegate.schema.toml_file import KeyPath
 from pydantic import Field, model_validator
 
 CHANNEL: Final = "aeron:ipc?term-length=4m"

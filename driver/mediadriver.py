@@ -153,10 +153,9 @@ class MediaDriver:
         return self
 
     def _spawn(self, program: Path) -> subprocess.Popen[bytes]:
-        self.log_file.parent.mkdir(parents=True, exist_ok=True)
         # What is in the directory was found dead above, so the driver need not wait for its mark to age.
-        words = [str(program), "--aeron-dir", self.aeron_dir, "--delete-on-start", "--until-stdin-closes"]
-        log = os.open(self.log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        words = [str(program), "--aeron-dir", self.aeron_dir, "--delete-on-start", "--parent-pid", str(os.getpid())]
+        log = self._open_log()
         try:
             return subprocess.Popen(
                 words + self._options.arguments(),
@@ -168,6 +167,16 @@ class MediaDriver:
             )
         finally:
             os.close(log)
+
+    def _open_log(self) -> int:
+        try:
+            self.log_file.parent.mkdir(parents=True, exist_ok=True)
+            return os.open(self.log_file, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
+        except OSError as failure:
+            reason = f"its log file cannot be written: {failure.strerror}"
+            raise MediaDriverFailed(
+                reason, hint="Choose an --aeron-dir whose folder this user may write.", log=self.log_file
+            ) from failure
 
     def _await_ready(self, timeout_s: float) -> None:
         assert self._process is not None  # noqa: S101  (for the type checker; start() has just set it)

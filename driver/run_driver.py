@@ -12,9 +12,9 @@ from typing import Final, Protocol
 from framegate.driver.configuration import DriverConfig, load_driver_config
 from framegate.driver.mediadriver import MediaDriver, MediaDriverOptions, is_live
 from framegate.driver.options import DriverOptions
+from framegate.schema.config.settings import default_aeron_dir
+from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, MediaDriverGone
-from framegate.schema.reporting import emit
-from framegate.schema.settings import default_aeron_dir
 from framegate.shmpool.aeron import is_driver_live
 from framegate.shmpool.stop_signal import StopSignal
 

@@ -13,9 +13,9 @@ from typing import Annotated, Final
 import typer
 
 from framegate._version import VERSION
-from framegate.schema import logs
+from framegate.schema.console import logs
+from framegate.schema.console.reporting import numbered_error, report
 from framegate.schema.errors import DONE, FAILED, WRONG_USAGE, FramegateError, WrongUsage
-from framegate.schema.reporting import numbered_error, report
 
 # Each has ``register(app)``. These modules only declare options; what a command needs is imported when it runs.
 _COMMAND_MODULES: Final = ("framegate.driver.commands", "framegate.tools.commands")

@@ -260,7 +260,9 @@ class OfferFailed(TransportError):
     """A message could not be handed over within the bound, or never can be."""
 
     code = 309
-    default_hint = "The outcome says which: back_pressured means a subscriber is slow, not_connected that there is none."
+    default_hint = (
+        "The outcome says which: back_pressured means a subscriber is slow, not_connected that there is none."
+    )
 
 
 class ClientStalled(TransportError):

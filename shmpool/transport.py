@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What framegate needs of a message transport: one protocol, two implementations.
 
-``framegate.shmpool.aeron`` is the real one. ``framegate.shmpool.loopback`` is a deterministic one inside
+``framegate.shmpool.aeron`` is the real one. ``framegate.shmpool.loopback.network`` is a deterministic one inside
 this process, with loss, delay, duplicates and back-pressure to order. One conformance suite runs over both,
 so what holds here holds for either.
 

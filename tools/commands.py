@@ -7,7 +7,7 @@ import os
 from typing import Annotated
 
 import typer
-from framegate.schema.command_options import AeronDirOption, BaseDirOption, ConfigOption, JsonOption, absolute
+from framegate.schema.console.command_options import AeronDirOption, BaseDirOption, ConfigOption, JsonOption, absolute
 
 
 def register(app: typer.Typer) -> None:

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from framegate.driver.mediadriver import MediaDriver, is_live
+from framegate.schema.console.reporting import emit
+from framegate.schema.console.terminal import print_table
 from framegate.schema.errors import DONE, DemoFailed
-from framegate.schema.reporting import emit
-from framegate.schema.terminal import print_table
 from framegate.tools.demo_options import DemoOptions
 
 _DEFAULT_SECONDS: Final = 20.0

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import Final, TypeVar
 
 from framegate.schema import merge
+from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, FAILED, MessageError, OfferFailed
-from framegate.schema.reporting import emit
 from framegate.shmpool.aeron import AeronTransport
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.stop_signal import StopSignal

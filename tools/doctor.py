@@ -9,10 +9,10 @@ from typing import Final, TypeAlias
 
 from framegate.driver.configuration import DriverConfig, load_driver_config
 from framegate.driver.options import DriverOptions
+from framegate.schema.config.settings import config_path, default_aeron_dir
+from framegate.schema.console.reporting import emit
+from framegate.schema.console.terminal import print_table
 from framegate.schema.errors import DONE, ENVIRONMENT, FramegateError
-from framegate.schema.reporting import emit
-from framegate.schema.settings import config_path, default_aeron_dir
-from framegate.schema.terminal import print_table
 from framegate.tools import doctor_memory, doctor_programs
 from framegate.tools.doctor_machine import Finding, Machine, Wanted, this_machine
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
-from framegate.shmpool.loopback import LoopbackNetwork
+from framegate.shmpool.loopback.network import LoopbackNetwork
 from framegate.shmpool.transport import OfferBound, Publication, Received, Subscription, Transport
 
 WATCHDOG_NS = 30_000_000_000

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
 from framegate.driver.mediadriver import MediaDriver
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -10,8 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from framegate.schema.reporting import emit
-from framegate.schema.terminal import print_table
+from framegate.schema.console.reporting import emit
+from framegate.schema.console.terminal import print_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! `framegate-media-driver`: Aeron's C media driver as one program.
 //!
-//! It serves one directory until it is told to stop: by SIGTERM or SIGINT, or, with `--until-stdin-closes`, by
-//! the end of its standard input. The parent holds the other end of that pipe and never writes, so the driver
-//! ends when its parent does, however that happened. On standard output it prints one line, `ready`, when
+//! It serves one directory until it is told to stop: by SIGTERM or SIGINT, or, with `--parent-pid`, by the end of
+//! that process or of its own standard input, whichever comes first. So the driver ends when its parent does,
+//! however that happened: the kernel says so through a pidfd, and where it has none, the pipe that only the parent
+//! holds does. (A parent-death signal would not do: it comes when the *thread* ends that started the driver; and the
+//! pipe alone would not: a forked child of the parent holds its other end too.) On standard output it prints one line, `ready`, when
 //! clients may connect; on standard error it says why it could not start.
 //!
 //! Aeron's own environment settings (`AERON_...`) apply; the options below come after them.
@@ -19,7 +21,7 @@ use rusteron_media_driver::{AeronCError, AeronDriver, AeronDriverContext};
 
 const USAGE: &str = "framegate-media-driver --aeron-dir DIR [--threading shared|shared_network|dedicated] \
 [--idle busy|yield|backoff|sleep] [--term-buffer-bytes N] [--client-liveness-timeout-ms N] \
-[--driver-timeout-ms N] [--delete-on-start] [--until-stdin-closes]";
+[--driver-timeout-ms N] [--delete-on-start] [--parent-pid PID]";
 
 #[derive(Default)]
 struct Options {
@@ -30,7 +32,7 @@ struct Options {
     client_liveness_timeout_ms: Option<u64>,
     driver_timeout_ms: Option<u64>,
     delete_on_start: bool,
-    until_stdin_closes: bool,
+    parent_pid: Option<libc::pid_t>,
 }
 
 impl Options {
@@ -48,7 +50,7 @@ impl Options {
                 }
                 "--driver-timeout-ms" => options.driver_timeout_ms = Some(number(&word, &value()?)?),
                 "--delete-on-start" => options.delete_on_start = true,
-                "--until-stdin-closes" => options.until_stdin_closes = true,
+                "--parent-pid" => options.parent_pid = Some(number(&word, &value()?)?),
                 _ => return Err(format!("unknown option {word}\nusage: {USAGE}")),
             }
         }
@@ -129,24 +131,49 @@ fn set_idle(context: &AeronDriverContext, strategy: &CString) -> Result<(), Stri
 }
 
 /// Becomes true when the program is to end.
-fn stop_flag(until_stdin_closes: bool) -> Result<Arc<AtomicBool>, String> {
+fn stop_flag(parent_pid: Option<libc::pid_t>) -> Result<Arc<AtomicBool>, String> {
     let stop = Arc::new(AtomicBool::new(false));
     let on_signal = Arc::clone(&stop);
     ctrlc::set_handler(move || on_signal.store(true, Ordering::Release)).map_err(|error| error.to_string())?;
-    if until_stdin_closes {
+    if let Some(pid) = parent_pid {
         let on_end = Arc::clone(&stop);
         std::thread::spawn(move || {
-            let mut discarded = [0_u8; 64];
-            while std::io::stdin().read(&mut discarded).is_ok_and(|count| count > 0) {}
+            await_parents_end(pid);
             on_end.store(true, Ordering::Release);
         });
     }
     Ok(stop)
 }
 
+/// Returns when the parent is gone, or has closed the pipe.
+fn await_parents_end(pid: libc::pid_t) {
+    // SAFETY: two numbers; the answer is a new descriptor or an error.
+    let process = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) } as libc::c_int;
+    // Asked after the pidfd was opened: had the parent died before, another process might have its number by now.
+    // SAFETY: reads this process's parent id.
+    if unsafe { libc::getppid() } != pid {
+        return;
+    }
+    let watched = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+    // poll() skips a negative descriptor: without a pidfd the pipe is watched alone.
+    let mut ends = [watched(process), watched(libc::STDIN_FILENO)];
+    loop {
+        // SAFETY: an array of two pollfds that outlives the call.
+        let ready = unsafe { libc::poll(ends.as_mut_ptr(), 2, -1) };
+        if ready > 0 && (ends[0].revents != 0 || !discard_input()) {
+            return;
+        }
+    }
+}
+
+/// Reads what a parent that should not write has written; false at the end of the pipe.
+fn discard_input() -> bool {
+    std::io::stdin().read(&mut [0_u8; 64]).is_ok_and(|count| count > 0)
+}
+
 fn serve(options: &Options) -> Result<(), String> {
     let context = configure(options)?;
-    let stop = stop_flag(options.until_stdin_closes)?;
+    let stop = stop_flag(options.parent_pid)?;
     let driver = AeronDriver::new(&context).map_err(said)?;
     driver.start(true).map_err(said)?;
     // Whoever started this program may have closed the pipe already; that is its own affair.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from framegate.driver.configuration import DriverConfig, load_driver_config
 from framegate.driver.options import DriverOptions
-from framegate.schema.configuration_types import IdRange
+from framegate.schema.config.types import IdRange
 from framegate.schema.errors import ConflictingKeys, MissingKey, UnknownKey, WrongType
 
 PROFILE = "[profiles.a]\npayload_pools = [{ pool_id = 1, stride_bytes = 4096 }]\n"

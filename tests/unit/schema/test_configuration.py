@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
 import pytest
-from framegate.schema.configuration import Given, load
-from framegate.schema.configuration_layers import Layers, Variable
-from framegate.schema.configuration_types import (
+from framegate.schema.config.layers import Layers, Variable
+from framegate.schema.config.loading import Given, load
+from framegate.schema.config.toml_file import TomlFile
+from framegate.schema.config.types import (
     U32,
     Directory,
     EnvironmentName,
@@ -30,7 +31,6 @@ from framegate.schema.errors import (
     UnknownKey,
     WrongType,
 )
-from framegate.schema.toml_file import TomlFile
 from pydantic import Field
 
 _Kind = TypeVar("_Kind", bound=ConfigurationError)

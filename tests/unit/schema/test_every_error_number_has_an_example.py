@@ -18,9 +18,11 @@ from typing import Final
 import pytest
 from framegate.driver.configuration import load_driver_config
 from framegate.driver.options import DriverOptions
+from framegate.schema.console.reporting import event, numbered_error, rendered
 from framegate.schema.errors import DONE, ENVIRONMENT, FAILED, WRONG_USAGE, FramegateError, numbered
-from framegate.schema.reporting import event, numbered_error, rendered
 
+from tests.unit.schema.message_errors import EXAMPLES as MESSAGES
+from tests.unit.schema.pool_error_examples import POOL_ERROR_EXAMPLES as POOL
 from tests.unit.schema.transport_error_examples import TRANSPORT_ERROR_EXAMPLES
 
 Example = Callable[[], object]
@@ -80,10 +82,9 @@ CONFIGURATION_AND_ENVIRONMENT: Final[dict[int, Example]] = {
 }
 
 # The families whose examples their own packages know best.
-MESSAGES: Final[dict[int, Example]] = {}
 TRANSPORT: Final[dict[int, Example]] = {**TRANSPORT_ERROR_EXAMPLES}
 
-EXAMPLES: Final[dict[int, Example]] = {**MESSAGES, **TRANSPORT, **CONFIGURATION_AND_ENVIRONMENT}
+EXAMPLES: Final[dict[int, Example]] = {**MESSAGES, **POOL, **TRANSPORT, **CONFIGURATION_AND_ENVIRONMENT}
 KINDS: Final = list(numbered())
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from framegate.schema.config.settings import default_aeron_dir, load_client_settings
 from framegate.schema.errors import UnknownKey, WrongType
-from framegate.schema.settings import default_aeron_dir, load_client_settings
 
 
 def test_defaults_need_no_file() -> None:

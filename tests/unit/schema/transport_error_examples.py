@@ -22,7 +22,7 @@ from framegate.schema.errors import FramegateError
 from framegate.schema.merge import SequenceMergeMapRequest
 from framegate.shmpool.aeron import AeronTransport
 from framegate.shmpool.idle import sleep_ns
-from framegate.shmpool.loopback import LoopbackNetwork
+from framegate.shmpool.loopback.network import LoopbackNetwork
 from framegate.shmpool.transport import OfferBound, Outcome
 from framegate.tools import demo, demo_peer
 

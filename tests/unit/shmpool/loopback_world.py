@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from framegate.shmpool.clock import ManualClock
-from framegate.shmpool.loopback import LoopbackNetwork
-from framegate.shmpool.loopback_faults import FaultRule, Faults
-from framegate.shmpool.loopback_publication import LoopbackClaim, LoopbackPublication
-from framegate.shmpool.loopback_subscription import LoopbackSubscription
+from framegate.shmpool.loopback.faults import FaultRule, Faults
+from framegate.shmpool.loopback.network import LoopbackNetwork
+from framegate.shmpool.loopback.publication import LoopbackClaim, LoopbackPublication
+from framegate.shmpool.loopback.subscription import LoopbackSubscription
 from framegate.shmpool.transport import Subscription
 
 CHANNEL = "aeron:ipc"

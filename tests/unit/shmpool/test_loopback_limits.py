@@ -8,9 +8,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from framegate.schema.errors import MediaDriverGone
-from framegate.shmpool.loopback import LoopbackNetwork
-from framegate.shmpool.loopback_client import ERRORS_MAX
-from framegate.shmpool.loopback_subscription import IMAGE_EVENTS_MAX
+from framegate.shmpool.loopback.client import ERRORS_MAX
+from framegate.shmpool.loopback.network import LoopbackNetwork
+from framegate.shmpool.loopback.subscription import IMAGE_EVENTS_MAX
 from framegate.shmpool.transport import RecordKind
 
 from tests.unit.shmpool.loopback_world import CHANNEL, STREAM, advance, claimed, network_with, pair

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from framegate.schema.errors import InvalidValue
 from framegate.shmpool.clock import ManualClock
-from framegate.shmpool.loopback import LoopbackNetwork
+from framegate.shmpool.loopback.network import LoopbackNetwork
 from framegate.shmpool.transport import OfferBound, Outcome
 
 from tests.unit.shmpool.loopback_world import CHANNEL, STREAM, network_with, numbers, pair, send

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from framegate.shmpool.clock import ManualClock
-from framegate.shmpool.loopback import LoopbackNetwork
+from framegate.shmpool.loopback.network import LoopbackNetwork
 from framegate.shmpool.transport import Outcome
 
 from tests.unit.shmpool.loopback_world import CHANNEL, MS, STREAM, advance, network_with, numbers, send

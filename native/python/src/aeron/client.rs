@@ -24,6 +24,9 @@ const CONDUCTOR_SLEEP_NS: u64 = 1_000_000;
 /// How often an add looks whether the driver has answered.
 const ADD_POLL: Duration = Duration::from_micros(200);
 
+/// How long the conductor may take to say why it closed everything.
+const DEATH_NOTICE: Duration = Duration::from_secs(1);
+
 /// What publications and subscriptions need of their client.
 pub(crate) struct ClientShared {
     aeron_dir: String,
@@ -39,6 +42,18 @@ impl ClientShared {
             return Ok(());
         }
         Err(self.death(py)?)
+    }
+
+    /// As `check_alive`, where Aeron has closed something that nobody here closed: then the client is dying, and
+    /// its conductor says why a moment after it closed everything.
+    pub(crate) fn check_alive_after_close(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| {
+            let deadline = Instant::now() + DEATH_NOTICE;
+            while self.events.fatal_code() == 0 && Instant::now() < deadline {
+                std::thread::sleep(ADD_POLL);
+            }
+        });
+        self.check_alive(py)
     }
 
     #[cold]
@@ -108,7 +123,8 @@ impl Child {
 #[pyclass(frozen, module = "framegate._native")]
 pub struct AeronClient {
     aeron: Mutex<Option<Aeron>>,
-    children: Mutex<Vec<Child>>,
+    /// None once the client is closed: nothing is added any more.
+    children: Mutex<Option<Vec<Child>>>,
     shared: Arc<ClientShared>,
 }
 
@@ -142,7 +158,7 @@ impl AeronClient {
             Ok(aeron)
         });
         match connected {
-            Ok(aeron) => Ok(Self { aeron: Mutex::new(Some(aeron)), children: Mutex::new(Vec::new()), shared }),
+            Ok(aeron) => Ok(Self { aeron: Mutex::new(Some(aeron)), children: Mutex::new(Some(Vec::new())), shared }),
             Err((_, said)) => {
                 let facts = [("aeron_dir", shared.directory(py)?), ("aeron", said.into_pyobject(py)?.into_any())];
                 Err(raise(py, "MediaDriverNotFound", "no media driver answered", &facts))
@@ -168,7 +184,7 @@ impl AeronClient {
         let (log, limits) = added.map_err(|failure| self.add_error(py, failure, "publication", channel, stream_id))?;
         let bound = RetryBound { attempts, deadline: Duration::from_nanos(deadline_ns) };
         let (publication, shared) = AeronPublication::new(log, limits, bound, Arc::clone(&self.shared));
-        self.keep(Child::Publication(Arc::downgrade(&shared)));
+        self.keep(py, Child::Publication(Arc::downgrade(&shared)))?;
         Ok(publication)
     }
 
@@ -197,7 +213,7 @@ impl AeronClient {
         });
         let found = added.map_err(|failure| self.add_error(py, failure, "subscription", channel, stream_id))?;
         let (subscription, shared) = AeronSubscription::new(found, stream_id, idle, events, Arc::clone(&self.shared));
-        self.keep(Child::Subscription(Arc::downgrade(&shared)));
+        self.keep(py, Child::Subscription(Arc::downgrade(&shared)))?;
         Ok(subscription)
     }
 
@@ -221,10 +237,13 @@ impl AeronClient {
     fn close(&self, py: Python<'_>) -> bool {
         py.detach(|| {
             let mut children = unpoisoned(&self.children);
-            if children.iter().any(Child::has_open_claim) || !children.iter().all(Child::close) {
+            let added = children.as_deref().unwrap_or_default();
+            if added.iter().any(Child::has_open_claim) || !added.iter().all(Child::close) {
                 return false;
             }
-            children.clear();
+            // From here on `keep` refuses: what is being added in another thread is closed there.
+            *children = None;
+            drop(children);
             // The last handle: this waits for the conductor thread to end.
             drop(unpoisoned(&self.aeron).take());
             true
@@ -241,10 +260,21 @@ impl AeronClient {
         }
     }
 
-    fn keep(&self, child: Child) {
-        let mut children = unpoisoned(&self.children);
-        children.retain(|child| !child.is_gone());
-        children.push(child);
+    /// Remembers what was added, to be closed with the client; closes it at once where that happened meanwhile.
+    fn keep(&self, py: Python<'_>, child: Child) -> PyResult<()> {
+        py.detach(|| match unpoisoned(&self.children).as_mut() {
+            Some(children) => {
+                children.retain(|child| !child.is_gone());
+                children.push(child);
+                true
+            }
+            None => {
+                child.close();
+                false
+            }
+        })
+        .then_some(())
+        .ok_or_else(|| raise(py, "TransportClosed", "the client was closed while it was being added", &[]))
     }
 
     fn add_log(

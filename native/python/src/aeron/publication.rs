@@ -139,7 +139,9 @@ impl AeronPublication {
 
     /// An answer for Python; a dead client is an error, not an outcome.
     fn answer(&self, py: Python<'_>, answer: i64) -> PyResult<Py<PyAny>> {
-        if answer == CLOSED || answer == REFUSED {
+        if answer == CLOSED && self.shared.read(false, |_| true) {
+            self.shared.client.check_alive_after_close(py)?;
+        } else if answer == CLOSED || answer == REFUSED {
             self.shared.client.check_alive(py)?;
         }
         if answer == REFUSED {

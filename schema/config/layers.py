@@ -7,7 +7,7 @@ import copy
 from dataclasses import dataclass
 from typing import Any
 
-from framegate.schema.toml_file import KeyPath, TomlFile
+from framegate.schema.config.toml_file import KeyPath, TomlFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
-from framegate.schema.toml_file import KeyPath
+from framegate.schema.config.toml_file import KeyPath
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 

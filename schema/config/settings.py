@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from framegate.schema.configuration import Given, load
-from framegate.schema.configuration_types import Directory, EnvironmentName, Section
+from framegate.schema.config.loading import Given, load
+from framegate.schema.config.types import Directory, EnvironmentName, Section
 from pydantic import ConfigDict, Field, model_validator
 
 DEFAULT_BASE_DIR: Final = "/dev/shm/tensorpool"  # noqa: S108  (shared memory is the point)

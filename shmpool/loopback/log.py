@@ -20,8 +20,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-from framegate.shmpool.loopback_channel import FRAME_ALIGNMENT, FRAME_HEADER_BYTES, Channel
-from framegate.shmpool.loopback_faults import Fate
+from framegate.shmpool.loopback.channel import FRAME_ALIGNMENT, FRAME_HEADER_BYTES, Channel
+from framegate.shmpool.loopback.faults import Fate
 from framegate.shmpool.transport import Outcome
 
 MESSAGE_BYTES_MAX: Final = 16 * 1024 * 1024

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
-from framegate.schema.configuration_keys import dotted, nearest_key
-from framegate.schema.configuration_layers import Layers, Origin
-from framegate.schema.configuration_types import Conflict, Section
+from framegate.schema.config.keys import dotted, nearest_key
+from framegate.schema.config.layers import Layers, Origin
+from framegate.schema.config.types import Conflict, Section
 from framegate.schema.errors import ConfigurationError, ConflictingKeys, MissingKey, UnknownKey, WrongType
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final, Self, cast
 
 from framegate.schema.errors import InvalidValue, TransportClosed
 from framegate.shmpool.idle import IDLE_NAMES, IdleName
-from framegate.shmpool.loopback_channel import Channel, parse_channel
-from framegate.shmpool.loopback_publication import LoopbackPublication
-from framegate.shmpool.loopback_subscription import LoopbackSubscription
+from framegate.shmpool.loopback.channel import Channel, parse_channel
+from framegate.shmpool.loopback.publication import LoopbackPublication
+from framegate.shmpool.loopback.subscription import LoopbackSubscription
 from framegate.shmpool.transport import OfferBound
 
 if TYPE_CHECKING:
-    from framegate.shmpool.loopback import LoopbackNetwork
+    from framegate.shmpool.loopback.network import LoopbackNetwork
 
 ERRORS_MAX: Final = 1024
 """Errors kept for the caller; older ones make room and are counted."""

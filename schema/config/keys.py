@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from framegate.schema.configuration_types import Section
-from framegate.schema.toml_file import KeyPath
+from framegate.schema.config.toml_file import KeyPath
+from framegate.schema.config.types import Section
 
 
 def plain(annotation: Any) -> Any:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from framegate.schema.errors import ClaimStillViewed, InvalidValue, MessageTooLong, TransportClosed
 from framegate.shmpool.idle import Idler
-from framegate.shmpool.loopback_log import SessionLog, Slot
+from framegate.shmpool.loopback.log import SessionLog, Slot
 from framegate.shmpool.transport import BatchResult, OfferBound, Outcome
 
 if TYPE_CHECKING:
-    from framegate.shmpool.loopback import LoopbackNetwork
+    from framegate.shmpool.loopback.network import LoopbackNetwork
     from typing_extensions import Buffer
 
 T = TypeVar("T")

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from framegate.schema.errors import InvalidValue, TransportClosed
 from framegate.shmpool.idle import IdleName, Idler
-from framegate.shmpool.loopback_channel import Channel
-from framegate.shmpool.loopback_log import Image, SessionLog
-from framegate.shmpool.loopback_records import VERDICTS, RecordSink, verdict
+from framegate.shmpool.loopback.channel import Channel
+from framegate.shmpool.loopback.log import Image, SessionLog
+from framegate.shmpool.loopback.records import VERDICTS, RecordSink, verdict
 from framegate.shmpool.transport import ImageEvent, Received, RecordKind
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-    from framegate.shmpool.loopback import LoopbackNetwork
+    from framegate.shmpool.loopback.network import LoopbackNetwork
 
 T = TypeVar("T", list[Received], int)
 

@@ -2,7 +2,7 @@
 """A deterministic message network inside this process, for tests and simulations.
 
 It answers as Aeron does (positions, terms, flow control, sessions, images) and does harm to order
-(``loopback_faults``). Where it is simpler than Aeron:
+(``faults``). Where it is simpler than Aeron:
 
 - A subscription sees what is sent after it joined; Aeron's joins where the slowest other one stands.
 - An untethered subscription loses its image as soon as it is a window behind, and so never causes
@@ -20,11 +20,11 @@ from typing import Final
 from framegate.schema.errors import InvalidValue, MediaDriverGone
 from framegate.shmpool.clock import Clock, monotonic_ns
 from framegate.shmpool.idle import IdleName
-from framegate.shmpool.loopback_channel import TERM_BYTES_MIN, Channel
-from framegate.shmpool.loopback_client import LoopbackTransport
-from framegate.shmpool.loopback_faults import NO_FAULTS, Dice, Faults
-from framegate.shmpool.loopback_log import SessionLog, Slot
-from framegate.shmpool.loopback_subscription import LoopbackSubscription
+from framegate.shmpool.loopback.channel import TERM_BYTES_MIN, Channel
+from framegate.shmpool.loopback.client import LoopbackTransport
+from framegate.shmpool.loopback.faults import NO_FAULTS, Dice, Faults
+from framegate.shmpool.loopback.log import SessionLog, Slot
+from framegate.shmpool.loopback.subscription import LoopbackSubscription
 from framegate.shmpool.transport import Outcome
 
 MTU_BYTES: Final = 1408

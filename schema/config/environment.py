@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_origin
 
-from framegate.schema.configuration_keys import named_section, plain, section
-from framegate.schema.configuration_layers import Variable
-from framegate.schema.configuration_problems import Problem
-from framegate.schema.configuration_types import EnvironmentName, Section
+from framegate.schema.config.keys import named_section, plain, section
+from framegate.schema.config.layers import Variable
+from framegate.schema.config.problems import Problem
+from framegate.schema.config.toml_file import KeyPath
+from framegate.schema.config.types import EnvironmentName, Section
 from framegate.schema.errors import InvalidToml, UnknownKey
-from framegate.schema.toml_file import KeyPath
 from pydantic.fields import FieldInfo
 
 

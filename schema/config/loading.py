@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from framegate.schema.configuration_environment import unknown_variables, variables
-from framegate.schema.configuration_layers import Layers, Option, Variable
-from framegate.schema.configuration_problems import Problem, raise_first, translate
-from framegate.schema.configuration_types import Section
-from framegate.schema.toml_file import KeyPath, read_toml
+from framegate.schema.config.environment import unknown_variables, variables
+from framegate.schema.config.layers import Layers, Option, Variable
+from framegate.schema.config.problems import Problem, raise_first, translate
+from framegate.schema.config.toml_file import KeyPath, read_toml
+from framegate.schema.config.types import Section
 from pydantic import ValidationError
 
 PREFIX: Final = "FRAMEGATE_"

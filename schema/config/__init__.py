@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Configuration: TOML, environment and command line into checked models, with every mistake at its place."""

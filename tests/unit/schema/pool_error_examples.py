@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What raises each numbered error of the pool, through product code."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from framegate.driver.mediadriver import MediaDriver
+from framegate.shmpool.aeron import AeronTransport
+
+from framegate._native import PoolConsumer, PoolProducer, PoolRegions
+
+
+def _regions(folder: Path, slots: int = 1) -> PoolRegions:
+    return PoolRegions.create(
+        str(folder),
+        stream_id=1,
+        epoch=7,
+        nslots=slots,
+        pools=[(1, 64)],
+        mode=0o600,
+        prefault=False,
+        require_hugepages=False,
+        lock=False,
+        now_ns=1,
+    )
+
+
+def _open(regions: PoolRegions, allowed: str, epoch: int = 7) -> PoolRegions:
+    return PoolRegions.open(
+        regions.paths[0],
+        stream_id=1,
+        epoch=epoch,
+        nslots=1,
+        pools=[(1, 64, regions.paths[1])],
+        allowed=[allowed],
+        writable=False,
+        require_hugepages=False,
+        prefault=False,
+    )
+
+
+@contextmanager
+def _home() -> Iterator[Path]:
+    home = Path(tempfile.mkdtemp(prefix="framegate-example-", dir="/dev/shm"))
+    try:
+        yield home
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@contextmanager
+def _stream() -> Iterator[tuple[PoolProducer, PoolConsumer]]:
+    """A producer and a consumer of a ring with one slot."""
+    with _home() as home, MediaDriver(aeron_dir=f"{home}/aeron"), AeronTransport(f"{home}/aeron") as transport:
+        regions = _regions(home / "pool")
+        consumer = PoolConsumer(transport.add_subscription("aeron:ipc", 5), 1)  # type: ignore[arg-type]
+        producer = PoolProducer(transport.add_publication("aeron:ipc", 5), 1, dtype="uint8", shape=None)  # type: ignore[arg-type]
+        producer.attach(regions)
+        consumer.attach(regions)
+        yield producer, consumer
+
+
+def _refused() -> None:
+    with _home() as home:
+        _open(_regions(home / "pool"), allowed=f"{home}/elsewhere")
+
+
+def _mismatch() -> None:
+    with _home() as home:
+        _open(_regions(home / "pool"), allowed=str(home), epoch=8)
+
+
+def _busy() -> None:
+    with _stream() as (producer, _), producer.claim(shape=[1]):
+        producer.publish(np.zeros(1, np.uint8))
+
+
+def _lapped() -> None:
+    with _stream() as (producer, consumer):
+        producer.publish(np.zeros(1, np.uint8))
+        frame = consumer.poll(timeout_ns=5_000_000_000)[0]
+        producer.publish(np.zeros(1, np.uint8))
+        frame.copy()
+
+
+def _too_large() -> None:
+    with _stream() as (producer, _):
+        producer.publish(np.zeros(65, np.uint8))
+
+
+def _wrong_array() -> None:
+    with _stream() as (producer, _):
+        producer.publish(np.zeros(1, np.float32))
+
+
+def _not_attached() -> None:
+    with _stream() as (producer, _):
+        producer.detach()
+        producer.publish(np.zeros(1, np.uint8))
+
+
+POOL_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
+    201: _refused,
+    202: _mismatch,
+    203: _busy,
+    204: _lapped,
+    205: _too_large,
+    206: _wrong_array,
+    207: _not_attached,
+}
