@@ -53,6 +53,9 @@ demo: setup ## set everything up, then run `framegate demo`
 test: setup ## set everything up, then run the whole test suite
 	$(SAY) 'Rust: unit tests of the pure crates'
 	cargo test --quiet --locked --manifest-path native/Cargo.toml $(PURE_CRATES)
+	$(SAY) 'Rust: the commit word under every order that the memory model allows'
+	RUSTFLAGS='--cfg loom' cargo test --quiet --locked --release --manifest-path native/Cargo.toml \
+		--target-dir native/target/loom -p framegate-core --test loom_commit
 	$(SAY) 'Python: unit, property, conformance, interop, system'
 	$(PYTEST) $(TESTS)
 

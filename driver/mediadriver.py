@@ -84,6 +84,14 @@ def is_live(aeron_dir: str) -> bool:
     return _process_exists(mark[1]) or _mark_moves(aeron_dir)
 
 
+def _why_not_ready(line: bytes, *, timed_out: bool, timeout_s: float) -> str:
+    if timed_out:
+        return f"it was not ready within {timeout_s:g} s"
+    if line:
+        return f"it printed {line[:200]!r} instead of ready: the program is not framegate's media driver"
+    return "it ended before it was ready, and said nothing"
+
+
 def _process_exists(pid: int) -> bool:
     try:
         os.kill(pid, 0)
@@ -186,7 +194,7 @@ class MediaDriver:
         if line.startswith(b"ready "):
             return
         self.kill()
-        reason = self.log_tail() or f"it was not ready within {timeout_s:g} s"
+        reason = self.log_tail() or _why_not_ready(line, timed_out=not readable, timeout_s=timeout_s)
         raise MediaDriverFailed(reason, aeron_dir=self.aeron_dir, exit_status=self.exit_status, log=self.log_file)
 
     def log_tail(self) -> str:

@@ -105,6 +105,7 @@ fn configure(options: &Options) -> Result<AeronDriverContext, String> {
     // A full file system is then an error at the add, not a SIGBUS at the first write.
     context.set_term_buffer_sparse_file(false).map_err(said)?;
     context.set_perform_storage_checks(true).map_err(said)?;
+    release_from_slow_subscribers(&context)?;
     let threading = options.threading.as_deref().unwrap_or("shared");
     context.set_threading_mode(threading_mode(threading)?).map_err(said)?;
     set_idle(&context, &idle_strategy(options.idle.as_deref().unwrap_or("backoff"))?)?;
@@ -119,6 +120,25 @@ fn configure(options: &Options) -> Result<AeronDriverContext, String> {
         context.set_driver_timeout_ms(timeout_ms).map_err(said)?;
     }
     Ok(context)
+}
+
+/// How often the driver looks at its timers. Aeron's default of a second is also the least time-out.
+const TIMER_INTERVAL_NS: u64 = 50_000_000;
+/// An untethered subscriber that is three quarters of a window behind the fastest one for so long is left behind.
+/// It would lose frames anyway: a ring is far shorter than a window.
+const WINDOW_LIMIT_TIMEOUT_NS: u64 = 100_000_000;
+/// How long what it has not read stays readable for it, and how long it then waits to join again.
+const LINGER_TIMEOUT_NS: u64 = 200_000_000;
+const RESTING_TIMEOUT_NS: u64 = 1_000_000_000;
+
+/// IPC flow control follows the slowest subscriber. framegate's subscriptions are untethered, so the driver lets go of
+/// one that does not keep up; with these times before the others feel it at tens of thousands of frames a second.
+fn release_from_slow_subscribers(context: &AeronDriverContext) -> Result<(), String> {
+    context.set_timer_interval_ns(TIMER_INTERVAL_NS).map_err(said)?;
+    context.set_untethered_window_limit_timeout_ns(WINDOW_LIMIT_TIMEOUT_NS).map_err(said)?;
+    context.set_untethered_linger_timeout_ns(LINGER_TIMEOUT_NS).map_err(said)?;
+    context.set_untethered_resting_timeout_ns(RESTING_TIMEOUT_NS).map_err(said)?;
+    Ok(())
 }
 
 fn set_idle(context: &AeronDriverContext, strategy: &CString) -> Result<(), String> {

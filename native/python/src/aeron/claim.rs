@@ -40,8 +40,8 @@ struct Lent {
 }
 
 impl AeronClaim {
+    /// The publication has counted the claim already.
     pub(crate) fn new(claim: AeronBufferClaim, position: i64, length: usize, publication: Arc<Shared>) -> Self {
-        publication.note_claim_opened();
         Self { room: Mutex::new(Some(Room(claim))), lent: Mutex::new(None), length, publication, position }
     }
 

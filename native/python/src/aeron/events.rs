@@ -63,6 +63,8 @@ pub(crate) const DRIVER_TIMEOUT: i32 = 1000;
 pub(crate) const CLIENT_TIMEOUT: i32 = 1001;
 /// The conductor of this client did not run for its service time-out.
 pub(crate) const SERVICE_TIMEOUT: i32 = 1002;
+/// What the driver sent could not be read any more: this client fell a whole buffer behind.
+pub(crate) const BROADCAST_LAPPED: i32 = 1006;
 
 impl ClientEvents {
     pub(crate) fn new() -> Arc<Self> {
@@ -88,7 +90,9 @@ impl ClientEvents {
     }
 
     fn on_error(&self, code: i32, message: &str) {
-        if matches!(code, DRIVER_TIMEOUT | CLIENT_TIMEOUT | SERVICE_TIMEOUT) && self.fatal_code() == 0 {
+        if matches!(code, DRIVER_TIMEOUT | CLIENT_TIMEOUT | SERVICE_TIMEOUT | BROADCAST_LAPPED)
+            && self.fatal_code() == 0
+        {
             *unpoisoned(&self.fatal_message) = one_line(message);
             self.fatal.store(code, Ordering::Release);
         }

@@ -282,7 +282,10 @@ impl AeronPublication {
                     Log::Exclusive(publication) => publication.try_claim(length, &claim),
                     Log::Shared(publication) => publication.try_claim(length, &claim),
                 };
-                claimed.unwrap_or_else(|error| offer::outcome_number(&error))
+                // Counted with the lock held: a close that comes next must see it.
+                claimed
+                    .inspect(|_| self.shared.note_claim_opened())
+                    .unwrap_or_else(|error| offer::outcome_number(&error))
             });
             self.shared.counters.note(answer);
             answer

@@ -343,7 +343,7 @@ impl AeronSubscription {
         self.shared.stream_id
     }
 
-    /// The channel with the port that the system chose for `endpoint=host:0`.
+    /// `host:port` with the port that the system chose for `endpoint=host:0`.
     fn resolved_endpoint(&self) -> Option<String> {
         self.shared.read(None, |subscription| subscription.resolved_endpoint_as_string(256).ok())
     }
