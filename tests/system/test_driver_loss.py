@@ -11,6 +11,7 @@ import pytest
 from framegate.driver.mediadriver import MediaDriver, MediaDriverOptions
 from framegate.schema.errors import MediaDriverGone, MediaDriverNotFound
 from framegate.shmpool.aeron import AeronTransport
+from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.transport import Outcome
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def test_no_driver_was_ever_there_and_a_client_is_told_so(aeron_dir: str) -> Non
 def test_client_suspended_for_longer_than_its_liveness_timeout_learns_that_it_stalled(
     aeron_dir: str, system: System
 ) -> None:
-    """What ends the wait is the driver giving the client up: its publication goes from a subscription of ours."""
+    """The driver gives one up when its publication goes; of the other, which only listens, the time tells."""
     options = MediaDriverOptions(client_liveness_timeout_ms=CLIENT_LIVENESS_MS)
     with MediaDriver(aeron_dir=aeron_dir, options=options), AeronTransport(aeron_dir) as witness:
         seen = witness.add_subscription(system.channel, STREAM)
@@ -136,7 +137,9 @@ def test_client_suspended_for_longer_than_its_liveness_timeout_learns_that_it_st
         system.until(lambda: seen.poll(), "a message of the client")
         for client in clients:
             system.suspend(client.pid)
+        given_up_ns = monotonic_ns() + 2 * CLIENT_LIVENESS_MS * 1_000_000
         system.until(lambda: not seen.poll() and seen.image_count == 0, "the client given up")
+        system.until(lambda: monotonic_ns() > given_up_ns, "twice the liveness time-out")
         for client in clients:
             client.send(signal.SIGCONT)
         for client in clients:
