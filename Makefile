@@ -14,6 +14,7 @@ PIP = $(PYTHON) -m pip --quiet --disable-pip-version-check
 CARGO_ENV = eval "$$($(PYTHON) native/_build/cargo_env.py)"
 PYTEST = $(PYTHON) -m pytest
 PURE_CRATES := -p framegate-core -p framegate-codecs
+AERON_CRATES := -p framegate-python -p framegate-media-driver -p aeron-link-shim
 SAY = @printf '\033[1m==> %s\033[0m\n'
 
 # What the extension and the media driver are made of; a change here, and only here, compiles again.
@@ -70,10 +71,10 @@ check: setup ## linters, formatters, types, the native stub, fresh generated cod
 	$(SAY) 'mypy --strict, and the native stub against the binary'
 	bash tools/setup/typecheck.sh
 	$(SAY) 'rustfmt, clippy'
-	cargo fmt --manifest-path native/Cargo.toml --check
+	cargo fmt --manifest-path native/Cargo.toml $(PURE_CRATES) $(AERON_CRATES) -- --check
 	cargo clippy --quiet --locked --no-deps --manifest-path native/Cargo.toml $(PURE_CRATES) --all-features --all-targets -- -D warnings
 	$(CARGO_ENV) && cargo clippy --quiet --locked --no-deps --release --manifest-path native/Cargo.toml \
-		-p framegate-python -p framegate-media-driver -p aeron-link-shim -- -D warnings
+		$(AERON_CRATES) -- -D warnings
 	$(SAY) 'generated code is fresh'
 	$(PYTHON) -m framegate.tools.codegen --check
 

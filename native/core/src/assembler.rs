@@ -36,10 +36,11 @@ impl Assembler {
         }
         if flags & BEGIN != 0 {
             self.begin(session_id, fragment);
-        } else if self.append(session_id, fragment) && flags & END != 0 {
-            if let Some(message) = self.partial.remove(&session_id) {
-                deliver(&message);
-            }
+        } else if self.append(session_id, fragment)
+            && flags & END != 0
+            && let Some(message) = self.partial.remove(&session_id)
+        {
+            deliver(&message);
         }
     }
 

@@ -15,7 +15,7 @@ mod _native {
     #[pymodule_export]
     use crate::aeron::{AeronClaim, AeronClient, AeronPublication, AeronSubscription, driver_mark};
     #[pymodule_export]
-    use crate::bench::{bench_echo, bench_offer, bench_ping, bench_poll};
+    use crate::bench::{bench_copy, bench_echo, bench_offer, bench_ping, bench_poll, bench_publish, bench_read};
     #[pymodule_export]
     use crate::pool::{Frame, FrameClaim, PoolConsumer, PoolProducer, PoolRegions, region_mark};
     #[pymodule_export]

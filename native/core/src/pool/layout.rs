@@ -117,7 +117,7 @@ pub mod tensor {
 
 const _: () = {
     assert!(superblock::ACTIVITY_TIMESTAMP_NS + 8 == SUPERBLOCK_BYTES);
-    assert!(superblock::ACTIVITY_TIMESTAMP_NS % 8 == 0);
+    assert!(superblock::ACTIVITY_TIMESTAMP_NS.is_multiple_of(8));
     assert!(slot::PAD + 26 == slot::HEADER_LENGTH);
     assert!(slot::TENSOR == tensor::DTYPE);
     assert!(slot::TENSOR_MESSAGE_HEADER + slot::HEADER_LENGTH_VALUE as usize == SLOT_BYTES);

@@ -292,7 +292,9 @@ pub fn is_on_hugepages(file: &File) -> io::Result<bool> {
         return Err(io::Error::last_os_error());
     }
     // SAFETY: fstatfs succeeded, so it filled the struct.
-    Ok(i64::from(unsafe { found.assume_init() }.f_type) == HUGETLBFS_MAGIC)
+    let found = unsafe { found.assume_init() };
+    #[allow(clippy::useless_conversion, reason = "the field is 32 bits wide on some machines")]
+    Ok(i64::from(found.f_type) == HUGETLBFS_MAGIC)
 }
 
 /// The checks of PROTOCOL 6.3, in its order.
@@ -414,7 +416,7 @@ mod tests {
         }
 
         fn open(&self, path: &Path) -> Result<Region, RegionError> {
-            Region::open(path, &[self.0.clone()], &POOL, READ)
+            Region::open(path, std::slice::from_ref(&self.0), &POOL, READ)
         }
 
         fn reason(&self, path: &Path) -> String {
@@ -519,7 +521,7 @@ mod tests {
         let base = Base::new("superblock");
         let path = base.made("1.pool");
         let other = Expected { epoch: 8, ..POOL };
-        let opened = Region::open(&path, &[base.0.clone()], &other, READ);
+        let opened = Region::open(&path, std::slice::from_ref(&base.0), &other, READ);
         assert!(matches!(opened, Err(RegionError::Superblock(SuperblockFault { field: "epoch", .. }))));
     }
 
@@ -532,7 +534,7 @@ mod tests {
         assert!(!path.exists(), "nothing half made is left");
         let opened = Region::open(
             &base.made("2.pool"),
-            &[base.0.clone()],
+            std::slice::from_ref(&base.0),
             &POOL,
             OpenOptionsForRegion { require_hugepages: true, ..READ },
         );

@@ -264,7 +264,7 @@ fn wait_slice<T>(
             return last;
         }
         turns = turns.wrapping_add(1);
-        if turns % TURNS_PER_CLOCK == 0 && Instant::now() >= slice_end {
+        if turns.is_multiple_of(TURNS_PER_CLOCK) && Instant::now() >= slice_end {
             return last;
         }
         idler.idle();
@@ -313,10 +313,10 @@ impl AeronSubscription {
         let class = transport_class(py, "ImageEvent", &IMAGE_EVENT)?;
         let events = PyList::empty(py);
         for event in self.shared.image_events.drain() {
-            if !event.is_available {
-                if let Some(receiver) = unpoisoned(&self.shared.receiver).as_mut() {
-                    receiver.assembler.forget(event.session_id);
-                }
+            if !event.is_available
+                && let Some(receiver) = unpoisoned(&self.shared.receiver).as_mut()
+            {
+                receiver.assembler.forget(event.session_id);
             }
             events.append(class.call1((event.is_available, event.session_id, event.source, event.at_ns))?)?;
         }

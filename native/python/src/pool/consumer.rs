@@ -42,6 +42,8 @@ impl Descriptor {
 /// A frame on its way to Python.
 struct Taken {
     frame: FrameRef,
+    /// Keeps the payload mapped; one turn may take frames of two epochs.
+    regions: Arc<Regions>,
     descriptor_timestamp_ns: u64,
     trace_id: u64,
 }
@@ -64,6 +66,8 @@ struct Counters {
 /// What the lock guards. Whoever holds it never takes the GIL.
 struct Guarded {
     reader: Option<Reader>,
+    /// The next epoch's, taken once the present one's descriptors are drained.
+    next: Option<Reader>,
     subscription: Arc<SubscriptionShared>,
     /// The next sequence, once a first one was seen in this epoch.
     expected_seq: Option<u64>,
@@ -94,6 +98,15 @@ impl RateGate {
 }
 
 impl Guarded {
+    /// Goes over to the next epoch, if there is one. What was known of the old one is forgotten.
+    fn switch(&mut self) {
+        if let Some(next) = self.next.take() {
+            self.reader = Some(next);
+            self.expected_seq = None;
+            self.gate.last_ns = None;
+        }
+    }
+
     fn on_fragment(&mut self, stream_id: u32, message: &[u8], taken: &mut Vec<Taken>) {
         match DESCRIPTOR.verdict(message) {
             Verdict::Record => {
@@ -111,6 +124,9 @@ impl Guarded {
 
     fn on_descriptor(&mut self, descriptor: &Descriptor, taken: &mut Vec<Taken>) {
         self.newest_epoch = self.newest_epoch.max(descriptor.epoch);
+        if self.next.as_ref().is_some_and(|next| next.regions().epoch == descriptor.epoch) {
+            self.switch();
+        }
         let Some(reader) = self.reader.as_mut() else {
             self.counters.unmapped += 1;
             return;
@@ -130,7 +146,10 @@ impl Guarded {
         }
         self.expected_seq = Some(descriptor.seq.saturating_add(1));
         match reader.read(descriptor.seq) {
-            Ok(frame) => self.admit(frame, descriptor, taken),
+            Ok(frame) => {
+                let regions = Arc::clone(reader.regions());
+                self.admit(frame, regions, descriptor, taken);
+            }
             Err(cause) => {
                 self.counters.drops[cause.index()] += 1;
                 self.counters.late_drops += u64::from(cause.is_late());
@@ -138,7 +157,7 @@ impl Guarded {
         }
     }
 
-    fn admit(&mut self, frame: FrameRef, descriptor: &Descriptor, taken: &mut Vec<Taken>) {
+    fn admit(&mut self, frame: FrameRef, regions: Arc<Regions>, descriptor: &Descriptor, taken: &mut Vec<Taken>) {
         let stamps = [descriptor.timestamp_ns, frame.header.timestamp_ns];
         let stamp = stamps.into_iter().find(|stamp| *stamp != u64::MAX);
         let at_ns = || stamp.unwrap_or_else(|| rusteron_client::Aeron::nano_clock() as u64);
@@ -147,7 +166,12 @@ impl Guarded {
             return;
         }
         self.counters.frames += 1;
-        taken.push(Taken { frame, descriptor_timestamp_ns: descriptor.timestamp_ns, trace_id: descriptor.trace_id });
+        taken.push(Taken {
+            frame,
+            regions,
+            descriptor_timestamp_ns: descriptor.timestamp_ns,
+            trace_id: descriptor.trace_id,
+        });
     }
 
     /// Barriers, watermarks and signals of this stream wait for whoever asks for them.
@@ -188,6 +212,7 @@ impl PoolConsumer {
     fn new(subscription: &AeronSubscription, stream_id: u32) -> Self {
         let guarded = Guarded {
             reader: None,
+            next: None,
             subscription: subscription.shared(),
             expected_seq: None,
             newest_epoch: 0,
@@ -198,20 +223,29 @@ impl PoolConsumer {
         Self { guarded: Mutex::new(guarded), stream_id }
     }
 
-    /// Reads these regions from now on. What was known of the old ones is forgotten.
+    /// Reads these regions: at once where there are none yet, else as soon as the descriptors that are in the stream
+    /// already have been drained, or one of the new epoch comes. So the tail of an ending producer is not lost.
     fn attach(&self, py: Python<'_>, regions: &PoolRegions) -> PyResult<()> {
         let reader = Reader::new(regions.mapped(py)?);
         let mut guarded = unpoisoned(&self.guarded);
-        guarded.reader = Some(reader);
-        guarded.expected_seq = None;
-        guarded.gate.last_ns = None;
+        guarded.next = Some(reader);
+        if guarded.reader.is_none() {
+            guarded.switch();
+        }
         Ok(())
+    }
+
+    /// The epoch that is being read; None while detached.
+    #[getter]
+    fn epoch(&self) -> Option<u64> {
+        unpoisoned(&self.guarded).reader.as_ref().map(|reader| reader.regions().epoch)
     }
 
     /// The regions must not be used any more: frames are dropped until the next `attach`.
     fn detach(&self) {
         let mut guarded = unpoisoned(&self.guarded);
         guarded.reader = None;
+        guarded.next = None;
         guarded.expected_seq = None;
     }
 
@@ -247,18 +281,15 @@ impl PoolConsumer {
     #[pyo3(signature = (limit = 64, timeout_ns = 0))]
     fn poll<'py>(&self, py: Python<'py>, limit: usize, timeout_ns: u64) -> PyResult<Bound<'py, PyList>> {
         let subscription = Arc::clone(&unpoisoned(&self.guarded).subscription);
-        let (taken, regions) = subscription.wait(
+        let taken = subscription.wait(
             py,
             timeout_ns,
             || self.turn(&subscription, limit),
-            |(taken, _): &(Vec<Taken>, Option<Arc<Regions>>)| taken.is_empty() && !self.has_event(),
+            |taken: &Vec<Taken>| taken.is_empty() && !self.has_event(),
         )?;
         let frames = PyList::empty(py);
-        if let Some(regions) = regions {
-            for Taken { frame, descriptor_timestamp_ns, trace_id } in taken {
-                let frame = Frame::new(frame, Arc::clone(&regions), descriptor_timestamp_ns, trace_id);
-                frames.append(Bound::new(py, frame)?)?;
-            }
+        for Taken { frame, regions, descriptor_timestamp_ns, trace_id } in taken {
+            frames.append(Bound::new(py, Frame::new(frame, regions, descriptor_timestamp_ns, trace_id))?)?;
         }
         Ok(frames)
     }
@@ -300,13 +331,15 @@ impl PoolConsumer {
         &self,
         subscription: &SubscriptionShared,
         limit: usize,
-    ) -> Option<Result<(Vec<Taken>, Option<Arc<Regions>>), rusteron_client::AeronCError>> {
+    ) -> Option<Result<Vec<Taken>, rusteron_client::AeronCError>> {
         let mut guarded = unpoisoned(&self.guarded);
         let mut taken = Vec::new();
         let polled =
             subscription.poll_whole(limit, |message| guarded.on_fragment(self.stream_id, message, &mut taken))?;
-        let regions = guarded.reader.as_ref().map(|reader| Arc::clone(reader.regions()));
-        Some(polled.map(|_| (taken, regions)))
+        if matches!(polled, Ok(0)) {
+            guarded.switch();
+        }
+        Some(polled.map(|_| taken))
     }
 
     fn has_event(&self) -> bool {
@@ -317,7 +350,7 @@ impl PoolConsumer {
     pub(crate) fn read_natively(&self, limit: usize, mut see: impl FnMut(&FrameRef)) -> usize {
         let subscription = Arc::clone(&unpoisoned(&self.guarded).subscription);
         match self.turn(&subscription, limit) {
-            Some(Ok((taken, _))) => {
+            Some(Ok(taken)) => {
                 taken.iter().for_each(|taken| see(&taken.frame));
                 taken.len()
             }

@@ -20,7 +20,9 @@ use pyo3::types::{PyDict, PyEllipsis};
 use super::frame::DTYPE_NAMES;
 use super::frame_claim::FrameClaim;
 use super::regions::PoolRegions;
-use crate::aeron::{AeronPublication, PublicationShared, transport_outcome, unpoisoned};
+use crate::aeron::{
+    AeronPublication, AeronSubscription, PublicationShared, SubscriptionShared, transport_outcome, unpoisoned,
+};
 use crate::errors::raise;
 
 /// A timestamp argument: left out, it is the time of the call; None is the null timestamp.
@@ -64,6 +66,26 @@ pub(crate) struct FrameStamps {
     pub(crate) seq: Option<u64>,
 }
 
+/// A subscription of the producer's own, always at the head of its stream. Aeron lets go of a subscriber that is far
+/// behind the fastest one; without this, a single stalled consumer would be the fastest.
+struct Pace {
+    subscription: Option<Arc<SubscriptionShared>>,
+    frames: u32,
+}
+
+impl Pace {
+    #[inline]
+    fn keep(&mut self) {
+        self.frames += 1;
+        if self.frames >= PACE_EVERY {
+            self.frames = 0;
+            if let Some(subscription) = &self.subscription {
+                let _ = subscription.poll_whole(usize::MAX >> 1, |_| {});
+            }
+        }
+    }
+}
+
 /// A consumer's own descriptor stream.
 struct Branch {
     consumer_id: u32,
@@ -72,9 +94,13 @@ struct Branch {
     last: Option<Instant>,
 }
 
+/// Frames between two looks at the producer's own subscription.
+const PACE_EVERY: u32 = 64;
+
 /// What the lock guards.
 struct Guarded {
     writer: Option<Writer>,
+    pace: Pace,
     branches: Vec<Branch>,
     meta_version: u32,
 }
@@ -173,8 +199,9 @@ impl Shared {
         stamps: FrameStamps,
     ) -> Result<Published, PublishFault> {
         let mut guard = unpoisoned(&self.guarded);
-        let Guarded { writer, branches, meta_version } = &mut *guard;
+        let Guarded { writer, pace, branches, meta_version } = &mut *guard;
         let writer = writer.as_mut().ok_or(PublishFault::NotAttached)?;
+        pace.keep();
         if let Some(seq) = stamps.seq {
             writer.skip_to(seq)?;
         }
@@ -223,7 +250,8 @@ impl Shared {
     /// Ends a claimed frame; None when the regions were lost meanwhile or it was abandoned.
     pub(crate) fn finish(&self, claim: &Claim, epoch: u64, stamps: Option<FrameStamps>) -> Option<Published> {
         let mut guard = unpoisoned(&self.guarded);
-        let Guarded { writer, branches, meta_version } = &mut *guard;
+        let Guarded { writer, pace, branches, meta_version } = &mut *guard;
+        pace.keep();
         let writer = writer.as_mut().filter(|writer| writer.regions().epoch == epoch)?;
         let Some(stamps) = stamps else {
             writer.abandon(*claim);
@@ -273,17 +301,19 @@ pub struct PoolProducer {
 #[pymethods]
 impl PoolProducer {
     #[new]
-    #[pyo3(signature = (publication, stream_id, *, dtype, shape))]
+    #[pyo3(signature = (publication, stream_id, *, dtype, shape, pace = None))]
     fn new(
         py: Python<'_>,
         publication: &AeronPublication,
         stream_id: u32,
         dtype: Option<&str>,
         shape: Option<Vec<i64>>,
+        pace: Option<&AeronSubscription>,
     ) -> PyResult<Self> {
         let dtype = dtype.map(|name| dtype_number(py, name)).transpose()?;
         let shape = shape.map(|shape| checked_shape(py, &shape)).transpose()?;
-        let guarded = Guarded { writer: None, branches: Vec::new(), meta_version: NULL_META_VERSION };
+        let pace = Pace { subscription: pace.map(AeronSubscription::shared), frames: 0 };
+        let guarded = Guarded { writer: None, pace, branches: Vec::new(), meta_version: NULL_META_VERSION };
         let shared = Arc::new(Shared {
             guarded: Mutex::new(guarded),
             publication: publication.shared(),
