@@ -1,1 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
+"""For every tick, the frames that belong together.
+
+>>> import framegate as fg
+>>> fg.__version__.count(".")
+2
+
+``fg.connect()`` gives a client; see ``framegate.shmpool``. What is named here is imported when it is first used, so
+that ``import framegate`` stays light.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from framegate._version import VERSION
+
+if TYPE_CHECKING:
+    from framegate.shmpool.client import Client, connect
+    from framegate.shmpool.consumer import Consumer
+    from framegate.shmpool.producer import Producer
+
+__version__ = VERSION
+
+__all__ = ["Client", "Consumer", "Producer", "__version__", "connect"]
+
+_HOMES = {
+    "Client": "framegate.shmpool.client",
+    "Consumer": "framegate.shmpool.consumer",
+    "Producer": "framegate.shmpool.producer",
+    "connect": "framegate.shmpool.client",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'framegate' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES[name]), name)

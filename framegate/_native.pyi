@@ -20,10 +20,13 @@ __all__ = [
     "PoolConsumer",
     "PoolProducer",
     "PoolRegions",
+    "bench_copy",
     "bench_echo",
     "bench_offer",
     "bench_ping",
     "bench_poll",
+    "bench_publish",
+    "bench_read",
     "driver_mark",
     "parse_toml",
     "region_mark",
@@ -194,7 +197,13 @@ class FrameClaim:
 @final
 class PoolProducer:
     def __new__(
-        cls, publication: AeronPublication, stream_id: int, *, dtype: str | None, shape: Sequence[int] | None
+        cls,
+        publication: AeronPublication,
+        stream_id: int,
+        *,
+        dtype: str | None,
+        shape: Sequence[int] | None,
+        pace: AeronSubscription | None = None,
     ) -> PoolProducer: ...
     def attach(self, regions: PoolRegions) -> None: ...
     def detach(self) -> None: ...
@@ -240,6 +249,8 @@ class PoolConsumer:
     @property
     def is_attached(self) -> bool: ...
     @property
+    def epoch(self) -> int | None: ...
+    @property
     def last_seq(self) -> int | None: ...
     @property
     def newest_epoch(self) -> int: ...
@@ -257,3 +268,8 @@ def bench_ping(
     idle: str,
 ) -> list[int]: ...
 def bench_echo(subscription: AeronSubscription, publication: AeronPublication, rounds: int, idle: str) -> int: ...
+def bench_publish(producer: PoolProducer, frame_bytes: int, count: int) -> tuple[int, int]: ...
+def bench_read(
+    consumer: PoolConsumer, count: int, limit: int, copied: bool, seconds: float
+) -> tuple[int, int, int]: ...
+def bench_copy(regions: PoolRegions, frame_bytes: int, count: int, non_temporal: bool) -> int: ...

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who listens to a stream, as its producer hears it. Pure.
+
+A consumer is here while its hello or QoS comes (PROTOCOL 7); it is ready once its QoS names the producer's epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from framegate.schema.wire import ConsumerHello, QosConsumer
+
+STALE_NS: Final = 5_000_000_000
+MAX_CONSUMERS: Final = 4096
+"""Consumer ids come from other processes: no more than this are remembered."""
+
+
+@dataclass(slots=True)
+class _Listener:
+    heard_at_ns: int
+    epoch: int = 0
+    max_rate_hz: int = 0
+    supports_progress: bool = False
+
+
+@dataclass(slots=True)
+class Audience:
+    """The consumers of one stream."""
+
+    stream_id: int
+    ignored: int = 0
+    _listeners: dict[int, _Listener] = field(default_factory=dict)
+
+    def on_hello(self, hello: ConsumerHello, now_ns: int) -> None:
+        """A consumer says who it is and what it wants."""
+        listener = self._heard(hello.consumer_id, now_ns)
+        if listener is not None:
+            listener.max_rate_hz = hello.max_rate_hz
+            listener.supports_progress = bool(hello.supports_progress)
+
+    def on_qos(self, qos: QosConsumer, now_ns: int) -> None:
+        """A consumer says what it has mapped."""
+        listener = self._heard(qos.consumer_id, now_ns)
+        if listener is not None:
+            listener.epoch = qos.epoch
+
+    def on_epoch(self, _epoch: int) -> None:
+        """The producer began a new epoch: nobody has mapped it yet."""
+        for listener in self._listeners.values():
+            listener.epoch = 0
+
+    def ready(self, epoch: int) -> int:
+        """How many have mapped that epoch."""
+        return sum(listener.epoch == epoch for listener in self._listeners.values())
+
+    def max_rate_hz(self, consumer_id: int) -> int:
+        """What a consumer asked for; 0: everything."""
+        listener = self._listeners.get(consumer_id)
+        return listener.max_rate_hz if listener else 0
+
+    @property
+    def wants_progress(self) -> bool:
+        """Whether anybody asked for FrameProgress."""
+        return any(listener.supports_progress for listener in self._listeners.values())
+
+    def forget(self, consumer_id: int) -> None:
+        """Its lease ended, or it fell silent."""
+        self._listeners.pop(consumer_id, None)
+
+    def stale(self, now_ns: int) -> Iterator[int]:
+        """Those from whom neither hello nor QoS came for too long."""
+        yield from [key for key, one in self._listeners.items() if now_ns - one.heard_at_ns > STALE_NS]
+
+    def _heard(self, consumer_id: int, now_ns: int) -> _Listener | None:
+        listener = self._listeners.get(consumer_id)
+        if listener is None:
+            if len(self._listeners) >= MAX_CONSUMERS:
+                self.ignored += 1
+                return None
+            listener = self._listeners[consumer_id] = _Listener(now_ns)
+        listener.heard_at_ns = now_ns
+        return listener

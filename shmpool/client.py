@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program's way into the pool: one Aeron client, its leases, and the thread that keeps them.
+
+The thread polls the control and announce streams, sends keep-alives and QoS, and tells producers and consumers when
+their regions come and go. It does so while user code computes, so a slow callback does not cost a lease; and it takes
+up everything again by itself when the driver, or this whole process, was away.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import threading
+from collections.abc import Sequence
+from typing import Final, Protocol, Self, TypeVar
+
+from framegate.schema import Message, decode_any
+from framegate.schema.config.settings import DEFAULT_BASE_DIR, DEFAULT_WAIT_DRIVER_S, default_aeron_dir
+from framegate.schema.errors import (
+    ClientStalled,
+    MediaDriverGone,
+    MediaDriverNotFound,
+    MessageError,
+    TransportClosed,
+    TransportError,
+)
+from framegate.shmpool.aeron import DRIVER_TIMEOUT_MS, AeronTransport, wait_for_driver
+from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.consumer import Consumer
+from framegate.shmpool.producer import Producer
+from framegate.shmpool.regions import canonical
+from framegate.shmpool.streams import Streams, untethered
+from framegate.shmpool.transport import Publication, Subscription
+
+_TURN_NS: Final = 5_000_000
+_RECONNECT_NS: Final = 200_000_000
+_log = logging.getLogger(__name__)
+_Attachable = TypeVar("_Attachable", Producer, Consumer)
+
+
+class Link:
+    """The Aeron client of the moment and the streams that every member shares. Replaced as a whole when it dies."""
+
+    def __init__(self, aeron_dir: str, streams: Streams, driver_timeout_ms: int) -> None:
+        self.streams = streams
+        self.transport = AeronTransport(aeron_dir, driver_timeout_ms)
+        channel = streams.channel
+        self.control: Publication = self.transport.add_publication(channel, streams.control, exclusive=False)
+        self.qos: Publication = self.transport.add_publication(channel, streams.qos, exclusive=False)
+        self.metadata: Publication = self.transport.add_publication(channel, streams.metadata, exclusive=False)
+        self.hears_control: Subscription = self.transport.add_subscription(untethered(channel), streams.control)
+        self.hears_announce: Subscription = self.transport.add_subscription(untethered(channel), streams.announce)
+        self.hears_qos: Subscription = self.transport.add_subscription(untethered(channel), streams.qos)
+        self.joined_at_ns = monotonic_ns()
+
+
+class Member(Protocol):
+    """A producer or consumer, as the client's thread sees it. Called on that thread alone."""
+
+    def on_link(self, link: Link) -> None:
+        """A new Aeron client: add the streams again."""
+        ...
+
+    def on_link_lost(self, reason: str) -> None:
+        """The Aeron client is gone: nothing may be used any more."""
+        ...
+
+    def on_message(self, message: Message, now_ns: int) -> None:
+        """A message of the control, announce or QoS stream."""
+        ...
+
+    def on_tick(self, now_ns: int) -> None:
+        """Time passed."""
+        ...
+
+
+class Client:
+    """Made by ``connect``; a context manager. Producers and consumers that it gave out end with it."""
+
+    def __init__(
+        self,
+        *,
+        aeron_dir: str,
+        base_dirs: Sequence[str],
+        wait_driver_s: float = DEFAULT_WAIT_DRIVER_S,
+        streams: Streams | None = None,
+        driver_timeout_ms: int = DRIVER_TIMEOUT_MS,
+    ) -> None:
+        if not wait_for_driver(aeron_dir, wait_driver_s):
+            raise MediaDriverNotFound("no media driver came", aeron_dir=aeron_dir, waited_s=wait_driver_s)
+        self.aeron_dir = aeron_dir
+        self.wait_driver_s = wait_driver_s
+        self.allowed = canonical(base_dirs)
+        self.chance = random.Random(os.urandom(16))  # noqa: S311  (ids that should differ, not secrets)
+        self._streams = streams or Streams()
+        self._driver_timeout_ms = driver_timeout_ms
+        self._link: Link | None = Link(aeron_dir, self._streams, driver_timeout_ms)
+        self._lock = threading.Lock()
+        self._members: list[Member] = []
+        self._stopping = threading.Event()
+        self._reconnect_at_ns = 0
+        self.foreign_messages = 0
+        self._thread = threading.Thread(target=self._run, name="framegate-client", daemon=True)
+        self._thread.start()
+
+    def producer(
+        self, stream: int, *, shape: Sequence[int] | None = None, dtype: str | None = None, name: str = ""
+    ) -> Producer:
+        """The one producer of a stream, attached. Without shape and dtype every frame may be another.
+
+        Raises ``AttachRefused`` when the driver says no, ``DriverSilent`` when none answers.
+        """
+        producer = Producer(self, stream, shape=shape, dtype=dtype, name=name)
+        return self._started(producer)
+
+    def consumer(self, stream: int, *, timeout_s: float | None = None, max_rate_hz: int = 0) -> Consumer:
+        """A consumer of a stream, attached. ``timeout_s``: how long iterating waits for a frame; None: for ever."""
+        consumer = Consumer(self, stream, timeout_s=timeout_s, max_rate_hz=max_rate_hz)
+        return self._started(consumer)
+
+    def _started(self, member: _Attachable) -> _Attachable:
+        link = self._link
+        if link is None or self._stopping.is_set():
+            raise TransportClosed("the client is closed, or has lost its media driver", aeron_dir=self.aeron_dir)
+        member.on_link(link)
+        self._add(member)
+        try:
+            member.wait_attached(self.wait_driver_s)
+        except BaseException:
+            member.close()
+            raise
+        return member
+
+    def _add(self, member: Member) -> None:
+        with self._lock:
+            self._members.append(member)
+
+    def remove(self, member: Member) -> None:
+        """A member closed itself."""
+        with self._lock:
+            if member in self._members:
+                self._members.remove(member)
+
+    def send(self, message: Message) -> bool:
+        """Put a message on the control stream; whether it was taken."""
+        link = self._link
+        return link is not None and link.control.offer(message.encode()) > 0
+
+    def close(self) -> None:
+        """Give every lease back and end the thread. Idempotent."""
+        for member in self._snapshot():
+            member.close()  # type: ignore[attr-defined]  # every member has it; the thread must not call it
+        self._stopping.set()
+        if self._thread is not threading.current_thread():
+            self._thread.join()
+        link, self._link = self._link, None
+        if link is not None:
+            link.transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _snapshot(self) -> list[Member]:
+        with self._lock:
+            return list(self._members)
+
+    # --- the client's thread --------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                self._turn()
+            except (MediaDriverGone, ClientStalled) as death:
+                self._lose_link(death)
+            except TransportError:
+                if not self._stopping.is_set():
+                    _log.exception("a turn of the client failed")
+                    self._stopping.wait(_TURN_NS / 1e9)
+
+    def _turn(self) -> None:
+        link = self._link
+        if link is None:
+            self._reconnect()
+            return
+        received = link.hears_control.poll(64, _TURN_NS)
+        received += link.hears_announce.poll(64)
+        received += link.hears_qos.poll(256)
+        now_ns = monotonic_ns()
+        members = self._snapshot()
+        for data in received:
+            message = self._decoded(data.data)
+            if message is not None:
+                for member in members:
+                    member.on_message(message, now_ns)
+        for member in members:
+            member.on_tick(now_ns)
+
+    def _decoded(self, data: bytes) -> Message | None:
+        try:
+            return decode_any(data)
+        except MessageError:
+            # Other schemas share these streams, and a malformed message is its sender's affair.
+            self.foreign_messages += 1
+            return None
+
+    def _lose_link(self, death: TransportError) -> None:
+        _log.warning("%s", death)
+        link, self._link = self._link, None
+        for member in self._snapshot():
+            member.on_link_lost(death.message)
+        if link is not None:
+            link.transport.close()
+
+    def _reconnect(self) -> None:
+        self._stopping.wait(_RECONNECT_NS / 1e9)
+        try:
+            link = Link(self.aeron_dir, self._streams, self._driver_timeout_ms)
+        except TransportError:
+            return
+        self._link = link
+        for member in self._snapshot():
+            member.on_link(link)
+
+
+def connect(
+    aeron_dir: str | None = None,
+    base_dir: str | None = None,
+    *,
+    allowed_base_dirs: Sequence[str] | None = None,
+    wait_driver_s: float = DEFAULT_WAIT_DRIVER_S,
+    streams: Streams | None = None,
+) -> Client:
+    """Connect to the drivers of a host.
+
+    ``aeron_dir`` and ``base_dir`` default to FRAMEGATE_AERON_DIR and FRAMEGATE_BASE_DIR, else to what `framegate
+    driver` uses without options. Only regions inside ``base_dir`` (or ``allowed_base_dirs``) are mapped.
+    """
+    environment = os.environ
+    base = base_dir or environment.get("FRAMEGATE_BASE_DIR") or DEFAULT_BASE_DIR
+    return Client(
+        aeron_dir=aeron_dir or environment.get("FRAMEGATE_AERON_DIR") or default_aeron_dir(environment),
+        base_dirs=allowed_base_dirs or [base],
+        wait_driver_s=wait_driver_s,
+        streams=streams,
+    )

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands ``framegate produce`` and ``framegate consume``."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from framegate.schema.console.command_options import (
+    AeronDirOption,
+    BaseDirOption,
+    ConfigOption,
+    JsonOption,
+    WaitDriverOption,
+    absolute,
+)
+from framegate.schema.errors import WrongUsage
+
+StreamOption = Annotated[int, typer.Option("--stream", metavar="N", min=1, max=(1 << 32) - 2, help="The stream.")]
+
+
+class PatternChoice(StrEnum):
+    """What payloads hold."""
+
+    COUNTER = "counter"
+    NOISE = "noise"
+    ZEROS = "zeros"
+
+
+def register(app: typer.Typer) -> None:
+    """Add this package's commands."""
+    app.command("produce")(_produce)
+    app.command("consume")(_consume)
+
+
+def _produce(
+    stream: StreamOption,
+    rate: Annotated[float | None, typer.Option("--rate", metavar="HZ", min=1e-6, help="Frames a second.")] = None,
+    max_rate: Annotated[bool, typer.Option("--max-rate", help="As fast as it goes.")] = False,
+    count: Annotated[int | None, typer.Option("--count", metavar="N", min=1, help="End after so many.")] = None,
+    shape: Annotated[str, typer.Option("--shape", metavar="AxB", help="Elements along each dimension.")] = "480x640",
+    dtype: Annotated[str, typer.Option("--dtype", help="As numpy names it.")] = "uint8",
+    pattern: Annotated[
+        PatternChoice, typer.Option("--pattern", help="What the payload holds.")
+    ] = PatternChoice.COUNTER,
+    wait_consumers: Annotated[
+        int, typer.Option("--wait-consumers", metavar="N", min=0, help="Begin when so many consumers are there.")
+    ] = 0,
+    end: Annotated[bool, typer.Option("--end", help="Say at the end that no frame follows.")] = False,
+    schedule: Annotated[Path | None, typer.Option("--schedule", metavar="CSV", help="Frames by the clock.")] = None,
+    config: ConfigOption = None,
+    aeron_dir: AeronDirOption = None,
+    base_dir: BaseDirOption = None,
+    wait_driver: WaitDriverOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Publish synthetic or scheduled frames."""
+    from framegate.shmpool.produce import ProduceOptions, parse_shape, run
+
+    ways = sum((rate is not None, max_rate, schedule is not None))
+    if ways != 1:
+        raise WrongUsage("one of --rate, --max-rate and --schedule says when frames are published")
+    return run(
+        ProduceOptions(
+            stream=stream,
+            rate=rate,
+            max_rate=max_rate,
+            count=count,
+            shape=parse_shape(shape),
+            dtype=dtype,
+            pattern=pattern.value,
+            wait_consumers=wait_consumers,
+            end=end,
+            schedule=schedule,
+            config=config,
+            aeron_dir=absolute(aeron_dir),
+            base_dir=absolute(base_dir),
+            wait_driver=wait_driver,
+            json=as_json,
+        )
+    )
+
+
+def _consume(
+    stream: StreamOption,
+    count: Annotated[int | None, typer.Option("--count", metavar="N", min=1, help="End after so many.")] = None,
+    verify: Annotated[bool, typer.Option("--verify", help="Check payloads of the counter pattern.")] = False,
+    config: ConfigOption = None,
+    aeron_dir: AeronDirOption = None,
+    base_dir: BaseDirOption = None,
+    wait_driver: WaitDriverOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Print or count the frames of a stream, until its end."""
+    from framegate.shmpool.consume import ConsumeOptions, run
+
+    return run(
+        ConsumeOptions(
+            stream=stream,
+            count=count,
+            verify=verify,
+            config=config,
+            aeron_dir=absolute(aeron_dir),
+            base_dir=absolute(base_dir),
+            wait_driver=wait_driver,
+            json=as_json,
+        )
+    )

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``framegate consume``: print or count the frames of one stream, and check them."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from framegate.schema.config.settings import default_aeron_dir, load_client_settings
+from framegate.schema.console.reporting import emit
+from framegate.schema.errors import DONE, FAILED
+from framegate.shmpool.client import connect
+from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.consumer import Consumer
+from framegate.shmpool.pattern import Pattern, flat_bytes
+from framegate.shmpool.stop_signal import StopSignal
+
+from framegate._native import Frame
+
+_SLICE_S: Final = 0.05
+_PROGRESS_NS: Final = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumeOptions:
+    """What the command line said; None is what it did not."""
+
+    stream: int
+    count: int | None = None
+    verify: bool = False
+    config: Path | None = None
+    aeron_dir: str | None = None
+    base_dir: str | None = None
+    wait_driver: float | None = None
+    json: bool = False
+
+
+@dataclass(slots=True)
+class _Tally:
+    frames: int = 0
+    bytes: int = 0
+    overwritten: int = 0
+    verify_errors: int = 0
+
+
+def run(options: ConsumeOptions) -> int:
+    """Consume until the stream's end, the count, or a signal; the exit code."""
+    settings = load_client_settings(
+        os.environ,
+        config=options.config,
+        aeron_dir=options.aeron_dir,
+        base_dir=options.base_dir,
+        wait_driver=options.wait_driver,
+    )
+    aeron_dir = settings.aeron_dir or default_aeron_dir(os.environ)
+    tally = _Tally()
+    with (
+        StopSignal() as stop,
+        connect(aeron_dir, settings.base_dir, wait_driver_s=settings.wait_driver) as client,
+        client.consumer(options.stream) as consumer,
+    ):
+        if options.json:
+            emit({"event": "ready", "pid": os.getpid(), "stream": options.stream, "epoch": consumer.epoch})
+        began_ns = monotonic_ns()
+        _consume(options, consumer, stop, tally)
+        summary = _summary(options, consumer, tally, (monotonic_ns() - began_ns) / 1e9)
+    _say_summary(options, summary)
+    return FAILED if tally.verify_errors else DONE
+
+
+def _consume(options: ConsumeOptions, consumer: Consumer, stop: StopSignal, tally: _Tally) -> None:
+    patterns: dict[int, Pattern] = {}
+    shown_at_ns = 0
+    while not stop.is_set and (options.count is None or tally.frames < options.count):
+        frames = consumer.poll(timeout_s=_SLICE_S)
+        if not frames and consumer.has_finished():
+            return
+        for frame in frames:
+            _take(options, frame, patterns, tally)
+            if tally.frames == options.count:
+                return
+        if not options.json and sys.stderr.isatty() and monotonic_ns() >= shown_at_ns:
+            shown_at_ns = monotonic_ns() + _PROGRESS_NS
+            print(f"\rstream {options.stream}: {tally.frames} frames ", end="", file=sys.stderr)
+
+
+def _take(options: ConsumeOptions, frame: Frame, patterns: dict[int, Pattern], tally: _Tally) -> None:
+    if options.verify and not _is_right(options.stream, frame, patterns):
+        # A payload that was overwritten while it was looked at is late, not wrong.
+        if not frame.is_valid():
+            tally.overwritten += 1
+            return
+        tally.verify_errors += 1
+        print(f"stream {options.stream}: frame {frame.seq} has the wrong payload", file=sys.stderr)
+    tally.frames += 1
+    tally.bytes += frame.nbytes
+    if options.json:
+        print(json.dumps(_described(frame)))
+
+
+def _is_right(stream: int, frame: Frame, patterns: dict[int, Pattern]) -> bool:
+    pattern = patterns.get(frame.nbytes)
+    if pattern is None:
+        pattern = patterns[frame.nbytes] = Pattern("counter", stream=stream, payload_bytes=frame.nbytes)
+    return pattern.holds(flat_bytes(frame.array), frame.seq)
+
+
+def _described(frame: Frame) -> dict[str, Any]:
+    return {
+        "stream": frame.stream_id,
+        "seq": frame.seq,
+        "epoch": frame.epoch,
+        "timestamp_ns": frame.timestamp_ns,
+        "dtype": frame.dtype,
+        "shape": list(frame.shape),
+        "bytes": frame.nbytes,
+    }
+
+
+def _summary(options: ConsumeOptions, consumer: Consumer, tally: _Tally, seconds: float) -> dict[str, Any]:
+    counters = consumer.counters()
+    return {
+        "event": "summary",
+        "stream": options.stream,
+        "frames": tally.frames,
+        "bytes": tally.bytes,
+        "gap_drops": counters.get("gap_drops", 0),
+        "late_drops": counters.get("late_drops", 0) + tally.overwritten,
+        "verify_errors": tally.verify_errors,
+        "seconds": round(seconds, 6),
+    }
+
+
+def _say_summary(options: ConsumeOptions, summary: dict[str, Any]) -> None:
+    if options.json:
+        emit(summary)
+        return
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    print(
+        f"{summary['frames']} frames, {summary['bytes']} bytes, {summary['gap_drops']} never came, "
+        f"{summary['late_drops']} came and were overwritten, {summary['verify_errors']} were wrong"
+    )

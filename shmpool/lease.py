@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client's side of one lease (PROTOCOL 10): ask, keep alive, lose, ask again. Pure: no sockets, no clock.
+
+```
+  UNATTACHED --tick--> ATTACHING --OK--> ATTACHED --keep-alives--> ATTACHED
+                          |                 | revoked, expired, driver gone
+                          | refused,        v
+                          | time-out     BACKOFF --delay over--> ATTACHING, with a new correlation id
+                          +--------------^
+```
+
+Feed it the driver's messages and the time; carry out the actions that it returns, in order. When a lease ends, its
+regions must not be used from that moment on.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final, TypeAlias
+
+from framegate.schema import driver as driver_messages
+from framegate.schema.driver import (
+    LeaseRevokeReason,
+    PublishMode,
+    ResponseCode,
+    Role,
+    ShmAttachRequest,
+    ShmAttachResponse,
+    ShmDetachRequest,
+    ShmDriverShutdown,
+    ShmLeaseKeepalive,
+    ShmLeaseRevoked,
+)
+from framegate.schema.errors import UriRefused
+from framegate.shmpool.uri import RegionUri
+
+HEADER_SLOT_BYTES: Final = 256
+LAYOUT_VERSION: Final = 1
+_ALREADY_ATTACHED: Final = "client_id already attached"
+_NS: Final = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseTimes:
+    """How long things may take."""
+
+    attach_timeout_ns: int = 1 * _NS
+    backoff_ns: int = 200_000_000
+    backoff_max_ns: int = 2 * _NS
+    keepalive_interval_ns: int = 1 * _NS
+
+
+class LeaseState(Enum):
+    """Where a lease stands."""
+
+    UNATTACHED = "unattached"
+    ATTACHING = "attaching"
+    ATTACHED = "attached"
+    BACKOFF = "backoff"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """Put this message on the control stream."""
+
+    message: ShmAttachRequest | ShmLeaseKeepalive | ShmDetachRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Gained:
+    """The lease is held: map what the answer names."""
+
+    response: ShmAttachResponse
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The lease is gone: stop using the regions now."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The driver said no. It is asked again after the back-off, unless the owner gives up."""
+
+    code: ResponseCode
+    reason: str
+
+
+Action: TypeAlias = Send | Gained | Lost | Refused
+
+
+@dataclass(slots=True)
+class Lease:
+    """One lease of one role on one stream."""
+
+    stream_id: int
+    role: Role
+    client_id: int
+    times: LeaseTimes = field(default_factory=LeaseTimes)
+    chance: random.Random = field(default_factory=random.Random)
+    state: LeaseState = LeaseState.UNATTACHED
+    lease_id: int | None = None
+    epoch: int | None = None
+    protocol_errors: int = 0
+    _correlation_id: int = 0
+    _deadline_ns: int = 0
+    _keepalive_at_ns: int = 0
+    _expires_at_ns: int | None = None
+    _refusals: int = 0
+
+    def __post_init__(self) -> None:
+        # A random start makes it unlikely that an answer to an earlier process is taken for ours.
+        self._correlation_id = self.chance.getrandbits(62)
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether the regions may be used."""
+        return self.state is LeaseState.ATTACHED
+
+    def on_tick(self, now_ns: int) -> list[Action]:
+        """Time passed."""
+        match self.state:
+            case LeaseState.UNATTACHED:
+                return self._ask(now_ns)
+            case LeaseState.ATTACHING if now_ns >= self._deadline_ns:
+                return self._back_off(now_ns)
+            case LeaseState.BACKOFF if now_ns >= self._deadline_ns:
+                return self._ask(now_ns)
+            case LeaseState.ATTACHED:
+                return self._keep_alive(now_ns)
+        return []
+
+    def on_response(self, response: ShmAttachResponse, now_ns: int) -> list[Action]:
+        """An answer on the control stream; whether it is ours tells the correlation id."""
+        if self.state is not LeaseState.ATTACHING or response.correlation_id != self._correlation_id:
+            return []
+        if response.code is not ResponseCode.OK:
+            return self._refused(response, now_ns)
+        if (flaw := flaw_of(response)) is not None:
+            self.protocol_errors += 1
+            return [
+                Refused(ResponseCode.INTERNAL_ERROR, f"the driver's answer is unusable: {flaw}"),
+                *self._back_off(now_ns),
+            ]
+        self.state = LeaseState.ATTACHED
+        self.lease_id, self.epoch = response.lease_id, response.epoch
+        self._refusals = 0
+        self._keepalive_at_ns = now_ns + self.times.keepalive_interval_ns
+        self._expires_at_ns = response.lease_expiry_timestamp_ns
+        return [Gained(response)]
+
+    def on_revoked(self, message: ShmLeaseRevoked, now_ns: int) -> list[Action]:
+        """Somebody's lease ended; ours, when id, stream and role agree."""
+        ours = (self.lease_id, self.stream_id, self.role)
+        if not self.is_attached or (message.lease_id, message.stream_id, message.role) != ours:
+            return []
+        return self._lose(f"the driver ended the lease: {LeaseRevokeReason(message.reason).name.lower()}", now_ns)
+
+    def on_shutdown(self, message: ShmDriverShutdown, now_ns: int) -> list[Action]:
+        """The driver goes: every lease is void."""
+        if not self.is_attached:
+            return []
+        return self._lose(f"the driver shut down: {message.reason.name.lower()}", now_ns)
+
+    def on_send_failed(self, now_ns: int) -> list[Action]:
+        """A keep-alive could not be sent: the driver would expire the lease, so it counts as lost now."""
+        return self._lose("a keep-alive could not be sent", now_ns) if self.is_attached else []
+
+    def close(self) -> list[Action]:
+        """Give the lease back."""
+        held, self.state = self.is_attached, LeaseState.CLOSED
+        if not held or self.lease_id is None:
+            return []
+        self._correlation_id += 1
+        return [
+            Send(
+                ShmDetachRequest(
+                    correlation_id=self._correlation_id,
+                    lease_id=self.lease_id,
+                    stream_id=self.stream_id,
+                    client_id=self.client_id,
+                    role=self.role,
+                )
+            )
+        ]
+
+    def _ask(self, now_ns: int) -> list[Action]:
+        self.state = LeaseState.ATTACHING
+        self._correlation_id += 1
+        self._deadline_ns = now_ns + self.times.attach_timeout_ns
+        return [
+            Send(
+                ShmAttachRequest(
+                    correlation_id=self._correlation_id,
+                    stream_id=self.stream_id,
+                    client_id=self.client_id,
+                    role=self.role,
+                    expected_layout_version=LAYOUT_VERSION,
+                    publish_mode=PublishMode.EXISTING_OR_CREATE,
+                    require_hugepages=driver_messages.HugepagesPolicy.UNSPECIFIED,
+                )
+            )
+        ]
+
+    def _refused(self, response: ShmAttachResponse, now_ns: int) -> list[Action]:
+        if _ALREADY_ATTACHED in response.error_message:
+            # Another process drew the same number: draw again.
+            self.client_id = new_client_id(self.chance)
+        return [Refused(response.code, response.error_message or "no reason given"), *self._back_off(now_ns)]
+
+    def _back_off(self, now_ns: int) -> list[Action]:
+        self.state = LeaseState.BACKOFF
+        delay_ns = min(self.times.backoff_ns << min(self._refusals, 10), self.times.backoff_max_ns)
+        self._refusals += 1
+        self._deadline_ns = now_ns + delay_ns
+        return []
+
+    def _keep_alive(self, now_ns: int) -> list[Action]:
+        if self._expires_at_ns is not None and now_ns >= self._expires_at_ns:
+            return self._lose("the lease expired: this process did not run in time", now_ns)
+        if now_ns < self._keepalive_at_ns or self.lease_id is None:
+            return []
+        self._keepalive_at_ns = now_ns + self.times.keepalive_interval_ns
+        if self._expires_at_ns is not None:
+            # No answer tells the new expiry; the driver extends it by as much as it gave at first.
+            self._expires_at_ns = max(self._expires_at_ns, now_ns + 3 * self.times.keepalive_interval_ns)
+        return [
+            Send(
+                ShmLeaseKeepalive(
+                    lease_id=self.lease_id,
+                    stream_id=self.stream_id,
+                    client_id=self.client_id,
+                    role=self.role,
+                    client_timestamp_ns=now_ns,
+                )
+            )
+        ]
+
+    def _lose(self, reason: str, now_ns: int) -> list[Action]:
+        self.lease_id = self.epoch = self._expires_at_ns = None
+        self._back_off(now_ns)
+        return [Lost(reason)]
+
+
+def new_client_id(chance: random.Random) -> int:
+    """A number that no other client is likely to have; 0 means none."""
+    return chance.randrange(1, 1 << 32)
+
+
+def flaw_of(response: ShmAttachResponse) -> str | None:
+    """Why an OK answer must not be believed (PROTOCOL 10.4); None when it is sound."""
+    required = ("lease_id", "stream_id", "epoch", "layout_version", "header_nslots", "header_slot_bytes")
+    for name in required:
+        if getattr(response, name) is None:
+            return f"{name} is missing"
+    if response.header_slot_bytes != HEADER_SLOT_BYTES:
+        return f"header_slot_bytes is {response.header_slot_bytes}, not {HEADER_SLOT_BYTES}"
+    if not response.payload_pools:
+        return "it names no payload pool"
+    for pool in response.payload_pools:
+        if pool.pool_nslots != response.header_nslots:
+            return f"pool {pool.pool_id} has {pool.pool_nslots} slots, the ring {response.header_nslots}"
+    return _uri_flaw([response.header_region_uri, *(pool.region_uri for pool in response.payload_pools)])
+
+
+def _uri_flaw(uris: list[str]) -> str | None:
+    for uri in uris:
+        try:
+            RegionUri.parse(uri)
+        except UriRefused as refusal:
+            return f"{refusal.message}: {uri!r}"
+    return None

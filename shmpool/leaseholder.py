@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What producers and consumers have in common: a lease, kept on the client's thread, waited for on the user's."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from framegate.schema import Message
+from framegate.schema.driver import Role, ShmAttachResponse, ShmDriverShutdown, ShmLeaseRevoked
+from framegate.schema.errors import AttachRefused, DriverSilent, FramegateError
+from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.lease import Action, Gained, Lease, LeaseState, Lost, Refused, Send, new_client_id
+
+if TYPE_CHECKING:
+    from framegate.shmpool.client import Client, Link
+
+
+class Leaseholder:
+    """Carries out what a ``Lease`` decides. Subclasses map and unmap."""
+
+    def __init__(self, client: Client, stream: int, role: Role) -> None:
+        self.client = client
+        self.stream_id = stream
+        self.lease = Lease(stream, role, new_client_id(client.chance), chance=client.chance)
+        self.attaches = 0
+        self.detach_reasons: list[str] = []
+        self._changed = threading.Condition()
+        self._failure: FramegateError | None = None
+
+    # --- for subclasses, on the client's thread --------------------------------------------------------
+
+    def map_lease(self, response: ShmAttachResponse, now_ns: int) -> None:
+        """The lease is held: map what it names. What it raises is told to whoever waits."""
+        raise NotImplementedError
+
+    def unmap(self, _reason: str) -> None:
+        """The regions must not be used any more."""
+        raise NotImplementedError
+
+    # --- called by the client's thread -------------------------------------------------------------------
+
+    def on_link(self, link: Link) -> None:
+        """A new Aeron client."""
+        raise NotImplementedError
+
+    def on_link_lost(self, reason: str) -> None:
+        """No lease survives its Aeron client: the driver would not hear its keep-alives."""
+        self._carry_out(self.lease.on_send_failed(monotonic_ns()))
+        self.unmap(reason)
+
+    def on_message(self, message: Message, now_ns: int) -> None:
+        """Feed the lease."""
+        match message:
+            case ShmAttachResponse():
+                self._carry_out(self.lease.on_response(message, now_ns))
+            case ShmLeaseRevoked():
+                self._carry_out(self.lease.on_revoked(message, now_ns))
+            case ShmDriverShutdown():
+                self._carry_out(self.lease.on_shutdown(message, now_ns))
+
+    def on_tick(self, now_ns: int) -> None:
+        """Feed the lease."""
+        self._carry_out(self.lease.on_tick(now_ns))
+
+    def _carry_out(self, actions: list[Action]) -> None:
+        now_ns = monotonic_ns()
+        for action in actions:
+            match action:
+                case Send(message):
+                    if not self.client.send(message):
+                        self._carry_out(self.lease.on_send_failed(now_ns))
+                case Gained(response):
+                    self._gain(response, now_ns)
+                case Lost(reason):
+                    self.detach_reasons.append(reason)
+                    self.unmap(reason)
+                case Refused(code, reason):
+                    self._tell(AttachRefused(reason, stream=self.stream_id, code=code.name))
+
+    def _gain(self, response: ShmAttachResponse, now_ns: int) -> None:
+        try:
+            self.map_lease(response, now_ns)
+        except FramegateError as failure:
+            self._carry_out(self.lease.on_send_failed(now_ns))
+            self._tell(failure)
+            return
+        self.attaches += 1
+        self._tell(None)
+
+    def _tell(self, failure: FramegateError | None) -> None:
+        with self._changed:
+            self._failure = failure
+            self._changed.notify_all()
+
+    # --- for users ---------------------------------------------------------------------------------------
+
+    @property
+    def is_attached(self) -> bool:
+        """Whether a lease is held at this moment."""
+        return self.lease.is_attached
+
+    def wait_attached(self, timeout_s: float) -> None:
+        """Wait for the lease; raises what stands in its way."""
+        with self._changed:
+            self._changed.wait_for(lambda: self.lease.is_attached or self._failure is not None, timeout_s)
+            if self.lease.is_attached:
+                return
+            if self._failure is not None:
+                raise self._failure
+        raise DriverSilent(
+            "no lease driver answered",
+            stream=self.stream_id,
+            aeron_dir=self.client.aeron_dir,
+            waited_s=timeout_s,
+            hint=f"Start one with: framegate driver --aeron-dir {self.client.aeron_dir}",
+        )
+
+    def close(self) -> None:
+        """Give the lease back. Idempotent."""
+        if self.lease.state is LeaseState.CLOSED:
+            return
+        self.client.remove(self)
+        actions = self.lease.close()
+        self.unmap("closed")
+        self._carry_out(actions)

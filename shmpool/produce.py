@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``framegate produce``: synthetic or scheduled frames on one stream."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from framegate.schema.config.settings import default_aeron_dir, load_client_settings
+from framegate.schema.console.reporting import emit
+from framegate.schema.control import CheckpointBarrier
+from framegate.schema.errors import DONE, NotAttached, WrongUsage
+from framegate.shmpool.client import connect
+from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.pattern import Pattern, PatternName, flat_bytes
+from framegate.shmpool.producer import Producer
+from framegate.shmpool.schedule import Step, read_schedule
+from framegate.shmpool.stop_signal import StopSignal
+
+_WAIT_SLICE_S: Final = 0.1
+_LINGER_S: Final = 0.25
+"""After the end: consumers read what is in the stream before the epoch goes."""
+_PROGRESS_NS: Final = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProduceOptions:
+    """What the command line said; None is what it did not."""
+
+    stream: int
+    rate: float | None = None
+    max_rate: bool = False
+    count: int | None = None
+    shape: tuple[int, ...] = (480, 640)
+    dtype: str = "uint8"
+    pattern: PatternName = "counter"
+    wait_consumers: int = 0
+    end: bool = False
+    schedule: Path | None = None
+    config: Path | None = None
+    aeron_dir: str | None = None
+    base_dir: str | None = None
+    wait_driver: float | None = None
+    json: bool = False
+
+
+@dataclass(slots=True)
+class _Run:
+    options: ProduceOptions
+    producer: Producer
+    stop: StopSignal
+    frames: int = 0
+    began_ns: int = field(default_factory=monotonic_ns)
+    shown_at_ns: int = 0
+
+    def wait_until(self, at_ns: int) -> bool:
+        """Wait for a moment; False when told to stop before."""
+        while (left_ns := at_ns - monotonic_ns()) > 0:
+            if self.stop.wait(min(left_ns / 1e9, _WAIT_SLICE_S)):
+                return False
+        return not self.stop.is_set
+
+    def wait_attached(self) -> bool:
+        """The lease was lost: wait for the next one; False when told to stop before."""
+        while not self.producer.is_attached:
+            if self.stop.wait(_WAIT_SLICE_S):
+                return False
+        return True
+
+    def show_progress(self) -> None:
+        """A line a second for people."""
+        now_ns = monotonic_ns()
+        if self.options.json or not sys.stderr.isatty() or now_ns < self.shown_at_ns:
+            return
+        self.shown_at_ns = now_ns + _PROGRESS_NS
+        rate = self.frames / max((now_ns - self.began_ns) / 1e9, 1e-9)
+        print(f"\rstream {self.options.stream}: {self.frames} frames, {rate:,.0f}/s ", end="", file=sys.stderr)
+
+    def summary(self) -> dict[str, Any]:
+        """What was done."""
+        seconds = (monotonic_ns() - self.began_ns) / 1e9
+        counters = self.producer.counters()
+        return {"event": "summary", "stream": self.options.stream, "seconds": round(seconds, 6), **counters}
+
+
+def run(options: ProduceOptions) -> int:
+    """Produce until done or told to end; the exit code."""
+    steps = read_schedule(options.schedule) if options.schedule else None
+    settings = load_client_settings(
+        os.environ,
+        config=options.config,
+        aeron_dir=options.aeron_dir,
+        base_dir=options.base_dir,
+        wait_driver=options.wait_driver,
+    )
+    aeron_dir = settings.aeron_dir or default_aeron_dir(os.environ)
+    with (
+        StopSignal() as stop,
+        connect(aeron_dir, settings.base_dir, wait_driver_s=settings.wait_driver) as client,
+        client.producer(options.stream, shape=options.shape, dtype=options.dtype) as producer,
+    ):
+        produced = _Run(options, producer, stop)
+        _say_ready(options, producer)
+        if _audience_is_there(produced):
+            produced.began_ns = monotonic_ns()
+            _play(produced, steps) if steps is not None else _synthesise(produced)
+        summary = produced.summary()
+        if options.end and not stop.is_set and producer.is_attached:
+            producer.end()
+            stop.wait(_LINGER_S)
+        _say_summary(options, summary)
+    return DONE
+
+
+def _audience_is_there(run: _Run) -> bool:
+    while not run.producer.wait_consumers(run.options.wait_consumers, _WAIT_SLICE_S):
+        if run.stop.is_set:
+            return False
+    return True
+
+
+def _synthesise(run: _Run) -> None:
+    options, producer = run.options, run.producer
+    payload_bytes = int(np.prod(options.shape)) * np.dtype(options.dtype).itemsize
+    pattern = Pattern(options.pattern, stream=options.stream, payload_bytes=payload_bytes)
+    interval_ns = 0 if options.rate is None else int(1e9 / options.rate)
+    next_ns = monotonic_ns()
+    while options.count is None or run.frames < options.count:
+        if interval_ns and not run.wait_until(next_ns):
+            return
+        if run.stop.is_set:
+            return
+        next_ns += interval_ns
+        try:
+            with producer.claim() as slot:
+                pattern.fill(flat_bytes(slot.array), slot.seq)
+        except NotAttached:
+            if not run.wait_attached():
+                return
+            continue
+        run.frames += 1
+        run.show_progress()
+
+
+def _play(run: _Run, steps: list[Step]) -> None:
+    start_ns = monotonic_ns()
+    array = np.zeros(run.options.shape, run.options.dtype)
+    for step in steps:
+        if not run.wait_until(start_ns + int(step.at_ms * 1e6)):
+            return
+        if step.seq is not None:
+            flat_bytes(array)[:] = 0 if step.fill is None else step.fill
+            run.producer.publish(
+                array, step.timestamp_ns, descriptor_timestamp_ns=step.descriptor_timestamp_ns, seq=step.seq
+            )
+            run.frames += 1
+        if step.watermark_ms is not None:
+            run.producer.watermark(step.watermark_ms)
+        if step.barrier is not None:
+            _send_barrier(run.producer, step.barrier)
+
+
+def _send_barrier(producer: Producer, checkpoint_id: int) -> None:
+    barrier = CheckpointBarrier(
+        checkpoint_id=checkpoint_id,
+        epoch=0,
+        flags=0,
+        stream_id=producer.stream_id,
+        source_epoch=producer.epoch or 0,
+        after_seq=producer.last_seq,
+    )
+    producer.send_between(barrier.encode())
+
+
+def _say_ready(options: ProduceOptions, producer: Producer) -> None:
+    if options.json:
+        emit({"event": "ready", "pid": os.getpid(), "stream": options.stream, "epoch": producer.epoch})
+
+
+def _say_summary(options: ProduceOptions, summary: dict[str, Any]) -> None:
+    if options.json:
+        emit(summary)
+        return
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    rate = summary["frames"] / max(summary["seconds"], 1e-9)
+    lost = summary["descriptors_lost"]
+    tail = f", {lost} descriptors lost to a subscriber that does not keep up" if lost else ""
+    print(f"{summary['frames']} frames, {summary['bytes']} bytes in {summary['seconds']:.3f} s ({rate:,.0f}/s){tail}")
+
+
+def parse_shape(text: str) -> tuple[int, ...]:
+    """``480x640`` as numbers.
+
+    >>> parse_shape("480x640")
+    (480, 640)
+    """
+    parts = text.lower().split("x")
+    if not all(part.isdigit() for part in parts) or len(parts) > 8:
+        raise WrongUsage(f"--shape takes up to 8 numbers joined by x, as in 480x640, not {text!r}")
+    return tuple(int(part) for part in parts)

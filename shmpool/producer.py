@@ -1,0 +1,304 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stream's producer: frames in, descriptors out (PROTOCOL 4 and 7)."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+from types import EllipsisType
+from typing import TYPE_CHECKING, Final, Self, cast
+
+from framegate.schema import Message
+from framegate.schema.control import ControlSignal, SignalCategory, SignalKind, Watermark
+from framegate.schema.driver import Role, ShmAttachResponse, ShmLeaseRevoked
+from framegate.schema.errors import NotAttached
+from framegate.schema.wire import (
+    ConsumerConfig,
+    ConsumerHello,
+    DataSourceAnnounce,
+    DataSourceMeta,
+    QosConsumer,
+    QosProducer,
+)
+from framegate.shmpool.audience import Audience
+from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.ended import mark_ended
+from framegate.shmpool.leaseholder import Leaseholder
+from framegate.shmpool.regions import open_regions
+from framegate.shmpool.streams import untethered
+from framegate.shmpool.transport import OfferBound
+
+from framegate._native import AeronPublication, AeronSubscription, FrameClaim, PoolProducer
+
+if TYPE_CHECKING:
+    from framegate.shmpool.client import Client, Link
+    from typing_extensions import Buffer
+
+_QOS_NS: Final = 1_000_000_000
+DESCRIPTOR_BOUND: Final = OfferBound(attempts=1_000, deadline_ns=1_000_000)
+"""A descriptor that is not taken within a millisecond is given up and counted: a camera does not wait."""
+_log = logging.getLogger(__name__)
+
+
+class Producer(Leaseholder):
+    """The one producer of a stream; a context manager.
+
+    ``publish`` copies an array in and returns its sequence; ``claim`` lends a slot to fill in place. Sequences count
+    from 0 in every epoch. A lost lease is taken up again by itself; until then publishing raises ``NotAttached``.
+    """
+
+    def __init__(
+        self, client: Client, stream: int, *, shape: Sequence[int] | None, dtype: str | None, name: str = ""
+    ) -> None:
+        super().__init__(client, stream, Role.PRODUCER)
+        self.name = name
+        self.audience = Audience(stream)
+        self._shape = shape
+        self._dtype = dtype
+        self._native: PoolProducer | None = None
+        self._link: Link | None = None
+        self._folder_of_ring: str | None = None
+        self._meta_version = 0
+        self._meta: DataSourceMeta | None = None
+        self._qos_at_ns = 0
+        self._reported_lost = 0
+        self._ended = False
+        self._heard = threading.Condition()
+
+    # --- for users ---------------------------------------------------------------------------------------
+
+    def publish(
+        self,
+        array: Buffer,
+        timestamp_ns: int | EllipsisType | None = ...,
+        *,
+        descriptor_timestamp_ns: int | None = None,
+        trace_id: int = 0,
+        seq: int | None = None,
+    ) -> int:
+        """Copy an array into the next slot and announce it; its sequence.
+
+        ``timestamp_ns`` is the capture time in the monotonic clock: left out, it is now; None, it is not given.
+        ``seq`` skips ahead. Raises ``WrongArray`` or ``FrameTooLarge`` before anything is written.
+        """
+        return self._attached().publish(
+            array, timestamp_ns, descriptor_timestamp_ns=descriptor_timestamp_ns, trace_id=trace_id, seq=seq
+        )
+
+    def publish_batch(self, arrays: Buffer, timestamp_ns: int | EllipsisType | None = ...) -> int:
+        """Publish ``arrays[0]``, ``arrays[1]``, ... of a C-contiguous array in one call; how many."""
+        return self._attached().publish_batch(arrays, timestamp_ns)
+
+    def claim(
+        self,
+        timestamp_ns: int | EllipsisType | None = ...,
+        *,
+        shape: Sequence[int] | None = None,
+        dtype: str | None = None,
+        trace_id: int = 0,
+        seq: int | None = None,
+    ) -> FrameClaim:
+        """Lend the next slot, to fill ``claim.array`` in a ``with`` block: its end commits, an exception abandons."""
+        return self._attached().claim(timestamp_ns, shape=shape, dtype=dtype, trace_id=trace_id, seq=seq)
+
+    def watermark(self, timestamp_ms: int) -> None:
+        """Say, between the frames, that none older than this follows."""
+        message = Watermark(timestamp_ms=timestamp_ms, stream_id=self.stream_id, source_epoch=self._epoch())
+        self.send_between(message.encode())
+
+    def send_between(self, message: bytes) -> int:
+        """Put a message between the descriptors, in the same place on every descriptor stream; as ``offer``."""
+        return self._attached().send(message)
+
+    def end(self) -> None:
+        """Say that no frame follows. Consumers that have read all end; later ones learn it from a mark."""
+        after = self.last_seq
+        signal = ControlSignal(
+            category=SignalCategory.BARRIER,
+            kind=SignalKind.STREAM_GRACEFUL_END,
+            barrier_id=0,
+            stream_id=self.stream_id,
+            source_epoch=self._epoch(),
+            after_seq=after,
+            pipeline="",
+        )
+        self.send_between(signal.encode())
+        self._ended = True
+        if self._folder_of_ring is not None:
+            mark_ended(self._folder_of_ring, self._epoch(), after)
+
+    def describe(self, attributes: Mapping[str, str]) -> int:
+        """Give the frames metadata; its version, which the frames from now on carry."""
+        self._meta_version += 1
+        self._meta = DataSourceMeta(
+            stream_id=self.stream_id,
+            meta_version=self._meta_version,
+            timestamp_ns=monotonic_ns(),
+            attributes=tuple(
+                DataSourceMeta.Attribute(key=key, format="text/plain", value=value.encode())
+                for key, value in attributes.items()
+            ),
+        )
+        if self._native is not None:
+            self._native.set_meta_version(self._meta_version)
+        self._announce_source()
+        return self._meta_version
+
+    def wait_consumers(self, count: int, timeout_s: float | None = None) -> bool:
+        """Wait until so many consumers have mapped this producer's epoch; whether they came."""
+        with self._heard:
+            return self._heard.wait_for(lambda: self._ready_consumers() >= count, timeout_s)
+
+    @property
+    def last_seq(self) -> int | None:
+        """The last published sequence of this epoch; None before the first."""
+        following = self._native.next_seq if self._native is not None else None
+        return following - 1 if following else None
+
+    @property
+    def epoch(self) -> int | None:
+        """The epoch that frames are published in; None while detached."""
+        return self.lease.epoch
+
+    def counters(self) -> dict[str, int]:
+        """Frames, bytes, and descriptors by what became of them."""
+        return self._native.counters() if self._native is not None else {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    # --- on the client's thread ----------------------------------------------------------------------------
+
+    def on_link(self, link: Link) -> None:
+        """Take the descriptor stream anew."""
+        self._link = link
+        channel, stream = link.streams.channel, link.streams.descriptor
+        publication = link.transport.add_publication(channel, stream, bound=DESCRIPTOR_BOUND)
+        pace = link.transport.add_subscription(untethered(channel), stream)
+        self._native = PoolProducer(
+            cast(AeronPublication, publication),
+            self.stream_id,
+            dtype=self._dtype,
+            shape=self._shape,
+            pace=cast(AeronSubscription, pace),
+        )
+
+    def map_lease(self, response: ShmAttachResponse, now_ns: int) -> None:
+        """Write into the regions of the lease."""
+        assert self._native is not None  # noqa: S101  (for the type checker: a lease needs a link)
+        epoch, nslots = response.epoch or 0, response.header_nslots or 0
+        regions = open_regions(
+            stream_id=response.stream_id or 0,
+            epoch=epoch,
+            nslots=nslots,
+            header_uri=response.header_region_uri,
+            pools=response.payload_pools,
+            allowed=self.client.allowed,
+            writable=True,
+        )
+        self._folder_of_ring = regions.paths[0].rpartition("/")[0]
+        self._native.attach(regions)
+        self._native.set_meta_version(self._meta_version or None)
+        self.audience.on_epoch(epoch)
+        self._qos_at_ns = now_ns
+        self._ended = False
+
+    def unmap(self, _reason: str) -> None:
+        """Stop writing."""
+        if self._native is not None:
+            self._native.detach()
+
+    def on_message(self, message: Message, now_ns: int) -> None:
+        """The lease's messages, and those of the stream's consumers."""
+        super().on_message(message, now_ns)
+        match message:
+            case ConsumerHello() if message.stream_id == self.stream_id:
+                self.audience.on_hello(message, now_ns)
+            case QosConsumer() if message.stream_id == self.stream_id:
+                self.audience.on_qos(message, now_ns)
+                with self._heard:
+                    self._heard.notify_all()
+            case ConsumerConfig() if message.stream_id == self.stream_id:
+                self._grant(message)
+            case ShmLeaseRevoked() if (message.stream_id, message.role) == (self.stream_id, Role.CONSUMER):
+                self._forget(message.client_id)
+
+    def on_tick(self, now_ns: int) -> None:
+        """QoS and metadata once a second, stale consumers, lost descriptors."""
+        super().on_tick(now_ns)
+        for consumer_id in self.audience.stale(now_ns):
+            self._forget(consumer_id)
+        if self.lease.is_attached and now_ns >= self._qos_at_ns:
+            self._qos_at_ns = now_ns + _QOS_NS
+            self._send_qos()
+            self._announce_source()
+            self._report_lost()
+
+    def _grant(self, config: ConsumerConfig) -> None:
+        """The driver gave a consumer a descriptor stream of its own, or took it back."""
+        if self._native is None or self._link is None:
+            return
+        if not config.descriptor_channel or not config.descriptor_stream_id:
+            self._native.remove_branch(config.consumer_id)
+            return
+        publication = self._link.transport.add_publication(
+            config.descriptor_channel, config.descriptor_stream_id, bound=DESCRIPTOR_BOUND
+        )
+        rate_hz = self.audience.max_rate_hz(config.consumer_id)
+        self._native.add_branch(config.consumer_id, cast(AeronPublication, publication), rate_hz)
+
+    def _forget(self, consumer_id: int) -> None:
+        self.audience.forget(consumer_id)
+        if self._native is not None:
+            self._native.remove_branch(consumer_id)
+
+    def _send_qos(self) -> None:
+        last = self.last_seq
+        if self._link is not None and last is not None:
+            message = QosProducer(
+                stream_id=self.stream_id, producer_id=self.lease.client_id, epoch=self._epoch(), current_seq=last
+            )
+            self._link.qos.offer(message.encode())
+
+    def _announce_source(self) -> None:
+        if self._link is None or not self.lease.is_attached:
+            return
+        announce = DataSourceAnnounce(
+            stream_id=self.stream_id,
+            producer_id=self.lease.client_id,
+            epoch=self._epoch(),
+            meta_version=self._meta_version,
+            name=self.name,
+            summary="",
+        )
+        self._link.metadata.offer(announce.encode())
+        if self._meta is not None:
+            self._link.metadata.offer(self._meta.encode())
+
+    def _report_lost(self) -> None:
+        lost = self.counters().get("descriptors_lost", 0)
+        if lost > self._reported_lost:
+            _log.warning(
+                "stream %d: %d descriptors could not be offered within their bound: a subscriber does not keep up",
+                self.stream_id,
+                lost - self._reported_lost,
+            )
+            self._reported_lost = lost
+
+    # --- on either ---------------------------------------------------------------------------------------
+
+    def _attached(self) -> PoolProducer:
+        native = self._native
+        if native is None:
+            raise NotAttached("the producer has no media driver now", stream=self.stream_id)
+        return native
+
+    def _epoch(self) -> int:
+        return self.lease.epoch or 0
+
+    def _ready_consumers(self) -> int:
+        return self.audience.ready(self._epoch()) if self.lease.is_attached else 0

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which Aeron channels and streams carry what (PROTOCOL 7); the family's defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+DEFAULT_CHANNEL: Final = "aeron:ipc?term-length=4m"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Streams:
+    """Where a client speaks and listens."""
+
+    channel: str = DEFAULT_CHANNEL
+    control: int = 1000
+    announce: int = 1001
+    descriptor: int = 1100
+    qos: int = 1200
+    metadata: int = 1300
+
+
+def untethered(channel: str) -> str:
+    """The channel as a subscriber asks for it, so that it never holds up a sender.
+
+    >>> untethered("aeron:ipc?term-length=4m")
+    'aeron:ipc?term-length=4m|tether=false'
+    >>> untethered("aeron:ipc")
+    'aeron:ipc?tether=false'
+    """
+    if "tether=" in channel:
+        return channel
+    return f"{channel}{'|' if '?' in channel else '?'}tether=false"
