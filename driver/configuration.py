@@ -44,7 +44,12 @@ _Id: TypeAlias = tuple[KeyPath, int]
 
 
 class DriverSection(Section):
-    """``[driver]``: who it is and where it listens and announces."""
+    """``[driver]``: who it is and where it listens and announces.
+
+    ``stream_id_range`` is for dynamic streams; the other two are for streams of a consumer's own, which are declined
+    without a range. They must not overlap each other, nor the single ids, nor those of configured streams, and should
+    differ from other drivers' ranges.
+    """
 
     instance_id: Annotated[str, Field(min_length=1, max_length=256)] = "driver-01"
     aeron_dir: Annotated[Directory | None, EnvironmentName("AERON_DIR")] = None
@@ -62,7 +67,14 @@ class DriverSection(Section):
 
 
 class ShmSection(Section):
-    """``[shm]``: where regions lie and who may open them."""
+    """``[shm]``: where regions lie and who may open them.
+
+    Files lie under ``<base_dir>/tensorpool-<user>/<namespace>/<stream_id>/<epoch>/``. One driver serves a base
+    directory and namespace; a second one is refused. ``permissions_mode`` 660 shares them with the group: folders are
+    then 2770, else 700. ``base_dir`` must lie in one of ``allowed_base_dirs`` after links are resolved. With
+    ``require_hugepages`` the base directory must be a hugetlbfs mount. ``page_size_bytes`` is accepted for the
+    family's sake: no size here depends on it.
+    """
 
     base_dir: Annotated[Directory, EnvironmentName("BASE_DIR")] = DEFAULT_BASE_DIR
     namespace: Name = "default"
@@ -78,7 +90,22 @@ class ShmSection(Section):
 
 
 class PoliciesSection(Section):
-    """``[policies]``: leases, announcing, clean-up."""
+    """``[policies]``: leases, announcing, clean-up.
+
+    - A lease ends ``lease_keepalive_interval_ms * lease_expiry_grace_intervals`` after its last keepalive.
+    - ``announce_period_ms`` is also how often the activity of regions is refreshed. Readers take an owner for dead
+      after 3 to 5 of *their* periods: tell clients when it is not 1000.
+    - ``prefault_shm`` touches a producer's regions before it is granted. ``mlock_shm`` keeps them in memory; where that
+      fails, so does the attach.
+    - ``epoch_gc_keep`` is how many epochs of a served stream keep their files, at least the current one.
+      ``epoch_gc_min_age_ns`` is how long an epoch, or a dynamic stream without leases, stays when nobody uses it, and
+      how often the driver looks for what dead processes left; ``epoch_gc_on_startup`` looks once more at the start.
+    - ``cleanup_shm_on_exit`` is true here, false in the family: nothing is left under the base directory after a clean
+      stop. ``reuse_existing_shm`` is accepted and changes nothing: every restart raises the epoch.
+    - ``shutdown_token`` empty: requests to shut down are ignored. With one, an accepted request drains for
+      ``shutdown_timeout_ms``.
+    - ``node_id_reuse_cooldown_ms`` is how long a node id rests before another client may have it.
+    """
 
     allow_dynamic_streams: bool = False
     default_profile: str = ""
@@ -88,7 +115,7 @@ class PoliciesSection(Section):
     prefault_shm: bool = True
     mlock_shm: bool = False
     reuse_existing_shm: bool = False
-    cleanup_shm_on_exit: bool = False
+    cleanup_shm_on_exit: bool = True
     epoch_gc_enabled: bool = True
     epoch_gc_keep: U32 = 2
     epoch_gc_min_age_ns: U64 = Field(default_factory=lambda data: 3 * data["announce_period_ms"] * _NS_PER_MS)

@@ -1,24 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``framegate driver``: the media driver it starts or joins, watched until it is told to end."""
+"""``framegate driver``: the media driver it starts or joins, and the lease driver, until it is told to end."""
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from typing import Final, Protocol
 
+from framegate.driver.agent import LeaseDriverAgent
 from framegate.driver.configuration import DriverConfig, load_driver_config
+from framegate.driver.lease_service import claimed, lease_driver
 from framegate.driver.mediadriver import MediaDriver, MediaDriverOptions, is_live
 from framegate.driver.options import DriverOptions
 from framegate.schema.config.settings import default_aeron_dir
 from framegate.schema.console.reporting import emit
-from framegate.schema.errors import DONE, MediaDriverGone
-from framegate.shmpool.aeron import is_driver_live
+from framegate.schema.errors import DONE, MediaDriverGone, TransportError
+from framegate.shmpool.aeron import AeronTransport, is_driver_live
+from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.stop_signal import StopSignal
 
-_WATCH_S: Final = 0.25
+_WATCH_NS: Final = 250_000_000
+_FAREWELL_NS: Final = 1_000_000_000
+"""How long the last messages may wait for a slow subscriber."""
 _log = logging.getLogger(__name__)
 
 
@@ -31,14 +36,60 @@ class MediaDriverWatch(Protocol):
 
 
 def run(options: DriverOptions) -> int:
-    """Serve until SIGINT or SIGTERM; the exit code."""
+    """Serve until SIGINT or SIGTERM, or a shutdown request with the token; the exit code."""
     config = load_driver_config(options, os.environ)
     aeron_dir = config.driver.aeron_dir or default_aeron_dir(os.environ)
-    with StopSignal() as stop, serving(aeron_dir, config) as media_driver:
-        _say_ready(aeron_dir, config.shm.base_dir, as_json=options.json)
-        while not stop.wait(_WATCH_S):
-            media_driver.check()
+    with (
+        StopSignal() as stop,
+        # Before the media driver: a second lease driver must be refused without having started anything.
+        claimed(config) as directory,
+        serving(aeron_dir, config) as media_driver,
+        AeronTransport(aeron_dir, config.media_driver.driver_timeout_ms, "lease driver") as transport,
+        closing(lease_driver(transport, config, directory)) as agent,
+    ):
+        _serve(stop, media_driver, transport, agent, lambda: _say_ready(aeron_dir, config, as_json=options.json))
+        summary = agent.counters()
+    if options.json:
+        emit({"event": "summary", **summary})
     return DONE
+
+
+def _serve(
+    stop: StopSignal,
+    media_driver: MediaDriverWatch,
+    transport: AeronTransport,
+    agent: LeaseDriverAgent,
+    say_ready: Callable[[], None],
+) -> None:
+    is_ready = False
+    next_look_ns = monotonic_ns()
+    while not stop.is_set and not agent.has_ended:
+        _turn(agent, media_driver)
+        if not is_ready and agent.is_ready:
+            is_ready = True
+            say_ready()
+        if monotonic_ns() >= next_look_ns:
+            next_look_ns = monotonic_ns() + _WATCH_NS
+            media_driver.check()
+            for error in transport.errors():
+                _log.warning("%s", error)
+    _say_farewell(agent, media_driver)
+
+
+def _turn(agent: LeaseDriverAgent, media_driver: MediaDriverWatch) -> None:
+    try:
+        agent.do_work()
+    except TransportError:
+        # The watch knows more of why: it has the exit status and the log of a media driver that was started here.
+        media_driver.check()
+        raise
+
+
+def _say_farewell(agent: LeaseDriverAgent, media_driver: MediaDriverWatch) -> None:
+    agent.shutdown()
+    deadline_ns = monotonic_ns() + _FAREWELL_NS
+    while not agent.has_ended and monotonic_ns() < deadline_ns:
+        _turn(agent, media_driver)
 
 
 @contextmanager
@@ -99,7 +150,8 @@ class _Joined:
             )
 
 
-def _say_ready(aeron_dir: str, base_dir: str, *, as_json: bool) -> None:
+def _say_ready(aeron_dir: str, config: DriverConfig, *, as_json: bool) -> None:
+    base_dir = config.shm.base_dir
     if as_json:
         emit({"event": "ready", "pid": os.getpid(), "aeron_dir": aeron_dir, "base_dir": base_dir})
     else:

@@ -188,6 +188,44 @@ class NotAttached(PoolError):
     default_hint = "The lease was lost or the driver is away; the client attaches again by itself when it can."
 
 
+class AttachRefused(PoolError):
+    """The driver answered no."""
+
+    code = 208
+    default_hint = "The reason is the driver's own; `framegate driver --help` and its configuration say what it allows."
+
+
+class DriverSilent(PoolError):
+    """No lease driver answered."""
+
+    code = 209
+    exit_code = ENVIRONMENT
+    default_hint = "Start one with: framegate driver"
+
+
+class UriRefused(PoolError):
+    """A region's URI that this program must not follow."""
+
+    code = 210
+    default_hint = "Only shm:file?path=/absolute/path, optionally with |require_hugepages=true or false, is followed."
+
+
+class LeaseDriverPresent(PoolError):
+    """Another lease driver serves this base directory and namespace."""
+
+    code = 220
+    exit_code = ENVIRONMENT
+    default_hint = "Use that one, or start this one with another --base-dir or shm.namespace."
+
+
+class HugepagesMissing(PoolError):
+    """Huge pages are required and the base directory has none."""
+
+    code = 221
+    exit_code = ENVIRONMENT
+    default_hint = "Point --base-dir at a hugetlbfs mount, or set shm.require_hugepages = false."
+
+
 # --- 3xx: transport and media driver --------------------------------------------------------------------
 
 

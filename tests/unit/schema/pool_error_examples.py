@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import shutil
+import signal
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +16,8 @@ from typing import Final
 import numpy as np
 from framegate.driver.mediadriver import MediaDriver
 from framegate.shmpool.aeron import AeronTransport
+from framegate.shmpool.client import connect
+from framegate.shmpool.uri import RegionUri
 
 from framegate._native import PoolConsumer, PoolProducer, PoolRegions
 
@@ -106,6 +111,38 @@ def _not_attached() -> None:
         producer.publish(np.zeros(1, np.uint8))
 
 
+def _second_producer() -> None:
+    with _home() as home:
+        command = [
+            sys.executable,
+            "-m",
+            "framegate",
+            "driver",
+            "--aeron-dir",
+            f"{home}/aeron",
+            "--base-dir",
+            f"{home}/b",
+        ]
+        driver = subprocess.Popen([*command, "--slots", "2", "--frame-bytes", "64"], stdout=subprocess.PIPE, text=True)
+        try:
+            assert driver.stdout is not None
+            assert driver.stdout.readline().startswith("ready")
+            with connect(f"{home}/aeron", f"{home}/b") as client, client.producer(10_001), client.producer(10_001):
+                pass
+        finally:
+            driver.send_signal(signal.SIGINT)
+            driver.communicate()
+
+
+def _no_lease_driver() -> None:
+    with (
+        _home() as home,
+        MediaDriver(aeron_dir=f"{home}/aeron"),
+        connect(f"{home}/aeron", f"{home}/b", wait_driver_s=0.2) as client,
+    ):
+        client.producer(10_001)
+
+
 POOL_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     201: _refused,
     202: _mismatch,
@@ -114,4 +151,7 @@ POOL_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     205: _too_large,
     206: _wrong_array,
     207: _not_attached,
+    208: _second_producer,
+    209: _no_lease_driver,
+    210: lambda: RegionUri.parse("memfd:anything"),
 }

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lease driver at work: hears the control stream, asks the lease authority, does what it says.
+
+One thread calls ``do_work`` again and again. Whatever a peer sends, it raises nothing; what it raises is the
+transport's own trouble.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Final
+
+from framegate.driver.configuration import DriverSection
+from framegate.driver.control_messages import hear
+from framegate.driver.lease_actions import (
+    Action,
+    Announce,
+    Collect,
+    Provision,
+    Respond,
+    Retire,
+    Revoke,
+    Shutdown,
+)
+from framegate.driver.lease_rules import HEADER_SLOT_BYTES, LAYOUT_VERSION
+from framegate.driver.leases import LeaseAuthority
+from framegate.driver.outbox import Outbox
+from framegate.driver.regions import RegionStore
+from framegate.schema.driver import ShutdownReason
+from framegate.schema.wire import ClockDomain, ShmPoolAnnounce
+from framegate.shmpool.clock import Clock, monotonic_ns
+from framegate.shmpool.transport import Transport
+
+TURN_MESSAGES_MAX: Final = 256
+_FULL_TURNS_MAX: Final = 64
+"""After so many turns that left messages unheard, leases expire nevertheless."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DriverStreams:
+    """Where the driver listens and announces."""
+
+    control_channel: str
+    control_stream_id: int
+    announce_channel: str
+    announce_stream_id: int
+
+    @classmethod
+    def of(cls, section: DriverSection) -> DriverStreams:
+        """As configured."""
+        return cls(
+            control_channel=section.control_channel,
+            control_stream_id=section.control_stream_id,
+            announce_channel=section.announce_channel,
+            announce_stream_id=section.announce_stream_id,
+        )
+
+
+class LeaseDriverAgent:
+    """Carries out what the authority decides. ``wait_ns`` is how long a turn may wait for the first message."""
+
+    def __init__(
+        self,
+        transport: Transport,
+        streams: DriverStreams,
+        authority: LeaseAuthority,
+        store: RegionStore,
+        *,
+        clock: Clock = monotonic_ns,
+        wait_ns: int = 0,
+    ) -> None:
+        self.authority = authority
+        self._store = store
+        self._clock = clock
+        self._wait_ns = wait_ns
+        self._outbox = Outbox()
+        self._full_turns = 0
+        self._heard_ns = 0
+        # It sleeps while it waits: an attach may take a millisecond, and an idle driver on the backoff strategy costs a
+        # quarter of a core. The subscription comes first: the publication is connected from its beginning.
+        self._requests = transport.add_subscription(streams.control_channel, streams.control_stream_id, idle="sleep")
+        self._control = transport.add_publication(streams.control_channel, streams.control_stream_id)
+        self._announces = transport.add_publication(streams.announce_channel, streams.announce_stream_id)
+        self._carry_out(authority.start(clock()))
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether clients may attach: the driver hears itself, so requests and answers pass."""
+        return self._control.is_connected and self._requests.is_connected
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the shutdown was announced, and everything before it went out."""
+        return self.authority.has_ended and not self._outbox
+
+    def do_work(self) -> int:
+        """One turn; how much it did."""
+        # Before the wait: what arrives from now on may still be unheard when the leases are looked at.
+        before_ns = self._clock()
+        done = self._outbox.flush()
+        received = self._requests.poll(TURN_MESSAGES_MAX, 0 if self._outbox else self._wait_ns)
+        for message in received:
+            done += 1 + self._hear(message.data)
+        self._full_turns = self._full_turns + 1 if len(received) == TURN_MESSAGES_MAX else 0
+        if self._full_turns % _FULL_TURNS_MAX == 0:
+            self._heard_ns = before_ns
+        return done + self._carry_out(self.authority.tick(self._clock(), self._heard_ns))
+
+    def shutdown(self, reason: ShutdownReason = ShutdownReason.NORMAL) -> None:
+        """Revoke all leases and announce the end; ``do_work`` until ``has_ended`` sends what is left."""
+        self._carry_out(self.authority.shutdown(self._clock(), reason))
+
+    def counters(self) -> dict[str, int]:
+        """What was done, refused and dropped, by cause; only causes that occurred."""
+        parts = (self.authority.counts, self._outbox.counts, self._store.counts)
+        total = {name: count for part in parts for name, count in sorted(part.items())}
+        tables = {
+            "leases": len(self.authority.leases),
+            "streams": len(self.authority.streams),
+            "epochs": len(self._store),
+            "consumer_streams_declined": self.authority.consumer_streams.declined,
+        }
+        return total | tables
+
+    def close(self) -> None:
+        """Leave the streams. Idempotent."""
+        for each in (self._requests, self._control, self._announces):
+            each.close()
+
+    def _hear(self, data: bytes) -> int:
+        heard = hear(data)
+        if heard.message is not None:
+            return self._carry_out(self.authority.on_message(heard.message, self._clock()))
+        self.authority.counts[heard.cause] += 1
+        if heard.answer is not None and not self.authority.has_ended:
+            self._outbox.send(self._control, heard.answer.encode())
+        return 0
+
+    def _carry_out(self, actions: list[Action]) -> int:
+        """Do them in their order; those that follow from one come after all that were there before."""
+        todo = deque(actions)
+        done = 0
+        while todo:
+            todo.extend(self._do(todo.popleft()))
+            done += 1
+        return done
+
+    def _do(self, action: Action) -> list[Action]:
+        match action:
+            case Respond() | Revoke() | Shutdown():
+                self._outbox.send(self._control, action.message.encode())
+            case Announce():
+                self._announce(action)
+            case Provision():
+                return self.authority.on_regions(self._store.provision(action), self._clock())
+            case Retire():
+                self._store.retire(action.stream_id, action.epoch)
+            case Collect():
+                rules = self.authority.rules
+                self._store.collect(action.served, keep=rules.epoch_gc_keep, min_age_ns=rules.epoch_gc_min_age_ns)
+        return []
+
+    def _announce(self, action: Announce) -> None:
+        now_ns, regions = self._clock(), action.regions
+        self._store.refresh(regions.stream_id, regions.epoch, now_ns)
+        pools = tuple(
+            ShmPoolAnnounce.PayloadPool(
+                pool_id=pool.pool_id,
+                pool_nslots=regions.header_nslots,
+                stride_bytes=pool.stride_bytes,
+                region_uri=pool.uri,
+            )
+            for pool in regions.pools
+        )
+        message = ShmPoolAnnounce(
+            stream_id=regions.stream_id,
+            producer_id=action.producer_id,
+            epoch=regions.epoch,
+            announce_timestamp_ns=now_ns,
+            announce_clock_domain=ClockDomain.MONOTONIC,
+            layout_version=LAYOUT_VERSION,
+            header_nslots=regions.header_nslots,
+            header_slot_bytes=HEADER_SLOT_BYTES,
+            payload_pools=pools,
+            header_region_uri=regions.header_uri,
+        )
+        self._outbox.send(self._announces, message.encode(), is_periodic=action.is_periodic)

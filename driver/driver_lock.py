@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One lease driver for each base directory and namespace: a locked file, gone when the driver is (PROTOCOL 10.3)."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Final, Self
+
+from framegate.driver.region_folders import RegionFolders
+from framegate.schema.errors import LeaseDriverPresent
+
+LOCK_FILE: Final = "driver.lock"
+_ATTEMPTS: Final = 100
+"""A driver that leaves removes file and folders; whoever opened them a moment before looks again."""
+
+
+class DriverLock:
+    """Held from ``__enter__`` to ``__exit__``, and freed by the kernel when the process dies."""
+
+    def __init__(self, folders: RegionFolders) -> None:
+        self._folders = folders
+        self._descriptor = -1
+
+    @property
+    def path(self) -> Path:
+        """The file; its content is the owner's pid."""
+        return self._folders.root / LOCK_FILE
+
+    def __enter__(self) -> Self:
+        for _ in range(_ATTEMPTS):
+            if self._take():
+                return self
+        raise self._present("its lock file changes hands all the time")
+
+    def __exit__(self, *exc: object) -> None:
+        # Removed while it is still locked, so nobody can take a lock on a file that is about to go.
+        self.path.unlink(missing_ok=True)
+        os.close(self._descriptor)
+        self._descriptor = -1
+
+    def _take(self) -> bool:
+        try:
+            self._folders.make(self._folders.root)
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            descriptor = os.open(self.path, flags, self._folders.mode)
+        except (FileNotFoundError, FileExistsError):
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.read(descriptor, 20).decode("ascii", "replace").strip()
+            os.close(descriptor)
+            raise self._present("another lease driver serves it", owner) from None
+        if not self._is_still_there(descriptor):
+            os.close(descriptor)
+            return False
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode())
+        self._descriptor = descriptor
+        return True
+
+    def _is_still_there(self, descriptor: int) -> bool:
+        try:
+            named = self.path.stat(follow_symlinks=False)
+        except FileNotFoundError:
+            return False
+        return os.path.samestat(named, os.fstat(descriptor))
+
+    def _present(self, why: str, owner: str = "") -> LeaseDriverPresent:
+        facts = {"pid": owner} if owner else {}
+        return LeaseDriverPresent(why, base_dir=self._folders.base, namespace=self._folders.namespace, **facts)

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folders of a driver: ``<base>/tensorpool-<user>/<namespace>/<stream_id>/<epoch>/`` (PROTOCOL 6.2).
+
+Only what can be named is removed: the ring, pools by their number, and folders that this leaves empty.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from framegate.driver.epochs import EPOCH_MAX, FoundEpoch
+
+RING: Final = "header.ring"
+_REGION: Final = re.compile(r"header\.ring|\d{1,5}\.pool")
+_NUMBER: Final = re.compile(r"0|[1-9]\d{0,19}")
+_STREAM_ID_MAX: Final = 2**32 - 1
+
+Mark = Callable[[str], tuple[int, int, int, int] | None]
+"""epoch, stream id, pid and activity of a region file; None where it is none."""
+
+
+def clean_user(name: str) -> str:
+    """A user's name as part of a path: it cannot climb out of the base directory.
+
+    >>> clean_user("../a.b-c_1")
+    '___a_b-c_1'
+    """
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)
+
+
+def account() -> str:
+    """The effective user, by name where it has one."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
+
+
+@dataclass(slots=True)
+class RegionFolders:
+    """One namespace below one base directory. Remembers the folders that it made, to take them away again."""
+
+    base: Path
+    namespace: str
+    mode: int = 0o600
+    user: str = field(default_factory=account)
+    _made: set[Path] = field(default_factory=set)
+
+    @property
+    def root(self) -> Path:
+        """The folder that holds the streams."""
+        return self.base / f"tensorpool-{clean_user(self.user)}" / self.namespace
+
+    def of(self, stream_id: int, epoch: int) -> Path:
+        """The folder of one epoch."""
+        return self.root / str(stream_id) / str(epoch)
+
+    def make(self, folder: Path) -> None:
+        """Make a folder and those above it, for this user alone, or for the group where the files are."""
+        mode = 0o2770 if self.mode & 0o070 else 0o700
+        missing = [each for each in (folder, *folder.parents) if not each.exists()]
+        for each in reversed(missing):
+            each.mkdir(mode=mode)
+            each.chmod(mode)
+            self._made.add(each)
+
+    def remove_epoch(self, stream_id: int, epoch: int) -> bool:
+        """Remove an epoch's files and its folder, and its stream's if that is now empty; whether the epoch is gone."""
+        folder = self.of(stream_id, epoch)
+        _unlink_regions(folder)
+        if folder.exists() and not self._remove_if_empty(folder):
+            return False
+        self._remove_if_empty(folder.parent)
+        return True
+
+    def remove_made(self) -> None:
+        """Remove the folders that were made here and are empty now, the deepest first."""
+        for folder in sorted(self._made, key=lambda path: len(path.parts), reverse=True):
+            self._remove_if_empty(folder)
+
+    def _remove_if_empty(self, folder: Path) -> bool:
+        try:
+            folder.rmdir()
+        except OSError:
+            return False
+        self._made.discard(folder)
+        return True
+
+    def found(self, mark: Mark, *, monotonic_ns: int, realtime_ns: int) -> Iterator[FoundEpoch]:
+        """Every epoch folder there is, whoever made it."""
+        for stream in _numbered(self.root, _STREAM_ID_MAX):
+            for epoch in _numbered(stream, EPOCH_MAX):
+                yield _found(epoch, mark, monotonic_ns, realtime_ns)
+
+
+def _unlink_regions(folder: Path) -> None:
+    try:
+        files = list(folder.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for file in files:
+        if _REGION.fullmatch(file.name):
+            file.unlink(missing_ok=True)
+
+
+def _numbered(folder: Path, largest: int) -> Iterator[Path]:
+    try:
+        entries = list(os.scandir(folder))
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for entry in entries:
+        if _NUMBER.fullmatch(entry.name) and int(entry.name) <= largest and entry.is_dir(follow_symlinks=False):
+            yield Path(entry.path)
+
+
+def _found(folder: Path, mark: Mark, monotonic_ns: int, realtime_ns: int) -> FoundEpoch:
+    stream_id, epoch = int(folder.parent.name), int(folder.name)
+    read = mark(str(folder / RING))
+    if read is None or (read[0], read[1]) != (epoch, stream_id):
+        # Half made by a process that died meanwhile, or not ours to understand: its age is its folder's.
+        return FoundEpoch(stream_id=stream_id, epoch=epoch, pid=None, age_ns=_folder_age(folder, realtime_ns))
+    # An activity in the future is of a boot before this one: the monotonic clock began anew.
+    age_ns = monotonic_ns - read[3] if read[3] <= monotonic_ns else EPOCH_MAX
+    return FoundEpoch(stream_id=stream_id, epoch=epoch, pid=read[2], age_ns=age_ns)
+
+
+def _folder_age(folder: Path, realtime_ns: int) -> int:
+    try:
+        return realtime_ns - folder.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def process_exists(pid: int) -> bool:
+    """Whether a process of this number runs, whoever's it is."""
+    if not 0 < pid < 2**31:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The driver's region files: made, kept alive, retired, collected. The edge where the lease authority meets the disk.
+
+Whole regions are made by the native core, with all their memory. A placeholder, the epoch of a stream that nobody
+writes to, is the same files with the same superblocks, but its pools are a hole behind theirs. The ring has its memory,
+because a reader may look at any slot of it, and a page that is not there would be a SIGBUS on a full file system; a
+payload is read only behind a committed slot, and there is none.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+from framegate.driver.epochs import Keeping, collectable, highest
+from framegate.driver.lease_actions import (
+    PoolRegion,
+    Provision,
+    Provisioned,
+    ProvisionFailed,
+    ProvisionProblem,
+    Regions,
+)
+from framegate.driver.lease_rules import HEADER_SLOT_BYTES, LAYOUT_VERSION
+from framegate.driver.region_folders import RING, RegionFolders, process_exists
+from framegate.schema.console.reporting import numbered_error
+from framegate.schema.errors import FramegateError, NoRoom, RegionRefused
+from framegate.schema.wire import RegionType, ShmRegionSuperblock
+from framegate.shmpool.clock import Clock, monotonic_ns, realtime_ns
+
+from framegate._native import PoolRegions, region_mark
+
+MAGIC: Final = 0x544F_504C_5348_4D31
+SUPERBLOCK_BYTES: Final = 64
+_log = logging.getLogger(__name__)
+
+
+class MappedRegions(Protocol):
+    """The files of one epoch, mapped."""
+
+    def refresh_activity(self, now_ns: int) -> None: ...
+    def close(self) -> None: ...
+
+
+class RegionMaker(Protocol):
+    """Makes the files of one epoch in a folder that is there and empty. Raises with nothing of them left."""
+
+    def make(self, folder: Path, order: Provision, now_ns: int) -> MappedRegions: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativeMaker:
+    """The maker that products use."""
+
+    allowed: Path
+    mode: int = 0o600
+    lock: bool = False
+    has_hugepages: bool = False
+
+    def make(self, folder: Path, order: Provision, now_ns: int) -> MappedRegions:
+        """Make whole regions, or a placeholder."""
+        # Holes cannot be told from memory on huge pages: there everything is made whole.
+        if order.is_placeholder and not self.has_hugepages:
+            return self._make_placeholder(folder, order, now_ns)
+        return PoolRegions.create(
+            str(folder),
+            stream_id=order.stream_id,
+            epoch=order.epoch,
+            nslots=order.profile.header_nslots,
+            pools=[(pool.pool_id, pool.stride_bytes) for pool in order.profile.pools],
+            mode=self.mode,
+            prefault=order.prefault,
+            require_hugepages=order.require_hugepages,
+            lock=self.lock,
+            now_ns=now_ns,
+        )
+
+    def _make_placeholder(self, folder: Path, order: Provision, now_ns: int) -> MappedRegions:
+        slots = order.profile.header_nslots
+        ring_bytes = SUPERBLOCK_BYTES + HEADER_SLOT_BYTES * slots
+        _write(folder / RING, self.mode, _superblock(order, 0, 0, now_ns), ring_bytes, has_memory=True)
+        pools = []
+        for pool in order.profile.pools:
+            path, stride = folder / f"{pool.pool_id}.pool", pool.stride_bytes
+            pool_bytes = SUPERBLOCK_BYTES + stride * slots
+            _write(path, self.mode, _superblock(order, pool.pool_id, stride, now_ns), pool_bytes, has_memory=False)
+            pools.append((pool.pool_id, stride, str(path)))
+        return PoolRegions.open(
+            str(folder / RING),
+            stream_id=order.stream_id,
+            epoch=order.epoch,
+            nslots=slots,
+            pools=pools,
+            allowed=[str(self.allowed)],
+            writable=True,
+            require_hugepages=False,
+            prefault=False,
+        )
+
+
+def _superblock(order: Provision, pool_id: int, stride_bytes: int, now_ns: int) -> bytes:
+    return ShmRegionSuperblock(
+        magic=MAGIC,
+        layout_version=LAYOUT_VERSION,
+        epoch=order.epoch,
+        stream_id=order.stream_id,
+        region_type=RegionType.PAYLOAD_POOL if pool_id else RegionType.HEADER_RING,
+        pool_id=pool_id,
+        nslots=order.profile.header_nslots,
+        slot_bytes=stride_bytes if pool_id else HEADER_SLOT_BYTES,
+        stride_bytes=stride_bytes,
+        pid=os.getpid(),
+        start_timestamp_ns=now_ns,
+        activity_timestamp_ns=now_ns,
+    ).encode_body()
+
+
+def _write(path: Path, mode: int, superblock: bytes, length: int, *, has_memory: bool) -> None:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
+    try:
+        # The umask must not take away what the configuration gives.
+        os.fchmod(descriptor, mode)
+        # Written, not mapped: where there is no room this is an error and not a signal.
+        os.write(descriptor, superblock)
+        os.ftruncate(descriptor, length)
+        if has_memory:
+            os.posix_fallocate(descriptor, 0, length)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+class RegionStore:
+    """All regions of one driver."""
+
+    def __init__(
+        self, folders: RegionFolders, maker: RegionMaker, *, has_hugepages: bool = False, clock: Clock = monotonic_ns
+    ) -> None:
+        self.folders = folders
+        self.counts = Counter[str]()
+        self._maker = maker
+        self._has_hugepages = has_hugepages
+        self._clock = clock
+        self._mapped: dict[tuple[int, int], MappedRegions] = {}
+
+    def __len__(self) -> int:
+        """How many epochs have files of this driver."""
+        return len(self._mapped)
+
+    def provision(self, order: Provision) -> Provisioned | ProvisionFailed:
+        """Make the regions that were ordered, or nothing."""
+        folder = self.folders.of(order.stream_id, order.epoch)
+        try:
+            self.folders.make(folder)
+            self._mapped[order.stream_id, order.epoch] = self._maker.make(folder, order, self._clock())
+        except (FramegateError, OSError) as failure:
+            self._remove(order.stream_id, order.epoch)
+            error = numbered_error(failure)
+            _log.warning("stream %d epoch %d: %s", order.stream_id, order.epoch, error)
+            reason = str(error).partition("\n")[0]
+            return ProvisionFailed(order.stream_id, order.epoch, _problem(error, order), reason)
+        return Provisioned(self._described(folder, order))
+
+    def refresh(self, stream_id: int, epoch: int, now_ns: int) -> None:
+        """Say that an epoch is alive."""
+        if (mapped := self._mapped.get((stream_id, epoch))) is not None:
+            mapped.refresh_activity(now_ns)
+
+    def retire(self, stream_id: int, epoch: int) -> None:
+        """Unmap and unlink an epoch. Readers that have it mapped keep their mapping."""
+        if (mapped := self._mapped.pop((stream_id, epoch), None)) is not None:
+            mapped.close()
+        self._remove(stream_id, epoch)
+
+    def floors(self) -> dict[int, int]:
+        """The highest epoch that each stream has on disk: the next ones must lie above."""
+        return highest(self.folders.found(region_mark, monotonic_ns=self._clock(), realtime_ns=realtime_ns()))
+
+    def collect(self, served: Iterable[tuple[int, int]], *, keep: int, min_age_ns: int) -> int:
+        """Remove the epochs that dead processes left; how many."""
+        found = list(self.folders.found(region_mark, monotonic_ns=self._clock(), realtime_ns=realtime_ns()))
+        keeping = Keeping(
+            keep=keep, min_age_ns=min_age_ns, own_pid=os.getpid(), served=frozenset(served) | self._mapped.keys()
+        )
+        is_alive = {pid: process_exists(pid) for pid in {each.pid for each in found if each.pid is not None}}
+        gone = collectable(found, keeping, is_alive)
+        removed = sum(self._remove(each.stream_id, each.epoch) for each in gone)
+        self.counts["epochs_collected"] += removed
+        return removed
+
+    def close(self, *, remove: bool) -> None:
+        """Give everything up, and with ``remove`` also the files and the folders that were made for them."""
+        for stream_id, epoch in list(self._mapped):
+            if remove:
+                self.retire(stream_id, epoch)
+            else:
+                self._mapped.pop((stream_id, epoch)).close()
+
+    def _remove(self, stream_id: int, epoch: int) -> bool:
+        try:
+            is_gone = self.folders.remove_epoch(stream_id, epoch)
+        except OSError as failure:
+            _log.warning("stream %d epoch %d cannot be removed: %s", stream_id, epoch, failure)
+            is_gone = False
+        self.counts["epochs_removed" if is_gone else "removals_failed"] += 1
+        return is_gone
+
+    def _described(self, folder: Path, order: Provision) -> Regions:
+        pools = tuple(
+            PoolRegion(pool.pool_id, pool.stride_bytes, self._uri(folder / f"{pool.pool_id}.pool"))
+            for pool in order.profile.pools
+        )
+        return Regions(
+            stream_id=order.stream_id,
+            epoch=order.epoch,
+            header_nslots=order.profile.header_nslots,
+            header_uri=self._uri(folder / RING),
+            pools=pools,
+        )
+
+    def _uri(self, path: Path) -> str:
+        return f"shm:file?path={path}" + ("|require_hugepages=true" if self._has_hugepages else "")
+
+
+def _problem(error: FramegateError, order: Provision) -> ProvisionProblem:
+    if isinstance(error, NoRoom):
+        return ProvisionProblem.NO_ROOM
+    if order.require_hugepages and isinstance(error, RegionRefused):
+        return ProvisionProblem.NO_HUGEPAGES
+    return ProvisionProblem.OTHER
