@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folders of a driver: ``<base>/tensorpool-<user>/<namespace>/<stream_id>/<epoch>/`` (PROTOCOL 6.2).
 
-Only what can be named is removed: the ring, pools by their number, and folders that this leaves empty.
+Only what can be named is removed: the ring, pools by their number, the ended mark, and folders that this leaves empty.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import Final
 from framegate.driver.epochs import EPOCH_MAX, FoundEpoch
 
 RING: Final = "header.ring"
-_REGION: Final = re.compile(r"header\.ring|\d{1,5}\.pool")
+_NAMED: Final = re.compile(r"header\.ring|\d{1,5}\.pool|ended\.(json|\d+)")
+"""Regions, and the mark that a producer leaves at its end (``framegate.shmpool.ended``)."""
 _NUMBER: Final = re.compile(r"0|[1-9]\d{0,19}")
 _STREAM_ID_MAX: Final = 2**32 - 1
 
@@ -73,7 +74,7 @@ class RegionFolders:
     def remove_epoch(self, stream_id: int, epoch: int) -> bool:
         """Remove an epoch's files and its folder, and its stream's if that is now empty; whether the epoch is gone."""
         folder = self.of(stream_id, epoch)
-        _unlink_regions(folder)
+        _unlink_named(folder)
         if folder.exists() and not self._remove_if_empty(folder):
             return False
         self._remove_if_empty(folder.parent)
@@ -99,13 +100,13 @@ class RegionFolders:
                 yield _found(epoch, mark, monotonic_ns, realtime_ns)
 
 
-def _unlink_regions(folder: Path) -> None:
+def _unlink_named(folder: Path) -> None:
     try:
         files = list(folder.iterdir())
     except (FileNotFoundError, NotADirectoryError):
         return
     for file in files:
-        if _REGION.fullmatch(file.name):
+        if _NAMED.fullmatch(file.name):
             file.unlink(missing_ok=True)
 
 

@@ -12,6 +12,7 @@ from framegate.driver.lease_actions import PoolShape, Provision, Provisioned, St
 from framegate.driver.region_folders import RegionFolders, clean_user, process_exists
 from framegate.driver.regions import NativeMaker, RegionStore
 from framegate.shmpool.clock import ManualClock, monotonic_ns
+from framegate.shmpool.ended import mark_ended
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -181,3 +182,14 @@ def test_a_link_in_place_of_a_stream_or_an_epoch_is_not_followed(folders: Region
     assert store.floors() == {}
     store.collect([], keep=0, min_age_ns=-1)
     assert (elsewhere / "50" / "header.ring").read_bytes() == b"precious"
+
+
+def test_the_mark_of_an_ended_producer_goes_with_its_epoch(tmp_path: Path) -> None:
+    folders = RegionFolders(tmp_path, "default")
+    folder = folders.of(7, 99)
+    folders.make(folder)
+    mark_ended(str(folder), 99, after_seq=3)
+    (folder / "somebody's.txt").touch()
+
+    assert not folders.remove_epoch(7, 99), "what is not ours keeps its folder"
+    assert [path.name for path in folder.iterdir()] == ["somebody's.txt"]

@@ -82,7 +82,9 @@ impl PoolRegions {
                     made.push(Region::create(&folder.join(format!("{pool_id}.pool")), &pool, pid, now_ns, options)?);
                 }
                 if lock {
-                    made.iter().try_for_each(Region::lock)?;
+                    made.iter().try_for_each(Region::lock).map_err(|error| {
+                        RegionError::Refused(format!("its pages cannot be locked: {error}; look at `ulimit -l`"))
+                    })?;
                 }
                 Ok(())
             })();
