@@ -80,7 +80,7 @@ fn bytes_of(length: i32) -> Tensor {
 }
 
 fn publish(writer: &mut Writer, payload: &[u8]) -> [u8; 48] {
-    writer.set_tensor(bytes_of(payload.len() as i32));
+    writer.set_tensor(bytes_of(payload.len() as i32)).unwrap();
     // SAFETY: the slice is valid for its length.
     *unsafe { writer.publish(payload.as_ptr(), payload.len() as u32, Stamps::default()) }.unwrap()
 }
@@ -139,7 +139,7 @@ fn a_tensor_that_does_not_fit_its_payload_touches_nothing() {
     let regions = bed.regions(1);
     let (mut writer, mut reader) = (Writer::new(Arc::clone(&regions), bytes_of(1)), Reader::new(regions));
     publish(&mut writer, b"old");
-    writer.set_tensor(bytes_of(9));
+    writer.set_tensor(bytes_of(9)).unwrap();
     // SAFETY: three bytes are there.
     let refused = unsafe { writer.publish(b"new".as_ptr(), 3, Stamps::default()) };
     assert!(matches!(refused, Err(WriteFault::Tensor(_))));
@@ -183,6 +183,17 @@ fn an_abandoned_frame_leaves_no_gap() {
     writer.abandon(claim);
     publish(&mut writer, b"b");
     assert_eq!(payload_of(&mut reader, 0).unwrap(), b"b");
+}
+
+#[test]
+fn an_open_frame_stays_what_it_was_begun_as() {
+    let bed = Bed::new("open");
+    let regions = bed.regions(4);
+    let (mut writer, mut reader) = (Writer::new(Arc::clone(&regions), bytes_of(1)), Reader::new(regions));
+    let claim = writer.claim(1).unwrap();
+    assert_eq!(writer.set_tensor(bytes_of(9)).unwrap_err(), WriteFault::ClaimOpen);
+    writer.commit(&claim, Stamps::default()).unwrap();
+    assert_eq!(reader.read(0).unwrap().header.tensor, bytes_of(1));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use pyo3::prelude::*;
 
 mod aeron;
 mod bench;
+mod buffer;
 mod errors;
 mod pool;
 mod toml;

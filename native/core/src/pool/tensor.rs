@@ -134,8 +134,10 @@ impl Tensor {
     #[inline]
     fn check_extent(&self, strides: &[i64; MAX_DIMS], element: i64, values_bytes: u32) -> Result<(), TensorFault> {
         let dims = &self.dims[..usize::from(self.ndims)];
+        // An empty array addresses no byte, but whoever shows it must still be able to count its elements.
         if dims.contains(&0) {
-            return Ok(());
+            let count = dims.iter().fold(element, |product, dim| product.saturating_mul(i64::from(*dim).max(1)));
+            return if count < i64::MAX { Ok(()) } else { Err(TensorFault::Extent) };
         }
         let last = dims
             .iter()
@@ -193,6 +195,8 @@ mod tests {
     fn an_empty_array_needs_no_payload() {
         assert!(Tensor::contiguous(FLOAT32, ROW_MAJOR, &[0, 5]).check(0).is_ok());
         assert_eq!(Tensor::contiguous(FLOAT32, ROW_MAJOR, &[1]).check(0), Err(TensorFault::Extent));
+        let vast = [0, i32::MAX, i32::MAX, i32::MAX, i32::MAX];
+        assert_eq!(Tensor::contiguous(FLOAT32, ROW_MAJOR, &vast).check(0), Err(TensorFault::Extent));
     }
 
     #[test]

@@ -136,11 +136,18 @@ impl Writer {
     }
 
     /// What the frames are from now on.
-    pub fn set_tensor(&mut self, tensor: Tensor) {
+    ///
+    /// # Errors
+    /// When a frame is open: it stays what it was begun as.
+    pub fn set_tensor(&mut self, tensor: Tensor) -> Result<(), WriteFault> {
+        if self.is_claimed {
+            return Err(WriteFault::ClaimOpen);
+        }
         if tensor != self.tensor {
             self.image = SlotImage::new(&tensor);
             self.tensor = tensor;
         }
+        Ok(())
     }
 
     /// What the frames are.

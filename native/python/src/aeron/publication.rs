@@ -15,6 +15,7 @@ use super::client::ClientShared;
 use super::events::unpoisoned;
 use super::offer::{self, CLOSED, Log, OfferCounters, REFUSED, RetryBound};
 use super::transport_class;
+use crate::buffer::ExportedBuffer;
 use crate::errors::raise;
 
 /// What a publication, its claims and its client hold in common.
@@ -176,42 +177,15 @@ pub(crate) fn with_bytes<T>(message: &Bound<'_, PyAny>, act: impl FnOnce(&[u8]) 
     if let Ok(bytes) = message.cast::<PyBytes>() {
         return act(bytes.as_bytes());
     }
-    let buffer = ContiguousBytes::of(message)?;
-    act(buffer.as_slice())
+    act(contiguous(message)?.bytes())
 }
 
-/// A C-contiguous view of any item type, taken as bytes.
-struct ContiguousBytes(pyo3::ffi::Py_buffer);
-
-impl ContiguousBytes {
-    fn of(object: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let mut view = std::mem::MaybeUninit::<pyo3::ffi::Py_buffer>::zeroed();
-        // SAFETY: `view` is a zeroed Py_buffer of ours; PyBUF_SIMPLE asks for contiguous bytes or an error.
-        let got = unsafe { pyo3::ffi::PyObject_GetBuffer(object.as_ptr(), view.as_mut_ptr(), pyo3::ffi::PyBUF_SIMPLE) };
-        if got != 0 {
-            let py = object.py();
-            let why = PyErr::fetch(py).value(py).to_string().into_pyobject(py)?.into_any();
-            return Err(raise(py, "InvalidValue", "a message is a contiguous buffer", &[("reason", why)]));
-        }
-        // SAFETY: PyObject_GetBuffer returned success, so it filled the struct.
-        Ok(Self(unsafe { view.assume_init() }))
-    }
-
-    fn as_slice(&self) -> &[u8] {
-        if self.0.len == 0 {
-            return &[];
-        }
-        // SAFETY: the exporter promises `len` readable bytes at `buf` until the buffer is released in Drop.
-        unsafe { std::slice::from_raw_parts(self.0.buf.cast::<u8>(), self.0.len as usize) }
-    }
-}
-
-impl Drop for ContiguousBytes {
-    fn drop(&mut self) {
-        // SAFETY: filled by PyObject_GetBuffer and released once. Only made and dropped inside a call from
-        // Python, so the GIL is held.
-        unsafe { pyo3::ffi::PyBuffer_Release(&mut self.0) };
-    }
+fn contiguous(message: &Bound<'_, PyAny>) -> PyResult<ExportedBuffer> {
+    ExportedBuffer::of(message, pyo3::ffi::PyBUF_SIMPLE).or_else(|why| {
+        let py = message.py();
+        let reason = why.value(py).to_string().into_pyobject(py)?.into_any();
+        Err(raise(py, "InvalidValue", "a message is a contiguous buffer", &[("reason", reason)]))
+    })
 }
 
 #[pymethods]
@@ -241,8 +215,8 @@ impl AeronPublication {
         message_bytes: usize,
     ) -> PyResult<Bound<'py, PyAny>> {
         static BATCH_RESULT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-        let messages = ContiguousBytes::of(messages)?;
-        let bytes = messages.as_slice();
+        let messages = contiguous(messages)?;
+        let bytes = messages.bytes();
         let total = bytes.len();
         if message_bytes == 0 || total % message_bytes != 0 {
             let facts = [

@@ -16,6 +16,7 @@ use rusteron_client::{AeronCError, AeronHeader, AeronSubscription as AeronReceiv
 use super::client::ClientShared;
 use super::events::{BoundedQueue, ImageEvent, unpoisoned};
 use super::transport_class;
+use crate::buffer::ExportedBuffer;
 use crate::errors::raise;
 
 /// Longest message that is assembled; the schema's own bound for variable data is far above any control message.
@@ -375,46 +376,30 @@ impl AeronSubscription {
 }
 
 /// A caller's array, checked to hold whole records.
-struct WritableRecords(pyo3::ffi::Py_buffer);
+struct WritableRecords(ExportedBuffer);
 
 impl WritableRecords {
     fn of(out: &Bound<'_, PyAny>, filter: &RecordFilter) -> PyResult<Self> {
         let py = out.py();
-        let mut view = std::mem::MaybeUninit::<pyo3::ffi::Py_buffer>::zeroed();
         let flags = pyo3::ffi::PyBUF_WRITABLE | pyo3::ffi::PyBUF_C_CONTIGUOUS | pyo3::ffi::PyBUF_FORMAT;
-        // SAFETY: `view` is a zeroed Py_buffer of ours; the flags ask for writable contiguous memory or an error.
-        if unsafe { pyo3::ffi::PyObject_GetBuffer(out.as_ptr(), view.as_mut_ptr(), flags) } != 0 {
-            let why = PyErr::fetch(py).to_string().into_pyobject(py)?.into_any();
-            let what = "records need a writable, contiguous array";
-            return Err(raise(py, "InvalidValue", what, &[("numpy", why)]));
-        }
-        // SAFETY: PyObject_GetBuffer returned success, so it filled the struct.
-        let room = Self(unsafe { view.assume_init() });
-        if room.0.itemsize as usize != filter.record_bytes() {
+        let room = ExportedBuffer::of(out, flags).or_else(|why| {
+            let reason = why.to_string().into_pyobject(py)?.into_any();
+            Err(raise(py, "InvalidValue", "records need a writable, contiguous array", &[("numpy", reason)]))
+        })?;
+        let item_bytes = room.view().itemsize;
+        if item_bytes as usize != filter.record_bytes() {
             let facts = [
                 ("want_itemsize", filter.record_bytes().into_pyobject(py)?.into_any()),
-                ("have_itemsize", room.0.itemsize.into_pyobject(py)?.into_any()),
+                ("have_itemsize", item_bytes.into_pyobject(py)?.into_any()),
             ];
             return Err(raise(py, "InvalidValue", "the array's dtype is not the one of these records", &facts));
         }
-        Ok(room)
+        Ok(Self(room))
     }
 
     fn first(&mut self, limit: Option<usize>, filter: &RecordFilter) -> &mut [u8] {
-        let records = (self.0.len as usize / filter.record_bytes()).min(limit.unwrap_or(usize::MAX));
-        if records == 0 {
-            return &mut [];
-        }
-        // SAFETY: the exporter promises `len` writable bytes at `buf` until the buffer is released in Drop,
-        // and `records * record_bytes <= len`.
-        unsafe { std::slice::from_raw_parts_mut(self.0.buf.cast::<u8>(), records * filter.record_bytes()) }
-    }
-}
-
-impl Drop for WritableRecords {
-    fn drop(&mut self) {
-        // SAFETY: filled by PyObject_GetBuffer and released once; only made and dropped inside a call from
-        // Python, so the GIL is held.
-        unsafe { pyo3::ffi::PyBuffer_Release(&mut self.0) };
+        let bytes = self.0.bytes_mut();
+        let records = (bytes.len() / filter.record_bytes()).min(limit.unwrap_or(usize::MAX));
+        &mut bytes[..records * filter.record_bytes()]
     }
 }

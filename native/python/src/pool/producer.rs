@@ -23,6 +23,7 @@ use super::regions::PoolRegions;
 use crate::aeron::{
     AeronPublication, AeronSubscription, PublicationShared, SubscriptionShared, transport_outcome, unpoisoned,
 };
+use crate::buffer::ExportedBuffer;
 use crate::errors::raise;
 
 /// A timestamp argument: left out, it is the time of the call; None is the null timestamp.
@@ -205,7 +206,7 @@ impl Shared {
         if let Some(seq) = stamps.seq {
             writer.skip_to(seq)?;
         }
-        writer.set_tensor(tensor);
+        writer.set_tensor(tensor)?;
         let seq = writer.next_seq();
         let stamps = stamps.of_frame(*meta_version);
         let message = match source {
@@ -242,7 +243,7 @@ impl Shared {
         if let Some(seq) = seq {
             writer.skip_to(seq)?;
         }
-        writer.set_tensor(tensor);
+        writer.set_tensor(tensor)?;
         let claim = writer.claim(values_bytes)?;
         Ok((claim, Arc::clone(writer.regions())))
     }
@@ -609,51 +610,35 @@ fn wrong(py: Python<'_>, what: &str, view: &ArrayView) -> PyErr {
     described().unwrap_or_else(|failure| failure)
 }
 
-/// An array as the buffer protocol gives it, released when dropped.
-struct ArrayView(ffi::Py_buffer);
+/// An array as the buffer protocol gives it.
+struct ArrayView(ExportedBuffer);
 
 impl ArrayView {
     fn of(array: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let mut view = std::mem::MaybeUninit::<ffi::Py_buffer>::zeroed();
-        // SAFETY: `view` is a zeroed Py_buffer of ours; the flags ask for format, shape and strides.
-        if unsafe { ffi::PyObject_GetBuffer(array.as_ptr(), view.as_mut_ptr(), ffi::PyBUF_FULL_RO) } != 0 {
+        let view = ExportedBuffer::of(array, ffi::PyBUF_FULL_RO).or_else(|why| {
             let py = array.py();
-            let why = PyErr::fetch(py).value(py).to_string().into_pyobject(py)?.into_any();
-            return Err(raise(py, "WrongArray", "a frame is a numpy array, or a buffer like one", &[("reason", why)]));
-        }
-        // SAFETY: PyObject_GetBuffer returned success, so it filled the struct.
-        Ok(Self(unsafe { view.assume_init() }))
+            let reason = why.value(py).to_string().into_pyobject(py)?.into_any();
+            Err(raise(py, "WrongArray", "a frame is a numpy array, or a buffer like one", &[("reason", reason)]))
+        })?;
+        Ok(Self(view))
     }
 
     fn shape(&self) -> &[ffi::Py_ssize_t] {
-        if self.0.shape.is_null() || self.0.ndim == 0 {
-            return &[];
-        }
-        // SAFETY: with PyBUF_FULL_RO the exporter gives `ndim` lengths, valid until the release.
-        unsafe { std::slice::from_raw_parts(self.0.shape, self.0.ndim as usize) }
+        self.0.shape()
     }
 
     fn format(&self) -> String {
-        if self.0.format.is_null() {
-            return "B".to_owned();
-        }
-        // SAFETY: a NUL-terminated string of the exporter's, valid until the release.
-        unsafe { std::ffi::CStr::from_ptr(self.0.format) }.to_string_lossy().into_owned()
+        String::from_utf8_lossy(self.0.format()).into_owned()
     }
 
     /// The dtype number; native byte order only.
     fn dtype(&self, py: Python<'_>) -> PyResult<i16> {
-        if self.0.format.is_null() {
-            return Ok(1);
-        }
-        // SAFETY: a NUL-terminated string of the exporter's, valid until the release.
-        let format = unsafe { std::ffi::CStr::from_ptr(self.0.format) }.to_bytes();
-        let code = match format {
+        let code = match self.0.format() {
             [code] | [b'@' | b'=' | b'<' | b'|', code] => *code,
             _ => 0,
         };
         // l and q, L and Q are the same width on some machines and not on others: the size decides.
-        let number = match (code, self.0.itemsize) {
+        let number = match (code, self.0.view().itemsize) {
             (b'B', 1) => 1,
             (b'b', 1) => 2,
             (b'H', 2) => 3,
@@ -676,26 +661,18 @@ impl ArrayView {
 
     /// Bytes of each of `frames` payloads.
     fn payload_bytes(&self, py: Python<'_>, frames: usize) -> PyResult<u32> {
-        u32::try_from(self.0.len as usize / frames).map_err(|_| wrong(py, "a frame is at most 4 GiB", self))
+        let bytes = self.0.view().len as usize / frames;
+        u32::try_from(bytes).map_err(|_| wrong(py, "a frame is at most 4 GiB", self))
     }
 
     fn source(&self) -> (i16, Source) {
-        // SAFETY: asks about a filled Py_buffer.
-        let is = |order: u8| unsafe { ffi::PyBuffer_IsContiguous(&self.0, order as _) } != 0;
-        if is(b'C') {
-            (ROW_MAJOR, Source::Straight(self.0.buf.cast()))
-        } else if is(b'F') {
-            (COLUMN_MAJOR, Source::Straight(self.0.buf.cast()))
+        let view = self.0.view();
+        if self.0.is_contiguous(b'C') {
+            (ROW_MAJOR, Source::Straight(view.buf.cast()))
+        } else if self.0.is_contiguous(b'F') {
+            (COLUMN_MAJOR, Source::Straight(view.buf.cast()))
         } else {
-            (ROW_MAJOR, Source::Strided(&self.0))
+            (ROW_MAJOR, Source::Strided(view))
         }
-    }
-}
-
-impl Drop for ArrayView {
-    fn drop(&mut self) {
-        // SAFETY: filled by PyObject_GetBuffer and released once; only made and dropped inside a call from
-        // Python, so the GIL is held.
-        unsafe { ffi::PyBuffer_Release(&mut self.0) };
     }
 }
