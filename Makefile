@@ -84,6 +84,7 @@ codegen: setup ## write the codecs again from schema/xml
 
 bench: setup ## measure; BENCH=name for one of them
 	$(SAY) 'benchmarks'
+	$(PIP) install --constraint constraints.txt $$($(PYTHON) tools/setup/requirements.py bench)
 	$(PYTHON) -m framegate.tools.bench $(BENCH)
 
 sim: setup ## the seeded simulator; SEED=n replays one run

@@ -11,7 +11,19 @@ from typing import Final
 
 from framegate.tools.bench.result import Result, show
 
-NAMES: Final = ("startup", "codecs", "records", "offers", "roundtrip")
+NAMES: Final = (
+    "startup",
+    "codecs",
+    "records",
+    "offers",
+    "roundtrip",
+    "publish",
+    "copy",
+    "read",
+    "frames",
+    "python",
+    "peers",
+)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -19,8 +19,9 @@ class Result:
     """One line of the table."""
 
     question: str
-    measured: float
-    unit: str
+    measured: float | None
+    """None for what could not be measured here; ``how`` says why."""
+    unit: str = ""
     target: float | None = None
     """The bound that was asked for; None for a figure that only informs."""
     is_floor: bool = False
@@ -31,8 +32,8 @@ class Result:
 
     @property
     def is_met(self) -> bool | None:
-        """None without a target."""
-        if self.target is None:
+        """None without a target, or without a figure."""
+        if self.target is None or self.measured is None:
             return None
         return self.measured >= self.target if self.is_floor else self.measured <= self.target
 
@@ -42,7 +43,8 @@ class Result:
         asked = "-" if self.target is None else f"{sign} {self.target:g} {self.unit}"
         spread = "" if self.spread is None else f"{self.spread[0]:.3g} .. {self.spread[1]:.3g}"
         verdict = {None: "-", True: "met", False: "missed"}[self.is_met]
-        return self.question, asked, f"{self.measured:.4g} {self.unit}", spread, verdict, self.how
+        measured = "-" if self.measured is None else f"{self.measured:.4g} {self.unit}"
+        return self.question, asked, measured, spread, verdict, self.how
 
 
 def rounds(measure: Callable[[], float], count: int) -> tuple[float, tuple[float, float]]:

@@ -4,6 +4,10 @@
 //! Every state machine in here has a plain Python twin that is its executable specification.
 #![deny(unsafe_op_in_unsafe_fn, missing_docs)]
 
+// Regions and messages are little-endian, and payloads are handed out as they lie.
+#[cfg(not(target_endian = "little"))]
+compile_error!("framegate needs a little-endian machine");
+
 pub mod assembler;
 pub mod idle;
 pub mod pool;

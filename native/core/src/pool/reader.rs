@@ -7,7 +7,7 @@ use super::commit;
 use super::copy::{CopyKind, copy};
 use super::layout::slot_index;
 use super::regions::Regions;
-use super::slot::{SlotFault, SlotHeader, SlotPtr};
+use super::slot::{SeenTensor, SlotFault, SlotHeader, SlotPtr};
 use super::tensor::TensorFault;
 
 /// Why a frame was not taken.
@@ -138,6 +138,7 @@ pub struct Reader {
     regions: Arc<Regions>,
     /// The newest word seen in each slot: a word that goes back is a second writer, or memory gone bad.
     newest_words: Vec<u64>,
+    seen_tensor: SeenTensor,
 }
 
 impl Reader {
@@ -145,7 +146,7 @@ impl Reader {
     #[must_use]
     pub fn new(regions: Arc<Regions>) -> Self {
         let newest_words = vec![0; regions.nslots() as usize];
-        Self { regions, newest_words }
+        Self { regions, newest_words, seen_tensor: SeenTensor::default() }
     }
 
     /// The regions that it reads.
@@ -181,7 +182,9 @@ impl Reader {
         let Some(pool) = self.regions.pool_with_id(copy.pool_id()) else {
             return Err(Dropped::UnknownPool);
         };
-        let header = copy.check(index, self.regions.pools()[pool].stride_bytes).map_err(Dropped::Header)?;
+        let header = copy
+            .check(index, self.regions.pools()[pool].stride_bytes, &mut self.seen_tensor)
+            .map_err(Dropped::Header)?;
         Ok(FrameRef { seq, header, payload: self.regions.payload(pool, index), slot, word })
     }
 }

@@ -251,7 +251,15 @@ impl Drop for Region {
 /// Folders for this user alone, or for its group where the files are for the group.
 fn make_private_folders(folder: &Path, file_mode: u32) -> Result<(), RegionError> {
     let mode = if file_mode & 0o070 == 0 { 0o700 } else { 0o2770 };
-    DirBuilder::new().recursive(true).mode(mode).create(folder)?;
+    let missing: Vec<&Path> = folder.ancestors().take_while(|each| !each.exists()).collect();
+    for each in missing.into_iter().rev() {
+        match DirBuilder::new().mode(mode).create(each) {
+            // mkdir takes neither the set-group-id bit nor what the umask forbids.
+            Ok(()) => fs::set_permissions(each, fs::Permissions::from_mode(mode))?,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
     Ok(())
 }
 
@@ -352,16 +360,25 @@ fn check_owner(metadata: &fs::Metadata) -> Result<(), RegionError> {
     }
     // SAFETY: reads this process's user id.
     let me = unsafe { libc::geteuid() };
-    let shares_group = mode & 0o060 != 0;
+    let shares_group = mode & 0o060 != 0 && is_in_group(metadata.gid());
     if metadata.uid() != me && metadata.uid() != 0 && !shares_group {
         return refused(format!("it belongs to user {}, not to {me}", metadata.uid()));
     }
     Ok(())
 }
 
+fn is_in_group(gid: u32) -> bool {
+    let mut groups = [0; 1024];
+    // SAFETY: room for as many ids as the length says; both calls only read this process's groups.
+    let (own, count) = unsafe { (libc::getegid(), libc::getgroups(groups.len() as i32, groups.as_mut_ptr())) };
+    gid == own || groups[..usize::try_from(count).unwrap_or(0)].contains(&gid)
+}
+
 /// Opens a canonical path so that no component may have become a link since.
 fn open_without_links(canonical: &Path, writable: bool) -> Result<File, RegionError> {
-    let flags = libc::O_CLOEXEC | libc::O_NOFOLLOW | if writable { libc::O_RDWR } else { libc::O_RDONLY };
+    // Non-blocking: a FIFO that was put in its place must not make us wait; a regular file does not care.
+    let flags =
+        libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK | if writable { libc::O_RDWR } else { libc::O_RDONLY };
     let Ok(name) = CString::new(canonical.as_os_str().as_bytes()) else {
         return refused("the path contains a NUL character");
     };

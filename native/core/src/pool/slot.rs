@@ -7,7 +7,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::layout::{self, MAX_DIMS, SLOT_BYTES, slot as at, tensor as tensor_at};
-use super::tensor::{Tensor, TensorFault};
+use super::tensor::{CheckedTensor, Tensor, TensorFault};
 
 const WORDS: usize = SLOT_BYTES / 8;
 /// Words that a reader needs: up to the end of the strides.
@@ -48,11 +48,11 @@ impl SlotPtr {
     #[inline]
     #[must_use]
     pub fn snapshot(&self) -> SlotCopy {
-        let mut bytes = [0_u8; READ_WORDS * 8];
-        for (chunk, word) in bytes.chunks_exact_mut(8).zip(self.words()).skip(1) {
-            chunk.copy_from_slice(&word.load(Ordering::Relaxed).to_le_bytes());
+        let slot = self.words();
+        // Word 0 is the commit word, which the reader looks at by itself.
+        SlotCopy {
+            words: std::array::from_fn(|index| if index == 0 { 0 } else { slot[index].load(Ordering::Relaxed) }),
         }
-        SlotCopy { bytes }
     }
 
     /// Writes everything but the commit word. The caller has begun the frame and will commit it.
@@ -67,7 +67,28 @@ impl SlotPtr {
 /// A reader's copy of a slot.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotCopy {
-    bytes: [u8; READ_WORDS * 8],
+    words: [u64; READ_WORDS],
+}
+
+/// The word at which the embedded TensorHeader message begins.
+const TENSOR_WORD: usize = at::TENSOR_MESSAGE_HEADER / 8;
+
+/// The last tensor that a reader found sound, with the very words that it stood in.
+#[derive(Clone, Debug)]
+pub struct SeenTensor {
+    words: [u64; READ_WORDS - TENSOR_WORD],
+    checked: CheckedTensor,
+}
+
+impl Default for SeenTensor {
+    fn default() -> Self {
+        let tensor = Tensor::contiguous(0, 0, &[]);
+        // No slot has these words: a sound tensor begins with its message header, which is not zero.
+        Self {
+            words: [0; READ_WORDS - TENSOR_WORD],
+            checked: CheckedTensor { tensor, strides: [0; MAX_DIMS], extent_bytes: i64::MAX },
+        }
+    }
 }
 
 /// Why a slot's header is not believed.
@@ -102,69 +123,84 @@ pub struct SlotHeader {
     pub strides: [i64; MAX_DIMS],
 }
 
-macro_rules! field {
-    ($bytes:expr, $offset:expr, $kind:ty) => {{
-        let mut raw = [0_u8; size_of::<$kind>()];
-        raw.copy_from_slice(&$bytes[$offset..$offset + size_of::<$kind>()]);
-        <$kind>::from_le_bytes(raw)
-    }};
-}
-
 impl SlotCopy {
+    /// The 64 bits from a byte on. The words are kept as words: reading an unaligned field out of bytes that were
+    /// just stored as words would wait for the store buffer every time.
+    #[inline(always)]
+    const fn bits(&self, offset: usize) -> u64 {
+        let (word, shift) = (offset / 8, offset % 8 * 8);
+        let low = self.words[word] >> shift;
+        if shift == 0 { low } else { low | self.words[word + 1] << (64 - shift) }
+    }
+
     /// The pool that the slot names; the caller knows which are mapped.
     #[inline]
     #[must_use]
     pub fn pool_id(&self) -> u16 {
-        field!(self.bytes, at::POOL_ID, u16)
+        self.bits(at::POOL_ID) as u16
     }
 
     /// Checks the header against the ring index of its frame and the stride of its pool.
     ///
+    /// `seen` is the reader's memory of the last tensor that it found sound: frames of a stream are alike, and one
+    /// whose tensor stands there bit for bit need not be looked at again.
+    ///
     /// # Errors
     /// The first fault, in the order of PROTOCOL 3.3.
     #[inline]
-    pub fn check(&self, index: u32, stride_bytes: u32) -> Result<SlotHeader, SlotFault> {
-        let values_bytes = field!(self.bytes, at::VALUES_BYTES, u32);
+    pub fn check(&self, index: u32, stride_bytes: u32, seen: &mut SeenTensor) -> Result<SlotHeader, SlotFault> {
+        let values_bytes = self.bits(at::VALUES_BYTES) as u32;
         if values_bytes > stride_bytes {
             return Err(SlotFault::ValuesBytes);
         }
-        if field!(self.bytes, at::PAYLOAD_SLOT, u32) != index {
+        if self.bits(at::PAYLOAD_SLOT) as u32 != index {
             return Err(SlotFault::PayloadSlot);
         }
-        if field!(self.bytes, at::PAYLOAD_OFFSET, u32) != 0 {
+        if self.bits(at::PAYLOAD_OFFSET) as u32 != 0 {
             return Err(SlotFault::PayloadOffset);
         }
-        if field!(self.bytes, at::HEADER_LENGTH, u32) != at::HEADER_LENGTH_VALUE {
+        if self.bits(at::HEADER_LENGTH) as u32 != at::HEADER_LENGTH_VALUE {
             return Err(SlotFault::HeaderLength);
         }
-        if field!(self.bytes, at::TENSOR_MESSAGE_HEADER, u64) != at::TENSOR_MESSAGE_HEADER_VALUE {
-            return Err(SlotFault::TensorMessage);
+        if self.words[TENSOR_WORD..] != seen.words {
+            self.look_at_tensor(seen)?;
         }
-        let tensor = self.tensor();
-        let strides = tensor.check(values_bytes).map_err(SlotFault::Tensor)?;
+        if !seen.checked.fits(values_bytes) {
+            return Err(SlotFault::Tensor(TensorFault::Extent));
+        }
         Ok(SlotHeader {
             values_bytes,
-            timestamp_ns: field!(self.bytes, at::TIMESTAMP_NS, u64),
-            meta_version: field!(self.bytes, at::META_VERSION, u32),
-            tensor,
-            strides,
+            timestamp_ns: self.bits(at::TIMESTAMP_NS),
+            meta_version: self.bits(at::META_VERSION) as u32,
+            tensor: seen.checked.tensor,
+            strides: seen.checked.strides,
         })
+    }
+
+    #[cold]
+    fn look_at_tensor(&self, seen: &mut SeenTensor) -> Result<(), SlotFault> {
+        if self.bits(at::TENSOR_MESSAGE_HEADER) != at::TENSOR_MESSAGE_HEADER_VALUE {
+            return Err(SlotFault::TensorMessage);
+        }
+        seen.checked = self.tensor().checked().map_err(SlotFault::Tensor)?;
+        seen.words.copy_from_slice(&self.words[TENSOR_WORD..]);
+        Ok(())
     }
 
     #[inline]
     fn tensor(&self) -> Tensor {
         let mut tensor = Tensor {
-            dtype: field!(self.bytes, tensor_at::DTYPE, i16),
-            major_order: field!(self.bytes, tensor_at::MAJOR_ORDER, i16),
-            ndims: self.bytes[tensor_at::NDIMS],
-            progress_unit: self.bytes[tensor_at::PROGRESS_UNIT],
-            progress_stride_bytes: field!(self.bytes, tensor_at::PROGRESS_STRIDE_BYTES, u32),
+            dtype: self.bits(tensor_at::DTYPE) as i16,
+            major_order: self.bits(tensor_at::MAJOR_ORDER) as i16,
+            ndims: self.bits(tensor_at::NDIMS) as u8,
+            progress_unit: self.bits(tensor_at::PROGRESS_UNIT) as u8,
+            progress_stride_bytes: self.bits(tensor_at::PROGRESS_STRIDE_BYTES) as u32,
             dims: [0; MAX_DIMS],
             strides: [0; MAX_DIMS],
         };
         for index in 0..MAX_DIMS.min(usize::from(tensor.ndims)) {
-            tensor.dims[index] = field!(self.bytes, tensor_at::DIMS + 4 * index, i32);
-            tensor.strides[index] = field!(self.bytes, tensor_at::STRIDES + 4 * index, i32);
+            tensor.dims[index] = self.bits(tensor_at::DIMS + 4 * index) as i32;
+            tensor.strides[index] = self.bits(tensor_at::STRIDES + 4 * index) as i32;
         }
         tensor
     }
@@ -213,6 +249,7 @@ impl SlotImage {
 }
 
 const _: () = {
+    assert!(at::TENSOR_MESSAGE_HEADER.is_multiple_of(8));
     // What `set_frame` builds by shifting.
     assert!(at::VALUES_BYTES == 8 && at::PAYLOAD_SLOT == 12 && at::POOL_ID == 16 && at::PAYLOAD_OFFSET == 18);
     assert!(at::TIMESTAMP_NS == 22 && at::META_VERSION == 30 && at::PAD == 34);
@@ -269,7 +306,7 @@ mod tests {
     #[test]
     fn the_golden_slot_is_read_field_by_field() {
         let mut memory = Memory::holding(&golden());
-        let header = memory.slot().snapshot().check(5, 65_536).unwrap();
+        let header = memory.slot().snapshot().check(5, 65_536, &mut SeenTensor::default()).unwrap();
         assert_eq!((header.values_bytes, header.timestamp_ns, header.meta_version), (24, 123_456_789, 3));
         assert_eq!(header.tensor, golden_tensor());
         assert_eq!(memory.slot().snapshot().pool_id(), 1);
@@ -295,7 +332,7 @@ mod tests {
         image.set_frame(7, 2, 24, u64::MAX - 1, u32::MAX);
         memory.slot().fill(&image);
         let copy = memory.slot().snapshot();
-        let header = copy.check(7, 24).unwrap();
+        let header = copy.check(7, 24, &mut SeenTensor::default()).unwrap();
         assert_eq!((header.timestamp_ns, header.meta_version, copy.pool_id()), (u64::MAX - 1, u32::MAX, 2));
     }
 
@@ -304,7 +341,7 @@ mod tests {
         let fault = |offset: usize, value: u8| {
             let mut bytes = golden();
             bytes[offset] = value;
-            Memory::holding(&bytes).slot().snapshot().check(5, 65_536)
+            Memory::holding(&bytes).slot().snapshot().check(5, 65_536, &mut SeenTensor::default())
         };
         assert_eq!(fault(at::VALUES_BYTES + 3, 1), Err(SlotFault::ValuesBytes));
         assert_eq!(fault(at::PAYLOAD_SLOT, 6), Err(SlotFault::PayloadSlot));
@@ -317,12 +354,31 @@ mod tests {
     }
 
     #[test]
+    fn a_tensor_that_was_seen_is_not_believed_for_a_shorter_payload_or_after_a_change() {
+        let mut seen = SeenTensor::default();
+        let mut memory = Memory::holding(&golden());
+        assert!(memory.slot().snapshot().check(5, 65_536, &mut seen).is_ok());
+        assert!(memory.slot().snapshot().check(5, 65_536, &mut seen).is_ok());
+        let mut shorter = golden();
+        shorter[at::VALUES_BYTES] = 23;
+        let extent = Err(SlotFault::Tensor(TensorFault::Extent));
+        assert_eq!(Memory::holding(&shorter).slot().snapshot().check(5, 65_536, &mut seen), extent);
+        let mut other = golden();
+        other[tensor_at::DTYPE] = 12;
+        let dtype = Err(SlotFault::Tensor(TensorFault::Dtype));
+        assert_eq!(Memory::holding(&other).slot().snapshot().check(5, 65_536, &mut seen), dtype);
+        assert!(memory.slot().snapshot().check(5, 65_536, &mut seen).is_ok());
+    }
+
+    #[test]
     fn every_flip_of_every_byte_gives_a_header_or_a_fault() {
         for offset in 8..SLOT_BYTES {
             for bit in 0..8 {
                 let mut bytes = golden();
                 bytes[offset] ^= 1 << bit;
-                if let Ok(header) = Memory::holding(&bytes).slot().snapshot().check(5, 65_536) {
+                if let Ok(header) =
+                    Memory::holding(&bytes).slot().snapshot().check(5, 65_536, &mut SeenTensor::default())
+                {
                     assert!(header.values_bytes <= 65_536);
                 }
             }

@@ -75,13 +75,12 @@ impl Tensor {
         }
     }
 
-    /// The strides with zeroes inferred, if the whole header is sound and every element lies within
-    /// `values_bytes`.
+    /// The strides with zeroes inferred and the bytes that all elements need, if the header is sound.
     ///
     /// # Errors
     /// The first fault, in the order of [`TensorFault`].
     #[inline]
-    pub fn check(&self, values_bytes: u32) -> Result<[i64; MAX_DIMS], TensorFault> {
+    pub fn checked(&self) -> Result<CheckedTensor, TensorFault> {
         let element = element_bytes(self.dtype).ok_or(TensorFault::Dtype)?;
         if self.major_order != ROW_MAJOR && self.major_order != COLUMN_MAJOR {
             return Err(TensorFault::MajorOrder);
@@ -95,8 +94,17 @@ impl Tensor {
         }
         let strides = self.resolved_strides(element)?;
         self.check_progress(&strides)?;
-        self.check_extent(&strides, element, values_bytes)?;
-        Ok(strides)
+        Ok(CheckedTensor { tensor: *self, strides, extent_bytes: self.extent(&strides, element) })
+    }
+
+    /// As `checked`, and every element must lie within `values_bytes`.
+    ///
+    /// # Errors
+    /// The first fault, in the order of [`TensorFault`].
+    #[inline]
+    pub fn check(&self, values_bytes: u32) -> Result<[i64; MAX_DIMS], TensorFault> {
+        let checked = self.checked()?;
+        if checked.fits(values_bytes) { Ok(checked.strides) } else { Err(TensorFault::Extent) }
     }
 
     /// From the fastest dimension to the slowest: each stride must clear everything inside it.
@@ -131,19 +139,40 @@ impl Tensor {
         if is_consistent { Ok(()) } else { Err(TensorFault::Progress) }
     }
 
+    /// Where the furthest element ends.
     #[inline]
-    fn check_extent(&self, strides: &[i64; MAX_DIMS], element: i64, values_bytes: u32) -> Result<(), TensorFault> {
+    fn extent(&self, strides: &[i64; MAX_DIMS], element: i64) -> i64 {
         let dims = &self.dims[..usize::from(self.ndims)];
         // An empty array addresses no byte, but whoever shows it must still be able to count its elements.
         if dims.contains(&0) {
             let count = dims.iter().fold(element, |product, dim| product.saturating_mul(i64::from(*dim).max(1)));
-            return if count < i64::MAX { Ok(()) } else { Err(TensorFault::Extent) };
+            return if count < i64::MAX { 0 } else { count };
         }
         let last = dims
             .iter()
             .zip(strides)
             .fold(0_i64, |offset, (dim, stride)| offset.saturating_add(stride.saturating_mul(i64::from(*dim) - 1)));
-        if last.saturating_add(element) <= i64::from(values_bytes) { Ok(()) } else { Err(TensorFault::Extent) }
+        last.saturating_add(element)
+    }
+}
+
+/// A tensor header that was found sound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckedTensor {
+    /// The header.
+    pub tensor: Tensor,
+    /// Its strides, inferred where they were zero.
+    pub strides: [i64; MAX_DIMS],
+    /// Bytes up to the end of the furthest element.
+    pub extent_bytes: i64,
+}
+
+impl CheckedTensor {
+    /// Whether every element lies within a payload of that length.
+    #[inline]
+    #[must_use]
+    pub fn fits(&self, values_bytes: u32) -> bool {
+        self.extent_bytes <= i64::from(values_bytes)
     }
 }
 

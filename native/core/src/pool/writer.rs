@@ -63,6 +63,8 @@ pub enum WriteFault {
     SequenceEnd,
     /// Another frame is open.
     ClaimOpen,
+    /// The frame is not the one that is open here: it was ended before, or another writer began it.
+    NotOpen,
     /// The tensor does not describe the payload.
     Tensor(TensorFault),
 }
@@ -92,6 +94,8 @@ pub struct Writer {
     regions: Arc<Regions>,
     next_seq: u64,
     tensor: Tensor,
+    /// Bytes that the tensor's elements need, or what is wrong with it: looked at once, when it is set.
+    extent_bytes: Result<i64, TensorFault>,
     image: SlotImage,
     descriptor: [u8; DESCRIPTOR_MESSAGE_BYTES],
     is_claimed: bool,
@@ -105,7 +109,8 @@ impl Writer {
         descriptor[..8].copy_from_slice(&DESCRIPTOR_HEADER.to_le_bytes());
         put(&mut descriptor, descriptor_at::STREAM_ID, &regions.stream_id.to_le_bytes());
         put(&mut descriptor, descriptor_at::EPOCH, &regions.epoch.to_le_bytes());
-        Self { regions, next_seq: 0, tensor, image: SlotImage::new(&tensor), descriptor, is_claimed: false }
+        let (image, extent_bytes) = (SlotImage::new(&tensor), extent_of(&tensor));
+        Self { regions, next_seq: 0, tensor, extent_bytes, image, descriptor, is_claimed: false }
     }
 
     /// The regions that it writes.
@@ -145,6 +150,7 @@ impl Writer {
         }
         if tensor != self.tensor {
             self.image = SlotImage::new(&tensor);
+            self.extent_bytes = extent_of(&tensor);
             self.tensor = tensor;
         }
         Ok(())
@@ -154,6 +160,23 @@ impl Writer {
     #[must_use]
     pub const fn tensor(&self) -> &Tensor {
         &self.tensor
+    }
+
+    /// Whether a frame of so many bytes would be taken now; nothing is touched.
+    ///
+    /// # Errors
+    /// Why it would not.
+    #[inline]
+    pub fn accepts(&self, values_bytes: u32) -> Result<(), WriteFault> {
+        if self.is_claimed {
+            return Err(WriteFault::ClaimOpen);
+        }
+        self.check(values_bytes)?;
+        self.regions.pool_for(values_bytes).map(|_| ()).ok_or_else(|| self.too_large())
+    }
+
+    fn too_large(&self) -> WriteFault {
+        WriteFault::TooLarge { limit_bytes: self.regions.pools().last().map_or(0, |pool| pool.stride_bytes) }
     }
 
     /// Begins the next frame. Until it is committed, readers skip its slot.
@@ -170,8 +193,7 @@ impl Writer {
         }
         // The pool is chosen before the slot is touched: a frame that fits nowhere leaves the old one readable.
         let Some(pool) = self.regions.pool_for(values_bytes) else {
-            let limit_bytes = self.regions.pools().last().map_or(0, |pool| pool.stride_bytes);
-            return Err(WriteFault::TooLarge { limit_bytes });
+            return Err(self.too_large());
         };
         let index = slot_index(self.next_seq, self.regions.nslots());
         commit::begin(self.regions.slot(index).commit_word(), self.next_seq);
@@ -185,8 +207,10 @@ impl Writer {
     /// When the tensor does not fit the payload. The frame stays open.
     #[inline]
     pub fn commit(&mut self, claim: &Claim, stamps: Stamps) -> Result<&[u8; DESCRIPTOR_MESSAGE_BYTES], WriteFault> {
-        debug_assert!(self.is_claimed && claim.seq == self.next_seq);
-        self.tensor.check(claim.values_bytes).map_err(WriteFault::Tensor)?;
+        if !self.is_claimed || claim.seq != self.next_seq {
+            return Err(WriteFault::NotOpen);
+        }
+        self.check(claim.values_bytes)?;
         let pool_id = self.regions.pools()[claim.pool].pool_id;
         self.image.set_frame(claim.index, pool_id, claim.values_bytes, stamps.timestamp_ns, stamps.meta_version);
         let slot = self.regions.slot(claim.index);
@@ -216,12 +240,21 @@ impl Writer {
         values_bytes: u32,
         stamps: Stamps,
     ) -> Result<&[u8; DESCRIPTOR_MESSAGE_BYTES], WriteFault> {
-        self.tensor.check(values_bytes).map_err(WriteFault::Tensor)?;
+        self.check(values_bytes)?;
         let claim = self.claim(values_bytes)?;
         let bytes = values_bytes as usize;
         // SAFETY: the slot has room for the bytes, by `claim`; the source is the caller's.
         unsafe { copy(CopyKind::for_payload(bytes), source, claim.payload, bytes) };
         self.commit(&claim, stamps)
+    }
+
+    #[inline]
+    fn check(&self, values_bytes: u32) -> Result<(), WriteFault> {
+        match self.extent_bytes {
+            Ok(extent_bytes) if extent_bytes <= i64::from(values_bytes) => Ok(()),
+            Ok(_) => Err(WriteFault::Tensor(TensorFault::Extent)),
+            Err(fault) => Err(WriteFault::Tensor(fault)),
+        }
     }
 
     #[inline]
@@ -232,6 +265,10 @@ impl Writer {
         put(&mut self.descriptor, descriptor_at::TRACE_ID, &stamps.trace_id.to_le_bytes());
         &self.descriptor
     }
+}
+
+fn extent_of(tensor: &Tensor) -> Result<i64, TensorFault> {
+    tensor.checked().map(|checked| checked.extent_bytes)
 }
 
 #[inline]

@@ -65,7 +65,7 @@ impl FrameClaim {
         if !self.is_open.swap(false, Ordering::AcqRel) {
             return None;
         }
-        self.producer.finish(&self.claim, self.regions.epoch, stamps)
+        self.producer.finish(&self.claim, &self.regions, stamps)
     }
 }
 

@@ -203,17 +203,13 @@ impl Shared {
         let Guarded { writer, pace, branches, meta_version } = &mut *guard;
         let writer = writer.as_mut().ok_or(PublishFault::NotAttached)?;
         pace.keep();
-        if let Some(seq) = stamps.seq {
-            writer.skip_to(seq)?;
-        }
-        writer.set_tensor(tensor)?;
+        prepare(writer, tensor, values_bytes, stamps.seq)?;
         let seq = writer.next_seq();
         let stamps = stamps.of_frame(*meta_version);
         let message = match source {
             // SAFETY: the exporter promises `values_bytes` readable bytes for the time of the call.
             Source::Straight(start) => *unsafe { writer.publish(start, values_bytes, stamps) }?,
             Source::Strided(view) => {
-                tensor.check(values_bytes).map_err(WriteFault::Tensor)?;
                 let claim = writer.claim(values_bytes)?;
                 // SAFETY: the slot has room for `values_bytes`, which is the view's length; the GIL is held.
                 let copied = unsafe {
@@ -239,21 +235,22 @@ impl Shared {
     ) -> Result<(Claim, Arc<Regions>), PublishFault> {
         let mut guard = unpoisoned(&self.guarded);
         let writer = guard.writer.as_mut().ok_or(PublishFault::NotAttached)?;
-        tensor.check(values_bytes).map_err(WriteFault::Tensor)?;
-        if let Some(seq) = seq {
-            writer.skip_to(seq)?;
-        }
-        writer.set_tensor(tensor)?;
+        prepare(writer, tensor, values_bytes, seq)?;
         let claim = writer.claim(values_bytes)?;
         Ok((claim, Arc::clone(writer.regions())))
     }
 
     /// Ends a claimed frame; None when the regions were lost meanwhile or it was abandoned.
-    pub(crate) fn finish(&self, claim: &Claim, epoch: u64, stamps: Option<FrameStamps>) -> Option<Published> {
+    pub(crate) fn finish(
+        &self,
+        claim: &Claim,
+        regions: &Arc<Regions>,
+        stamps: Option<FrameStamps>,
+    ) -> Option<Published> {
         let mut guard = unpoisoned(&self.guarded);
         let Guarded { writer, pace, branches, meta_version } = &mut *guard;
         pace.keep();
-        let writer = writer.as_mut().filter(|writer| writer.regions().epoch == epoch)?;
+        let writer = writer.as_mut().filter(|writer| Arc::ptr_eq(writer.regions(), regions))?;
         let Some(stamps) = stamps else {
             writer.abandon(*claim);
             self.counters.abandoned.fetch_add(1, Ordering::Relaxed);
@@ -263,6 +260,13 @@ impl Shared {
         self.note_frame(claim.values_bytes);
         Some(Published { seq: claim.seq, answer: self.announce(branches, &message) })
     }
+}
+
+/// Makes a writer ready for a frame. What refuses it leaves sequence and slot as they were.
+fn prepare(writer: &mut Writer, tensor: Tensor, values_bytes: u32, seq: Option<u64>) -> Result<(), WriteFault> {
+    writer.set_tensor(tensor)?;
+    writer.accepts(values_bytes)?;
+    seq.map_or(Ok(()), |seq| writer.skip_to(seq))
 }
 
 impl FrameStamps {
@@ -565,7 +569,7 @@ impl PoolProducer {
                     ];
                     raise(py, "FrameTooLarge", "no pool of the stream has slots that large", &facts)
                 }
-                PublishFault::Write(WriteFault::ClaimOpen) => {
+                PublishFault::Write(WriteFault::ClaimOpen | WriteFault::NotOpen) => {
                     raise(py, "RegionBusy", "a claimed frame is not finished yet", &[stream])
                 }
                 PublishFault::Write(WriteFault::SequenceEnd) => {

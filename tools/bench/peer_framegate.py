@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""framegate as programs use it: a driver, ``connect``, ``publish``, iterating a consumer."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Final
+
+import numpy as np
+from framegate.shmpool.client import connect
+from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.idle import Idler
+from framegate.tools.bench.peer import Peer, Send, Words
+from framegate.tools.bench.pool_bed import STREAM, driver
+
+_HELD_NS: Final = 100_000_000
+"""The producer goes on after so long, in case the last frames before were lost."""
+
+
+class Framegate(Peer):
+    """Lossy: the producer waits for nobody."""
+
+    name = "framegate"
+    last_seq = 0
+
+    def __enter__(self) -> Peer:
+        self._driver = ExitStack()
+        self._driver.enter_context(driver(self.home, self.depth, self.frame_bytes))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._driver.close()
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in self.__dict__.items() if name != "_driver"}
+
+    @contextmanager
+    def sending(self) -> Iterator[Send]:
+        with connect(f"{self.home}/aeron", f"{self.home}/pool") as client, client.producer(STREAM) as producer:
+            yield producer.publish
+
+    def frames(self) -> Iterator[Words]:
+        with connect(f"{self.home}/aeron", f"{self.home}/pool") as client, client.consumer(STREAM) as consumer:
+            for frame in consumer:
+                self.last_seq = frame.seq
+                yield np.asarray(frame)
+                self.torn += not frame.is_valid()
+
+
+class HeldFramegate(Framegate):
+    """As the peers that lose nothing hold their producer back: at half a ring ahead, by a number beside the stream."""
+
+    name = "framegate, held back"
+
+    def __enter__(self) -> Peer:
+        self._read = multiprocessing.get_context("spawn").RawValue("Q", 0)
+        return super().__enter__()
+
+    @contextmanager
+    def sending(self) -> Iterator[Send]:
+        idler, ahead_max, read = Idler("yield"), self.depth // 2, self._read
+        with super().sending() as publish:
+
+            def send(frame: Words) -> None:
+                seq = publish(frame)
+                deadline_ns = monotonic_ns() + _HELD_NS
+                while seq - read.value >= ahead_max and monotonic_ns() < deadline_ns:
+                    idler.idle()
+
+            yield send
+
+    def frames(self) -> Iterator[Words]:
+        for words in super().frames():
+            yield words
+            self._read.value = self.last_seq
