@@ -17,6 +17,7 @@ NAMES: Final = (
     "records",
     "offers",
     "roundtrip",
+    "slots",
     "publish",
     "copy",
     "read",

@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What does a 2-rule MergeMap cost to encode and to decode, in Rust and in Python?
 
-The Rust half is the crate's own bench; it needs a source tree and cargo.
+The Rust half is the crate's own bench.
 """
 
 from __future__ import annotations
 
-import json
-import subprocess
 import timeit
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 from framegate.schema import merge
-from framegate.schema.errors import FileMissing
+from framegate.tools.bench.cargo import cargo_bench
 from framegate.tools.bench.result import Result, rounds
 
 _CALLS: Final = 20_000
@@ -42,13 +39,14 @@ def _python() -> Iterator[Result]:
 
 
 def _rust() -> Iterator[Result]:
-    manifest = Path.cwd() / "native" / "Cargo.toml"
-    if not manifest.is_file():
-        raise FileMissing("the Rust bench runs from the root of a source tree", path=manifest)
-    command = ["cargo", "bench", "--quiet", "--locked", "--manifest-path", str(manifest), "-p", "framegate-codecs"]
-    printed = subprocess.run([*command, "--bench", "merge_map"], capture_output=True, text=True, check=True).stdout
-    for line in printed.splitlines():
-        if line.startswith("{"):
-            found = json.loads(line)
-            question = f"Rust: {found['name']}"
-            yield Result(question=question, measured=found["median_ns"], unit="ns", target=10, how=found.get("how", ""))
+    for found in cargo_bench("framegate-codecs", "merge_map"):
+        is_floor = found["what"].startswith("floor")
+        what = "copy its 58 bytes (the floor)" if is_floor else f"{found['what']} a 2-rule MergeMap"
+        yield Result(
+            question=f"Rust: {what}",
+            measured=found["median"],
+            unit=found["unit"],
+            target=None if is_floor else 10,
+            spread=(found["best"], found["worst"]),
+            how=f"{found['rounds']} rounds of {found['calls']}",
+        )

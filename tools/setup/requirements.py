@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints what the development environment installs: build requirements, dependencies, test and lint groups.
 
-With names of groups as arguments, those groups alone. Read from pyproject.toml, so that there is one list; printed one a
-line, without spaces, for the shell.
+With names of groups as arguments, those groups alone. Read from pyproject.toml, so that there is one list; printed one
+a line, without spaces, for the shell.
 """
 
 import sys
