@@ -32,6 +32,8 @@ Threading = Literal["shared", "shared_network", "dedicated"]
 _SETTLE_NS: Final = 3_000_000_000
 """A mark that has not moved for this long, of a process that is gone, belongs to a dead driver."""
 _STEP_NS: Final = 50_000_000
+_ORPHAN_NS: Final = 10_000_000_000
+_PARENT_OPTION: Final = "--parent-pid"
 _LOG_TAIL_BYTES: Final = 2_000
 
 
@@ -82,6 +84,26 @@ def is_live(aeron_dir: str) -> bool:
     if mark is None or mark[0] > DRIVER_TIMEOUT_MS:
         return False
     return _process_exists(mark[1]) or _mark_moves(aeron_dir)
+
+
+def await_orphan(aeron_dir: str) -> None:
+    """Wait for a bundled driver to end that has just lost its parent, so that nobody joins it in its last moment."""
+    deadline_ns = monotonic_ns() + _ORPHAN_NS
+    while _is_orphan(driver_mark(aeron_dir)) and monotonic_ns() < deadline_ns:
+        sleep_ns(_STEP_NS)
+
+
+def _is_orphan(mark: tuple[int, int] | None) -> bool:
+    if mark is None or not _process_exists(mark[1]):
+        return False
+    try:
+        words = Path(f"/proc/{mark[1]}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return False
+    if Path(words[0]).name != PROGRAM or _PARENT_OPTION not in words[:-1]:
+        return False
+    parent = words[words.index(_PARENT_OPTION) + 1]
+    return parent.isdigit() and not _process_exists(int(parent))
 
 
 def _why_not_ready(line: bytes, *, timed_out: bool, timeout_s: float) -> str:
@@ -162,7 +184,7 @@ class MediaDriver:
 
     def _spawn(self, program: Path) -> subprocess.Popen[bytes]:
         # What is in the directory was found dead above, so the driver need not wait for its mark to age.
-        words = [str(program), "--aeron-dir", self.aeron_dir, "--delete-on-start", "--parent-pid", str(os.getpid())]
+        words = [str(program), "--aeron-dir", self.aeron_dir, "--delete-on-start", _PARENT_OPTION, str(os.getpid())]
         log = self._open_log()
         try:
             return subprocess.Popen(

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from framegate.driver.agent import LeaseDriverAgent
 from framegate.driver.configuration import DriverConfig, load_driver_config
 from framegate.driver.lease_service import claimed, lease_driver
-from framegate.driver.mediadriver import MediaDriver, MediaDriverOptions, is_live
+from framegate.driver.mediadriver import MediaDriver, MediaDriverOptions, await_orphan, is_live
 from framegate.driver.options import DriverOptions
 from framegate.schema.config.settings import default_aeron_dir
 from framegate.schema.console.reporting import emit
@@ -95,6 +95,8 @@ def _say_farewell(agent: LeaseDriverAgent, media_driver: MediaDriverWatch) -> No
 @contextmanager
 def serving(aeron_dir: str, config: DriverConfig) -> Iterator[MediaDriverWatch]:
     """A live media driver in ``aeron_dir``: the one that is there, else the bundled one until the block ends."""
+    # A supervisor restarts us faster than the media driver of our predecessor ends.
+    await_orphan(aeron_dir)
     if is_live(aeron_dir):
         _log.info("joined the media driver that serves %s", aeron_dir)
         yield _Joined(aeron_dir, config.media_driver.driver_timeout_ms)

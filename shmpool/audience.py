@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from framegate.schema.wire import ConsumerHello, QosConsumer
+from framegate.shmpool.progress import ProgressPolicy, ProgressWish
 
 STALE_NS: Final = 5_000_000_000
 MAX_CONSUMERS: Final = 4096
@@ -22,7 +23,7 @@ class _Listener:
     heard_at_ns: int
     epoch: int = 0
     max_rate_hz: int = 0
-    supports_progress: bool = False
+    progress: ProgressWish | None = None
 
 
 @dataclass(slots=True)
@@ -38,7 +39,8 @@ class Audience:
         listener = self._heard(hello.consumer_id, now_ns)
         if listener is not None:
             listener.max_rate_hz = hello.max_rate_hz
-            listener.supports_progress = bool(hello.supports_progress)
+            wish = (hello.progress_interval_us, hello.progress_bytes_delta, hello.progress_major_delta_units)
+            listener.progress = ProgressWish(*wish) if hello.supports_progress else None
 
     def on_qos(self, qos: QosConsumer, now_ns: int) -> None:
         """A consumer says what it has mapped."""
@@ -61,9 +63,17 @@ class Audience:
         return listener.max_rate_hz if listener else 0
 
     @property
-    def wants_progress(self) -> bool:
-        """Whether anybody asked for FrameProgress."""
-        return any(listener.supports_progress for listener in self._listeners.values())
+    def wants_progress(self) -> list[int]:
+        """Those that asked for FrameProgress."""
+        return [key for key, listener in self._listeners.items() if listener.progress is not None]
+
+    def progress_policy(self) -> ProgressPolicy:
+        """How often they all together want it."""
+        return ProgressPolicy.of(one.progress for one in self._listeners.values() if one.progress is not None)
+
+    def __contains__(self, consumer_id: object) -> bool:
+        """Whether that consumer is here."""
+        return consumer_id in self._listeners
 
     def forget(self, consumer_id: int) -> None:
         """Its lease ended, or it fell silent."""

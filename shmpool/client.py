@@ -12,7 +12,8 @@ import logging
 import os
 import random
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, Protocol, Self, TypeVar
 
 from framegate.schema import Message, decode_any
@@ -25,6 +26,7 @@ from framegate.schema.errors import (
     TransportClosed,
     TransportError,
 )
+from framegate.schema.wire import FrameProgress
 from framegate.shmpool.aeron import DRIVER_TIMEOUT_MS, AeronTransport, wait_for_driver
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.consumer import Consumer
@@ -53,6 +55,13 @@ class Link:
         self.hears_announce: Subscription = self.transport.add_subscription(untethered(channel), streams.announce)
         self.hears_qos: Subscription = self.transport.add_subscription(untethered(channel), streams.qos)
         self.joined_at_ns = monotonic_ns()
+        """When the announce stream became available; announces of before are replays."""
+
+    def note_images(self) -> None:
+        """Look whether another sender of announces has come."""
+        for event in self.hears_announce.image_events():
+            if event.is_available:
+                self.joined_at_ns = max(self.joined_at_ns, event.at_ns)
 
 
 class Member(Protocol):
@@ -72,6 +81,10 @@ class Member(Protocol):
 
     def on_tick(self, now_ns: int) -> None:
         """Time passed."""
+        ...
+
+    def close(self) -> None:
+        """The client ends."""
         ...
 
 
@@ -96,10 +109,10 @@ class Client:
         self._streams = streams or Streams()
         self._driver_timeout_ms = driver_timeout_ms
         self._link: Link | None = Link(aeron_dir, self._streams, driver_timeout_ms)
-        self._lock = threading.Lock()
+        self.turn = threading.RLock()
+        """Held while a member is called, added or closed. Never while waiting for messages."""
         self._members: list[Member] = []
         self._stopping = threading.Event()
-        self._reconnect_at_ns = 0
         self.foreign_messages = 0
         self._thread = threading.Thread(target=self._run, name="framegate-client", daemon=True)
         self._thread.start()
@@ -114,17 +127,38 @@ class Client:
         producer = Producer(self, stream, shape=shape, dtype=dtype, name=name)
         return self._started(producer)
 
-    def consumer(self, stream: int, *, timeout_s: float | None = None, max_rate_hz: int = 0) -> Consumer:
-        """A consumer of a stream, attached. ``timeout_s``: how long iterating waits for a frame; None: for ever."""
-        consumer = Consumer(self, stream, timeout_s=timeout_s, max_rate_hz=max_rate_hz)
+    def consumer(
+        self,
+        stream: int,
+        *,
+        timeout_s: float | None = None,
+        max_rate_hz: int = 0,
+        own_stream: bool = False,
+        on_progress: Callable[[FrameProgress], None] | None = None,
+    ) -> Consumer:
+        """A consumer of a stream, attached.
+
+        ``timeout_s`` is how long iterating waits for a frame; None: for ever. ``max_rate_hz`` leaves some out.
+        ``own_stream`` asks for a descriptor stream of its own, which a driver without a range for them declines.
+        ``on_progress`` hears how far frames are filled that are not there yet, on the client's thread: keep it short.
+        """
+        consumer = Consumer(
+            self,
+            stream,
+            timeout_s=timeout_s,
+            max_rate_hz=max_rate_hz,
+            own_stream=own_stream,
+            on_progress=on_progress,
+        )
         return self._started(consumer)
 
     def _started(self, member: _Attachable) -> _Attachable:
-        link = self._link
-        if link is None or self._stopping.is_set():
-            raise TransportClosed("the client is closed, or has lost its media driver", aeron_dir=self.aeron_dir)
-        member.on_link(link)
-        self._add(member)
+        with self.turn:
+            link = self._link
+            if link is None or self._stopping.is_set():
+                raise TransportClosed("the client is closed, or has lost its media driver", aeron_dir=self.aeron_dir)
+            member.on_link(link)
+            self._members.append(member)
         try:
             member.wait_attached(self.wait_driver_s)
         except BaseException:
@@ -132,13 +166,9 @@ class Client:
             raise
         return member
 
-    def _add(self, member: Member) -> None:
-        with self._lock:
-            self._members.append(member)
-
     def remove(self, member: Member) -> None:
         """A member closed itself."""
-        with self._lock:
+        with self.turn:
             if member in self._members:
                 self._members.remove(member)
 
@@ -150,11 +180,12 @@ class Client:
     def close(self) -> None:
         """Give every lease back and end the thread. Idempotent."""
         for member in self._snapshot():
-            member.close()  # type: ignore[attr-defined]  # every member has it; the thread must not call it
+            member.close()
         self._stopping.set()
         if self._thread is not threading.current_thread():
             self._thread.join()
-        link, self._link = self._link, None
+        with self.turn:
+            link, self._link = self._link, None
         if link is not None:
             link.transport.close()
 
@@ -165,21 +196,26 @@ class Client:
         self.close()
 
     def _snapshot(self) -> list[Member]:
-        with self._lock:
+        with self.turn:
             return list(self._members)
 
     # --- the client's thread --------------------------------------------------------------------------
 
     def _run(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                self._turn()
-            except (MediaDriverGone, ClientStalled) as death:
-                self._lose_link(death)
-            except TransportError:
-                if not self._stopping.is_set():
-                    _log.exception("a turn of the client failed")
-                    self._stopping.wait(_TURN_NS / 1e9)
+        try:
+            while not self._stopping.is_set():
+                try:
+                    self._turn()
+                except (MediaDriverGone, ClientStalled) as death:
+                    self._lose_link(death)
+                except TransportError:
+                    if not self._stopping.is_set():
+                        _log.exception("a turn of the client failed")
+                        self._stopping.wait(_TURN_NS / 1e9)
+        finally:
+            if not self._stopping.is_set():
+                # A defect. Nobody keeps the leases any more, so nobody may write or read by them.
+                self._lose_link(TransportClosed("the client's thread failed", aeron_dir=self.aeron_dir))
 
     def _turn(self) -> None:
         link = self._link
@@ -187,17 +223,29 @@ class Client:
             self._reconnect()
             return
         received = link.hears_control.poll(64, _TURN_NS)
+        link.note_images()
         received += link.hears_announce.poll(64)
         received += link.hears_qos.poll(256)
-        now_ns = monotonic_ns()
-        members = self._snapshot()
-        for data in received:
-            message = self._decoded(data.data)
-            if message is not None:
-                for member in members:
-                    member.on_message(message, now_ns)
-        for member in members:
-            member.on_tick(now_ns)
+        messages = [message for data in received if (message := self._decoded(data.data)) is not None]
+        with self.turn:
+            for message in messages:
+                for member in list(self._members):
+                    with self._alone(member):
+                        member.on_message(message, monotonic_ns())
+            for member in list(self._members):
+                with self._alone(member):
+                    member.on_tick(monotonic_ns())
+
+    @contextmanager
+    def _alone(self, member: Member) -> Iterator[None]:
+        """What one member is refused, a stream for instance, is not the others' affair."""
+        try:
+            yield
+        except (MediaDriverGone, ClientStalled):
+            raise
+        except TransportError as failure:
+            if not self._stopping.is_set():
+                _log.warning("%s: %s", member, failure)
 
     def _decoded(self, data: bytes) -> Message | None:
         try:
@@ -209,9 +257,10 @@ class Client:
 
     def _lose_link(self, death: TransportError) -> None:
         _log.warning("%s", death)
-        link, self._link = self._link, None
-        for member in self._snapshot():
-            member.on_link_lost(death.message)
+        with self.turn:
+            link, self._link = self._link, None
+            for member in list(self._members):
+                member.on_link_lost(death.message)
         if link is not None:
             link.transport.close()
 
@@ -221,9 +270,12 @@ class Client:
             link = Link(self.aeron_dir, self._streams, self._driver_timeout_ms)
         except TransportError:
             return
-        self._link = link
-        for member in self._snapshot():
-            member.on_link(link)
+        with self.turn:
+            self._link = link
+            for member in list(self._members):
+                with self._alone(member):
+                    member.on_link(link)
+        _log.warning("connected again to the media driver in %s", self.aeron_dir)
 
 
 def connect(

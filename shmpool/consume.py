@@ -23,6 +23,7 @@ from framegate._native import Frame
 
 _SLICE_S: Final = 0.05
 _PROGRESS_NS: Final = 1_000_000_000
+_PATTERNS_MAX: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +84,9 @@ def _consume(options: ConsumeOptions, consumer: Consumer, stop: StopSignal, tall
             _take(options, frame, patterns, tally)
             if tally.frames == options.count:
                 return
+        if options.json and frames:
+            # One flush a batch: a program may be waiting for these lines.
+            sys.stdout.flush()
         if not options.json and sys.stderr.isatty() and monotonic_ns() >= shown_at_ns:
             shown_at_ns = monotonic_ns() + _PROGRESS_NS
             print(f"\rstream {options.stream}: {tally.frames} frames ", end="", file=sys.stderr)
@@ -105,6 +109,8 @@ def _take(options: ConsumeOptions, frame: Frame, patterns: dict[int, Pattern], t
 def _is_right(stream: int, frame: Frame, patterns: dict[int, Pattern]) -> bool:
     pattern = patterns.get(frame.nbytes)
     if pattern is None:
+        if len(patterns) >= _PATTERNS_MAX:
+            patterns.clear()
         pattern = patterns[frame.nbytes] = Pattern("counter", stream=stream, payload_bytes=frame.nbytes)
     return pattern.holds(flat_bytes(frame.array), frame.seq)
 

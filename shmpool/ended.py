@@ -20,7 +20,8 @@ def mark_ended(folder: str, epoch: int, after_seq: int | None) -> None:
     temporary = target.with_suffix(f".{os.getpid()}")
     try:
         temporary.write_text(json.dumps({"epoch": epoch, "after_seq": after_seq}))
-        temporary.chmod(0o600)
+        # Whoever may read the regions may read this.
+        temporary.chmod(Path(folder, "header.ring").stat().st_mode & 0o660)
         temporary.rename(target)
     except OSError:
         # The folder may be gone with its epoch; then there is nobody left to tell.
@@ -31,9 +32,9 @@ def is_marked_ended(folder: str, epoch: int) -> tuple[bool, int | None]:
     """Whether that epoch ended, and after which sequence; the mark of another epoch means nothing."""
     try:
         mark = json.loads(Path(folder, NAME).read_text())
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False, None
     if not isinstance(mark, dict) or mark.get("epoch") != epoch:
         return False, None
     after = mark.get("after_seq")
-    return True, after if isinstance(after, int) else None
+    return True, after if isinstance(after, int) and not isinstance(after, bool) else None

@@ -9,6 +9,9 @@
                           +--------------^
 ```
 
+An attach is followed by announces of the stream, once a second: they are how a client knows that its driver lives, for
+keep-alives have no answer. A lease that nobody vouches for is lost.
+
 Feed it the driver's messages and the time; carry out the actions that it returns, in order. When a lease ends, its
 regions must not be used from that moment on.
 """
@@ -34,12 +37,15 @@ from framegate.schema.driver import (
     ShmLeaseRevoked,
 )
 from framegate.schema.errors import UriRefused
+from framegate.schema.wire import ClockDomain, ShmPoolAnnounce
 from framegate.shmpool.uri import RegionUri
 
 HEADER_SLOT_BYTES: Final = 256
 LAYOUT_VERSION: Final = 1
 _ALREADY_ATTACHED: Final = "client_id already attached"
 _NS: Final = 1_000_000_000
+_SHORTEST_INTERVAL_NS: Final = 10_000_000
+_CORRELATION_MASK: Final = (1 << 62) - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +56,9 @@ class LeaseTimes:
     backoff_ns: int = 200_000_000
     backoff_max_ns: int = 2 * _NS
     keepalive_interval_ns: int = 1 * _NS
+    """At most; a lease that is granted for less than three of them is kept alive more often."""
+    silence_ns: int = 5 * _NS
+    """So long without an announce of the stream the driver counts as gone: five of its periods."""
 
 
 class LeaseState(Enum):
@@ -110,12 +119,22 @@ class Lease:
     _correlation_id: int = 0
     _deadline_ns: int = 0
     _keepalive_at_ns: int = 0
+    _keepalive_every_ns: int = 0
+    _granted_ns: int = 0
     _expires_at_ns: int | None = None
-    _refusals: int = 0
+    _vouched_ns: int = 0
+    _attempts: int = 0
+    _first_correlation_id: int = 0
+    _detach_id: int = 0
+    _taken_ids: int = 0
 
     def __post_init__(self) -> None:
         # A random start makes it unlikely that an answer to an earlier process is taken for ours.
-        self._correlation_id = self.chance.getrandbits(62)
+        self._correlation_id = self._first_correlation_id = self.chance.getrandbits(62)
+        # Counted apart: an attach that is under way keeps its own.
+        self._detach_id = self.chance.getrandbits(62)
+        # 0 is only a local way to say "any" (PROTOCOL 10.4).
+        self.client_id = self.client_id or new_client_id(self.chance)
 
     @property
     def is_attached(self) -> bool:
@@ -138,56 +157,68 @@ class Lease:
     def on_response(self, response: ShmAttachResponse, now_ns: int) -> list[Action]:
         """An answer on the control stream; whether it is ours tells the correlation id."""
         if self.state is not LeaseState.ATTACHING or response.correlation_id != self._correlation_id:
-            return []
+            return self._give_back_late(response)
         if response.code is not ResponseCode.OK:
             return self._refused(response, now_ns)
-        if (flaw := flaw_of(response)) is not None:
+        if (flaw := flaw_of(response, self.stream_id)) is not None:
             self.protocol_errors += 1
-            return [
-                Refused(ResponseCode.INTERNAL_ERROR, f"the driver's answer is unusable: {flaw}"),
-                *self._back_off(now_ns),
-            ]
+            reason = f"the driver's answer is unusable: {flaw}"
+            return [Refused(ResponseCode.INTERNAL_ERROR, reason), *self._back_off(now_ns)]
         self.state = LeaseState.ATTACHED
         self.lease_id, self.epoch = response.lease_id, response.epoch
-        self._refusals = 0
-        self._keepalive_at_ns = now_ns + self.times.keepalive_interval_ns
-        self._expires_at_ns = response.lease_expiry_timestamp_ns
+        self._attempts = self._taken_ids = 0
+        self._take_times(response.lease_expiry_timestamp_ns, now_ns)
         return [Gained(response)]
+
+    def on_announce(self, announce: ShmPoolAnnounce, now_ns: int) -> list[Action]:
+        """An announce of any stream: of this one, it shows that the driver lives and which epoch is the stream's."""
+        if not self.is_attached or self.epoch is None or announce.stream_id != self.stream_id:
+            return []
+        if self.role is Role.PRODUCER and announce.epoch > self.epoch:
+            return self._lose(f"the stream went on to epoch {announce.epoch} without this producer", now_ns)
+        if self.role is Role.PRODUCER and announce.producer_id != self.client_id:
+            return []
+        if announce.epoch >= self.epoch:
+            # What was announced long ago and heard only now shows no life.
+            is_local = announce.announce_clock_domain is ClockDomain.MONOTONIC
+            said_ns = min(now_ns, announce.announce_timestamp_ns) if is_local else now_ns
+            self._vouched_ns = max(self._vouched_ns, said_ns)
+        return []
 
     def on_revoked(self, message: ShmLeaseRevoked, now_ns: int) -> list[Action]:
         """Somebody's lease ended; ours, when id, stream and role agree."""
         ours = (self.lease_id, self.stream_id, self.role)
         if not self.is_attached or (message.lease_id, message.stream_id, message.role) != ours:
             return []
-        return self._lose(f"the driver ended the lease: {LeaseRevokeReason(message.reason).name.lower()}", now_ns)
+        return self._end(f"the driver ended the lease: {LeaseRevokeReason(message.reason).name.lower()}", now_ns)
 
     def on_shutdown(self, message: ShmDriverShutdown, now_ns: int) -> list[Action]:
         """The driver goes: every lease is void."""
         if not self.is_attached:
             return []
-        return self._lose(f"the driver shut down: {message.reason.name.lower()}", now_ns)
+        return self._end(f"the driver shut down: {message.reason.name.lower()}", now_ns)
 
     def on_send_failed(self, now_ns: int) -> list[Action]:
-        """A keep-alive could not be sent: the driver would expire the lease, so it counts as lost now."""
-        return self._lose("a keep-alive could not be sent", now_ns) if self.is_attached else []
+        """A keep-alive could not be sent: the driver would expire the lease, so it counts as lost now. A request that
+        was not sent is sent again soon."""
+        if self.state is LeaseState.ATTACHING:
+            return self._back_off(now_ns)
+        return self._end("a keep-alive could not be sent", now_ns) if self.is_attached else []
+
+    def on_link_lost(self, reason: str, now_ns: int) -> list[Action]:
+        """There is no way to the driver any more: it would not hear keep-alives."""
+        if self.state is LeaseState.ATTACHING:
+            return self._back_off(now_ns)
+        return self._end(reason, now_ns) if self.is_attached else []
+
+    def on_unusable(self, reason: str, now_ns: int) -> list[Action]:
+        """The regions of the lease cannot be mapped: give it back, and ask again later."""
+        return self._lose(reason, now_ns) if self.is_attached else []
 
     def close(self) -> list[Action]:
         """Give the lease back."""
         held, self.state = self.is_attached, LeaseState.CLOSED
-        if not held or self.lease_id is None:
-            return []
-        self._correlation_id += 1
-        return [
-            Send(
-                ShmDetachRequest(
-                    correlation_id=self._correlation_id,
-                    lease_id=self.lease_id,
-                    stream_id=self.stream_id,
-                    client_id=self.client_id,
-                    role=self.role,
-                )
-            )
-        ]
+        return self._detach(self.lease_id) if held else []
 
     def _ask(self, now_ns: int) -> list[Action]:
         self.state = LeaseState.ATTACHING
@@ -207,28 +238,44 @@ class Lease:
             )
         ]
 
+    def _take_times(self, expiry_ns: int | None, now_ns: int) -> None:
+        times = self.times
+        # What lies in the past, or is of another clock, tells no interval.
+        granted_ns = 3 * times.keepalive_interval_ns if expiry_ns is None else expiry_ns - now_ns
+        self._granted_ns = max(granted_ns, 0)
+        self._keepalive_every_ns = min(times.keepalive_interval_ns, max(self._granted_ns // 3, _SHORTEST_INTERVAL_NS))
+        self._keepalive_at_ns = now_ns + self._keepalive_every_ns
+        self._expires_at_ns = expiry_ns
+        self._vouched_ns = now_ns
+
     def _refused(self, response: ShmAttachResponse, now_ns: int) -> list[Action]:
+        refusal = Refused(response.code, response.error_message or "no reason given")
         if _ALREADY_ATTACHED in response.error_message:
-            # Another process drew the same number: draw again.
+            # Another process drew the same number, or an attach that timed out here was granted: draw again.
             self.client_id = new_client_id(self.chance)
-        return [Refused(response.code, response.error_message or "no reason given"), *self._back_off(now_ns)]
+            self._taken_ids += 1
+            if self._taken_ids == 1:
+                return self._back_off(now_ns)
+        return [refusal, *self._back_off(now_ns)]
 
     def _back_off(self, now_ns: int) -> list[Action]:
         self.state = LeaseState.BACKOFF
-        delay_ns = min(self.times.backoff_ns << min(self._refusals, 10), self.times.backoff_max_ns)
-        self._refusals += 1
+        delay_ns = min(self.times.backoff_ns << min(self._attempts, 10), self.times.backoff_max_ns)
+        self._attempts += 1
         self._deadline_ns = now_ns + delay_ns
         return []
 
     def _keep_alive(self, now_ns: int) -> list[Action]:
         if self._expires_at_ns is not None and now_ns >= self._expires_at_ns:
             return self._lose("the lease expired: this process did not run in time", now_ns)
+        if now_ns - self._vouched_ns >= self.times.silence_ns:
+            return self._lose("the driver fell silent", now_ns)
         if now_ns < self._keepalive_at_ns or self.lease_id is None:
             return []
-        self._keepalive_at_ns = now_ns + self.times.keepalive_interval_ns
+        self._keepalive_at_ns = now_ns + self._keepalive_every_ns
         if self._expires_at_ns is not None:
             # No answer tells the new expiry; the driver extends it by as much as it gave at first.
-            self._expires_at_ns = max(self._expires_at_ns, now_ns + 3 * self.times.keepalive_interval_ns)
+            self._expires_at_ns = max(self._expires_at_ns, now_ns + self._granted_ns)
         return [
             Send(
                 ShmLeaseKeepalive(
@@ -241,10 +288,40 @@ class Lease:
             )
         ]
 
-    def _lose(self, reason: str, now_ns: int) -> list[Action]:
+    def _end(self, reason: str, now_ns: int) -> list[Action]:
+        """The driver holds no lease for us, or cannot be told."""
         self.lease_id = self.epoch = self._expires_at_ns = None
         self._back_off(now_ns)
         return [Lost(reason)]
+
+    def _lose(self, reason: str, now_ns: int) -> list[Action]:
+        """Our side ends it, and the driver may still hold it: without a detach it would stand in the way of the next
+        attach until it expires."""
+        lease_id = self.lease_id
+        return [*self._end(reason, now_ns), *self._detach(lease_id)]
+
+    def _give_back_late(self, response: ShmAttachResponse) -> list[Action]:
+        """A lease that came after the attach had timed out changes nothing here; the driver is told to take it back."""
+        is_ours = self._first_correlation_id < response.correlation_id <= self._correlation_id
+        if not is_ours or self.state is LeaseState.CLOSED or response.code is not ResponseCode.OK:
+            return []
+        return [] if response.lease_id == self.lease_id else self._detach(response.lease_id)
+
+    def _detach(self, lease_id: int | None) -> list[Action]:
+        if lease_id is None:
+            return []
+        self._detach_id = (self._detach_id + 1) & _CORRELATION_MASK
+        return [
+            Send(
+                ShmDetachRequest(
+                    correlation_id=self._detach_id,
+                    lease_id=lease_id,
+                    stream_id=self.stream_id,
+                    client_id=self.client_id,
+                    role=self.role,
+                )
+            )
+        ]
 
 
 def new_client_id(chance: random.Random) -> int:
@@ -252,12 +329,16 @@ def new_client_id(chance: random.Random) -> int:
     return chance.randrange(1, 1 << 32)
 
 
-def flaw_of(response: ShmAttachResponse) -> str | None:
-    """Why an OK answer must not be believed (PROTOCOL 10.4); None when it is sound."""
+def flaw_of(response: ShmAttachResponse, stream_id: int) -> str | None:
+    """Why an OK answer must not be believed (PROTOCOL 10.5); None when it is sound."""
     required = ("lease_id", "stream_id", "epoch", "layout_version", "header_nslots", "header_slot_bytes")
     for name in required:
         if getattr(response, name) is None:
             return f"{name} is missing"
+    if stream_id not in (0, response.stream_id):
+        return f"it is for stream {response.stream_id}, not {stream_id}"
+    if response.layout_version != LAYOUT_VERSION:
+        return f"layout_version is {response.layout_version}, not {LAYOUT_VERSION}"
     if response.header_slot_bytes != HEADER_SLOT_BYTES:
         return f"header_slot_bytes is {response.header_slot_bytes}, not {HEADER_SLOT_BYTES}"
     if not response.payload_pools:

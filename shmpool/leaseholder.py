@@ -3,21 +3,30 @@
 
 from __future__ import annotations
 
+import logging
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from framegate.schema import Message
 from framegate.schema.driver import Role, ShmAttachResponse, ShmDriverShutdown, ShmLeaseRevoked
 from framegate.schema.errors import AttachRefused, DriverSilent, FramegateError
+from framegate.schema.wire import ShmPoolAnnounce
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.lease import Action, Gained, Lease, LeaseState, Lost, Refused, Send, new_client_id
 
 if TYPE_CHECKING:
     from framegate.shmpool.client import Client, Link
 
+_REASONS_MAX: Final = 64
+_log = logging.getLogger(__name__)
+
 
 class Leaseholder:
-    """Carries out what a ``Lease`` decides. Subclasses map and unmap."""
+    """Carries out what a ``Lease`` decides. Subclasses map and unmap.
+
+    Whatever touches the lease holds the client's ``turn``: its thread does while it calls a member, ``close`` while it
+    ends one.
+    """
 
     def __init__(self, client: Client, stream: int, role: Role) -> None:
         self.client = client
@@ -27,6 +36,8 @@ class Leaseholder:
         self.detach_reasons: list[str] = []
         self._changed = threading.Condition()
         self._failure: FramegateError | None = None
+        self._has_regions = False
+        self._said_refusal = ""
 
     # --- for subclasses, on the client's thread --------------------------------------------------------
 
@@ -46,47 +57,67 @@ class Leaseholder:
 
     def on_link_lost(self, reason: str) -> None:
         """No lease survives its Aeron client: the driver would not hear its keep-alives."""
-        self._carry_out(self.lease.on_send_failed(monotonic_ns()))
+        now_ns = monotonic_ns()
+        self._carry_out(self.lease.on_link_lost(reason, now_ns), now_ns)
         self.unmap(reason)
 
     def on_message(self, message: Message, now_ns: int) -> None:
         """Feed the lease."""
         match message:
             case ShmAttachResponse():
-                self._carry_out(self.lease.on_response(message, now_ns))
+                self._carry_out(self.lease.on_response(message, now_ns), now_ns)
             case ShmLeaseRevoked():
-                self._carry_out(self.lease.on_revoked(message, now_ns))
+                self._carry_out(self.lease.on_revoked(message, now_ns), now_ns)
+            case ShmPoolAnnounce():
+                self._carry_out(self.lease.on_announce(message, now_ns), now_ns)
             case ShmDriverShutdown():
-                self._carry_out(self.lease.on_shutdown(message, now_ns))
+                self._carry_out(self.lease.on_shutdown(message, now_ns), now_ns)
 
     def on_tick(self, now_ns: int) -> None:
         """Feed the lease."""
-        self._carry_out(self.lease.on_tick(now_ns))
+        self._carry_out(self.lease.on_tick(now_ns), now_ns)
 
-    def _carry_out(self, actions: list[Action]) -> None:
-        now_ns = monotonic_ns()
+    def _carry_out(self, actions: list[Action], now_ns: int) -> None:
         for action in actions:
             match action:
                 case Send(message):
                     if not self.client.send(message):
-                        self._carry_out(self.lease.on_send_failed(now_ns))
+                        self._carry_out(self.lease.on_send_failed(now_ns), now_ns)
                 case Gained(response):
                     self._gain(response, now_ns)
                 case Lost(reason):
-                    self.detach_reasons.append(reason)
+                    self._has_regions = False
+                    self.note_detach(reason)
                     self.unmap(reason)
+                    _log.warning("%s lost its lease, and asks for another: %s", self, reason)
                 case Refused(code, reason):
-                    self._tell(AttachRefused(reason, stream=self.stream_id, code=code.name))
+                    self._on_refused(AttachRefused(reason, stream=self.stream_id, code=code.name))
 
     def _gain(self, response: ShmAttachResponse, now_ns: int) -> None:
         try:
             self.map_lease(response, now_ns)
         except FramegateError as failure:
-            self._carry_out(self.lease.on_send_failed(now_ns))
+            self._carry_out(self.lease.on_unusable(failure.message, now_ns), now_ns)
             self._tell(failure)
             return
+        self._has_regions = True
         self.attaches += 1
+        self._said_refusal = ""
+        if self.attaches > 1:
+            _log.warning("%s attached again, in epoch %s", self, response.epoch)
         self._tell(None)
+
+    def _on_refused(self, refusal: AttachRefused) -> None:
+        if self.attaches and refusal.message != self._said_refusal:
+            # Nobody waits for the answer: it is asked for again, and again.
+            self._said_refusal = refusal.message
+            _log.warning("%s: %s", self, refusal)
+        self._tell(refusal)
+
+    def note_detach(self, reason: str) -> None:
+        """Remember why the regions were let go; the newest reasons only."""
+        self.detach_reasons.append(reason)
+        del self.detach_reasons[:-_REASONS_MAX]
 
     def _tell(self, failure: FramegateError | None) -> None:
         with self._changed:
@@ -97,14 +128,14 @@ class Leaseholder:
 
     @property
     def is_attached(self) -> bool:
-        """Whether a lease is held at this moment."""
-        return self.lease.is_attached
+        """Whether a lease is held at this moment, and what it names is mapped."""
+        return self._has_regions and self.lease.is_attached
 
     def wait_attached(self, timeout_s: float) -> None:
         """Wait for the lease; raises what stands in its way."""
         with self._changed:
-            self._changed.wait_for(lambda: self.lease.is_attached or self._failure is not None, timeout_s)
-            if self.lease.is_attached:
+            self._changed.wait_for(lambda: self.is_attached or self._failure is not None, timeout_s)
+            if self.is_attached:
                 return
             if self._failure is not None:
                 raise self._failure
@@ -118,9 +149,23 @@ class Leaseholder:
 
     def close(self) -> None:
         """Give the lease back. Idempotent."""
-        if self.lease.state is LeaseState.CLOSED:
-            return
-        self.client.remove(self)
-        actions = self.lease.close()
-        self.unmap("closed")
-        self._carry_out(actions)
+        with self.client.turn:
+            if self.is_closed:
+                return
+            self.client.remove(self)
+            actions = self.lease.close()
+            self.unmap("closed")
+            self._carry_out(actions, monotonic_ns())
+            self.leave()
+
+    def leave(self) -> None:
+        """Close what was opened on the link; the last thing that happens."""
+        raise NotImplementedError
+
+    @property
+    def is_closed(self) -> bool:
+        """After ``close``."""
+        return self.lease.state is LeaseState.CLOSED
+
+    def __str__(self) -> str:
+        return f"stream {self.stream_id}: {self.lease.role.name.lower()} {self.lease.client_id}"

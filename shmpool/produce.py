@@ -3,18 +3,22 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 from framegate.schema.config.settings import default_aeron_dir, load_client_settings
 from framegate.schema.console.reporting import emit
 from framegate.schema.control import CheckpointBarrier
-from framegate.schema.errors import DONE, NotAttached, WrongUsage
-from framegate.shmpool.client import connect
+from framegate.schema.driver import ResponseCode
+from framegate.schema.errors import DONE, AttachRefused, NotAttached, WrongUsage
+from framegate.shmpool.client import Client, connect
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.pattern import Pattern, PatternName, flat_bytes
 from framegate.shmpool.producer import Producer
@@ -24,7 +28,13 @@ from framegate.shmpool.stop_signal import StopSignal
 _WAIT_SLICE_S: Final = 0.1
 _LINGER_S: Final = 0.25
 """After the end: consumers read what is in the stream before the epoch goes."""
+_PREDECESSOR_NS: Final = 5_000_000_000
+_PREDECESSOR_STEP_S: Final = 0.5
 _PROGRESS_NS: Final = 1_000_000_000
+DTYPES: Final = (
+    *("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"),
+    *("float32", "float64", "bool"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +99,7 @@ class _Run:
 
 def run(options: ProduceOptions) -> int:
     """Produce until done or told to end; the exit code."""
+    _check(options)
     steps = read_schedule(options.schedule) if options.schedule else None
     settings = load_client_settings(
         os.environ,
@@ -101,7 +112,7 @@ def run(options: ProduceOptions) -> int:
     with (
         StopSignal() as stop,
         connect(aeron_dir, settings.base_dir, wait_driver_s=settings.wait_driver) as client,
-        client.producer(options.stream, shape=options.shape, dtype=options.dtype) as producer,
+        _attached(client, options, stop) as producer,
     ):
         produced = _Run(options, producer, stop)
         _say_ready(options, producer)
@@ -114,6 +125,27 @@ def run(options: ProduceOptions) -> int:
             stop.wait(_LINGER_S)
         _say_summary(options, summary)
     return DONE
+
+
+def _check(options: ProduceOptions) -> None:
+    """Mistakes on the command line are usage errors, before anything is asked of a driver."""
+    if options.rate is not None and not math.isfinite(options.rate):
+        raise WrongUsage(f"--rate takes frames a second, not {options.rate}; as fast as it goes is --max-rate")
+    if options.dtype not in DTYPES:
+        raise WrongUsage(f"--dtype {options.dtype!r} is none of {', '.join(DTYPES)}")
+
+
+def _attached(client: Client, options: ProduceOptions, stop: StopSignal) -> Producer:
+    """The stream's producer. A predecessor that was killed holds its lease until that expires, so a refusal is final
+    only after longer than that."""
+    deadline_ns = monotonic_ns() + _PREDECESSOR_NS
+    while True:
+        try:
+            return client.producer(options.stream, shape=options.shape, dtype=options.dtype)
+        except AttachRefused as refusal:
+            is_final = refusal.facts.get("code") != ResponseCode.REJECTED.name or monotonic_ns() >= deadline_ns
+            if is_final or stop.wait(_PREDECESSOR_STEP_S):
+                raise
 
 
 def _audience_is_there(run: _Run) -> bool:
@@ -154,14 +186,28 @@ def _play(run: _Run, steps: list[Step]) -> None:
             return
         if step.seq is not None:
             flat_bytes(array)[:] = 0 if step.fill is None else step.fill
-            run.producer.publish(
-                array, step.timestamp_ns, descriptor_timestamp_ns=step.descriptor_timestamp_ns, seq=step.seq
-            )
+            if not _publish(run, array, step):
+                return
             run.frames += 1
         if step.watermark_ms is not None:
             run.producer.watermark(step.watermark_ms)
         if step.barrier is not None:
             _send_barrier(run.producer, step.barrier)
+        run.show_progress()
+
+
+def _publish(run: _Run, array: npt.NDArray[Any], step: Step) -> bool:
+    """Publish a frame; False when told to stop while the lease was away."""
+    while True:
+        try:
+            run.producer.publish(
+                array, step.timestamp_ns, descriptor_timestamp_ns=step.descriptor_timestamp_ns, seq=step.seq
+            )
+        except NotAttached:
+            if not run.wait_attached():
+                return False
+        else:
+            return True
 
 
 def _send_barrier(producer: Producer, checkpoint_id: int) -> None:
@@ -200,6 +246,6 @@ def parse_shape(text: str) -> tuple[int, ...]:
     (480, 640)
     """
     parts = text.lower().split("x")
-    if not all(part.isdigit() for part in parts) or len(parts) > 8:
+    if not all(re.fullmatch("[0-9]{1,10}", part) for part in parts) or len(parts) > 8:
         raise WrongUsage(f"--shape takes up to 8 numbers joined by x, as in 480x640, not {text!r}")
     return tuple(int(part) for part in parts)

@@ -6,18 +6,22 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from types import EllipsisType
 from typing import TYPE_CHECKING, Final, Self, cast
 
 from framegate.schema import Message
 from framegate.schema.control import ControlSignal, SignalCategory, SignalKind, Watermark
 from framegate.schema.driver import Role, ShmAttachResponse, ShmLeaseRevoked
-from framegate.schema.errors import NotAttached
+from framegate.schema.errors import ClientStalled, MediaDriverGone, NotAttached, TransportClosed
 from framegate.schema.wire import (
     ConsumerConfig,
     ConsumerHello,
     DataSourceAnnounce,
     DataSourceMeta,
+    FrameProgress,
+    Mode,
     QosConsumer,
     QosProducer,
 )
@@ -25,9 +29,10 @@ from framegate.shmpool.audience import Audience
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.ended import mark_ended
 from framegate.shmpool.leaseholder import Leaseholder
+from framegate.shmpool.progress import ProgressThrottle
 from framegate.shmpool.regions import open_regions
-from framegate.shmpool.streams import untethered
-from framegate.shmpool.transport import OfferBound
+from framegate.shmpool.streams import is_of_this_host, untethered
+from framegate.shmpool.transport import OfferBound, Publication, Subscription
 
 from framegate._native import AeronPublication, AeronSubscription, FrameClaim, PoolProducer
 
@@ -38,7 +43,21 @@ if TYPE_CHECKING:
 _QOS_NS: Final = 1_000_000_000
 DESCRIPTOR_BOUND: Final = OfferBound(attempts=1_000, deadline_ns=1_000_000)
 """A descriptor that is not taken within a millisecond is given up and counted: a camera does not wait."""
+MAX_OWN_STREAMS: Final = 1024
+"""Streams of consumers' own that a producer opens; who comes later stays on the shared one."""
+_GONE: Final = (MediaDriverGone, ClientStalled, TransportClosed)
 _log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _OwnStreams:
+    """What one consumer was granted, and what was opened for it."""
+
+    descriptor: tuple[str, int]
+    control: tuple[str, int]
+    max_rate_hz: int
+    descriptors: Publication | None = None
+    progress: Publication | None = None
 
 
 class Producer(Leaseholder):
@@ -65,6 +84,11 @@ class Producer(Leaseholder):
         self._reported_lost = 0
         self._ended = False
         self._heard = threading.Condition()
+        self._own_streams: dict[int, _OwnStreams] = {}
+        self._opened: list[Publication | Subscription] = []
+        self._past: dict[str, int] = {}
+        self._progress = ProgressThrottle(stream)
+        self._progress_lock = threading.Lock()
 
     # --- for users ---------------------------------------------------------------------------------------
 
@@ -82,13 +106,19 @@ class Producer(Leaseholder):
         ``timestamp_ns`` is the capture time in the monotonic clock: left out, it is now; None, it is not given.
         ``seq`` skips ahead. Raises ``WrongArray`` or ``FrameTooLarge`` before anything is written.
         """
-        return self._attached().publish(
-            array, timestamp_ns, descriptor_timestamp_ns=descriptor_timestamp_ns, trace_id=trace_id, seq=seq
-        )
+        try:
+            return self._attached().publish(
+                array, timestamp_ns, descriptor_timestamp_ns=descriptor_timestamp_ns, trace_id=trace_id, seq=seq
+            )
+        except _GONE as death:
+            raise self._away() from death
 
     def publish_batch(self, arrays: Buffer, timestamp_ns: int | EllipsisType | None = ...) -> int:
         """Publish ``arrays[0]``, ``arrays[1]``, ... of a C-contiguous array in one call; how many."""
-        return self._attached().publish_batch(arrays, timestamp_ns)
+        try:
+            return self._attached().publish_batch(arrays, timestamp_ns)
+        except _GONE as death:
+            raise self._away() from death
 
     def claim(
         self,
@@ -102,6 +132,35 @@ class Producer(Leaseholder):
         """Lend the next slot, to fill ``claim.array`` in a ``with`` block: its end commits, an exception abandons."""
         return self._attached().claim(timestamp_ns, shape=shape, dtype=dtype, trace_id=trace_id, seq=seq)
 
+    def progress(self, claim: FrameClaim, filled_bytes: int) -> bool:
+        """Say that the first ``filled_bytes`` of a claimed frame are written; whether anything was sent.
+
+        Nothing is where no consumer asked for it, and little where the last message is not long ago: call it as often
+        as you like. Raises ``InvalidValue`` for more bytes than the frame has.
+
+        ```
+        with cam.claim() as slot:
+            for row, line in enumerate(lines):
+                slot.array[row] = line
+                cam.progress(slot, (row + 1) * slot.array.strides[0])
+        ```
+        """
+        if not self.audience.wants_progress:
+            return False
+        array = claim.array
+        with self._progress_lock:
+            messages = self._progress.report(
+                epoch=self._epoch(),
+                seq=claim.seq,
+                filled_bytes=filled_bytes,
+                total_bytes=array.nbytes,
+                major_bytes=array.strides[0] if array.ndim > 1 else 0,
+                now_ns=monotonic_ns(),
+            )
+        with suppress(*_GONE):
+            return self._send_progress(messages)
+        return False
+
     def watermark(self, timestamp_ms: int) -> None:
         """Say, between the frames, that none older than this follows."""
         message = Watermark(timestamp_ms=timestamp_ms, stream_id=self.stream_id, source_epoch=self._epoch())
@@ -109,7 +168,10 @@ class Producer(Leaseholder):
 
     def send_between(self, message: bytes) -> int:
         """Put a message between the descriptors, in the same place on every descriptor stream; as ``offer``."""
-        return self._attached().send(message)
+        try:
+            return self._attached().send(message)
+        except _GONE as death:
+            raise self._away() from death
 
     def end(self) -> None:
         """Say that no frame follows. Consumers that have read all end; later ones learn it from a mark."""
@@ -142,7 +204,9 @@ class Producer(Leaseholder):
         )
         if self._native is not None:
             self._native.set_meta_version(self._meta_version)
-        self._announce_source()
+        with suppress(*_GONE):
+            # It is said again every second.
+            self._announce_source()
         return self._meta_version
 
     def wait_consumers(self, count: int, timeout_s: float | None = None) -> bool:
@@ -162,8 +226,9 @@ class Producer(Leaseholder):
         return self.lease.epoch
 
     def counters(self) -> dict[str, int]:
-        """Frames, bytes, and descriptors by what became of them."""
-        return self._native.counters() if self._native is not None else {}
+        """Frames, bytes, and descriptors by what became of them, over all epochs and media drivers."""
+        now = self._native.counters() if self._native is not None else {}
+        return {name: now.get(name, 0) + self._past.get(name, 0) for name in now or self._past}
 
     def __enter__(self) -> Self:
         return self
@@ -179,6 +244,7 @@ class Producer(Leaseholder):
         channel, stream = link.streams.channel, link.streams.descriptor
         publication = link.transport.add_publication(channel, stream, bound=DESCRIPTOR_BOUND)
         pace = link.transport.add_subscription(untethered(channel), stream)
+        self._opened = [publication, pace]
         self._native = PoolProducer(
             cast(AeronPublication, publication),
             self.stream_id,
@@ -186,6 +252,22 @@ class Producer(Leaseholder):
             shape=self._shape,
             pace=cast(AeronSubscription, pace),
         )
+
+    def on_link_lost(self, reason: str) -> None:
+        """What was opened on it is closed with it."""
+        super().on_link_lost(reason)
+        self._past = self.counters()
+        self._native = None
+        self._own_streams.clear()
+        self._link = None
+
+    def leave(self) -> None:
+        """Close the streams."""
+        for consumer_id in list(self._own_streams):
+            self._forget(consumer_id)
+        for each in self._opened:
+            each.close()
+        self._opened = []
 
     def map_lease(self, response: ShmAttachResponse, now_ns: int) -> None:
         """Write into the regions of the lease."""
@@ -218,6 +300,7 @@ class Producer(Leaseholder):
         match message:
             case ConsumerHello() if message.stream_id == self.stream_id:
                 self.audience.on_hello(message, now_ns)
+                self._progress.policy = self.audience.progress_policy()
             case QosConsumer() if message.stream_id == self.stream_id:
                 self.audience.on_qos(message, now_ns)
                 with self._heard:
@@ -228,33 +311,76 @@ class Producer(Leaseholder):
                 self._forget(message.client_id)
 
     def on_tick(self, now_ns: int) -> None:
-        """QoS and metadata once a second, stale consumers, lost descriptors."""
+        """QoS and metadata once a second, stale consumers, lost descriptors, progress that had to wait."""
         super().on_tick(now_ns)
         for consumer_id in self.audience.stale(now_ns):
             self._forget(consumer_id)
-        if self.lease.is_attached and now_ns >= self._qos_at_ns:
+        if not self.is_attached:
+            return
+        with self._progress_lock:
+            waited = self._progress.poll(now_ns)
+        self._send_progress(waited)
+        if now_ns >= self._qos_at_ns:
             self._qos_at_ns = now_ns + _QOS_NS
             self._send_qos()
             self._announce_source()
             self._report_lost()
 
     def _grant(self, config: ConsumerConfig) -> None:
-        """The driver gave a consumer a descriptor stream of its own, or took it back."""
-        if self._native is None or self._link is None:
+        """The driver gave a consumer streams of its own, or took them back. It says so again with every hello."""
+        link, consumer_id = self._link, config.consumer_id
+        if self._native is None or link is None or consumer_id not in self.audience:
             return
-        if not config.descriptor_channel or not config.descriptor_stream_id:
-            self._native.remove_branch(config.consumer_id)
-            return
-        publication = self._link.transport.add_publication(
-            config.descriptor_channel, config.descriptor_stream_id, bound=DESCRIPTOR_BOUND
+        granted = _OwnStreams(
+            descriptor=_pair(config.descriptor_channel, config.descriptor_stream_id),
+            control=_pair(config.control_channel, config.control_stream_id),
+            max_rate_hz=self.audience.max_rate_hz(consumer_id) if config.mode is Mode.RATE_LIMITED else 0,
         )
-        rate_hz = self.audience.max_rate_hz(config.consumer_id)
-        self._native.add_branch(config.consumer_id, cast(AeronPublication, publication), rate_hz)
+        have = self._own_streams.get(consumer_id)
+        if have is not None:
+            if _said(have) == _said(granted):
+                return
+            self._close_own(consumer_id)
+        if _said(granted)[:2] == (_NO_STREAM, _NO_STREAM) or len(self._own_streams) >= MAX_OWN_STREAMS:
+            return
+        self._own_streams[consumer_id] = granted
+        if granted.control != _NO_STREAM:
+            granted.progress = link.transport.add_publication(*granted.control, bound=DESCRIPTOR_BOUND)
+        if granted.descriptor != _NO_STREAM:
+            granted.descriptors = link.transport.add_publication(*granted.descriptor, bound=DESCRIPTOR_BOUND)
+            publication = cast(AeronPublication, granted.descriptors)
+            self._native.add_branch(consumer_id, publication, granted.max_rate_hz)
 
     def _forget(self, consumer_id: int) -> None:
         self.audience.forget(consumer_id)
+        self._close_own(consumer_id)
+
+    def _close_own(self, consumer_id: int) -> None:
+        own = self._own_streams.pop(consumer_id, None)
+        if own is None:
+            return
         if self._native is not None:
             self._native.remove_branch(consumer_id)
+        for publication in (own.descriptors, own.progress):
+            if publication is not None:
+                publication.close()
+
+    def _send_progress(self, messages: list[FrameProgress]) -> bool:
+        """To the consumers that asked: on a control stream of their own where they have one, else on the shared."""
+        link = self._link
+        if link is None or not messages:
+            return False
+        own = {key: one.progress for key, one in list(self._own_streams.items()) if one.progress is not None}
+        wanting = self.audience.wants_progress
+        ways = [publication for key in wanting if (publication := own.get(key)) is not None]
+        if any(key not in own for key in wanting):
+            ways.append(link.control)
+        for message in messages:
+            data = message.encode()
+            for way in ways:
+                # A hint: it is not tried twice.
+                way.try_offer(data)
+        return bool(ways)
 
     def _send_qos(self) -> None:
         last = self.last_seq
@@ -294,11 +420,27 @@ class Producer(Leaseholder):
     def _attached(self) -> PoolProducer:
         native = self._native
         if native is None:
-            raise NotAttached("the producer has no media driver now", stream=self.stream_id)
+            raise self._away()
         return native
+
+    def _away(self) -> NotAttached:
+        # The client's thread may not have seen it yet; for the caller it is the same.
+        return NotAttached("the producer has no media driver now", stream=self.stream_id)
 
     def _epoch(self) -> int:
         return self.lease.epoch or 0
 
     def _ready_consumers(self) -> int:
         return self.audience.ready(self._epoch()) if self.lease.is_attached else 0
+
+
+_NO_STREAM: Final = ("", 0)
+
+
+def _pair(channel: str, stream_id: int) -> tuple[str, int]:
+    """A granted stream; half a pair, or a channel to another host, is none."""
+    return (channel, stream_id) if stream_id and is_of_this_host(channel) else _NO_STREAM
+
+
+def _said(granted: _OwnStreams) -> tuple[tuple[str, int], tuple[str, int], int]:
+    return granted.descriptor, granted.control, granted.max_rate_hz

@@ -8,14 +8,16 @@ Columns ``at_ms,seq,timestamp_ns`` and, where wanted, ``descriptor_timestamp_ns`
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from framegate.schema.errors import FileMissing, WrongType
 
 REQUIRED: Final = ("at_ms", "seq", "timestamp_ns")
+_WHOLE: Final = re.compile(r"-?[0-9]{1,20}")
 OPTIONAL: Final = ("descriptor_timestamp_ns", "fill", "barrier", "watermark_ms")
 
 
@@ -42,24 +44,31 @@ def read_schedule(path: Path) -> list[Step]:
             return list(_checked(path, (_step(path, reader.line_num, row) for row in reader)))
     except OSError as failure:
         raise FileMissing(f"the schedule cannot be read: {failure.strerror}", file=path) from failure
+    except (UnicodeDecodeError, csv.Error) as failure:
+        raise WrongType(f"the schedule is not a CSV file: {failure}", file=path) from failure
 
 
 def _check_columns(path: Path, names: Sequence[str]) -> None:
     known = {*REQUIRED, *OPTIONAL}
     if missing := [name for name in REQUIRED if name not in names]:
         raise WrongType(f"the column {missing[0]} is missing", file=path, line=1, wanted=",".join(REQUIRED))
+    if repeated := [name for name in names if list(names).count(name) > 1]:
+        raise WrongType(f"the column {repeated[0]} is there twice", file=path, line=1)
     if unknown := [name for name in names if name not in known]:
         raise WrongType(
             f"there is no column {unknown[0]!r}", file=path, line=1, wanted=",".join([*REQUIRED, *OPTIONAL])
         )
 
 
-def _step(path: Path, line: int, row: Mapping[str, str | None]) -> Step:
-    def number(name: str, low: int = 0, high: int = (1 << 64) - 1) -> int | None:
+def _step(path: Path, line: int, row: Mapping[str | None, Any]) -> Step:
+    if None in row:
+        raise WrongType("the row has more cells than there are columns", file=path, line=line)
+
+    def number(name: str, low: int = 0, high: int = (1 << 64) - 2) -> int | None:
         text = (row.get(name) or "").strip()
         if not text:
             return None
-        if not text.lstrip("-").isdigit() or not low <= int(text) <= high:
+        if not _WHOLE.fullmatch(text) or not low <= int(text) <= high:
             raise WrongType(f"{name} is {text!r}", file=path, line=line, wanted=f"a whole number {low} to {high}")
         return int(text)
 

@@ -32,3 +32,12 @@ def untethered(channel: str) -> str:
     if "tether=" in channel:
         return channel
     return f"{channel}{'|' if '?' in channel else '?'}tether=false"
+
+
+def is_of_this_host(channel: str) -> bool:
+    """Whether a channel stays within this host, as everything does that names shared memory.
+
+    >>> is_of_this_host("aeron:ipc?term-length=64k"), is_of_this_host("aeron:udp?endpoint=h:1")
+    (True, False)
+    """
+    return channel == "aeron:ipc" or channel.startswith("aeron:ipc?")

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real processes at maximum rate, one of them killed every few seconds."""

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who listens to a stream, as its producer hears it (PROTOCOL 7.2)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from framegate.schema.wire import Bool, ConsumerHello, Mode, QosConsumer
+from framegate.shmpool.audience import MAX_CONSUMERS, STALE_NS, Audience
+from framegate.shmpool.progress import ProgressPolicy
+
+STREAM = 7
+
+
+def hello(consumer_id: int = 1, **changes: Any) -> ConsumerHello:
+    fields: dict[str, Any] = {
+        "supports_shm": Bool.TRUE,
+        "supports_progress": Bool.FALSE,
+        "mode": Mode.STREAM,
+        "max_rate_hz": 0,
+        "expected_layout_version": 1,
+        "descriptor_stream_id": 0,
+        "control_stream_id": 0,
+    }
+    return ConsumerHello(stream_id=STREAM, consumer_id=consumer_id, **{**fields, **changes})
+
+
+def qos(consumer_id: int = 1, epoch: int = 5) -> QosConsumer:
+    return QosConsumer(
+        stream_id=STREAM,
+        consumer_id=consumer_id,
+        epoch=epoch,
+        last_seq_seen=0,
+        drops_gap=0,
+        drops_late=0,
+        mode=Mode.STREAM,
+    )
+
+
+def test_a_consumer_is_ready_when_its_qos_names_the_epoch_and_a_hello_is_not_enough() -> None:
+    audience = Audience(STREAM)
+    audience.on_hello(hello(), 0)
+    assert audience.ready(5) == 0
+    audience.on_qos(qos(epoch=4), 0)
+    assert audience.ready(5) == 0
+    audience.on_qos(qos(epoch=5), 0)
+    audience.on_qos(qos(2, epoch=5), 0)
+    assert audience.ready(5) == 2
+
+
+def test_a_new_epoch_has_nobody_yet() -> None:
+    audience = Audience(STREAM)
+    audience.on_qos(qos(epoch=5), 0)
+    audience.on_epoch(6)
+    assert (audience.ready(5), audience.ready(6)) == (0, 0)
+
+
+def test_a_consumer_is_stale_only_when_neither_hello_nor_qos_came_for_five_periods() -> None:
+    audience = Audience(STREAM)
+    audience.on_hello(hello(1), 0)
+    audience.on_hello(hello(2), 0)
+    audience.on_hello(hello(3), 0)
+    audience.on_hello(hello(2), 1)
+    audience.on_qos(qos(3), 1)
+    assert list(audience.stale(STALE_NS)) == []
+    assert list(audience.stale(STALE_NS + 1)) == [1]
+    audience.forget(1)
+    audience.forget(1)
+    assert 1 not in audience
+    assert list(audience.stale(STALE_NS + 2)) == [2, 3]
+
+
+def test_the_newest_hello_says_the_rate() -> None:
+    audience = Audience(STREAM)
+    assert audience.max_rate_hz(1) == 0
+    audience.on_hello(hello(mode=Mode.RATE_LIMITED, max_rate_hz=30), 0)
+    assert audience.max_rate_hz(1) == 30
+    audience.on_hello(hello(), 1)
+    assert audience.max_rate_hz(1) == 0
+
+
+def test_progress_is_for_those_who_asked_at_the_smallest_that_they_offered() -> None:
+    audience = Audience(STREAM)
+    audience.on_hello(hello(1, progress_interval_us=1, progress_bytes_delta=1), 0)
+    assert audience.wants_progress == []
+    assert audience.progress_policy() == ProgressPolicy()
+    wish = {"supports_progress": Bool.TRUE, "progress_interval_us": 900, "progress_bytes_delta": 10_000}
+    audience.on_hello(hello(2, **wish), 0)
+    audience.on_hello(hello(3, **{**wish, "progress_interval_us": 500, "progress_major_delta_units": 4}), 0)
+    assert audience.wants_progress == [2, 3]
+    assert audience.progress_policy() == ProgressPolicy(500_000, 10_000, 4)
+    audience.forget(3)
+    assert audience.progress_policy() == ProgressPolicy(900_000, 10_000, None)
+
+
+def test_no_more_than_the_bound_are_remembered_and_the_rest_is_counted() -> None:
+    audience = Audience(STREAM)
+    for consumer_id in range(MAX_CONSUMERS + 3):
+        audience.on_qos(qos(consumer_id), 0)
+    assert (audience.ready(5), audience.ignored) == (MAX_CONSUMERS, 3)
