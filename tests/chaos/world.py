@@ -163,7 +163,8 @@ class World:
             self._clean_up()
 
     def _kill_one(self) -> None:
-        victim = self.chance.choice(list(self.programs))
+        # A kind first: there is one driver among many.
+        victim = self.chance.choice(self.chance.choice(([self.driver], self.producers, self.consumers)))
         victim.process.kill()
         victim.process.wait()
         kind = victim.name.partition(" ")[0]
