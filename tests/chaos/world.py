@@ -62,15 +62,17 @@ class Program:
 
     def _read_output(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
-        for line in process.stdout:
-            if line.startswith('{"stream"'):
-                self.frames += 1
-            elif line.startswith("{"):
-                self.said.append(json.loads(line))
+        with process.stdout as lines:
+            for line in lines:
+                if line.startswith('{"stream"'):
+                    self.frames += 1
+                elif line.startswith("{"):
+                    self.said.append(json.loads(line))
 
     def _read_errors(self, process: subprocess.Popen[str]) -> None:
         assert process.stderr is not None
-        self.errors.extend(line.rstrip() for line in process.stderr)
+        with process.stderr as lines:
+            self.errors.extend(line.rstrip() for line in lines)
 
     def await_frame(self, when: str) -> None:
         """Wait for a frame more than it has."""
