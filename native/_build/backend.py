@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The build backend: setuptools, told where bindgen finds clang.
+"""The build backend: setuptools, told where bindgen finds clang and which CPUs Aeron is compiled for.
 
 rusteron runs bindgen, which loads libclang. The libclang wheel carries the library without clang's own
 headers, so the C compiler's are named instead. The library is reached through a link inside the cargo
@@ -10,6 +10,7 @@ every time, so without the link each build would compile Aeron again.
 from __future__ import annotations
 
 import os
+import platform
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,15 @@ from setuptools.build_meta import (  # noqa: F401  (the hooks that need no clang
 )
 
 _TARGET = Path(__file__).resolve().parents[1] / "target"
+
+
+def choose_instruction_set() -> None:
+    """Tell rusteron which CPUs to compile Aeron for; otherwise the wheel dies with SIGILL on an older one.
+
+    Other architectures keep rusteron's default.
+    """
+    if platform.machine() in ("x86_64", "AMD64"):
+        os.environ.setdefault("RUSTERON_C_MARCH", "x86-64-v2")
 
 
 def point_bindgen_at_clang() -> None:
@@ -46,11 +56,13 @@ def point_bindgen_at_clang() -> None:
 
 def build_wheel(*args: Any, **kwargs: Any) -> str:
     """PEP 517 hook."""
+    choose_instruction_set()
     point_bindgen_at_clang()
     return _setuptools.build_wheel(*args, **kwargs)
 
 
 def build_editable(*args: Any, **kwargs: Any) -> str:
     """PEP 660 hook."""
+    choose_instruction_set()
     point_bindgen_at_clang()
     return _setuptools.build_editable(*args, **kwargs)

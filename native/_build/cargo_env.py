@@ -11,7 +11,9 @@ from pathlib import Path
 
 import backend
 
+backend.choose_instruction_set()
 backend.point_bindgen_at_clang()
-exports = {name: os.environ[name] for name in ("LIBCLANG_PATH", "BINDGEN_EXTRA_CLANG_ARGS") if name in os.environ}
+names = ("LIBCLANG_PATH", "BINDGEN_EXTRA_CLANG_ARGS", "RUSTERON_C_MARCH")
+exports = {name: os.environ[name] for name in names if name in os.environ}
 exports["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 print("\n".join(f"export {name}={shlex.quote(value)}" for name, value in exports.items()))
