@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, Self
 
+from framegate.driver.processes import process_exists
 from framegate.schema.errors import DriverDirectoryInUse, MediaDriverFailed
 from framegate.shmpool.aeron import DRIVER_TIMEOUT_MS
 from framegate.shmpool.clock import monotonic_ns
@@ -83,7 +84,7 @@ def is_live(aeron_dir: str) -> bool:
     mark = driver_mark(aeron_dir)
     if mark is None or mark[0] > DRIVER_TIMEOUT_MS:
         return False
-    return _process_exists(mark[1]) or _mark_moves(aeron_dir)
+    return process_exists(mark[1]) or _mark_moves(aeron_dir)
 
 
 def await_orphan(aeron_dir: str) -> None:
@@ -94,7 +95,7 @@ def await_orphan(aeron_dir: str) -> None:
 
 
 def _is_orphan(mark: tuple[int, int] | None) -> bool:
-    if mark is None or not _process_exists(mark[1]):
+    if mark is None or not process_exists(mark[1]):
         return False
     try:
         words = Path(f"/proc/{mark[1]}/cmdline").read_bytes().decode(errors="replace").split("\0")
@@ -103,7 +104,7 @@ def _is_orphan(mark: tuple[int, int] | None) -> bool:
     if Path(words[0]).name != PROGRAM or _PARENT_OPTION not in words[:-1]:
         return False
     parent = words[words.index(_PARENT_OPTION) + 1]
-    return parent.isdigit() and not _process_exists(int(parent))
+    return parent.isdigit() and not process_exists(int(parent))
 
 
 def _why_not_ready(line: bytes, *, timed_out: bool, timeout_s: float) -> str:
@@ -112,16 +113,6 @@ def _why_not_ready(line: bytes, *, timed_out: bool, timeout_s: float) -> str:
     if line:
         return f"it printed {line[:200]!r} instead of ready: the program is not framegate's media driver"
     return "it ended before it was ready, and said nothing"
-
-
-def _process_exists(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return pid > 0
 
 
 def _mark_moves(aeron_dir: str) -> bool:

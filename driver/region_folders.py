@@ -136,16 +136,3 @@ def _folder_age(folder: Path, realtime_ns: int) -> int:
         return realtime_ns - folder.stat().st_mtime_ns
     except OSError:
         return 0
-
-
-def process_exists(pid: int) -> bool:
-    """Whether a process of this number runs, whoever's it is."""
-    if not 0 < pid < 2**31:
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from framegate.driver.epochs import EPOCH_MAX, UNREADABLE_MIN_AGE_NS, EpochCounter, FoundEpoch, Keeping, collectable
 from framegate.driver.lease_actions import PoolShape, Provision, Provisioned, StreamProfile
-from framegate.driver.region_folders import RegionFolders, clean_user, process_exists
+from framegate.driver.processes import process_exists
+from framegate.driver.region_folders import RegionFolders, clean_user
 from framegate.driver.regions import NativeMaker, RegionStore
 from framegate.shmpool.clock import ManualClock, monotonic_ns
 from framegate.shmpool.ended import mark_ended
