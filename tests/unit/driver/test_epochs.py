@@ -13,7 +13,7 @@ from framegate.driver.processes import process_exists
 from framegate.driver.region_folders import RegionFolders, clean_user
 from framegate.driver.regions import NativeMaker, RegionStore
 from framegate.shmpool.clock import ManualClock, monotonic_ns
-from framegate.shmpool.ended import mark_ended
+from framegate.shmpool.ended import is_marked_ended, mark_ended
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -189,7 +189,9 @@ def test_the_mark_of_an_ended_producer_goes_with_its_epoch(tmp_path: Path) -> No
     folders = RegionFolders(tmp_path, "default")
     folder = folders.of(7, 99)
     folders.make(folder)
+    (folder / "header.ring").touch()
     mark_ended(str(folder), 99, after_seq=3)
+    assert is_marked_ended(str(folder), 99) == (True, 3)
     (folder / "somebody's.txt").touch()
 
     assert not folders.remove_epoch(7, 99), "what is not ours keeps its folder"
