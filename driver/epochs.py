@@ -90,6 +90,21 @@ def collectable(found: Iterable[FoundEpoch], keeping: Keeping, is_alive: Mapping
     ]
 
 
+def left_behind(
+    found: Iterable[FoundEpoch], own_pid: int, uptime_ns: int, is_alive: Mapping[int, bool]
+) -> list[FoundEpoch]:
+    """What drivers before this one left, whatever its age: for the end of the driver that holds the lock.
+
+    With a superblock it is theirs when their process is gone. Without one they died while they made it, if it has not
+    changed since this driver began: while it runs nobody else makes folders here.
+    """
+    return [
+        each
+        for each in found
+        if (each.age_ns > uptime_ns if each.pid is None else each.pid == own_pid or not is_alive.get(each.pid, False))
+    ]
+
+
 def _is_abandoned(each: FoundEpoch, keeping: Keeping, is_alive: Mapping[int, bool]) -> bool:
     if each.pid is None:
         return each.age_ns > max(keeping.min_age_ns, UNREADABLE_MIN_AGE_NS)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
 
-from framegate.driver.epochs import Keeping, collectable, highest
+from framegate.driver.epochs import FoundEpoch, Keeping, collectable, highest, left_behind
 from framegate.driver.lease_actions import (
     PoolRegion,
     Provision,
@@ -148,6 +148,7 @@ class RegionStore:
         self._has_hugepages = has_hugepages
         self._clock = clock
         self._mapped: dict[tuple[int, int], MappedRegions] = {}
+        self._began_ns = clock()
 
     def __len__(self) -> int:
         """How many epochs have files of this driver."""
@@ -184,23 +185,32 @@ class RegionStore:
 
     def collect(self, served: Iterable[tuple[int, int]], *, keep: int, min_age_ns: int) -> int:
         """Remove the epochs that dead processes left; how many."""
-        found = list(self.folders.found(region_mark, monotonic_ns=self._clock(), realtime_ns=realtime_ns()))
+        found, is_alive = self._found()
         keeping = Keeping(
             keep=keep, min_age_ns=min_age_ns, own_pid=os.getpid(), served=frozenset(served) | self._mapped.keys()
         )
-        is_alive = {pid: process_exists(pid) for pid in {each.pid for each in found if each.pid is not None}}
         gone = collectable(found, keeping, is_alive)
         removed = sum(self._remove(each.stream_id, each.epoch) for each in gone)
         self.counts["epochs_collected"] += removed
         return removed
 
     def close(self, *, remove: bool) -> None:
-        """Give everything up, and with ``remove`` also the files and the folders that were made for them."""
+        """Give everything up, and with ``remove`` also the files, those that a killed driver before this one left, and
+        the folders that were made for them."""
         for stream_id, epoch in list(self._mapped):
             if remove:
                 self.retire(stream_id, epoch)
             else:
                 self._mapped.pop((stream_id, epoch)).close()
+        if remove:
+            found, is_alive = self._found()
+            for each in left_behind(found, os.getpid(), self._clock() - self._began_ns, is_alive):
+                self._remove(each.stream_id, each.epoch)
+
+    def _found(self) -> tuple[list[FoundEpoch], dict[int, bool]]:
+        """What is on disk, and which of its processes run."""
+        found = list(self.folders.found(region_mark, monotonic_ns=self._clock(), realtime_ns=realtime_ns()))
+        return found, {pid: process_exists(pid) for pid in {each.pid for each in found if each.pid is not None}}
 
     def _remove(self, stream_id: int, epoch: int) -> bool:
         try:

@@ -7,7 +7,15 @@ import os
 from pathlib import Path
 
 import pytest
-from framegate.driver.epochs import EPOCH_MAX, UNREADABLE_MIN_AGE_NS, EpochCounter, FoundEpoch, Keeping, collectable
+from framegate.driver.epochs import (
+    EPOCH_MAX,
+    UNREADABLE_MIN_AGE_NS,
+    EpochCounter,
+    FoundEpoch,
+    Keeping,
+    collectable,
+    left_behind,
+)
 from framegate.driver.lease_actions import PoolShape, Provision, Provisioned, StreamProfile
 from framegate.driver.processes import process_exists
 from framegate.driver.region_folders import RegionFolders, clean_user
@@ -79,6 +87,18 @@ def test_streams_are_counted_apart() -> None:
 
 def test_a_folder_without_a_readable_superblock_must_be_older() -> None:
     assert gone(found(1, None, OLD), found(2, None, UNREADABLE_MIN_AGE_NS + 1)) == [2]
+
+
+def test_left_behind_is_what_dead_processes_made_and_what_nobody_finished_before_this_driver_began() -> None:
+    here = [
+        found(1, DEAD, age_ns=0),
+        found(2, os.getpid(), age_ns=0),
+        found(3, ALIVE, age_ns=OLD),
+        found(4, None, age_ns=1001),
+        found(5, None, age_ns=1000),
+    ]
+    left = left_behind(here, os.getpid(), 1000, {DEAD: False, ALIVE: True, os.getpid(): True})
+    assert [each.epoch for each in left] == [1, 2, 4]
 
 
 def test_processes_are_found_and_numbers_that_are_none_are_not() -> None:
@@ -156,6 +176,24 @@ def test_what_a_dead_driver_left_is_collected_by_name_and_nothing_else(folders: 
     assert not folders.of(7, 60).exists()
     assert list(folders.of(7, 50).iterdir()) == [foreign]
     assert folders.of(8, 70).exists()
+
+
+def test_closed_what_a_driver_killed_a_moment_ago_left_goes_too_and_what_lives_stays(
+    folders: RegionFolders, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = store_at(folders)
+    before.provision(order(5))
+    before.close(remove=False)
+    (folders.of(7, 6)).mkdir(parents=True)
+    store = store_at(folders)
+    monkeypatch.setattr("os.getpid", lambda: DEAD)
+    monkeypatch.setattr("framegate.driver.regions.process_exists", lambda pid: pid != DEAD)
+    store.close(remove=True)
+    assert folders.of(7, 5).exists()
+    monkeypatch.setattr("framegate.driver.regions.process_exists", lambda pid: False)
+    store.close(remove=True)
+    assert not folders.of(7, 5).exists()
+    assert not folders.of(7, 6).exists()
 
 
 def test_what_is_fresh_or_mapped_by_this_store_is_not_collected(folders: RegionFolders) -> None:
