@@ -18,6 +18,7 @@ from framegate.schema.config.toml_file import KeyPath
 from framegate.schema.config.types import (
     U32,
     U64,
+    AeronStream,
     Conflict,
     Directory,
     EnvironmentName,
@@ -94,7 +95,7 @@ class PoliciesSection(Section):
 
     - A lease ends ``lease_keepalive_interval_ms * lease_expiry_grace_intervals`` after its last keepalive.
     - ``announce_period_ms`` is also how often the activity of regions is refreshed. Readers take an owner for dead
-      after 3 to 5 of *their* periods: tell clients when it is not 1000.
+      after 3 to 5 of *their* periods: tell clients (``client.announce_period_ms``) when it is above 3000.
     - ``prefault_shm`` touches a producer's regions before it is granted. ``mlock_shm`` keeps them in memory; where that
       fails, so does the attach.
     - ``epoch_gc_keep`` is how many epochs of a served stream keep their files, at least the current one.
@@ -144,11 +145,15 @@ class ProfileSection(Section):
 
 
 class StreamSection(Section):
-    """``[streams.NAME]``: a stream with a fixed id, and perhaps a descriptor stream of its own."""
+    """``[streams.NAME]``: a stream with a fixed id, and perhaps a descriptor stream of its own.
+
+    The driver sends no descriptors: ``descriptor_stream`` keeps the id out of its ranges, and clients that are given
+    this file use it. All others are told with their own ``descriptor_streams``.
+    """
 
     stream_id: U32
     profile: str
-    descriptor_stream: U32 | None = None
+    descriptor_stream: AeronStream | None = None
 
 
 class MediaDriverSection(Section):

@@ -53,4 +53,4 @@ class Absence:
 def _passed(counters: Mapping[str, int]) -> int:
     """How far the descriptors that were counted moved the sequence on."""
     causes = sum(value for name, value in counters.items() if name.startswith("drop_"))
-    return causes + sum(counters.get(name, 0) for name in ("frames", "gap_drops", "rate_limited"))
+    return causes + sum(counters.get(name, 0) for name in ("frames", "gap_drops", "rate_limited", "skipped"))

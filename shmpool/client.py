@@ -12,14 +12,16 @@ import logging
 import os
 import random
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final, Protocol, Self, TypeVar
 
 from framegate.schema import Message, decode_any
-from framegate.schema.config.settings import DEFAULT_BASE_DIR, DEFAULT_WAIT_DRIVER_S, default_aeron_dir
+from framegate.schema.config.settings import DEFAULT_WAIT_DRIVER_S, default_aeron_dir, load_client_settings
 from framegate.schema.errors import (
     ClientStalled,
+    InvalidValue,
     MediaDriverGone,
     MediaDriverNotFound,
     MessageError,
@@ -30,15 +32,19 @@ from framegate.schema.wire import FrameProgress
 from framegate.shmpool.aeron import DRIVER_TIMEOUT_MS, AeronTransport, wait_for_driver
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.consumer import Consumer
+from framegate.shmpool.control_between import Control
+from framegate.shmpool.leaseholder import Leaseholder
+from framegate.shmpool.owner_times import OwnerTimes
 from framegate.shmpool.producer import Producer
 from framegate.shmpool.regions import canonical
-from framegate.shmpool.streams import Streams, untethered
-from framegate.shmpool.transport import Publication, Subscription
+from framegate.shmpool.streams import AERON_STREAM_MAX, Streams, untethered
+from framegate.shmpool.transport import Publication, Received, Subscription
 
 _TURN_NS: Final = 5_000_000
 _RECONNECT_NS: Final = 200_000_000
+_NS_PER_MS: Final = 1_000_000
 _log = logging.getLogger(__name__)
-_Attachable = TypeVar("_Attachable", Producer, Consumer)
+_Attachable = TypeVar("_Attachable", bound=Leaseholder)
 
 
 class Link:
@@ -88,6 +94,14 @@ class Member(Protocol):
         ...
 
 
+class ControlListener(Member, Protocol):
+    """A member that reads the control stream for itself: the bytes as they came, and which publication sent them."""
+
+    def on_control(self, received: Received, now_ns: int) -> None:
+        """One message of the control stream, before it is decoded. What peers sent must not raise here."""
+        ...
+
+
 class Client:
     """Made by ``connect``; a context manager. Producers and consumers that it gave out end with it."""
 
@@ -98,6 +112,8 @@ class Client:
         base_dirs: Sequence[str],
         wait_driver_s: float = DEFAULT_WAIT_DRIVER_S,
         streams: Streams | None = None,
+        descriptor_streams: Mapping[int, int] | None = None,
+        times: OwnerTimes | None = None,
         driver_timeout_ms: int = DRIVER_TIMEOUT_MS,
     ) -> None:
         if not wait_for_driver(aeron_dir, wait_driver_s):
@@ -106,26 +122,38 @@ class Client:
         self.wait_driver_s = wait_driver_s
         self.allowed = canonical(base_dirs)
         self.chance = random.Random(os.urandom(16))  # noqa: S311  (ids that should differ, not secrets)
+        self.times = times or OwnerTimes()
         self._streams = streams or Streams()
+        self._descriptor_streams = dict(descriptor_streams or {})
         self._driver_timeout_ms = driver_timeout_ms
         self._link: Link | None = Link(aeron_dir, self._streams, driver_timeout_ms)
         self.turn = threading.RLock()
         """Held while a member is called, added or closed. Never while waiting for messages."""
         self._members: list[Member] = []
+        self._control_listeners: list[ControlListener] = []
         self._stopping = threading.Event()
         self.foreign_messages = 0
         self._thread = threading.Thread(target=self._run, name="framegate-client", daemon=True)
         self._thread.start()
 
     def producer(
-        self, stream: int, *, shape: Sequence[int] | None = None, dtype: str | None = None, name: str = ""
+        self,
+        stream: int,
+        *,
+        shape: Sequence[int] | None = None,
+        dtype: str | None = None,
+        name: str = "",
+        descriptor_stream: int | None = None,
     ) -> Producer:
         """The one producer of a stream, attached. Without shape and dtype every frame may be another.
 
+        ``descriptor_stream`` is the Aeron stream of its descriptors, which its consumers must be told too; left out,
+        it is the configured one, else the one that all streams share.
         Raises ``AttachRefused`` when the driver says no, ``DriverSilent`` when none answers.
         """
-        producer = Producer(self, stream, shape=shape, dtype=dtype, name=name)
-        return self._started(producer)
+        descriptors = self.descriptor_stream(stream, descriptor_stream)
+        producer = Producer(self, stream, shape=shape, dtype=dtype, name=name, descriptor_stream=descriptors)
+        return self.attach(producer)
 
     def consumer(
         self,
@@ -134,12 +162,17 @@ class Client:
         timeout_s: float | None = None,
         max_rate_hz: int = 0,
         own_stream: bool = False,
+        descriptor_stream: int | None = None,
         on_progress: Callable[[FrameProgress], None] | None = None,
+        on_control: Callable[[Control], None] | None = None,
     ) -> Consumer:
         """A consumer of a stream, attached.
 
         ``timeout_s`` is how long iterating waits for a frame; None: for ever. ``max_rate_hz`` leaves some out.
         ``own_stream`` asks for a descriptor stream of its own, which a driver without a range for them declines.
+        ``descriptor_stream`` is where the stream's producer was told to send its descriptors; as in ``producer``.
+        ``on_control`` hears the barriers, watermarks and signals between the frames, on the thread that polls; without
+        it they wait in ``Consumer.control()``.
         ``on_progress`` hears how far frames are filled that are not there yet, on the client's thread: keep it short.
         """
         consumer = Consumer(
@@ -148,16 +181,27 @@ class Client:
             timeout_s=timeout_s,
             max_rate_hz=max_rate_hz,
             own_stream=own_stream,
+            descriptor_stream=self.descriptor_stream(stream, descriptor_stream),
             on_progress=on_progress,
+            on_control=on_control,
         )
-        return self._started(consumer)
+        return self.attach(consumer)
 
-    def _started(self, member: _Attachable) -> _Attachable:
+    def descriptor_stream(self, stream: int, given: int | None) -> int | None:
+        """Where a stream's descriptors are; None: where all are."""
+        found = self._descriptor_streams.get(stream) if given is None else given
+        if found is not None and not 1 <= found <= AERON_STREAM_MAX:
+            what = f"a descriptor stream is one of Aeron's, from 1 to {AERON_STREAM_MAX}"
+            raise InvalidValue(what, stream=stream, descriptor_stream=found)
+        return found
+
+    def attach(self, member: _Attachable) -> _Attachable:
+        """Add a producer or consumer of the caller's own making, and wait until it holds its lease.
+
+        Raises what ``producer`` and ``consumer`` raise; the member is closed then.
+        """
         with self.turn:
-            link = self._link
-            if link is None or self._stopping.is_set():
-                raise TransportClosed("the client is closed, or has lost its media driver", aeron_dir=self.aeron_dir)
-            member.on_link(link)
+            member.on_link(self._current_link())
             self._members.append(member)
         try:
             member.wait_attached(self.wait_driver_s)
@@ -166,11 +210,25 @@ class Client:
             raise
         return member
 
+    def listen(self, listener: ControlListener) -> None:
+        """Add a member that needs no lease. Raises ``TransportClosed`` when there is no media driver."""
+        with self.turn:
+            listener.on_link(self._current_link())
+            self._members.append(listener)
+            self._control_listeners.append(listener)
+
+    def _current_link(self) -> Link:
+        link = self._link
+        if link is None or self._stopping.is_set():
+            raise TransportClosed("the client is closed, or has lost its media driver", aeron_dir=self.aeron_dir)
+        return link
+
     def remove(self, member: Member) -> None:
         """A member closed itself."""
         with self.turn:
             if member in self._members:
                 self._members.remove(member)
+            self._control_listeners = [each for each in self._control_listeners if each is not member]
 
     def send(self, message: Message) -> bool:
         """Put a message on the control stream; whether it was taken."""
@@ -222,12 +280,16 @@ class Client:
         if link is None:
             self._reconnect()
             return
-        received = link.hears_control.poll(64, _TURN_NS)
+        control = link.hears_control.poll(64, _TURN_NS)
         link.note_images()
-        received += link.hears_announce.poll(64)
+        received = control + link.hears_announce.poll(64)
         received += link.hears_qos.poll(256)
         messages = [message for data in received if (message := self._decoded(data.data)) is not None]
         with self.turn:
+            for data in control if self._control_listeners else ():
+                for listener in list(self._control_listeners):
+                    with self._alone(listener):
+                        listener.on_control(data, monotonic_ns())
             for message in messages:
                 for member in list(self._members):
                     with self._alone(member):
@@ -282,20 +344,26 @@ def connect(
     aeron_dir: str | None = None,
     base_dir: str | None = None,
     *,
+    config: Path | None = None,
     allowed_base_dirs: Sequence[str] | None = None,
-    wait_driver_s: float = DEFAULT_WAIT_DRIVER_S,
+    wait_driver_s: float | None = None,
     streams: Streams | None = None,
 ) -> Client:
     """Connect to the drivers of a host.
 
-    ``aeron_dir`` and ``base_dir`` default to FRAMEGATE_AERON_DIR and FRAMEGATE_BASE_DIR, else to what `framegate
-    driver` uses without options. Only regions inside ``base_dir`` (or ``allowed_base_dirs``) are mapped.
+    What is left out comes from the environment (FRAMEGATE_AERON_DIR, FRAMEGATE_BASE_DIR and the others of
+    ``ClientSettings``), from the file ``config`` or FRAMEGATE_CONFIG, else it is what `framegate driver` uses without
+    options. Only regions inside ``base_dir`` (or ``allowed_base_dirs``) are mapped.
     """
-    environment = os.environ
-    base = base_dir or environment.get("FRAMEGATE_BASE_DIR") or DEFAULT_BASE_DIR
+    settings = load_client_settings(os.environ, config=config)
     return Client(
-        aeron_dir=aeron_dir or environment.get("FRAMEGATE_AERON_DIR") or default_aeron_dir(environment),
-        base_dirs=allowed_base_dirs or [base],
-        wait_driver_s=wait_driver_s,
+        aeron_dir=aeron_dir or settings.aeron_dir or default_aeron_dir(os.environ),
+        base_dirs=allowed_base_dirs or [base_dir or settings.base_dir],
+        wait_driver_s=settings.wait_driver if wait_driver_s is None else wait_driver_s,
         streams=streams,
+        descriptor_streams=settings.descriptor_streams,
+        times=OwnerTimes(
+            freshness_ns=settings.freshness_ms * _NS_PER_MS,
+            silence_ns=settings.silence_ms * _NS_PER_MS,
+        ),
     )

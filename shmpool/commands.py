@@ -19,6 +19,16 @@ from framegate.schema.console.command_options import (
 from framegate.schema.errors import WrongUsage
 
 StreamOption = Annotated[int, typer.Option("--stream", metavar="N", min=1, max=(1 << 32) - 2, help="The stream.")]
+DescriptorStreamOption = Annotated[
+    int | None,
+    typer.Option(
+        "--descriptor-stream",
+        metavar="N",
+        min=1,
+        max=(1 << 31) - 1,
+        help="Aeron stream of the stream's descriptors, where it is not the shared one.",
+    ),
+]
 
 
 class PatternChoice(StrEnum):
@@ -50,6 +60,7 @@ def _produce(
     ] = 0,
     end: Annotated[bool, typer.Option("--end", help="Say at the end that no frame follows.")] = False,
     schedule: Annotated[Path | None, typer.Option("--schedule", metavar="CSV", help="Frames by the clock.")] = None,
+    descriptor_stream: DescriptorStreamOption = None,
     config: ConfigOption = None,
     aeron_dir: AeronDirOption = None,
     base_dir: BaseDirOption = None,
@@ -74,6 +85,7 @@ def _produce(
             wait_consumers=wait_consumers,
             end=end,
             schedule=schedule,
+            descriptor_stream=descriptor_stream,
             config=config,
             aeron_dir=absolute(aeron_dir),
             base_dir=absolute(base_dir),
@@ -87,6 +99,7 @@ def _consume(
     stream: StreamOption,
     count: Annotated[int | None, typer.Option("--count", metavar="N", min=1, help="End after so many.")] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check payloads of the counter pattern.")] = False,
+    descriptor_stream: DescriptorStreamOption = None,
     config: ConfigOption = None,
     aeron_dir: AeronDirOption = None,
     base_dir: BaseDirOption = None,
@@ -101,6 +114,7 @@ def _consume(
             stream=stream,
             count=count,
             verify=verify,
+            descriptor_stream=descriptor_stream,
             config=config,
             aeron_dir=absolute(aeron_dir),
             base_dir=absolute(base_dir),

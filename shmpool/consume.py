@@ -33,6 +33,7 @@ class ConsumeOptions:
     stream: int
     count: int | None = None
     verify: bool = False
+    descriptor_stream: int | None = None
     config: Path | None = None
     aeron_dir: str | None = None
     base_dir: str | None = None
@@ -61,8 +62,8 @@ def run(options: ConsumeOptions) -> int:
     tally = _Tally()
     with (
         StopSignal() as stop,
-        connect(aeron_dir, settings.base_dir, wait_driver_s=settings.wait_driver) as client,
-        client.consumer(options.stream) as consumer,
+        connect(aeron_dir, settings.base_dir, wait_driver_s=settings.wait_driver, config=options.config) as client,
+        client.consumer(options.stream, descriptor_stream=options.descriptor_stream) as consumer,
     ):
         if options.json:
             emit({"event": "ready", "pid": os.getpid(), "stream": options.stream, "epoch": consumer.epoch})

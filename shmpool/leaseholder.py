@@ -12,7 +12,7 @@ from framegate.schema.driver import Role, ShmAttachResponse, ShmDriverShutdown, 
 from framegate.schema.errors import AttachRefused, DriverSilent, FramegateError
 from framegate.schema.wire import ShmPoolAnnounce
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.lease import Action, Gained, Lease, LeaseState, Lost, Refused, Send, new_client_id
+from framegate.shmpool.lease import Action, Gained, Lease, LeaseState, LeaseTimes, Lost, Refused, Send, new_client_id
 
 if TYPE_CHECKING:
     from framegate.shmpool.client import Client, Link
@@ -31,7 +31,8 @@ class Leaseholder:
     def __init__(self, client: Client, stream: int, role: Role) -> None:
         self.client = client
         self.stream_id = stream
-        self.lease = Lease(stream, role, new_client_id(client.chance), chance=client.chance)
+        times = LeaseTimes(silence_ns=client.times.silence_ns)
+        self.lease = Lease(stream, role, new_client_id(client.chance), times, client.chance)
         self.attaches = 0
         self.detach_reasons: list[str] = []
         self._changed = threading.Condition()

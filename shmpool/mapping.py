@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from framegate.schema.driver import ShmAttachResponse
 from framegate.schema.wire import ClockDomain, ShmPoolAnnounce
-
-ANNOUNCE_PERIOD_NS: Final = 1_000_000_000
-FRESH_NS: Final = 3 * ANNOUNCE_PERIOD_NS
+from framegate.shmpool.owner_times import OwnerTimes
 
 
 class Decision(Enum):
@@ -61,6 +59,7 @@ class Mapping:
     """What one consumer knows of its stream's regions."""
 
     stream_id: int
+    times: OwnerTimes = field(default_factory=OwnerTimes)
     join_time_ns: int = 0
     """Monotonic time at which the announce stream became available: older announces are replays."""
     epoch: int | None = None
@@ -92,9 +91,9 @@ class Mapping:
         return Decision.KEEP
 
     def is_active(self, activity_ns: int, now_ns: int) -> bool:
-        """Whether an owner that said so last at ``activity_ns`` counts as alive."""
+        """Whether regions whose owner was active last at ``activity_ns`` may be mapped."""
         # A time that lies ahead is of another clock and tells nothing.
-        return now_ns - activity_ns <= FRESH_NS
+        return now_ns - activity_ns <= self.times.freshness_ns
 
     def on_mapped(self, epoch: int, now_ns: int, layout: Layout | None = None, pid: int | None = None) -> None:
         """The owner mapped that epoch."""
@@ -115,7 +114,7 @@ class Mapping:
     def on_producer_revoked(self, now_ns: int) -> None:
         """The producer's lease ended: an announce with a higher epoch follows."""
         if self.epoch is not None and self._awaits_after is None:
-            self._awaits_after, self._await_deadline_ns = self.epoch, now_ns + FRESH_NS
+            self._awaits_after, self._await_deadline_ns = self.epoch, now_ns + self.times.freshness_ns
             self._closed_epoch = self.epoch
 
     def must_unmap(self, now_ns: int, mark: tuple[int, int] | None) -> str | None:
@@ -132,12 +131,13 @@ class Mapping:
             return "another process writes the regions"
         if self._awaits_after == self.epoch and now_ns >= self._await_deadline_ns:
             return "the producer's lease ended and no new epoch was announced"
-        if not self.is_active(activity_ns if activity_ns <= now_ns else self.confirmed_at_ns, now_ns):
+        # Mapped regions are given up later than new ones are refused: a turn that came late is no death.
+        if now_ns - (activity_ns if activity_ns <= now_ns else self.confirmed_at_ns) > self.times.silence_ns:
             return "nobody vouches for the regions any more"
         return None
 
     def _is_fresh(self, announce: ShmPoolAnnounce, now_ns: int, realtime_ns: int) -> bool:
         at_ns = announce.announce_timestamp_ns
         if announce.announce_clock_domain is ClockDomain.REALTIME_SYNCED:
-            return realtime_ns - at_ns <= FRESH_NS
-        return now_ns - at_ns <= FRESH_NS and at_ns >= self.join_time_ns
+            return realtime_ns - at_ns <= self.times.freshness_ns
+        return now_ns - at_ns <= self.times.freshness_ns and at_ns >= self.join_time_ns

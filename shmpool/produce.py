@@ -51,6 +51,7 @@ class ProduceOptions:
     wait_consumers: int = 0
     end: bool = False
     schedule: Path | None = None
+    descriptor_stream: int | None = None
     config: Path | None = None
     aeron_dir: str | None = None
     base_dir: str | None = None
@@ -111,7 +112,7 @@ def run(options: ProduceOptions) -> int:
     aeron_dir = settings.aeron_dir or default_aeron_dir(os.environ)
     with (
         StopSignal() as stop,
-        connect(aeron_dir, settings.base_dir, wait_driver_s=settings.wait_driver) as client,
+        connect(aeron_dir, settings.base_dir, wait_driver_s=settings.wait_driver, config=options.config) as client,
         _attached(client, options, stop) as producer,
     ):
         produced = _Run(options, producer, stop)
@@ -141,7 +142,12 @@ def _attached(client: Client, options: ProduceOptions, stop: StopSignal) -> Prod
     deadline_ns = monotonic_ns() + _PREDECESSOR_NS
     while True:
         try:
-            return client.producer(options.stream, shape=options.shape, dtype=options.dtype)
+            return client.producer(
+                options.stream,
+                shape=options.shape,
+                dtype=options.dtype,
+                descriptor_stream=options.descriptor_stream,
+            )
         except AttachRefused as refusal:
             is_final = refusal.facts.get("code") != ResponseCode.REJECTED.name or monotonic_ns() >= deadline_ns
             if is_final or stop.wait(_PREDECESSOR_STEP_S):

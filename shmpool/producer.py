@@ -68,13 +68,21 @@ class Producer(Leaseholder):
     """
 
     def __init__(
-        self, client: Client, stream: int, *, shape: Sequence[int] | None, dtype: str | None, name: str = ""
+        self,
+        client: Client,
+        stream: int,
+        *,
+        shape: Sequence[int] | None,
+        dtype: str | None,
+        name: str = "",
+        descriptor_stream: int | None = None,
     ) -> None:
         super().__init__(client, stream, Role.PRODUCER)
         self.name = name
         self.audience = Audience(stream)
         self._shape = shape
         self._dtype = dtype
+        self._descriptor_stream = descriptor_stream
         self._native: PoolProducer | None = None
         self._link: Link | None = None
         self._folder_of_ring: str | None = None
@@ -106,10 +114,11 @@ class Producer(Leaseholder):
         ``timestamp_ns`` is the capture time in the monotonic clock: left out, it is now; None, it is not given.
         ``seq`` skips ahead. Raises ``WrongArray`` or ``FrameTooLarge`` before anything is written.
         """
+        native = self._native
+        if native is None:
+            raise self._away()
         try:
-            return self._attached().publish(
-                array, timestamp_ns, descriptor_timestamp_ns=descriptor_timestamp_ns, trace_id=trace_id, seq=seq
-            )
+            return native.publish(array, timestamp_ns, descriptor_timestamp_ns, trace_id, seq)
         except _GONE as death:
             raise self._away() from death
 
@@ -236,12 +245,18 @@ class Producer(Leaseholder):
     def __exit__(self, *exc: object) -> None:
         self.close()
 
+    @property
+    def native(self) -> PoolProducer | None:
+        """The compiled side, for engines that publish without Python; another one after the media driver was lost."""
+        return self._native
+
     # --- on the client's thread ----------------------------------------------------------------------------
 
     def on_link(self, link: Link) -> None:
         """Take the descriptor stream anew."""
         self._link = link
-        channel, stream = link.streams.channel, link.streams.descriptor
+        own, channel = self._descriptor_stream, link.streams.channel
+        stream = link.streams.descriptor if own is None else own
         publication = link.transport.add_publication(channel, stream, bound=DESCRIPTOR_BOUND)
         pace = link.transport.add_subscription(untethered(channel), stream)
         self._opened = [publication, pace]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 DEFAULT_CHANNEL: Final = "aeron:ipc?term-length=4m"
+AERON_STREAM_MAX: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

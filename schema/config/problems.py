@@ -29,6 +29,7 @@ _WANTED: Final = {
     "greater_than_equal": "{ge} or more",
     "less_than_equal": "{le} or less",
     "too_short": "at least {min_length} of them",
+    "too_long": "at most {max_length} of them",
     "wanted": "{wanted}",
 }
 

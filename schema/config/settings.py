@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every client needs to find its drivers: directories, log level, how long to wait.
+"""What every client needs to find its drivers: directories, log level, how long to wait and to believe.
 
 In a file these keys stand in a table ``[client]``, which any framegate configuration file may have. A driver's file
-serves its clients too: its ``driver.aeron_dir`` and ``shm.base_dir`` hold where ``[client]`` says nothing.
+serves its clients too: its ``driver.aeron_dir``, ``shm.base_dir``, ``policies.announce_period_ms`` and each stream's
+``descriptor_stream`` hold where ``[client]`` says nothing.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from framegate.schema.config.loading import Given, load
-from framegate.schema.config.types import Directory, EnvironmentName, Section
+from framegate.schema.config.types import DescriptorStreams, Directory, EnvironmentName, PositiveU32, Section
 from pydantic import ConfigDict, Field, model_validator
 
 DEFAULT_BASE_DIR: Final = "/dev/shm/tensorpool"  # noqa: S108  (shared memory is the point)
 DEFAULT_WAIT_DRIVER_S: Final = 10.0
+DEFAULT_ANNOUNCE_PERIOD_MS: Final = 1000
 
 
 def default_aeron_dir(environment: Mapping[str, str]) -> str:
@@ -36,7 +38,14 @@ def _account() -> str:
 
 
 class ClientSettings(Section):
-    """The settings of a client. ``aeron_dir`` None means Aeron's own default."""
+    """The settings of a client. ``aeron_dir`` None means Aeron's own default.
+
+    - ``descriptor_streams`` says which streams have their descriptors on an Aeron stream of their own, and on which:
+      ``{ 10001 = 1101 }``, or ``10001=1101,10002=1102`` in a variable. Producers and consumers must agree.
+    - ``announce_period_ms`` is the driver's. Announces are believed for ``freshness_ms``, by default three periods; an
+      owner counts as dead after ``silence_ms``, by default five. A driver that announces every three seconds or more
+      often needs none of them.
+    """
 
     aeron_dir: Annotated[Directory | None, EnvironmentName("AERON_DIR")] = None
     base_dir: Annotated[Directory, EnvironmentName("BASE_DIR")] = DEFAULT_BASE_DIR
@@ -44,6 +53,12 @@ class ClientSettings(Section):
     wait_driver: Annotated[float, EnvironmentName("WAIT_DRIVER"), Field(ge=0, le=86_400, allow_inf_nan=False)] = (
         DEFAULT_WAIT_DRIVER_S
     )
+    descriptor_streams: Annotated[DescriptorStreams, EnvironmentName("DESCRIPTOR_STREAMS")] = Field(
+        default_factory=dict
+    )
+    announce_period_ms: PositiveU32 = DEFAULT_ANNOUNCE_PERIOD_MS
+    freshness_ms: PositiveU32 = Field(default_factory=lambda data: 3 * data["announce_period_ms"])
+    silence_ms: PositiveU32 = Field(default_factory=lambda data: 5 * data["announce_period_ms"])
 
 
 class _AnyFile(Section):
@@ -56,10 +71,31 @@ class _AnyFile(Section):
     @classmethod
     def _follow_the_driver(cls, data: Any) -> Any:
         client = data.get("client", {})
-        return {**data, "client": {**_directories(data), **client}} if isinstance(client, dict) else data
+        if not isinstance(client, dict):
+            return data
+        driver = {**_directories(data), **_period(data)}
+        streams, own = _descriptor_streams(data), client.get("descriptor_streams", {})
+        if streams and isinstance(own, dict):
+            client = {**client, "descriptor_streams": {**streams, **own}}
+        return {**data, "client": {**driver, **client}}
 
 
-def _directories(data: dict[str, Any]) -> dict[str, str]:
+def _period(data: dict[str, Any]) -> dict[str, int]:
+    # What is wrong in the driver's tables is the driver's to refuse; nobody believes for less than the default.
+    policies = data.get("policies")
+    period = policies.get("announce_period_ms") if isinstance(policies, dict) else None
+    return {"announce_period_ms": period} if isinstance(period, int) and period > DEFAULT_ANNOUNCE_PERIOD_MS else {}
+
+
+def _descriptor_streams(data: dict[str, Any]) -> dict[str, int]:
+    """By stream id, as text: as a TOML table has its keys."""
+    tables = data.get("streams")
+    streams = [each for each in tables.values() if isinstance(each, dict)] if isinstance(tables, dict) else []
+    found = {str(each.get("stream_id")): each.get("descriptor_stream") for each in streams}
+    return {stream: own for stream, own in found.items() if stream.isdecimal() and isinstance(own, int)}
+
+
+def _directories(data: dict[str, Any]) -> dict[str, Any]:
     found = {}
     for table, key in (("driver", "aeron_dir"), ("shm", "base_dir")):
         values = data.get(table)

@@ -113,8 +113,8 @@ def _power_of_two(value: int) -> int:
 
 
 def _mode(value: str) -> str:
-    if not re.fullmatch(r"0?[0-7]{3}", value) or int(value, 8) & 0o600 != 0o600:
-        raise wanted('an octal file mode such as "600" that lets the owner read and write')
+    if not re.fullmatch(r"0?[0-7]{3}", value) or int(value, 8) & 0o607 != 0o600:
+        raise wanted('an octal file mode such as "600" or "660" that lets the owner read and write, and others nothing')
     return value
 
 
@@ -132,14 +132,34 @@ def _name(value: str) -> str:
     return value
 
 
+def _descriptor_streams(value: Any) -> Any:
+    # Keys of a TOML table are text; a variable may also hold "10001=1101,10002=1102".
+    if isinstance(value, str):
+        value = {key: number for key, _, number in (pair.partition("=") for pair in value.split(","))}
+    if not isinstance(value, dict):
+        raise wanted(_PAIRS)
+    return {_number(stream): _number(descriptors) for stream, descriptors in value.items()}
+
+
+def _number(value: Any) -> int:
+    number = int(value) if isinstance(value, str) and re.fullmatch(r"\s*\d{1,10}\s*", value) else value
+    if type(number) is not int or not 0 <= number <= U32_MAX:
+        raise wanted(_PAIRS)
+    return number
+
+
+_PAIRS: Final = "stream ids with the Aeron streams of their descriptors, such as { 10001 = 1101 }"
+
 U16 = Annotated[int, Field(ge=0, le=2**16 - 1)]
 U32 = Annotated[int, Field(ge=0, le=U32_MAX)]
 U64 = Annotated[int, Field(ge=0, le=2**64 - 1)]
 PositiveU32 = Annotated[int, Field(ge=1, le=U32_MAX)]
+AeronStream = Annotated[int, Field(ge=1, le=2**31 - 1)]
 PowerOfTwo = Annotated[int, Field(ge=1, le=2**31), AfterValidator(_power_of_two)]
 Size = Annotated[int, BeforeValidator(_size), Field(ge=0, le=2**63 - 1)]
 PowerOfTwoSize = Annotated[Size, AfterValidator(_power_of_two)]
 FileMode = Annotated[str, AfterValidator(_mode)]
 Directory = Annotated[str, AfterValidator(_directory)]
 Name = Annotated[str, AfterValidator(_name)]
+DescriptorStreams = Annotated[dict[int, AeronStream], BeforeValidator(_descriptor_streams)]
 OptionalIdRange = Annotated[IdRange | None, BeforeValidator(_id_range)]

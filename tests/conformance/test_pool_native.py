@@ -4,13 +4,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from framegate.schema.control import Watermark
 from framegate.schema.errors import (
     NotAttached,
     RegionBusy,
@@ -18,6 +19,7 @@ from framegate.schema.errors import (
 from framegate.schema.wire import FrameDescriptor
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.reference import ReferenceWriter, commit
+from framegate.shmpool.transport import Received
 
 from framegate._native import Frame, PoolConsumer, PoolProducer, bench_publish
 from tests.conformance.pool_checks import KINDS, assert_shows, counting, descriptor, pipes, taken, world, writer
@@ -57,7 +59,134 @@ def test_gaps_and_late_frames_are_counted_apart(world: PoolWorld) -> None:
     for seq in (1, 4, 6):
         reader.read(frames[seq])
     found = {name: count for name, count in reader.counters().items() if count}
-    assert found == {"frames": 2, "gap_drops": 3, "late_drops": 2, "drop_other_frame": 2}
+    assert found == {"frames": 2, "gap_drops": 3, "late_drops": 2, "drop_other_frame": 1, "skipped": 1}
+
+
+SLOTS = 16
+
+
+def _announced(pipes: Pipes, seqs: Iterable[int]) -> None:
+    for seq in seqs:
+        assert pipes.to_consumer.publication.offer(descriptor(seq).encode()) > 0
+
+
+def _read_all(consumer: PoolConsumer, descriptors: int) -> list[int]:
+    """The sequences of all frames that are given out until so many descriptors have been judged."""
+    frames = list[Frame]()
+
+    def are_judged() -> bool:
+        frames.extend(consumer.poll())
+        counters = consumer.counters()
+        return sum(counters[name] for name in ("frames", "late_drops")) >= descriptors
+
+    until(are_judged, "judged")
+    return [frame.seq for frame in frames]
+
+
+def test_a_reader_that_was_lapped_passes_over_what_is_or_will_be_gone(pipes: Pipes) -> None:
+    """Read one by one, each frame would be lost: the oldest that is still there goes before its turn comes."""
+    with pool_world(pipes, replace(RING, nslots=SLOTS), {1: 64}) as world:
+        writer, consumer = world.writer("native"), _consumer(world, pipes.to_consumer)
+        for _ in range(4 * SLOTS):
+            writer.publish(counting((3,)))
+        _announced(pipes, range(4 * SLOTS))
+        assert _read_all(consumer, 4 * SLOTS) == list(range(3 * SLOTS, 4 * SLOTS))
+        counters = consumer.counters()
+        # One look at a slot for every half ring.
+        assert (counters["late_drops"], counters["drop_other_frame"], counters["skipped"]) == (48, 6, 42)
+        assert counters["frames"] + counters["gap_drops"] + counters["late_drops"] == 4 * SLOTS
+
+
+def test_after_a_lap_the_reader_stands_half_a_ring_behind_the_writer(pipes: Pipes) -> None:
+    with pool_world(pipes, replace(RING, nslots=SLOTS), {1: 64}) as world:
+        writer, consumer = world.writer("native"), _consumer(world, pipes.to_consumer)
+        for _ in range(SLOTS + 1):
+            writer.publish(counting((3,)))
+        _announced(pipes, range(SLOTS + 1))
+        # Frame 0 is gone. Frames 1 to 7 are still there, and would be gone before they were used.
+        assert _read_all(consumer, SLOTS + 1) == list(range(SLOTS // 2, SLOTS + 1))
+
+
+def test_a_frame_that_was_overwritten_in_the_hands_of_its_reader_is_a_lap_too(pipes: Pipes) -> None:
+    with pool_world(pipes, replace(RING, nslots=SLOTS), {1: 64}) as world:
+        writer, consumer = world.writer("native"), _consumer(world, pipes.to_consumer)
+        for _ in range(SLOTS):
+            writer.publish(counting((3,)))
+        assert consumer.lapped(EPOCH + 1, 0) == 0
+        assert consumer.lapped(EPOCH, 2) == 2 + SLOTS // 2
+        assert consumer.lapped(EPOCH, 1) == 2 + SLOTS // 2
+        _announced(pipes, range(SLOTS))
+        assert _read_all(consumer, SLOTS) == list(range(2 + SLOTS // 2, SLOTS))
+
+
+def test_a_frame_that_is_not_there_yet_is_no_lap(pipes: Pipes) -> None:
+    with pool_world(pipes, replace(RING, nslots=SLOTS), {1: 64}) as world:
+        writer, consumer = world.writer("native"), _consumer(world, pipes.to_consumer)
+        for _ in range(4):
+            writer.publish(counting((3,)))
+        commit.store(world.slot(1), commit.in_progress(1))
+        _announced(pipes, [0, 1, 2])
+        assert _read_all(consumer, 3) == [0, 2]
+        _announced(pipes, [SLOTS + 2, SLOTS + 3])
+        assert _read_all(consumer, 5) == []
+        assert consumer.counters()["skipped"] == 0
+
+
+def test_what_was_passed_over_in_one_epoch_is_not_passed_over_in_the_next(pipes: Pipes) -> None:
+    with (
+        pool_world(pipes, replace(RING, nslots=SLOTS), {1: 64}) as world,
+        pool_world(pipes, replace(RING, nslots=SLOTS, epoch=EPOCH + 1), {1: 64}) as following,
+    ):
+        writer, consumer = world.writer("native"), _consumer(world, pipes.to_consumer)
+        for _ in range(SLOTS + 1):
+            writer.publish(counting((3,)))
+        _announced(pipes, [0])
+        assert _read_all(consumer, 1) == []
+        consumer.attach(following.native)
+        first = following.writer("native").publish(counting((5,)))
+        assert pipes.to_consumer.publication.offer(first.encode()) > 0
+        assert _read_all(consumer, 2) == [0]
+
+
+def test_what_the_sender_of_a_capped_stream_left_out_is_rate_limited_and_not_lost(
+    world: PoolWorld, pipes: Pipes
+) -> None:
+    writer, consumer = world.writer("native"), _consumer(world, pipes.to_consumer)
+    frames = [writer.publish(counting((3,))) for _ in range(RING.nslots)]
+
+    def read(seq: int) -> None:
+        before = consumer.counters()["frames"]
+        assert pipes.to_consumer.publication.offer(frames[seq].encode()) > 0
+        until(lambda: bool(consumer.poll()) or consumer.counters()["frames"] > before, "read")
+
+    consumer.listen(pipes.to_consumer.subscription, capped=True)
+    read(0)
+    read(2)
+    assert (consumer.counters()["rate_limited"], consumer.counters()["gap_drops"]) == (1, 0)
+    frames += [writer.publish(counting((3,))) for _ in range(5)]
+    # The stream without a cap may begin after some that the capped one would have left out.
+    consumer.listen(pipes.to_consumer.subscription)
+    read(5)
+    assert (consumer.counters()["rate_limited"], consumer.counters()["gap_drops"]) == (3, 0)
+    read(8)
+    assert (consumer.counters()["rate_limited"], consumer.counters()["gap_drops"]) == (3, 2)
+
+
+def test_a_control_message_comes_with_the_frame_that_was_read_before_it(world: PoolWorld, pipes: Pipes) -> None:
+    writer, consumer = world.writer("native"), _consumer(world, pipes.to_consumer)
+    first, second = (writer.publish(counting((3,))) for _ in range(2))
+    said = Watermark(timestamp_ms=1, stream_id=STREAM_ID, source_epoch=EPOCH).encode()
+    for message in (said, first.encode(), said, second.encode(), said):
+        assert pipes.to_consumer.publication.offer(message) > 0
+    events = list[tuple[bytes, int | None, int | None]]()
+
+    def has_all() -> bool:
+        consumer.poll()
+        events.extend(consumer.events())
+        return len(events) == 3
+
+    until(has_all, "heard")
+    assert events == [(said, EPOCH, None), (said, EPOCH, 0), (said, EPOCH, 1)]
 
 
 def test_a_sequence_that_comes_again_is_no_frame(world: PoolWorld) -> None:
@@ -204,8 +333,16 @@ def test_a_stream_of_a_consumers_own_is_held_to_its_rate_and_the_shared_one_is_n
     producer.add_branch(1, pipes.to_consumer.publication, max_rate_hz)
     for _ in range(10):
         producer.publish(counting((3,)))
-    shared = pipes.from_producer.subscription.poll()
-    own = pipes.to_consumer.subscription.poll()
+    shared, own = list[Received](), list[Received]()
+
+    def has_all() -> bool:
+        # A poll ends with the term of the log, wherever in it the stream stands.
+        shared.extend(pipes.from_producer.subscription.poll())
+        own.extend(pipes.to_consumer.subscription.poll())
+        return len(shared) == 10 and len(own) >= wanted
+
+    until(has_all, "heard")
+    own.extend(pipes.to_consumer.subscription.poll())
     assert [FrameDescriptor.decode(message.data).seq for message in shared] == list(range(10))
     # A pause of a second between two of these calls would let one more through, and never all.
     assert len(own) == 10 if wanted == 10 else 1 <= len(own) < 10

@@ -22,9 +22,16 @@ NAMES: Final = (
     "copy",
     "read",
     "frames",
+    "ages",
     "python",
+    "barriers",
     "peers",
+    "join",
+    "join_ages",
+    "joins_by_hand",
 )
+QUICK: Final = ("join", "join_ages", "joins_by_hand")
+"""Those that have a short run which only shows that they work."""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -32,13 +39,17 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="framegate.tools.bench", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--quick", action="store_true", help=f"seconds instead of minutes; {', '.join(QUICK)}")
     options = parser.parse_args(arguments)
     if unknown := set(options.names) - set(NAMES):
         parser.error(f"no such measurement: {', '.join(sorted(unknown))}")
+    if options.quick and not (options.names and set(options.names) <= set(QUICK)):
+        parser.error(f"--quick is for: {', '.join(QUICK)}")
     results: list[Result] = []
     for name in options.names or NAMES:
         print(f"measuring: {name}", file=sys.stderr, flush=True)
-        results += importlib.import_module(f"framegate.tools.bench.{name}").run()
+        measure = importlib.import_module(f"framegate.tools.bench.{name}").run
+        results += measure(quick=True) if options.quick else measure()
     show(results, as_json=options.json)
     return 0
 

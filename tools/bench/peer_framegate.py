@@ -13,8 +13,9 @@ from framegate.shmpool.client import connect
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import Idler
 from framegate.tools.bench.peer import Peer, Send, Words
-from framegate.tools.bench.pool_bed import STREAM, driver
+from framegate.tools.bench.pool_bed import STREAM, cache_bytes, driver, stride_bytes
 
+_FEW_SLOTS: Final = 8
 _HELD_NS: Final = 100_000_000
 """The producer goes on after so long, in case the last frames before were lost."""
 
@@ -75,3 +76,14 @@ class HeldFramegate(Framegate):
         for words in super().frames():
             yield words
             self._read.value = self.last_seq
+
+
+class FewSlotsFramegate(HeldFramegate):
+    """Held back, in a ring as short as the buffers of some peers, which stay in the cache that both cores share."""
+
+    name = "framegate, few slots, held back"
+
+    @property
+    def depth(self) -> int:
+        """As many as half the cache holds, for framegate keeps such rings in it; two at least, or nothing overlaps."""
+        return max(2, min(_FEW_SLOTS, cache_bytes() // 2 // stride_bytes(self.frame_bytes)))

@@ -3,8 +3,9 @@
 
 For each size and peer: frames a second as fast as the producer can, then the age of single frames at a pace of 500 a
 second, from before they are sent to after they are read. All in turn, several times over, each time in new processes.
-Of lossy peers only what came whole counts. framegate stands there twice:
-as it is, with a producer that waits for nobody, and held back to what the consumer takes, as most of the others are.
+Of lossy peers only what came whole counts. framegate stands there three times: as it is, with a producer that waits for
+nobody; held back to what the consumer takes, as most of the others are; and so with a ring of a few slots, because the
+buffers of the quickest peers are so few that they never leave the cache.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 from framegate.tools.bench.peer import END, HEAD, STUCK_S, Peer, Send, Words
 from framegate.tools.bench.peer_consumer import Report, consume
-from framegate.tools.bench.peer_framegate import Framegate, HeldFramegate
+from framegate.tools.bench.peer_framegate import FewSlotsFramegate, Framegate, HeldFramegate
 from framegate.tools.bench.peer_iceoryx2 import Iceoryx2
 from framegate.tools.bench.peer_queue import Queue
 from framegate.tools.bench.peer_shared_memory import SharedRing
@@ -37,13 +38,14 @@ from framegate.tools.bench.result import Result, percentile
 PEERS: Final[tuple[type[Peer], ...]] = (
     Framegate,
     HeldFramegate,
+    FewSlotsFramegate,
     Queue,
     SharedRing,
     PushPull,
     PublishSubscribe,
     Iceoryx2,
 )
-_OURS: Final = (Framegate, HeldFramegate)
+_OURS: Final = (Framegate, HeldFramegate, FewSlotsFramegate)
 SIZES: Final = (4 << 10, 64 << 10, 640 << 10, 4 << 20)
 _TURNS: Final = 3
 _RUSH_NS: Final = 250_000_000

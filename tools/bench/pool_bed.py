@@ -201,9 +201,9 @@ def offer_ns(said: Publication, count: int) -> float:
     return _each(spent_ns, taken, count)
 
 
-def publish_ns(producer: PoolProducer, frame_bytes: int, count: int) -> float:
-    """Nanoseconds of a native publish: claim, copy, commit, descriptor."""
-    spent_ns, published = bench_publish(producer, frame_bytes, count)
+def publish_ns(producer: PoolProducer, frame_bytes: int, count: int, *, copied: bool = True) -> float:
+    """Nanoseconds of a native publish: claim, copy, commit, descriptor; the payload may be left as its slot lies."""
+    spent_ns, published = bench_publish(producer, frame_bytes, count, copied)
     return _each(spent_ns, published, count)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The other process of a pool measurement.
 
-``drain`` polls all that comes and looks at nothing. ``read`` validates every
-frame natively and reports on request. ``late`` waits for single frames and tells how old they were.
+``drain`` polls all that comes and looks at nothing. ``read`` validates every frame natively and reports on request.
+``aged`` waits for single frames natively and tells how old they were, ``late`` does so in Python.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from framegate.shmpool.streams import DEFAULT_CHANNEL, untethered
 from framegate.shmpool.transport import Subscription
 from framegate.tools.bench.pool_bed import DESCRIPTORS, STREAM, opened
 
-from framegate._native import PoolConsumer, bench_poll, bench_read
+from framegate._native import PoolConsumer, bench_ages, bench_poll, bench_read
 
 _TURN: Final = 200_000
 _SLICE_S: Final = 0.1
 _WAIT_NS: Final = 2_000_000_000
+_PATIENCE_S: Final = 10.0
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -35,6 +36,8 @@ def main(arguments: Sequence[str]) -> int:
                 _drain(client, int(words[0]))
             case "read":
                 _read(client, words[0])
+            case "aged":
+                _aged(client, *words)
             case _:
                 _late(client, *words)
     return 0
@@ -62,6 +65,15 @@ def _read(client: AeronTransport, words: str) -> None:
             return
         _say({"valid": valid, **consumer.counters()})
         valid = 0
+
+
+def _aged(client: AeronTransport, words: str, idle: str) -> None:
+    """The ages of as many frames as each line asks for: from the time in the slot to after their validation."""
+    consumer = _consumer(client.add_subscription(untethered(DEFAULT_CHANNEL), DESCRIPTORS), words)
+    _say("ready")
+    while line := sys.stdin.readline():
+        _say("listening")
+        _say(bench_ages(consumer, int(line), idle, _PATIENCE_S))
 
 
 def _late(client: AeronTransport, words: str, idle: str) -> None:

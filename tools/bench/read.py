@@ -61,7 +61,7 @@ def _over_poll(frame_bytes: int, slots: int, laps: int, *, is_far: bool) -> Resu
                 _laps,
                 laps,
                 slots,
-                lambda: publish_ns(producer, frame_bytes, slots),
+                lambda: publish_ns(producer, frame_bytes, slots, copied=False),
                 lambda: bench_read(consumer, slots, _LIMIT, False, 1.0),
                 is_far,
             )

@@ -193,7 +193,8 @@ fn an_open_frame_stays_what_it_was_begun_as() {
     let claim = writer.claim(1).unwrap();
     assert_eq!(writer.set_tensor(bytes_of(9)).unwrap_err(), WriteFault::ClaimOpen);
     writer.commit(&claim, Stamps::default()).unwrap();
-    assert_eq!(reader.read(0).unwrap().header.tensor, bytes_of(1));
+    reader.read(0).unwrap();
+    assert_eq!(reader.tensor().tensor, bytes_of(1));
 }
 
 #[test]

@@ -107,6 +107,19 @@ def test_pool_streams_and_descriptor_streams_are_two_number_spaces(toml: Path) -
     assert config.streams["cam"].descriptor_stream == 20005
 
 
+@pytest.mark.parametrize("mode", ["604", "606", "666", "661", "0644", "777"])
+def test_a_mode_that_lets_others_in_is_refused_when_the_file_is_read(toml: Path, mode: str) -> None:
+    with pytest.raises(WrongType) as caught:
+        loaded(toml, f'[shm]\npermissions_mode = "{mode}"\n')
+    assert (caught.value.facts["line"], caught.value.facts["key"]) == (2, "shm.permissions_mode")
+    assert "others nothing" in caught.value.message
+
+
+@pytest.mark.parametrize(("mode", "bits"), [("600", 0o600), ("660", 0o660), ("0640", 0o640), ("770", 0o770)])
+def test_a_mode_for_the_owner_and_the_group_is_taken(toml: Path, mode: str, bits: int) -> None:
+    assert loaded(toml, f'[shm]\npermissions_mode = "{mode}"\n').shm.mode == bits
+
+
 def test_the_first_id_above_the_last_is_a_wrong_range(toml: Path) -> None:
     with pytest.raises(WrongType) as caught:
         loaded(toml, '[driver]\nstream_id_range = "5-4"\n')

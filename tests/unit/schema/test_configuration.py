@@ -151,8 +151,16 @@ def test_wrong_type_in_the_second_input_names_that_line(toml: Path) -> None:
         ('max_bytes = "1GB"', 'a number of bytes, or text such as "64KiB" or "1GiB"', '"1GB"'),
         ("slots = 100", "a power of two", "100"),
         ("slots = 0", "1 or more", "0"),
-        ('mode = "060"', 'an octal file mode such as "600" that lets the owner read and write', '"060"'),
-        ('mode = "200"', 'an octal file mode such as "600" that lets the owner read and write', '"200"'),
+        (
+            'mode = "060"',
+            'an octal file mode such as "600" or "660" that lets the owner read and write, and others nothing',
+            '"060"',
+        ),
+        (
+            'mode = "200"',
+            'an octal file mode such as "600" or "660" that lets the owner read and write, and others nothing',
+            '"200"',
+        ),
         ("mode = 600", "text in quotes", "600"),
         ('namespace = "../up"', "1 to 64 letters, digits, - and _", '"../up"'),
         ("secret_token = 12345", "text in quotes", "(a secret)"),

@@ -42,6 +42,64 @@ def test_a_drivers_file_serves_its_clients_and_the_client_table_wins(tmp_path: P
     assert (settings.aeron_dir, settings.base_dir) == ("/d", "/c")
 
 
+DRIVER = """
+[policies]
+announce_period_ms = 4000
+[profiles.a]
+payload_pools = [{ pool_id = 1, stride_bytes = 4096 }]
+[streams.left]
+stream_id = 10001
+profile = "a"
+descriptor_stream = 1101
+[streams.right]
+stream_id = 10002
+profile = "a"
+[streams.third]
+stream_id = 10003
+profile = "a"
+descriptor_stream = 1103
+"""
+
+
+def test_a_drivers_file_tells_its_clients_the_descriptor_streams_and_the_announce_period(tmp_path: Path) -> None:
+    file = tmp_path / "driver.toml"
+    file.write_text(f"{DRIVER}[client]\ndescriptor_streams = {{ 10003 = 7, 10009 = 1109 }}\n")
+    settings = load_client_settings({}, config=file)
+    assert settings.descriptor_streams == {10001: 1101, 10003: 7, 10009: 1109}
+    assert (settings.announce_period_ms, settings.freshness_ms, settings.silence_ms) == (4000, 12_000, 20_000)
+
+
+def test_a_driver_that_announces_more_often_than_usual_is_believed_for_as_long_as_usual(tmp_path: Path) -> None:
+    file = tmp_path / "driver.toml"
+    file.write_text("[policies]\nannounce_period_ms = 50\n")
+    settings = load_client_settings({}, config=file)
+    assert (settings.freshness_ms, settings.silence_ms) == (3000, 5000)
+
+
+def test_each_time_can_be_set_alone_and_the_others_follow_the_period() -> None:
+    settings = load_client_settings(
+        {"FRAMEGATE_CLIENT_ANNOUNCE_PERIOD_MS": "2000", "FRAMEGATE_CLIENT_SILENCE_MS": "2500"}
+    )
+    assert (settings.freshness_ms, settings.silence_ms) == (6000, 2500)
+
+
+@pytest.mark.parametrize(
+    "text", ["10001=1101,10002=1102", " 10001 = 1101 , 10002=1102 ", "{ 10001 = 1101, 10002 = 1102 }"]
+)
+def test_descriptor_streams_come_from_a_variable_too(text: str) -> None:
+    settings = load_client_settings({"FRAMEGATE_DESCRIPTOR_STREAMS": text})
+    assert settings.descriptor_streams == {10001: 1101, 10002: 1102}
+
+
+@pytest.mark.parametrize(
+    "text", ["10001", "10001=", "a=1", "10001=0", "10001=2147483648", "-1=5", "{ 10001 = 1.5 }", "[1]", "true"]
+)
+def test_what_is_no_descriptor_stream_is_refused_with_the_variable(text: str) -> None:
+    with pytest.raises(WrongType) as wrong:
+        load_client_settings({"FRAMEGATE_DESCRIPTOR_STREAMS": text})
+    assert wrong.value.facts["variable"] == "FRAMEGATE_DESCRIPTOR_STREAMS"
+
+
 def test_mistakes_in_the_client_table_and_the_environment(tmp_path: Path) -> None:
     file = tmp_path / "any.toml"
     file.write_text('[client]\nbasedir = "/x"\n')

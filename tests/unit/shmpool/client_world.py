@@ -18,12 +18,13 @@ import pytest
 from framegate.schema import Message, decode_any
 from framegate.schema.driver import ResponseCode, ShmAttachRequest, ShmAttachResponse
 from framegate.schema.wire import ClockDomain, FrameProgress, ShmPoolAnnounce
-from framegate.shmpool import consumer_streams as consumer_module
+from framegate.shmpool import consumer as consumer_module
 from framegate.shmpool import producer as producer_module
 from framegate.shmpool.client import Client
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.consumer import Consumer
 from framegate.shmpool.loopback.network import LoopbackNetwork
+from framegate.shmpool.owner_times import OwnerTimes
 from framegate.shmpool.producer import Producer
 from framegate.shmpool.streams import Streams
 from framegate.shmpool.transport import Subscription
@@ -40,7 +41,8 @@ _Member = TypeVar("_Member", Producer, Consumer)
 class PlayedPool:
     """Stands in for ``PoolProducer`` and ``PoolConsumer``: remembers what it was told."""
 
-    def __init__(self, *_args: object, **_options: object) -> None:
+    def __init__(self, *args: object, **_options: object) -> None:
+        self.made_with = args
         self.regions: PoolRegions | None = None
         self.branches: dict[int, tuple[Any, int]] = {}
         self.added = 0
@@ -48,7 +50,8 @@ class PlayedPool:
         self.sent: list[bytes] = []
         self.failure: Exception | None = None
         self.frames: list[Any] = []
-        self.event_queue: list[bytes] = []
+        self.event_queue: list[tuple[bytes, int | None, int | None]] = []
+        self.capped: list[bool] = []
         self.rate_hz: int | None = None
         self.next_seq: int | None = None
         self.last_seq: int | None = None
@@ -60,6 +63,10 @@ class PlayedPool:
 
     def detach(self) -> None:
         self.regions = None
+
+    @property
+    def is_attached(self) -> bool:
+        return self.regions is not None
 
     @property
     def epoch(self) -> int | None:
@@ -75,8 +82,12 @@ class PlayedPool:
     def remove_branch(self, consumer_id: int) -> None:
         self.branches.pop(consumer_id, None)
 
-    def listen(self, subscription: Any) -> None:
+    def listen(self, subscription: Any, capped: bool = False) -> None:
         self.heard.append(subscription)
+        self.capped.append(capped)
+
+    def lapped(self, epoch: int, seq: int) -> int:
+        return seq + NSLOTS // 2 if self.regions is not None and epoch == self.regions.epoch else seq
 
     def limit_rate(self, max_rate_hz: int) -> None:
         self.rate_hz = max_rate_hz
@@ -98,7 +109,7 @@ class PlayedPool:
         taken, self.frames = self.frames[:limit], self.frames[limit:]
         return taken
 
-    def events(self) -> list[bytes]:
+    def events(self) -> list[tuple[bytes, int | None, int | None]]:
         events, self.event_queue = self.event_queue, []
         return events
 
@@ -133,6 +144,7 @@ class World(Generic[_Member]):
             chance=random.Random(5),
             allowed=[str(folder)],
             turn=threading.RLock(),
+            times=OwnerTimes(),
             aeron_dir=str(folder / "aeron"),
             send=lambda message: self.link.control.offer(message.encode()) > 0,
             remove=lambda member: None,
@@ -159,6 +171,7 @@ class World(Generic[_Member]):
 
     @property
     def native(self) -> PlayedPool:
+        """The played half of a producer, or of a consumer."""
         return cast(PlayedPool, self.member._native)
 
     def tick(self, seconds: float = 0.0) -> None:
@@ -266,6 +279,7 @@ def consumer_world(
     **options: Any,
 ) -> Iterator[World[Consumer]]:
     monkeypatch.setattr(consumer_module, "PoolConsumer", PlayedPool)
+    monkeypatch.setattr(consumer_module, "FrameBatch", list)
     world: World[Consumer] = World(folder)
     world.play(Consumer(as_client(world), STREAM, on_progress=on_progress, **options))
     yield world

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from framegate.schema.control import ControlSignal, SignalCategory, SignalKind
+from framegate.schema.control import CheckpointBarrier, ControlSignal, SignalCategory, SignalKind, Watermark
 from framegate.schema.driver import Role
 from framegate.schema.wire import (
     Bool,
@@ -26,6 +26,7 @@ from framegate.schema.wire import (
     QosConsumer,
 )
 from framegate.shmpool.consumer import Consumer
+from framegate.shmpool.control_between import QUEUE_BOUND, Control
 from framegate.shmpool.ended import mark_ended
 
 from tests.unit.shmpool.client_world import LEASE, STREAM, STRIDE, World, consumer_world
@@ -66,7 +67,7 @@ def own_descriptors(world: World[Consumer], stream: int = 31_007) -> ConsumerCon
 
 
 def frame(epoch: int, seq: int = 0) -> Any:
-    return SimpleNamespace(epoch=epoch, seq=seq)
+    return SimpleNamespace(epoch=epoch, seq=seq, is_valid=lambda: True)
 
 
 # --- hello and QoS -------------------------------------------------------------------------------------------
@@ -196,7 +197,7 @@ def test_another_layout_of_the_same_epoch_is_let_go(world: World[Consumer]) -> N
 
 
 def test_regions_whose_owner_fell_silent_are_let_go(world: World[Consumer]) -> None:
-    world.now_ns += 4_000_000_000
+    world.now_ns += 5_500_000_000
     world.announce(5)
     world.tick()
     assert world.member.detach_reasons == ["nobody vouches for the regions any more"]
@@ -363,6 +364,22 @@ def test_a_config_for_another_stream_or_consumer_is_ignored(world: World[Consume
     assert world.member.streams.will_hear is None
 
 
+def test_a_descriptor_stream_that_is_configured_is_the_shared_one_of_its_stream(
+    shm: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with consumer_world(shm, monkeypatch, descriptor_stream=1_101, own_stream=True) as world:
+        world.attach(5)
+        assert [getattr(each, "stream_id", None) for each in world.native.made_with] == [1_101, None]
+        world.peer.add_publication(OWN, 31_007)
+        world.peer.add_publication(world.streams.channel, 1_101)
+        world.tell(own_descriptors(world))
+        world.member.poll()
+        world.make(6)
+        world.announce(6)
+        world.member.poll()
+        assert [each.stream_id for each in world.native.heard] == [31_007, 1_101]
+
+
 def test_with_a_new_epoch_the_shared_stream_is_heard_again(world: World[Consumer]) -> None:
     """A new producer knows of no streams of consumers' own until it has heard them."""
     world.peer.add_publication(OWN, 31_007)
@@ -454,6 +471,69 @@ def test_an_on_progress_that_raises_costs_neither_lease_nor_thread(
     assert "the user's own" in caplog.text
 
 
+# --- control messages between the frames ----------------------------------------------------------------------
+
+
+def watermark(timestamp_ms: int, epoch: int = 5) -> bytes:
+    return Watermark(timestamp_ms=timestamp_ms, stream_id=STREAM, source_epoch=epoch).encode()
+
+
+def test_what_stands_between_the_frames_is_kept_with_its_place_until_it_is_asked_for(world: World[Consumer]) -> None:
+    barrier = CheckpointBarrier(checkpoint_id=7, epoch=1, flags=0, stream_id=STREAM, source_epoch=5, after_seq=4)
+    world.native.event_queue = [
+        read_between(watermark(1), last_seq=3),
+        read_between(barrier.encode(), last_seq=4),
+        read_between(end_of(5), last_seq=9),
+    ]
+    assert world.member.control() == []
+    world.member.poll()
+    found = world.member.control()
+    assert [type(each.message) for each in found] == [Watermark, CheckpointBarrier, ControlSignal]
+    assert [(each.epoch, each.after_seq) for each in found] == [(5, 3), (5, 4), (5, 9)]
+    assert world.member.control() == []
+
+
+@pytest.mark.parametrize(("epoch", "last_seq"), [(4, 99), (5, None), (None, None)])
+def test_a_message_before_the_first_frame_of_its_epoch_has_no_frame_before_it(
+    world: World[Consumer], epoch: int | None, last_seq: int | None
+) -> None:
+    world.native.event_queue = [read_between(watermark(1), epoch, last_seq)]
+    world.member.poll()
+    (found,) = world.member.control()
+    assert found.after_seq is None
+
+
+def test_messages_that_nobody_asks_for_make_room_for_newer_ones_and_are_counted(world: World[Consumer]) -> None:
+    world.native.values["events_dropped"] = 5
+    world.native.event_queue = [read_between(watermark(number)) for number in range(QUEUE_BOUND + 3)]
+    world.member.poll()
+    found = [each.message for each in world.member.control()]
+    assert found == [
+        Watermark(timestamp_ms=number, stream_id=STREAM, source_epoch=5) for number in range(3, QUEUE_BOUND + 3)
+    ]
+    assert world.member.counters()["events_dropped"] == 5 + 3
+
+
+def test_on_control_hears_them_as_they_are_read_and_what_it_raises_costs_nothing(
+    shm: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    heard: list[Control] = []
+
+    def hear(control: Control) -> None:
+        heard.append(control)
+        raise ValueError("the user's own")
+
+    with consumer_world(shm, monkeypatch, on_control=hear) as world, caplog.at_level(logging.ERROR):
+        world.attach(5)
+        world.native.frames = [frame(5)]
+        world.native.event_queue = [read_between(watermark(1)), read_between(b"rubbish"), read_between(end_of(5))]
+        assert len(world.member.poll()) == 1
+        assert [type(each.message) for each in heard] == [Watermark, ControlSignal]
+        assert world.member.control() == []
+        assert world.member.has_finished()
+    assert "the user's own" in caplog.text
+
+
 # --- the end, iterating, closing -------------------------------------------------------------------------------
 
 
@@ -469,15 +549,32 @@ def end_of(epoch: int) -> bytes:
     ).encode()
 
 
+def read_between(message: bytes, epoch: int | None = 5, last_seq: int | None = None) -> Any:
+    """A control message, and what had been read when it came."""
+    return message, epoch, last_seq
+
+
 def test_iterating_gives_what_was_read_and_ends_at_the_end(world: World[Consumer]) -> None:
     world.native.frames = [frame(5, seq) for seq in range(100)]
-    world.native.event_queue = [end_of(5), b"rubbish"]
+    world.native.event_queue = [read_between(end_of(5)), read_between(b"rubbish")]
     assert [each.seq for each in world.member] == list(range(100))
+
+
+def test_a_frame_that_was_overwritten_before_its_turn_came_is_late_and_not_given_out(world: World[Consumer]) -> None:
+    fresh = {0, 3, 5, 6, 7}
+    frames = [SimpleNamespace(epoch=5, seq=seq, is_valid=lambda seq=seq: seq in fresh) for seq in range(8)]
+    world.native.frames = list(frames)
+    world.native.values.update(frames=8, late_drops=1)
+    world.native.event_queue = [read_between(end_of(5))]
+    # Frame 1 is gone, so half a ring from there on is too old, whether it is still there or not.
+    assert [each.seq for each in world.member] == [0, 5, 6, 7]
+    counters = world.member.counters()
+    assert (counters["frames"], counters["late_drops"]) == (4, 5)
 
 
 def test_a_loop_that_was_left_goes_on_where_it_stood(world: World[Consumer]) -> None:
     world.native.frames = [frame(5, seq) for seq in range(10)]
-    world.native.event_queue = [end_of(5)]
+    world.native.event_queue = [read_between(end_of(5))]
     assert next(iter(world.member)).seq == 0
     assert [each.seq for each in world.member.poll(3)] == [1, 2, 3]
     assert [each.seq for each in world.member] == list(range(4, 10))
@@ -485,7 +582,7 @@ def test_a_loop_that_was_left_goes_on_where_it_stood(world: World[Consumer]) -> 
 
 def test_awaiting_gives_the_same(world: World[Consumer]) -> None:
     world.native.frames = [frame(5, seq) for seq in range(100)]
-    world.native.event_queue = [end_of(5)]
+    world.native.event_queue = [read_between(end_of(5))]
 
     async def collect() -> list[int]:
         return [each.seq async for each in world.member]
@@ -516,7 +613,7 @@ def test_iterating_ends_when_no_frame_came_in_time(shm: Path, monkeypatch: pytes
 
 
 def test_a_frame_of_a_later_epoch_takes_the_end_back(world: World[Consumer]) -> None:
-    world.native.event_queue = [end_of(5)]
+    world.native.event_queue = [read_between(end_of(5))]
     world.member.poll()
     assert world.member.has_finished()
     world.native.frames = [frame(6)]

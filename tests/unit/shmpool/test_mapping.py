@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 from framegate.schema.wire import ClockDomain
-from framegate.shmpool.mapping import FRESH_NS, Decision, Layout, Mapping
+from framegate.shmpool.mapping import Decision, Layout, Mapping
 
 from tests.unit.shmpool.lease_messages import EPOCH, SECOND, START, STREAM, announced, granted
 
 WALL = 1_700_000_000 * SECOND
 PID = 4_711
+FRESH_NS = 3 * SECOND
+SILENCE_NS = 5 * SECOND
 
 
 def mapped(epoch: int = EPOCH) -> Mapping:
@@ -83,21 +85,21 @@ def test_an_answer_and_an_announce_of_the_same_regions_say_the_same() -> None:
 
 def test_regions_are_used_while_their_activity_is_fresh() -> None:
     mapping = mapped()
-    assert mapping.must_unmap(START, (START - FRESH_NS, PID)) is None
-    assert mapping.must_unmap(START, (START - FRESH_NS - 1, PID)) == "nobody vouches for the regions any more"
+    assert mapping.must_unmap(START, (START - SILENCE_NS, PID)) is None
+    assert mapping.must_unmap(START, (START - SILENCE_NS - 1, PID)) == "nobody vouches for the regions any more"
 
 
 def test_announces_do_not_make_up_for_stale_activity() -> None:
     mapping = mapped()
-    now_ns = START + 4 * SECOND
+    now_ns = START + 6 * SECOND
     assert decide(mapping, at_ns=now_ns, now_ns=now_ns) is Decision.KEEP
     assert mapping.must_unmap(now_ns, (START, PID)) is not None
 
 
 def test_activity_of_another_clock_leaves_the_announces_to_vouch() -> None:
     mapping = mapped()
-    assert mapping.must_unmap(START + FRESH_NS, (WALL, PID)) is None
-    assert mapping.must_unmap(START + FRESH_NS + 1, (WALL, PID)) is not None
+    assert mapping.must_unmap(START + SILENCE_NS, (WALL, PID)) is None
+    assert mapping.must_unmap(START + SILENCE_NS + 1, (WALL, PID)) is not None
 
 
 def test_what_a_dead_owner_left_is_known_by_its_activity() -> None:
@@ -113,7 +115,7 @@ def test_regions_of_another_process_or_without_magic_are_let_go() -> None:
 
 def test_the_same_process_id_proves_nothing() -> None:
     """A stale activity is death, whoever has the number now; and a fresh one under the same number is life."""
-    assert mapped().must_unmap(START, (START - FRESH_NS - 1, PID)) is not None
+    assert mapped().must_unmap(START, (START - SILENCE_NS - 1, PID)) is not None
     assert mapped().must_unmap(START, (START, PID)) is None
 
 

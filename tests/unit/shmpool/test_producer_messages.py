@@ -384,3 +384,10 @@ def test_a_media_driver_that_died_just_now_is_told_as_after_the_thread_has_seen_
     world.member.describe({"a": "b"})
     with pytest.raises(NotAttached):
         world.member.publish(b"frame")
+
+
+def test_descriptors_go_to_the_stream_that_is_configured(shm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with producer_world(shm, monkeypatch, descriptor_stream=1_101) as world:
+        publication, stream_id = world.native.made_with
+        assert (getattr(publication, "stream_id", None), stream_id) == (1_101, STREAM)
+        assert not world.peer.add_subscription(world.streams.channel, world.streams.descriptor).is_connected

@@ -8,7 +8,7 @@
 //! | `superblock` | the first 64 bytes of a region |
 //! | `tensor` | shapes, strides and dtypes, checked |
 //! | `slot` | a header slot, written and read |
-//! | `copy` | payload copies, plain and past the cache |
+//! | `copy`, `cache` | payload copies, plain and past the cache; how large that is |
 //! | `region` | region files, made and opened safely |
 //! | `regions` | the ring and pools of one stream together |
 //! | `writer`, `reader` | frames in, frames out |
@@ -18,6 +18,8 @@ pub mod layout;
 pub mod tensor;
 
 // Under loom the commit word is a model of an atomic, which mapped memory cannot hold.
+#[cfg(not(loom))]
+mod cache;
 #[cfg(not(loom))]
 pub mod copy;
 #[cfg(not(loom))]

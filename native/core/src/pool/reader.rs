@@ -8,7 +8,7 @@ use super::copy::{CopyKind, copy};
 use super::layout::slot_index;
 use super::regions::Regions;
 use super::slot::{SeenTensor, SlotFault, SlotHeader, SlotPtr};
-use super::tensor::TensorFault;
+use super::tensor::{CheckedTensor, TensorFault};
 
 /// Why a frame was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,9 +150,17 @@ impl Reader {
     }
 
     /// The regions that it reads.
+    #[inline]
     #[must_use]
     pub const fn regions(&self) -> &Arc<Regions> {
         &self.regions
+    }
+
+    /// The tensor of the frame that was read last; of any other with the same `tensor_id`, too.
+    #[inline]
+    #[must_use]
+    pub const fn tensor(&self) -> &CheckedTensor {
+        self.seen_tensor.checked()
     }
 
     /// One attempt at frame `seq`, which a descriptor of the regions' epoch announced.

@@ -78,6 +78,26 @@ const TENSOR_WORD: usize = at::TENSOR_MESSAGE_HEADER / 8;
 pub struct SeenTensor {
     words: [u64; READ_WORDS - TENSOR_WORD],
     checked: CheckedTensor,
+    id: u64,
+}
+
+/// Tensors that readers of this process found sound; each has a number.
+static TENSORS: AtomicU64 = AtomicU64::new(0);
+
+impl SeenTensor {
+    /// The tensor itself.
+    #[inline]
+    #[must_use]
+    pub const fn checked(&self) -> &CheckedTensor {
+        &self.checked
+    }
+
+    /// Its number: frames with the same one have the same tensor.
+    #[inline]
+    #[must_use]
+    pub const fn id(&self) -> u64 {
+        self.id
+    }
 }
 
 impl Default for SeenTensor {
@@ -87,6 +107,7 @@ impl Default for SeenTensor {
         Self {
             words: [0; READ_WORDS - TENSOR_WORD],
             checked: CheckedTensor { tensor, strides: [0; MAX_DIMS], extent_bytes: i64::MAX },
+            id: 0,
         }
     }
 }
@@ -108,7 +129,8 @@ pub enum SlotFault {
     Tensor(TensorFault),
 }
 
-/// A header that was found sound.
+/// A header that was found sound. Its tensor is the one that the reader saw last: it is the same in frame after frame,
+/// and larger than the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotHeader {
     /// Bytes of payload.
@@ -117,10 +139,8 @@ pub struct SlotHeader {
     pub timestamp_ns: u64,
     /// Metadata version; [`layout::NULL_META_VERSION`] when not given.
     pub meta_version: u32,
-    /// What the payload is.
-    pub tensor: Tensor,
-    /// Its strides, inferred where they were zero.
-    pub strides: [i64; MAX_DIMS],
+    /// See [`SeenTensor::id`].
+    pub tensor_id: u64,
 }
 
 impl SlotCopy {
@@ -162,7 +182,9 @@ impl SlotCopy {
         if self.bits(at::HEADER_LENGTH) as u32 != at::HEADER_LENGTH_VALUE {
             return Err(SlotFault::HeaderLength);
         }
-        if self.words[TENSOR_WORD..] != seen.words {
+        // Word by word without a branch: a call of memcmp takes longer.
+        let words = self.words[TENSOR_WORD..].iter().zip(&seen.words);
+        if words.fold(0, |differing, (word, seen)| differing | (word ^ seen)) != 0 {
             self.look_at_tensor(seen)?;
         }
         if !seen.checked.fits(values_bytes) {
@@ -172,8 +194,7 @@ impl SlotCopy {
             values_bytes,
             timestamp_ns: self.bits(at::TIMESTAMP_NS),
             meta_version: self.bits(at::META_VERSION) as u32,
-            tensor: seen.checked.tensor,
-            strides: seen.checked.strides,
+            tensor_id: seen.id,
         })
     }
 
@@ -184,6 +205,7 @@ impl SlotCopy {
         }
         seen.checked = self.tensor().checked().map_err(SlotFault::Tensor)?;
         seen.words.copy_from_slice(&self.words[TENSOR_WORD..]);
+        seen.id = TENSORS.fetch_add(1, Ordering::Relaxed) + 1;
         Ok(())
     }
 
@@ -306,9 +328,10 @@ mod tests {
     #[test]
     fn the_golden_slot_is_read_field_by_field() {
         let mut memory = Memory::holding(&golden());
-        let header = memory.slot().snapshot().check(5, 65_536, &mut SeenTensor::default()).unwrap();
+        let mut seen = SeenTensor::default();
+        let header = memory.slot().snapshot().check(5, 65_536, &mut seen).unwrap();
         assert_eq!((header.values_bytes, header.timestamp_ns, header.meta_version), (24, 123_456_789, 3));
-        assert_eq!(header.tensor, golden_tensor());
+        assert_eq!((seen.checked().tensor, seen.id()), (golden_tensor(), header.tensor_id));
         assert_eq!(memory.slot().snapshot().pool_id(), 1);
     }
 
@@ -357,8 +380,9 @@ mod tests {
     fn a_tensor_that_was_seen_is_not_believed_for_a_shorter_payload_or_after_a_change() {
         let mut seen = SeenTensor::default();
         let mut memory = Memory::holding(&golden());
-        assert!(memory.slot().snapshot().check(5, 65_536, &mut seen).is_ok());
-        assert!(memory.slot().snapshot().check(5, 65_536, &mut seen).is_ok());
+        let first = memory.slot().snapshot().check(5, 65_536, &mut seen).unwrap();
+        let second = memory.slot().snapshot().check(5, 65_536, &mut seen).unwrap();
+        assert_eq!(first.tensor_id, second.tensor_id);
         let mut shorter = golden();
         shorter[at::VALUES_BYTES] = 23;
         let extent = Err(SlotFault::Tensor(TensorFault::Extent));
@@ -368,6 +392,20 @@ mod tests {
         let dtype = Err(SlotFault::Tensor(TensorFault::Dtype));
         assert_eq!(Memory::holding(&other).slot().snapshot().check(5, 65_536, &mut seen), dtype);
         assert!(memory.slot().snapshot().check(5, 65_536, &mut seen).is_ok());
+    }
+
+    #[test]
+    fn another_tensor_has_another_number_even_for_another_reader() {
+        let (mut one, mut other) = (SeenTensor::default(), SeenTensor::default());
+        let mut taller = golden();
+        taller[tensor_at::DIMS] = 1;
+        let number = |bytes: &[u8], seen: &mut SeenTensor| {
+            Memory::holding(bytes).slot().snapshot().check(5, 65_536, seen).unwrap().tensor_id
+        };
+        let ids = [number(&golden(), &mut one), number(&taller, &mut one), number(&golden(), &mut other)];
+        assert_eq!(one.checked().tensor.dims[0], 1);
+        assert_eq!(other.checked().tensor.dims[0], 2);
+        assert!(ids[0] != ids[1] && ids[1] != ids[2] && ids[0] != ids[2], "{ids:?}");
     }
 
     #[test]

@@ -80,6 +80,7 @@ pub struct Claim {
     pub values_bytes: u32,
     pool: usize,
     index: u32,
+    ring_bytes: u64,
 }
 
 // SAFETY: the payload pointer lies in regions that whoever holds the claim keeps mapped; it is an address, and what
@@ -87,6 +88,19 @@ pub struct Claim {
 unsafe impl Send for Claim {}
 // SAFETY: as above.
 unsafe impl Sync for Claim {}
+
+impl Claim {
+    /// Copies the whole payload in.
+    ///
+    /// # Safety
+    /// `source` must be valid for `values_bytes` bytes, and the regions must still be mapped.
+    #[inline]
+    pub unsafe fn copy_in(&self, source: *const u8) {
+        let bytes = self.values_bytes as usize;
+        // SAFETY: the slot has room for the bytes, by `Writer::claim`; the source is the caller's.
+        unsafe { copy(CopyKind::for_ring(bytes, self.ring_bytes), source, self.payload, bytes) };
+    }
+}
 
 /// The one writer of a stream's regions.
 #[derive(Debug)]
@@ -120,6 +134,7 @@ impl Writer {
     }
 
     /// The sequence of the next frame.
+    #[inline]
     #[must_use]
     pub const fn next_seq(&self) -> u64 {
         self.next_seq
@@ -157,6 +172,7 @@ impl Writer {
     }
 
     /// What the frames are.
+    #[inline]
     #[must_use]
     pub const fn tensor(&self) -> &Tensor {
         &self.tensor
@@ -198,7 +214,9 @@ impl Writer {
         let index = slot_index(self.next_seq, self.regions.nslots());
         commit::begin(self.regions.slot(index).commit_word(), self.next_seq);
         self.is_claimed = true;
-        Ok(Claim { seq: self.next_seq, payload: self.regions.payload(pool, index), values_bytes, pool, index })
+        let payload = self.regions.payload(pool, index);
+        let ring_bytes = u64::from(self.regions.pools()[pool].stride_bytes) * u64::from(self.regions.nslots());
+        Ok(Claim { seq: self.next_seq, payload, values_bytes, pool, index, ring_bytes })
     }
 
     /// Makes the frame whole; the message that announces it, to be offered now.
@@ -242,9 +260,8 @@ impl Writer {
     ) -> Result<&[u8; DESCRIPTOR_MESSAGE_BYTES], WriteFault> {
         self.check(values_bytes)?;
         let claim = self.claim(values_bytes)?;
-        let bytes = values_bytes as usize;
-        // SAFETY: the slot has room for the bytes, by `claim`; the source is the caller's.
-        unsafe { copy(CopyKind::for_payload(bytes), source, claim.payload, bytes) };
+        // SAFETY: the caller's contract; `&mut self` holds the regions.
+        unsafe { claim.copy_in(source) };
         self.commit(&claim, stamps)
     }
 

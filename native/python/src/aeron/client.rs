@@ -12,7 +12,7 @@ use framegate_core::idle::IdleStrategy;
 
 use super::c_string;
 use super::events::{
-    BoundedQueue, CLIENT_TIMEOUT, ClientEvents, DRIVER_TIMEOUT, ErrorSink, ImageSink, one_line, unpoisoned,
+    CLIENT_TIMEOUT, ClientEvents, DRIVER_TIMEOUT, ErrorSink, ImageSink, Images, one_line, unpoisoned,
 };
 use super::offer::{Log, RetryBound};
 use super::publication::{self, AeronPublication, Limits};
@@ -203,16 +203,16 @@ impl AeronClient {
             let facts = [("idle", idle.into_pyobject(py)?.into_any())];
             return Err(raise(py, "InvalidValue", "an idle strategy is busy, yield, backoff or sleep", &facts));
         };
-        let events = Arc::new(BoundedQueue::new());
+        let images = Images::new();
         let added = py.detach(|| {
-            let sink = || Handler::new(ImageSink { events: Arc::clone(&events) });
+            let sink = || Handler::new(ImageSink { images: Arc::clone(&images) });
             let (available, unavailable) = (sink(), sink());
             let adding =
                 aeron.async_add_subscription(&uri, stream_id, Some(&available), Some(&unavailable)).map_err(refused)?;
             self.wait_for(timeout_ns, || adding.poll())
         });
         let found = added.map_err(|failure| self.add_error(py, failure, "subscription", channel, stream_id))?;
-        let (subscription, shared) = AeronSubscription::new(found, stream_id, idle, events, Arc::clone(&self.shared));
+        let (subscription, shared) = AeronSubscription::new(found, stream_id, idle, images, Arc::clone(&self.shared));
         self.keep(py, Child::Subscription(Arc::downgrade(&shared)))?;
         Ok(subscription)
     }

@@ -125,9 +125,27 @@ pub(crate) struct ImageEvent {
     pub(crate) at_ns: i64,
 }
 
-/// The image handlers that Aeron holds, one for each direction, over one queue.
+/// What became of the images of one subscription.
+pub(crate) struct Images {
+    pub(crate) events: BoundedQueue<ImageEvent>,
+    /// How many went away: what their publications sent until they came back was not heard.
+    lost: AtomicU64,
+}
+
+impl Images {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self { events: BoundedQueue::new(), lost: AtomicU64::new(0) })
+    }
+
+    #[inline]
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+}
+
+/// The image handlers that Aeron holds, one for each direction, over the same images.
 pub(crate) struct ImageSink {
-    pub(crate) events: Arc<BoundedQueue<ImageEvent>>,
+    pub(crate) images: Arc<Images>,
 }
 
 impl ImageSink {
@@ -135,7 +153,7 @@ impl ImageSink {
         let Ok(constants) = image.get_constants() else {
             return;
         };
-        self.events.push(ImageEvent {
+        self.images.events.push(ImageEvent {
             is_available,
             session_id: constants.session_id(),
             source: constants.source_identity().to_owned(),
@@ -152,6 +170,7 @@ impl AeronAvailableImageCallback for ImageSink {
 
 impl AeronUnavailableImageCallback for ImageSink {
     fn handle_aeron_on_unavailable_image(&mut self, _subscription: AeronSubscription, image: AeronImage) {
+        self.images.lost.fetch_add(1, Ordering::Relaxed);
         self.note(false, &image);
     }
 }

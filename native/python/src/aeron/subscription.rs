@@ -14,7 +14,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use rusteron_client::{AeronCError, AeronHeader, AeronSubscription as AeronReceiver};
 
 use super::client::ClientShared;
-use super::events::{BoundedQueue, ImageEvent, unpoisoned};
+use super::events::{Images, unpoisoned};
 use super::transport_class;
 use crate::buffer::ExportedBuffer;
 use crate::errors::raise;
@@ -43,7 +43,7 @@ struct Receiver {
 /// What a subscription and its client hold in common.
 pub(crate) struct Shared {
     receiver: Mutex<Option<Receiver>>,
-    image_events: Arc<BoundedQueue<ImageEvent>>,
+    images: Arc<Images>,
     counters: Counters,
     client: Arc<ClientShared>,
     idle: IdleStrategy,
@@ -151,6 +151,12 @@ impl Shared {
         refusal.unwrap_or_else(|failure| failure)
     }
 
+    /// How many images it has lost so far: what their publications sent until they came back was not heard.
+    #[inline]
+    pub(crate) fn images_lost(&self) -> u64 {
+        self.images.lost()
+    }
+
     /// Gives every whole message of one turn to `see`, in place; how many fragments, or None when closed.
     pub(crate) fn poll_whole(&self, limit: usize, mut see: impl FnMut(&[u8])) -> Option<Result<usize, AeronCError>> {
         let guard = unpoisoned(&self.receiver);
@@ -221,13 +227,13 @@ impl AeronSubscription {
         subscription: AeronReceiver,
         stream_id: i32,
         idle: IdleStrategy,
-        image_events: Arc<BoundedQueue<ImageEvent>>,
+        images: Arc<Images>,
         client: Arc<ClientShared>,
     ) -> (Self, Arc<Shared>) {
         let receiver = Receiver { subscription, assembler: Assembler::new(MAX_ASSEMBLED_BYTES) };
         let shared = Arc::new(Shared {
             receiver: Mutex::new(Some(receiver)),
-            image_events,
+            images,
             counters: Counters::default(),
             client,
             idle,
@@ -313,7 +319,7 @@ impl AeronSubscription {
         static IMAGE_EVENT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let class = transport_class(py, "ImageEvent", &IMAGE_EVENT)?;
         let events = PyList::empty(py);
-        for event in self.shared.image_events.drain() {
+        for event in self.shared.images.events.drain() {
             if !event.is_available
                 && let Some(receiver) = unpoisoned(&self.shared.receiver).as_mut()
             {
@@ -366,7 +372,7 @@ impl AeronSubscription {
         values.set_item("messages", counters.messages.load(Ordering::Relaxed))?;
         values.set_item("fragmented", counters.fragmented.load(Ordering::Relaxed))?;
         values.set_item("abandoned", abandoned)?;
-        values.set_item("image_events_dropped", self.shared.image_events.dropped())?;
+        values.set_item("image_events_dropped", self.shared.images.events.dropped())?;
         Ok(values)
     }
 

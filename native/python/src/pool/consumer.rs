@@ -5,20 +5,22 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use framegate_codecs::control;
+use framegate_core::pool::layout::NULL_TIMESTAMP;
 use framegate_core::pool::reader::{DROP_CAUSES, DROP_NAMES, FrameRef, Reader};
-use framegate_core::pool::regions::Regions;
 use framegate_core::record::{MESSAGE_HEADER_BYTES, RecordFilter, Verdict};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
-use super::frame::Frame;
+use super::batch::FrameBatch;
+use super::catch_up::CatchUp;
+use super::frame::Found;
 use super::regions::PoolRegions;
 use crate::aeron::{AeronSubscription, SubscriptionShared, unpoisoned};
 
 /// Control messages kept for a caller that does not ask; older ones make room and are counted.
 const EVENT_BOUND: usize = 1024;
 const CONTROL_SCHEMA: u16 = 920;
-const DESCRIPTOR: RecordFilter = RecordFilter::new(40, 4, 900, 1, true);
+const DESCRIPTOR: RecordFilter = RecordFilter::new(Descriptor::BYTES as u16, 4, 900, 1, true);
 
 /// What a descriptor says; PROTOCOL 2.
 struct Descriptor {
@@ -30,22 +32,15 @@ struct Descriptor {
 }
 
 impl Descriptor {
+    const BYTES: usize = 40;
+
     #[inline]
-    fn decode(body: &[u8]) -> Self {
+    fn decode(body: &[u8; Self::BYTES]) -> Self {
         let u32_at =
             |offset: usize| u32::from_le_bytes([body[offset], body[offset + 1], body[offset + 2], body[offset + 3]]);
         let u64_at = |offset: usize| u64::from(u32_at(offset)) | u64::from(u32_at(offset + 4)) << 32;
         Self { stream_id: u32_at(0), epoch: u64_at(4), seq: u64_at(12), timestamp_ns: u64_at(20), trace_id: u64_at(32) }
     }
-}
-
-/// A frame on its way to Python.
-struct Taken {
-    frame: FrameRef,
-    /// Keeps the payload mapped; one turn may take frames of two epochs.
-    regions: Arc<Regions>,
-    descriptor_timestamp_ns: u64,
-    trace_id: u64,
 }
 
 #[derive(Clone, Default)]
@@ -60,8 +55,12 @@ struct Counters {
     other_streams: u64,
     other_messages: u64,
     events_dropped: u64,
+    skipped: u64,
     drops: [u64; DROP_CAUSES],
 }
+
+/// A control message and what was read before it: the epoch, and the last sequence in it.
+type Event = (Vec<u8>, Option<u64>, Option<u64>);
 
 /// What the lock guards. Whoever holds it never takes the GIL.
 struct Guarded {
@@ -72,9 +71,11 @@ struct Guarded {
     /// The next sequence, once a first one was seen in this epoch.
     expected_seq: Option<u64>,
     newest_epoch: u64,
-    events: VecDeque<Vec<u8>>,
+    events: VecDeque<Event>,
     counters: Counters,
     gate: RateGate,
+    jumps: Jumps,
+    catch_up: CatchUp,
 }
 
 /// Lets at most so many frames a second through: RATE_LIMITED consumers without a stream of their own.
@@ -97,6 +98,14 @@ impl RateGate {
     }
 }
 
+/// What a jump of the sequence is: a loss, or what a sender left out that holds this consumer's rate.
+#[derive(Default)]
+struct Jumps {
+    is_capped: bool,
+    /// The stream that was heard before was capped, and nothing of this one was read yet.
+    was_capped: bool,
+}
+
 impl Guarded {
     /// Goes over to the next epoch, if there is one. What was known of the old one is forgotten.
     fn switch(&mut self) {
@@ -104,15 +113,19 @@ impl Guarded {
             self.reader = Some(next);
             self.expected_seq = None;
             self.gate.last_ns = None;
+            self.catch_up = CatchUp::default();
         }
     }
 
-    fn on_fragment(&mut self, stream_id: u32, message: &[u8], taken: &mut Vec<Taken>) {
+    #[inline]
+    fn on_fragment(&mut self, stream_id: u32, message: &[u8], see: &mut impl FnMut(Found, &Reader)) {
         match DESCRIPTOR.verdict(message) {
             Verdict::Record => {
-                let descriptor = Descriptor::decode(&message[MESSAGE_HEADER_BYTES..]);
+                // A record has all its bytes.
+                let Some(body) = message[MESSAGE_HEADER_BYTES..].first_chunk() else { return };
+                let descriptor = Descriptor::decode(body);
                 if descriptor.stream_id == stream_id {
-                    self.on_descriptor(&descriptor, taken);
+                    self.on_descriptor(&descriptor, see);
                 } else {
                     self.counters.other_streams += 1;
                 }
@@ -122,7 +135,8 @@ impl Guarded {
         }
     }
 
-    fn on_descriptor(&mut self, descriptor: &Descriptor, taken: &mut Vec<Taken>) {
+    #[inline]
+    fn on_descriptor(&mut self, descriptor: &Descriptor, see: &mut impl FnMut(Found, &Reader)) {
         self.newest_epoch = self.newest_epoch.max(descriptor.epoch);
         if self.next.as_ref().is_some_and(|next| next.regions().epoch == descriptor.epoch) {
             self.switch();
@@ -141,37 +155,34 @@ impl Guarded {
                 self.counters.regressions += 1;
                 return;
             }
+            Some(expected) if self.jumps.is_capped || self.jumps.was_capped => {
+                self.counters.rate_limited += descriptor.seq - expected;
+            }
             Some(expected) => self.counters.gap_drops += descriptor.seq - expected,
             None => {}
         }
+        self.jumps.was_capped = false;
         self.expected_seq = Some(descriptor.seq.saturating_add(1));
+        if self.catch_up.passes_over(descriptor.seq) {
+            self.counters.skipped += 1;
+            self.counters.late_drops += 1;
+            return;
+        }
         match reader.read(descriptor.seq) {
+            Ok(frame) if self.gate.shortest_interval_ns > 0 && !self.gate.admits(stamp_of(&frame, descriptor)) => {
+                self.counters.rate_limited += 1;
+            }
             Ok(frame) => {
-                let regions = Arc::clone(reader.regions());
-                self.admit(frame, regions, descriptor, taken);
+                self.counters.frames += 1;
+                let Descriptor { timestamp_ns: descriptor_timestamp_ns, trace_id, .. } = *descriptor;
+                see(Found { frame, descriptor_timestamp_ns, trace_id }, reader);
             }
             Err(cause) => {
+                self.catch_up.on_dropped(descriptor.seq, cause, reader.regions().nslots());
                 self.counters.drops[cause.index()] += 1;
                 self.counters.late_drops += u64::from(cause.is_late());
             }
         }
-    }
-
-    fn admit(&mut self, frame: FrameRef, regions: Arc<Regions>, descriptor: &Descriptor, taken: &mut Vec<Taken>) {
-        let stamps = [descriptor.timestamp_ns, frame.header.timestamp_ns];
-        let stamp = stamps.into_iter().find(|stamp| *stamp != u64::MAX);
-        let at_ns = || stamp.unwrap_or_else(|| rusteron_client::Aeron::nano_clock() as u64);
-        if self.gate.shortest_interval_ns > 0 && !self.gate.admits(at_ns()) {
-            self.counters.rate_limited += 1;
-            return;
-        }
-        self.counters.frames += 1;
-        taken.push(Taken {
-            frame,
-            regions,
-            descriptor_timestamp_ns: descriptor.timestamp_ns,
-            trace_id: descriptor.trace_id,
-        });
     }
 
     /// Barriers, watermarks and signals of this stream wait for whoever asks for them.
@@ -191,12 +202,20 @@ impl Guarded {
                     self.events.pop_front();
                     self.counters.events_dropped += 1;
                 }
-                self.events.push_back(message.to_vec());
+                let epoch = self.reader.as_ref().map(|reader| reader.regions().epoch);
+                self.events.push_back((message.to_vec(), epoch, self.expected_seq.map(|next| next - 1)));
             }
             Some(_) => self.counters.other_streams += 1,
             None => self.counters.other_messages += 1,
         }
     }
+}
+
+/// The time by which a rate is held: the descriptor's, else the frame's, else now.
+fn stamp_of(frame: &FrameRef, descriptor: &Descriptor) -> u64 {
+    let stamps = [descriptor.timestamp_ns, frame.header.timestamp_ns];
+    let given = stamps.into_iter().find(|stamp| *stamp != NULL_TIMESTAMP);
+    given.unwrap_or_else(|| rusteron_client::Aeron::nano_clock() as u64)
 }
 
 /// See `framegate.shmpool.consumer.Consumer`, which is what users hold.
@@ -219,6 +238,8 @@ impl PoolConsumer {
             events: VecDeque::new(),
             counters: Counters::default(),
             gate: RateGate::default(),
+            jumps: Jumps::default(),
+            catch_up: CatchUp::default(),
         };
         Self { guarded: Mutex::new(guarded), stream_id }
     }
@@ -249,9 +270,25 @@ impl PoolConsumer {
         guarded.expected_seq = None;
     }
 
-    /// Hears another descriptor stream from now on: a consumer's own, or the shared one again.
-    fn listen(&self, subscription: &AeronSubscription) {
-        unpoisoned(&self.guarded).subscription = subscription.shared();
+    /// Hears another descriptor stream from now on: a consumer's own, or the shared one again. On a capped one the
+    /// sender holds the rate: what the sequence jumps over was left out, not lost.
+    #[pyo3(signature = (subscription, capped = false))]
+    fn listen(&self, subscription: &AeronSubscription, capped: bool) {
+        let mut guarded = unpoisoned(&self.guarded);
+        guarded.subscription = subscription.shared();
+        guarded.jumps = Jumps { is_capped: capped, was_capped: guarded.jumps.is_capped };
+    }
+
+    /// A frame that was given out was overwritten before its turn came: older ones than the answer are passed over.
+    fn lapped(&self, epoch: u64, seq: u64) -> u64 {
+        let mut guard = unpoisoned(&self.guarded);
+        let guarded = &mut *guard;
+        match &guarded.reader {
+            Some(reader) if reader.regions().epoch == epoch => {
+                guarded.catch_up.on_lapped(seq, reader.regions().nslots())
+            }
+            _ => seq,
+        }
     }
 
     /// At most so many frames a second; 0: all.
@@ -279,25 +316,22 @@ impl PoolConsumer {
 
     /// Frames, at most `limit`; waits up to `timeout_ns` for the first.
     #[pyo3(signature = (limit = 64, timeout_ns = 0))]
-    fn poll<'py>(&self, py: Python<'py>, limit: usize, timeout_ns: u64) -> PyResult<Bound<'py, PyList>> {
+    fn poll(&self, py: Python<'_>, limit: usize, timeout_ns: u64) -> PyResult<FrameBatch> {
         let subscription = Arc::clone(&unpoisoned(&self.guarded).subscription);
-        let taken = subscription.wait(
-            py,
-            timeout_ns,
-            || self.turn(&subscription, limit),
-            |taken: &Vec<Taken>| taken.is_empty() && !self.has_event(),
-        )?;
-        let frames = PyList::empty(py);
-        for Taken { frame, regions, descriptor_timestamp_ns, trace_id } in taken {
-            frames.append(Bound::new(py, Frame::new(frame, regions, descriptor_timestamp_ns, trace_id))?)?;
-        }
-        Ok(frames)
+        let turn = || {
+            let mut batch = FrameBatch::with_room(limit);
+            let polled =
+                self.turn(&subscription, limit, |found, reader| batch.push(found, reader.regions(), reader.tensor()))?;
+            Some(polled.map(|()| batch))
+        };
+        subscription.wait(py, timeout_ns, turn, |batch: &FrameBatch| batch.is_empty() && !self.has_event())
     }
 
-    /// Control messages that stood between the descriptors, oldest first.
+    /// Control messages that stood between the descriptors, oldest first, each with the epoch that was read when it
+    /// came and the last sequence in it.
     fn events<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
-        let events: Vec<Vec<u8>> = unpoisoned(&self.guarded).events.drain(..).collect();
-        PyList::new(py, events.iter().map(|event| PyBytes::new(py, event)))
+        let events: Vec<Event> = unpoisoned(&self.guarded).events.drain(..).collect();
+        PyList::new(py, events.iter().map(|(message, epoch, last)| (PyBytes::new(py, message), *epoch, *last)))
     }
 
     /// Frames by what became of them, and each cause of a frame that was not believed.
@@ -315,6 +349,7 @@ impl PoolConsumer {
             ("other_streams", counters.other_streams),
             ("other_messages", counters.other_messages),
             ("events_dropped", counters.events_dropped),
+            ("skipped", counters.skipped),
         ] {
             values.set_item(name, value)?;
         }
@@ -331,15 +366,16 @@ impl PoolConsumer {
         &self,
         subscription: &SubscriptionShared,
         limit: usize,
-    ) -> Option<Result<Vec<Taken>, rusteron_client::AeronCError>> {
-        let mut guarded = unpoisoned(&self.guarded);
-        let mut taken = Vec::new();
+        mut see: impl FnMut(Found, &Reader),
+    ) -> Option<Result<(), rusteron_client::AeronCError>> {
+        let mut guard = unpoisoned(&self.guarded);
+        let guarded = &mut *guard;
         let polled =
-            subscription.poll_whole(limit, |message| guarded.on_fragment(self.stream_id, message, &mut taken))?;
+            subscription.poll_whole(limit, |message| guarded.on_fragment(self.stream_id, message, &mut see))?;
         if matches!(polled, Ok(0)) {
             guarded.switch();
         }
-        Some(polled.map(|_| taken))
+        Some(polled.map(|_| ()))
     }
 
     fn has_event(&self) -> bool {
@@ -349,12 +385,12 @@ impl PoolConsumer {
     /// For the native benchmarks: reads what is there and gives each frame to `see`; how many.
     pub(crate) fn read_natively(&self, limit: usize, mut see: impl FnMut(&FrameRef)) -> usize {
         let subscription = Arc::clone(&unpoisoned(&self.guarded).subscription);
-        match self.turn(&subscription, limit) {
-            Some(Ok(taken)) => {
-                taken.iter().for_each(|taken| see(&taken.frame));
-                taken.len()
-            }
-            _ => 0,
-        }
+        let mut seen = 0;
+        let count_and_see = |found: Found, _reader: &Reader| {
+            seen += 1;
+            see(&found.frame);
+        };
+        let _ = self.turn(&subscription, limit, count_and_see);
+        seen
     }
 }

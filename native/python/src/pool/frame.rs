@@ -2,12 +2,14 @@
 //! One frame: a view of a slot that the producer may take at any time.
 
 use std::ffi::{c_int, c_void};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use framegate_core::pool::copy::CopyKind;
 use framegate_core::pool::layout::{NULL_META_VERSION, NULL_TIMESTAMP};
 use framegate_core::pool::reader::FrameRef;
 use framegate_core::pool::regions::Regions;
+use framegate_core::pool::tensor::{CheckedTensor, element_bytes};
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -27,46 +29,62 @@ pub(crate) const DTYPE_NAMES: [&str; 15] = [
     "uint8", "bool",
 ];
 
+// CPython reads the strides where they stand.
+const _: () = assert!(size_of::<ffi::Py_ssize_t>() == size_of::<i64>());
+
+/// A frame that was read, with what its descriptor said.
+#[derive(Clone, Copy)]
+pub(crate) struct Found {
+    pub(crate) frame: FrameRef,
+    pub(crate) descriptor_timestamp_ns: u64,
+    pub(crate) trace_id: u64,
+}
+
 /// A frame of a stream. `array` is a view of shared memory: check `is_valid` after use, or `copy`.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct Frame {
-    frame: FrameRef,
+    found: Found,
     /// Keeps the payload mapped while this, or an array made of it, is alive.
-    _regions: Arc<Regions>,
+    regions: Arc<Regions>,
+    tensor: CheckedTensor,
     shape: [ffi::Py_ssize_t; 8],
-    strides: [ffi::Py_ssize_t; 8],
     #[pyo3(get)]
     stream_id: u32,
     #[pyo3(get)]
     epoch: u64,
-    descriptor_timestamp_ns: u64,
-    trace_id: u64,
 }
 
 impl Frame {
-    pub(crate) fn new(frame: FrameRef, regions: Arc<Regions>, descriptor_timestamp_ns: u64, trace_id: u64) -> Self {
-        let tensor = &frame.header.tensor;
-        let shape = std::array::from_fn(|index| tensor.dims[index] as ffi::Py_ssize_t);
-        let strides = std::array::from_fn(|index| frame.header.strides[index] as ffi::Py_ssize_t);
+    pub(crate) fn new(found: Found, regions: Arc<Regions>, tensor: CheckedTensor) -> Self {
+        let shape = tensor.tensor.dims.map(|dim| dim as ffi::Py_ssize_t);
         let (stream_id, epoch) = (regions.stream_id, regions.epoch);
-        Self { frame, _regions: regions, shape, strides, stream_id, epoch, descriptor_timestamp_ns, trace_id }
+        Self { found, regions, tensor, shape, stream_id, epoch }
+    }
+
+    /// What it was made of.
+    pub(crate) const fn parts(&self) -> (&Found, &Arc<Regions>, &CheckedTensor) {
+        (&self.found, &self.regions, &self.tensor)
+    }
+
+    fn identity(&self) -> (u32, u64, u64) {
+        (self.stream_id, self.epoch, self.found.frame.seq)
     }
 
     fn ndim(&self) -> usize {
-        usize::from(self.frame.header.tensor.ndims)
+        usize::from(self.tensor.tensor.ndims)
     }
 
     fn dtype_number(&self) -> usize {
         // Checked when the frame was read: a frame has one of the numbers with an element size.
-        self.frame.header.tensor.dtype as usize
+        self.tensor.tensor.dtype as usize
     }
 
     fn lapped(&self, py: Python<'_>) -> PyErr {
         let described = || -> PyResult<PyErr> {
             let facts = [
                 ("stream", self.stream_id.into_pyobject(py)?.into_any()),
-                ("want_seq", self.frame.seq.into_pyobject(py)?.into_any()),
-                ("have_seq", self.frame.slot_seq().into_pyobject(py)?.into_any()),
+                ("want_seq", self.found.frame.seq.into_pyobject(py)?.into_any()),
+                ("have_seq", self.found.frame.slot_seq().into_pyobject(py)?.into_any()),
             ];
             Ok(raise(py, "SlotLapped", "the producer overwrote the frame", &facts))
         };
@@ -83,35 +101,35 @@ fn numpy(py: Python<'_>, name: &str, cell: &'static PyOnceLock<Py<PyAny>>) -> Py
 impl Frame {
     #[getter]
     fn seq(&self) -> u64 {
-        self.frame.seq
+        self.found.frame.seq
     }
 
     /// Capture time; None when the producer gave none.
     #[getter]
     fn timestamp_ns(&self) -> Option<u64> {
-        Some(self.frame.header.timestamp_ns).filter(|stamp| *stamp != NULL_TIMESTAMP)
+        Some(self.found.frame.header.timestamp_ns).filter(|stamp| *stamp != NULL_TIMESTAMP)
     }
 
     /// Publish time; None when the producer gave none, which is usual.
     #[getter]
     fn descriptor_timestamp_ns(&self) -> Option<u64> {
-        Some(self.descriptor_timestamp_ns).filter(|stamp| *stamp != NULL_TIMESTAMP)
+        Some(self.found.descriptor_timestamp_ns).filter(|stamp| *stamp != NULL_TIMESTAMP)
     }
 
     #[getter]
     fn meta_version(&self) -> Option<u32> {
-        Some(self.frame.header.meta_version).filter(|version| *version != NULL_META_VERSION)
+        Some(self.found.frame.header.meta_version).filter(|version| *version != NULL_META_VERSION)
     }
 
     #[getter]
     fn trace_id(&self) -> Option<u64> {
-        Some(self.trace_id).filter(|id| *id != 0)
+        Some(self.found.trace_id).filter(|id| *id != 0)
     }
 
     /// Bytes of payload.
     #[getter]
     fn nbytes(&self) -> u32 {
-        self.frame.header.values_bytes
+        self.found.frame.header.values_bytes
     }
 
     /// As numpy names it.
@@ -134,7 +152,7 @@ impl Frame {
 
     /// Whether everything read of the frame so far was read in time.
     fn is_valid(&self) -> bool {
-        self.frame.is_valid()
+        self.found.frame.is_valid()
     }
 
     /// A numpy array of its own, or SlotLapped.
@@ -142,17 +160,28 @@ impl Frame {
         static COPY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let frame = slf.get();
         let copied = numpy(slf.py(), "array", &COPY)?.call1(slf.py(), (slf,))?;
-        if frame.frame.is_valid() { Ok(copied) } else { Err(frame.lapped(slf.py())) }
+        if frame.found.frame.is_valid() { Ok(copied) } else { Err(frame.lapped(slf.py())) }
     }
 
     /// The payload as bytes, or SlotLapped.
     fn tobytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyBytes>> {
-        let bytes = pyo3::types::PyBytes::new_with(py, self.frame.header.values_bytes as usize, |target| {
+        let bytes = pyo3::types::PyBytes::new_with(py, self.found.frame.header.values_bytes as usize, |target| {
             // SAFETY: the target has the payload's length, and self keeps the regions mapped.
-            let _ = unsafe { self.frame.copy_to(CopyKind::Plain, target.as_mut_ptr()) };
+            let _ = unsafe { self.found.frame.copy_to(CopyKind::Plain, target.as_mut_ptr()) };
             Ok(())
         })?;
-        if self.frame.is_valid() { Ok(bytes) } else { Err(self.lapped(py)) }
+        if self.found.frame.is_valid() { Ok(bytes) } else { Err(self.lapped(py)) }
+    }
+
+    /// The same frame of the same epoch, whether or not it is still there.
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| self.identity() == other.get().identity())
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.identity().hash(&mut hasher);
+        hasher.finish()
     }
 
     fn __repr__(&self) -> String {
@@ -161,7 +190,7 @@ impl Frame {
             "Frame(stream_id={}, epoch={}, seq={}, dtype={}, shape=({}))",
             self.stream_id,
             self.epoch,
-            self.frame.seq,
+            self.found.frame.seq,
             DTYPE_NAMES[self.dtype_number()],
             shape.join(", ")
         )
@@ -177,13 +206,12 @@ impl Frame {
             return Err(PyBufferError::new_err("a frame is given with its shape and strides only"));
         }
         let frame = slf.get();
-        let header = &frame.frame.header;
-        let element = framegate_core::pool::tensor::element_bytes(header.tensor.dtype).unwrap_or(1);
+        let element = element_bytes(frame.tensor.tensor.dtype).unwrap_or(1);
         let elements: ffi::Py_ssize_t = frame.shape[..frame.ndim()].iter().product();
         // SAFETY: CPython passes a Py_buffer to fill. What it points at lives in `slf`, which `obj` keeps alive;
         // consumers of a read-only buffer do not write through shape, strides or format.
         unsafe {
-            (*view).buf = frame.frame.payload.cast_mut().cast::<c_void>();
+            (*view).buf = frame.found.frame.payload.cast_mut().cast::<c_void>();
             (*view).len = elements * element as ffi::Py_ssize_t;
             (*view).itemsize = element as ffi::Py_ssize_t;
             (*view).readonly = 1;
@@ -194,7 +222,7 @@ impl Frame {
                 std::ptr::null_mut()
             };
             (*view).shape = frame.shape.as_ptr().cast_mut();
-            (*view).strides = frame.strides.as_ptr().cast_mut();
+            (*view).strides = frame.tensor.strides.as_ptr().cast_mut().cast();
             (*view).suboffsets = std::ptr::null_mut();
             (*view).internal = std::ptr::null_mut();
             (*view).obj = slf.into_ptr();

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The shared-memory pool as Python classes: regions, a producer, a consumer, frames.
 
+mod batch;
+mod catch_up;
 mod consumer;
 mod frame;
 mod frame_claim;
 mod producer;
 mod regions;
+mod republish;
 
+pub use batch::FrameBatch;
 pub use consumer::PoolConsumer;
 pub use frame::Frame;
 pub use frame_claim::FrameClaim;
 pub use producer::PoolProducer;
+pub(crate) use producer::{Load, PublishFault};
+pub(crate) use republish::PublishTarget;
 pub use regions::{PoolRegions, region_mark};

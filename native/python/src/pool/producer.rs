@@ -4,11 +4,9 @@
 //! One lock guards the writer and its publications, so that frames, barriers and ends stand in one order on every
 //! stream. Whoever holds it never takes the GIL: a thread that waits for the lock may be holding that.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use framegate_core::pool::copy::NON_TEMPORAL_FROM_BYTES;
 use framegate_core::pool::layout::{NULL_META_VERSION, NULL_TIMESTAMP};
 use framegate_core::pool::regions::Regions;
 use framegate_core::pool::tensor::{COLUMN_MAJOR, ROW_MAJOR, Tensor, element_bytes};
@@ -95,6 +93,9 @@ struct Branch {
     last: Option<Instant>,
 }
 
+/// From here on a copy takes longer than giving the GIL back and taking it again.
+const WITHOUT_GIL_FROM_BYTES: u32 = 64 * 1024;
+
 /// Frames between two looks at the producer's own subscription.
 const PACE_EVERY: u32 = 64;
 
@@ -104,23 +105,24 @@ struct Guarded {
     pace: Pace,
     branches: Vec<Branch>,
     meta_version: u32,
+    counters: Counters,
 }
 
-#[derive(Default)]
+/// Behind the lock, because one atomic addition costs as much as claiming a slot.
+#[derive(Clone, Default)]
 struct Counters {
-    frames: AtomicU64,
-    bytes: AtomicU64,
-    descriptors_unheard: AtomicU64,
-    descriptors_lost: AtomicU64,
-    branch_descriptors_lost: AtomicU64,
-    abandoned: AtomicU64,
+    frames: u64,
+    bytes: u64,
+    descriptors_unheard: u64,
+    descriptors_lost: u64,
+    branch_descriptors_lost: u64,
+    abandoned: u64,
 }
 
 /// What a producer and its open claim hold in common.
 pub(crate) struct Shared {
     guarded: Mutex<Guarded>,
     publication: Arc<PublicationShared>,
-    counters: Counters,
     stream_id: u32,
 }
 
@@ -166,70 +168,81 @@ impl Source {
             Self::Strided(_) => self,
         }
     }
+
+    /// Copies the payload into a claimed slot; whether all of it was there.
+    ///
+    /// # Safety
+    /// The source must have the claim's bytes, and the GIL be held for a strided one.
+    #[inline]
+    unsafe fn fill(self, claim: &Claim) -> bool {
+        match self {
+            Self::Straight(start) => {
+                // SAFETY: the caller's contract; the slot has room for the claim's bytes.
+                unsafe { claim.copy_in(start) };
+                true
+            }
+            Self::Strided(view) => {
+                let bytes = claim.values_bytes as ffi::Py_ssize_t;
+                // SAFETY: as above.
+                unsafe { ffi::PyBuffer_ToContiguous(claim.payload.cast(), view, bytes, b'C' as _) == 0 }
+            }
+        }
+    }
 }
 
 impl Shared {
-    /// Offers a descriptor on the shared stream and every branch. Called with the lock held.
-    fn announce(&self, branches: &mut [Branch], message: &[u8; DESCRIPTOR_MESSAGE_BYTES]) -> i64 {
+    /// Offers a frame's descriptor on the shared stream and every branch, and counts the frame.
+    #[inline]
+    fn announce(
+        &self,
+        branches: &mut [Branch],
+        counters: &mut Counters,
+        message: &[u8; DESCRIPTOR_MESSAGE_BYTES],
+        values_bytes: u32,
+    ) -> i64 {
+        counters.frames += 1;
+        counters.bytes += u64::from(values_bytes);
         let answer = self.publication.offer_within_bound(message);
         match answer {
             0.. => {}
             // Nobody listens: the frame is in the ring all the same.
-            -1 => _ = self.counters.descriptors_unheard.fetch_add(1, Ordering::Relaxed),
-            _ => _ = self.counters.descriptors_lost.fetch_add(1, Ordering::Relaxed),
+            -1 => counters.descriptors_unheard += 1,
+            _ => counters.descriptors_lost += 1,
         }
         for branch in branches {
             if branch.is_due() && branch.publication.offer_within_bound(message) < -1 {
-                self.counters.branch_descriptors_lost.fetch_add(1, Ordering::Relaxed);
+                counters.branch_descriptors_lost += 1;
             }
         }
         answer
     }
 
-    fn note_frame(&self, bytes: u32) {
-        self.counters.frames.fetch_add(1, Ordering::Relaxed);
-        self.counters.bytes.fetch_add(u64::from(bytes), Ordering::Relaxed);
-    }
-
-    /// Fills and publishes one frame. Takes the lock; the GIL is not needed for a straight source.
+    /// Publishes one frame, which `fill` copies in; it answers whether it could. Takes the lock.
     fn publish(
         &self,
-        tensor: Tensor,
-        source: Source,
+        tensor: &Tensor,
         values_bytes: u32,
         stamps: FrameStamps,
+        fill: impl FnOnce(&Claim) -> bool,
     ) -> Result<Published, PublishFault> {
         let mut guard = unpoisoned(&self.guarded);
-        let Guarded { writer, pace, branches, meta_version } = &mut *guard;
+        let Guarded { writer, pace, branches, meta_version, counters } = &mut *guard;
         let writer = writer.as_mut().ok_or(PublishFault::NotAttached)?;
         pace.keep();
         prepare(writer, tensor, values_bytes, stamps.seq)?;
-        let seq = writer.next_seq();
-        let stamps = stamps.of_frame(*meta_version);
-        let message = match source {
-            // SAFETY: the exporter promises `values_bytes` readable bytes for the time of the call.
-            Source::Straight(start) => *unsafe { writer.publish(start, values_bytes, stamps) }?,
-            Source::Strided(view) => {
-                let claim = writer.claim(values_bytes)?;
-                // SAFETY: the slot has room for `values_bytes`, which is the view's length; the GIL is held.
-                let copied = unsafe {
-                    ffi::PyBuffer_ToContiguous(claim.payload.cast(), view, values_bytes as ffi::Py_ssize_t, b'C' as _)
-                };
-                if copied != 0 {
-                    writer.abandon(claim);
-                    return Err(PublishFault::NotAttached);
-                }
-                *writer.commit(&claim, stamps)?
-            }
-        };
-        self.note_frame(values_bytes);
-        Ok(Published { seq, answer: self.announce(branches, &message) })
+        let claim = writer.claim(values_bytes)?;
+        if !fill(&claim) {
+            writer.abandon(claim);
+            return Err(PublishFault::NotAttached);
+        }
+        let message = writer.commit(&claim, stamps.of_frame(*meta_version))?;
+        Ok(Published { seq: claim.seq, answer: self.announce(branches, counters, message, values_bytes) })
     }
 
     /// Begins a frame that the caller fills.
-    fn claim(
+    pub(crate) fn claim(
         &self,
-        tensor: Tensor,
+        tensor: &Tensor,
         values_bytes: u32,
         seq: Option<u64>,
     ) -> Result<(Claim, Arc<Regions>), PublishFault> {
@@ -248,23 +261,25 @@ impl Shared {
         stamps: Option<FrameStamps>,
     ) -> Option<Published> {
         let mut guard = unpoisoned(&self.guarded);
-        let Guarded { writer, pace, branches, meta_version } = &mut *guard;
+        let Guarded { writer, pace, branches, meta_version, counters } = &mut *guard;
         pace.keep();
         let writer = writer.as_mut().filter(|writer| Arc::ptr_eq(writer.regions(), regions))?;
         let Some(stamps) = stamps else {
             writer.abandon(*claim);
-            self.counters.abandoned.fetch_add(1, Ordering::Relaxed);
+            counters.abandoned += 1;
             return None;
         };
-        let message = *writer.commit(claim, stamps.of_frame(*meta_version)).ok()?;
-        self.note_frame(claim.values_bytes);
-        Some(Published { seq: claim.seq, answer: self.announce(branches, &message) })
+        let message = writer.commit(claim, stamps.of_frame(*meta_version)).ok()?;
+        Some(Published { seq: claim.seq, answer: self.announce(branches, counters, message, claim.values_bytes) })
     }
 }
 
 /// Makes a writer ready for a frame. What refuses it leaves sequence and slot as they were.
-fn prepare(writer: &mut Writer, tensor: Tensor, values_bytes: u32, seq: Option<u64>) -> Result<(), WriteFault> {
-    writer.set_tensor(tensor)?;
+#[inline]
+fn prepare(writer: &mut Writer, tensor: &Tensor, values_bytes: u32, seq: Option<u64>) -> Result<(), WriteFault> {
+    if writer.tensor() != tensor {
+        writer.set_tensor(*tensor)?;
+    }
     writer.accepts(values_bytes)?;
     seq.map_or(Ok(()), |seq| writer.skip_to(seq))
 }
@@ -294,10 +309,32 @@ impl Branch {
     }
 }
 
+/// What a native benchmark publishes again and again: frames of bytes.
+pub(crate) struct Load {
+    frame_bytes: u32,
+    /// Copied in each time; None: a frame is claimed and committed as its slot lies.
+    payload: Option<Vec<u8>>,
+    tensor: Tensor,
+    timestamp: Stamp,
+}
+
+impl Load {
+    pub(crate) fn new(frame_bytes: u32, is_copied: bool) -> Self {
+        let payload = is_copied.then(|| vec![0x5A; frame_bytes as usize]);
+        let tensor = Tensor::contiguous(1, ROW_MAJOR, &[i32::try_from(frame_bytes).unwrap_or(i32::MAX)]);
+        Self { frame_bytes, payload, tensor, timestamp: Stamp::Null }
+    }
+
+    /// Each frame says when it was published.
+    pub(crate) fn stamped(self) -> Self {
+        Self { timestamp: Stamp::Now, ..self }
+    }
+}
+
 /// See `framegate.shmpool.producer.Producer`, which is what users hold.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct PoolProducer {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     /// What every frame must be; None: whatever the array is.
     dtype: Option<i16>,
     shape: Option<Vec<i32>>,
@@ -318,13 +355,14 @@ impl PoolProducer {
         let dtype = dtype.map(|name| dtype_number(py, name)).transpose()?;
         let shape = shape.map(|shape| checked_shape(py, &shape)).transpose()?;
         let pace = Pace { subscription: pace.map(AeronSubscription::shared), frames: 0 };
-        let guarded = Guarded { writer: None, pace, branches: Vec::new(), meta_version: NULL_META_VERSION };
-        let shared = Arc::new(Shared {
-            guarded: Mutex::new(guarded),
-            publication: publication.shared(),
+        let guarded = Guarded {
+            writer: None,
+            pace,
+            branches: Vec::new(),
+            meta_version: NULL_META_VERSION,
             counters: Counters::default(),
-            stream_id,
-        });
+        };
+        let shared = Arc::new(Shared { guarded: Mutex::new(guarded), publication: publication.shared(), stream_id });
         Ok(Self { shared, dtype, shape })
     }
 
@@ -358,7 +396,7 @@ impl PoolProducer {
     }
 
     /// Copies an array in and announces it; its sequence.
-    #[pyo3(signature = (array, timestamp_ns = Stamp::Now, *, descriptor_timestamp_ns = None, trace_id = 0, seq = None))]
+    #[pyo3(signature = (array, timestamp_ns = Stamp::Now, descriptor_timestamp_ns = None, trace_id = 0, seq = None))]
     fn publish(
         &self,
         array: &Bound<'_, PyAny>,
@@ -372,12 +410,12 @@ impl PoolProducer {
         let (tensor, source) = self.described(py, &view, 0)?;
         let bytes = view.payload_bytes(py, 1)?;
         let stamps = FrameStamps { timestamp: timestamp_ns, descriptor_timestamp_ns, trace_id, seq };
+        // SAFETY: the exporter promises the payload for as long as `view` lives; a strided one is copied with the GIL.
+        let publish = || self.shared.publish(&tensor, bytes, stamps, |claim| unsafe { source.fill(claim) });
         let published = match source {
             // Long copies let other threads run; the lock is taken without the GIL then.
-            Source::Straight(_) if bytes as usize >= NON_TEMPORAL_FROM_BYTES => {
-                py.detach(|| self.shared.publish(tensor, source, bytes, stamps))
-            }
-            _ => self.shared.publish(tensor, source, bytes, stamps),
+            Source::Straight(_) if bytes >= WITHOUT_GIL_FROM_BYTES => py.detach(publish),
+            _ => publish(),
         };
         self.answer(py, published, bytes).map(|published| published.seq)
     }
@@ -400,7 +438,9 @@ impl PoolProducer {
             for index in 0..count {
                 // SAFETY: frame `index` lies within the exported array of `count` frames of `bytes` each.
                 let frame = unsafe { source.behind(index * bytes as usize) };
-                if let Err(fault) = self.shared.publish(tensor, frame, bytes, stamps) {
+                // SAFETY: as above; the source is straight.
+                let fill = |claim: &Claim| unsafe { frame.fill(claim) };
+                if let Err(fault) = self.shared.publish(&tensor, bytes, stamps, fill) {
                     return (index, Some(fault));
                 }
             }
@@ -433,7 +473,7 @@ impl PoolProducer {
         let elements = shape.iter().try_fold(1_u64, |product, dim| product.checked_mul(*dim as u64));
         let bytes = elements.and_then(|count| count.checked_mul(element_bytes(dtype).unwrap_or(1) as u64));
         let bytes = bytes.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(u32::MAX);
-        match py.detach(|| self.shared.claim(tensor, bytes, seq)) {
+        match py.detach(|| self.shared.claim(&tensor, bytes, seq)) {
             Ok((claim, regions)) => {
                 let stamps =
                     FrameStamps { timestamp: timestamp_ns, descriptor_timestamp_ns: None, trace_id, seq: None };
@@ -446,11 +486,10 @@ impl PoolProducer {
     /// Sends a message between the descriptors, on the shared stream and every consumer's own, in the same place.
     fn send(&self, py: Python<'_>, message: Vec<u8>) -> PyResult<Py<PyAny>> {
         let answer = py.detach(|| {
-            let guard = unpoisoned(&self.shared.guarded);
-            for branch in &guard.branches {
-                if branch.publication.offer_within_bound(&message) < -1 {
-                    self.shared.counters.branch_descriptors_lost.fetch_add(1, Ordering::Relaxed);
-                }
+            let mut guard = unpoisoned(&self.shared.guarded);
+            let Guarded { branches, counters, .. } = &mut *guard;
+            for branch in branches {
+                counters.branch_descriptors_lost += u64::from(branch.publication.offer_within_bound(&message) < -1);
             }
             self.shared.publication.offer_within_bound(&message)
         });
@@ -474,29 +513,33 @@ impl PoolProducer {
     }
 
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let counters = &self.shared.counters;
+        let counters = py.detach(|| unpoisoned(&self.shared.guarded).counters.clone());
         let values = PyDict::new(py);
-        for (name, counter) in [
-            ("frames", &counters.frames),
-            ("bytes", &counters.bytes),
-            ("descriptors_unheard", &counters.descriptors_unheard),
-            ("descriptors_lost", &counters.descriptors_lost),
-            ("branch_descriptors_lost", &counters.branch_descriptors_lost),
-            ("abandoned", &counters.abandoned),
+        for (name, value) in [
+            ("frames", counters.frames),
+            ("bytes", counters.bytes),
+            ("descriptors_unheard", counters.descriptors_unheard),
+            ("descriptors_lost", counters.descriptors_lost),
+            ("branch_descriptors_lost", counters.branch_descriptors_lost),
+            ("abandoned", counters.abandoned),
         ] {
-            values.set_item(name, counter.load(Ordering::Relaxed))?;
+            values.set_item(name, value)?;
         }
         Ok(values)
     }
 }
 
 impl PoolProducer {
-    /// For the native benchmarks: one frame of bytes, without Python around it; a negative answer is a fault.
-    pub(crate) fn publish_natively(&self, payload: &[u8]) -> i64 {
-        let tensor = Tensor::contiguous(1, ROW_MAJOR, &[payload.len() as i32]);
-        let stamps = FrameStamps { timestamp: Stamp::Null, descriptor_timestamp_ns: None, trace_id: 0, seq: None };
-        let published = self.shared.publish(tensor, Source::Straight(payload.as_ptr()), payload.len() as u32, stamps);
-        published.map_or(-7, |published| published.answer)
+    /// For the native benchmarks: one frame of bytes, without Python around it.
+    pub(crate) fn publish_natively(&self, load: &Load) -> Result<Published, PublishFault> {
+        let stamps = FrameStamps { timestamp: load.timestamp, descriptor_timestamp_ns: None, trace_id: 0, seq: None };
+        self.shared.publish(&load.tensor, load.frame_bytes, stamps, |claim| {
+            if let Some(payload) = &load.payload {
+                // SAFETY: the payload has `frame_bytes` bytes.
+                unsafe { claim.copy_in(payload.as_ptr()) };
+            }
+            true
+        })
     }
 
     fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -556,7 +599,7 @@ impl PoolProducer {
         }
     }
 
-    fn fault(&self, py: Python<'_>, fault: &PublishFault, bytes: u32) -> PyErr {
+    pub(crate) fn fault(&self, py: Python<'_>, fault: &PublishFault, bytes: u32) -> PyErr {
         let described = || -> PyResult<PyErr> {
             let stream = ("stream", self.stream(py)?);
             Ok(match fault {

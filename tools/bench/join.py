@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many pairs a second does ``framegate join`` make of two streams without losing one?
+
+Two native producers that wait for nobody, one agent, each a process, and the journal in shared memory. Beside it
+stands what the copies alone would allow when the producers are held back to what the agent takes.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from typing import Final
+
+from framegate.tools.bench.join_bed import FAULTED, FRESH, Case, joining
+from framegate.tools.bench.join_floor import pairs_a_second
+from framegate.tools.bench.join_rate import Effort, lossless_rate
+from framegate.tools.bench.pool_bed import sized
+from framegate.tools.bench.result import Result
+
+KIB: Final = 1 << 10
+RATES: Final = (
+    (Case(4 * KIB, 1024), 180_000),
+    (Case(4 * KIB, 16_384), 500_000),
+    (Case(64 * KIB, 1024), 70_000),
+    (Case(640 * KIB, 64), 7_500),
+    (Case(4096 * KIB, 256), 1_600),
+)
+"""With the pairs a second that were asked for, which are also the first guess."""
+SHARES: Final = ((Case(4 * KIB, 16_384), 0.4), (Case(64 * KIB, 1024), 0.65), (Case(640 * KIB, 64), 0.9))
+"""Of what the copies alone would allow."""
+_ROUNDS: Final = 5
+_FLOOR_S: Final = 1.0
+_SEALS_A_RING: Final = 16
+
+
+def run(*, quick: bool = False) -> Iterator[Result]:
+    """All of it takes a quarter of an hour; ``quick``: one small case of each kind, to see that it works."""
+    if quick:
+        case = Case(4 * KIB, 1024)
+        yield _rate(case, 5_000, Effort(seconds=0.2, runs=1), is_fresh=False)
+        yield _share(case, 0.0, rounds=1, seconds=0.1)
+        return
+    for case, asked in RATES:
+        yield _rate(case, asked, Effort(), is_fresh=False)
+        yield _rate(case, asked, Effort(), is_fresh=True)
+    for case, share in SHARES:
+        yield _share(case, share, rounds=_ROUNDS, seconds=_FLOOR_S)
+
+
+def _rate(case: Case, asked: float, effort: Effort, *, is_fresh: bool) -> Result:
+    with joining(case, **(FRESH if is_fresh else FAULTED)) as join:
+        # Twice round the rings, so that their memory is there too.
+        join.paced(asked / 4, 2 * case.slots)
+        found = lossless_rate(join, asked, effort)
+    gigabytes = 2 * found.held_hz * case.frame_bytes / 1e9
+    above = f"{found.failed_hz:,.0f}/s lost some" if found.failed_hz else "no rate that was tried lost any"
+    return Result(
+        question=f"pairs of {sized(case.frame_bytes)} without loss, {case.slots} slots{', new files' * is_fresh}",
+        measured=found.held_hz,
+        unit="pairs/s",
+        # The new files stand beside it for comparison.
+        target=None if is_fresh else asked,
+        is_floor=True,
+        spread=(found.held_hz, found.failed_hz or found.held_hz),
+        how=f"{gigabytes:.1f} GB/s joined; {above}; median of {effort.runs} x {effort.seconds:g} s{found.remark}",
+    )
+
+
+def _share(case: Case, asked: float, *, rounds: int, seconds: float) -> Result:
+    floor_hz = statistics.median(pairs_a_second(case, seconds) for _ in range(rounds))
+    count = max(2 * case.slots, int(floor_hz * seconds))
+    # A batch is sealed often enough that the producers are never held up by rows that are written and not sealed.
+    with joining(case, **FAULTED, seal_rows=max(1, case.slots // _SEALS_A_RING)) as join:
+        join.held(2 * case.slots)
+        runs = [join.held(count) for _ in range(rounds)]
+    rates = [each.joined / each.slowest_ns * 1e9 for each in runs]
+    lost = sum(each.offered - each.joined for each in runs)
+    return Result(
+        question=f"pairs of {sized(case.frame_bytes)}, producers held back, over the bare copies",
+        measured=statistics.median(rates) / floor_hz,
+        unit="x",
+        target=asked or None,
+        is_floor=True,
+        spread=(min(rates) / floor_hz, max(rates) / floor_hz),
+        how=f"{statistics.median(rates):,.0f} over {floor_hz:,.0f} pairs/s; {lost} pairs lost",
+    )

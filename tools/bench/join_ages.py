@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How old is a pair when ``framegate join`` has written its row, and when it has sealed it?
+
+The journal itself says: a row has the time at which it was made, a batch the time of its seal. The age counts from the
+later of the two times in the slots, which are taken when the frames are published, 1000 pairs a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from framegate.joinbarrier.journal.journal import Journal
+from framegate.shmpool.clock import monotonic_ns, realtime_ns
+from framegate.tools.bench.join_bed import FAULTED, STREAMS, Case, Join, joining
+from framegate.tools.bench.pool_bed import sized
+from framegate.tools.bench.result import Result, percentile
+
+KIB: Final = 1 << 10
+AGES: Final = ((Case(4 * KIB, 1024), 40, 150), (Case(64 * KIB, 1024), 60, 300), (Case(640 * KIB, 64), 240, 1_000))
+"""With the microseconds that were asked for, p50 and p99."""
+_SEALED_P50_US: Final = 15_000
+_SEALED_OVER_WRITTEN: Final = 1.5
+_PACE_HZ: Final = 1_000
+_SINGLES: Final = 3_000
+_CLOCK_READS: Final = 100
+
+
+@dataclass(slots=True)
+class Ages:
+    """Of the rows of one run, in microseconds."""
+
+    written: list[float] = field(default_factory=list)
+    sealed: list[float] = field(default_factory=list)
+    """From then on a reader can have the row."""
+
+
+def run(*, quick: bool = False) -> Iterator[Result]:
+    """Three sizes; ``quick``: one of them, and few pairs."""
+    for case, p50_us, p99_us in AGES[:1] if quick else AGES:
+        yield from _sized(case, p50_us, p99_us, singles=100 if quick else _SINGLES)
+
+
+def _sized(case: Case, p50_us: float, p99_us: float, *, singles: int) -> Iterator[Result]:
+    often, each_row = (_ages(case, singles, **keys) for keys in ({}, {"seal_rows": 1}))
+    size = sized(case.frame_bytes)
+    yield _age(f"age of a pair of {size} when its row is written, p50", often.written, 0.5, p50_us)
+    yield _age(f"age of a pair of {size} when its row is written, p99", often.written, 0.99, p99_us)
+    yield _age(f"age of a pair of {size} when its row is sealed, p50", often.sealed, 0.5, _SEALED_P50_US)
+    written, sealed = percentile(each_row.written, 0.5), percentile(each_row.sealed, 0.5)
+    yield Result(
+        question=f"pairs of {size}: sealed over written, p50, seal_rows = 1",
+        measured=sealed / written,
+        unit="x",
+        target=_SEALED_OVER_WRITTEN,
+        how=f"{sealed:.0f} us over {written:.0f} us; p99 of the seal {percentile(each_row.sealed, 0.99):.0f} us",
+    )
+
+
+def _ages(case: Case, singles: int, **journal: object) -> Ages:
+    with joining(case, **FAULTED, **journal) as join:
+        join.paced(_PACE_HZ, singles // 10)
+        first = join.next_row
+        join.paced(_PACE_HZ, singles)
+        return _since(join, first)
+
+
+def _since(join: Join, first: int) -> Ages:
+    found, ahead_ns = Ages(), _realtime_ahead_ns()
+    for batch in Journal(join.journal).batches(start=first):
+        rows = batch.record_batch
+        times = np.maximum.reduce([_times(rows, name) for name in STREAMS])
+        is_new = rows.column("row").to_numpy() >= first
+        written_ns = rows.column("joined_at").cast("int64").to_numpy() * 1000 - ahead_ns
+        found.written += ((written_ns - times)[is_new] / 1e3).tolist()
+        found.sealed += ((batch.numbers.sealed_at_ns - ahead_ns - times)[is_new] / 1e3).tolist()
+    return found
+
+
+def _times(rows: Any, name: str) -> Any:
+    return rows.column(name).field("timestamp_ns").to_numpy()
+
+
+def _realtime_ahead_ns() -> int:
+    """How far the one clock is ahead of the other: an interruption between the two reads only makes it less."""
+    return max(realtime_ns() - monotonic_ns() for _ in range(_CLOCK_READS))
+
+
+def _age(question: str, ages_us: Sequence[float], fraction: float, asked_us: float) -> Result:
+    return Result(
+        question=question,
+        measured=percentile(ages_us, fraction),
+        unit="us",
+        target=asked_us,
+        spread=(min(ages_us), max(ages_us)),
+        how=f"{len(ages_us)} pairs at {_PACE_HZ}/s; the least and the most of them beside it",
+    )

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A join to be measured: a driver, two native producers and one ``framegate join``, each a process of its own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from framegate.joinbarrier.journal.head import Head
+from framegate.schema.errors import AddTimedOut
+from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.idle import sleep_ns
+from framegate.tools.bench.pool_bed import driver
+
+STREAMS: Final = {"left": 10_001, "right": 10_002}
+_SETTLED_NS: Final = 60_000_000
+"""Several times the age at which a batch is sealed: no row that is still to come takes longer."""
+_LOOK_NS: Final = 2_000_000
+_DRAIN_NS: Final = 30_000_000_000
+
+CONFIG: Final = """
+[join]
+out_stream = 20001
+policy = "sequence"
+journal = {journal}
+
+[journal]
+{keys}
+"""
+INPUT: Final = """
+[[input]]
+name = "{name}"
+stream = {stream}
+offset = 0
+"""
+FAULTED: Final = {"max_bytes": "1GiB", "when_full": "drop_oldest", "prefault": "all"}
+"""All of the journal has memory before the first row, and is used again and again."""
+FRESH: Final = {"max_bytes": "8GiB", "when_full": "drop_oldest", "prefault": "next"}
+"""Every segment is a new file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Frames of a size in rings of a depth."""
+
+    frame_bytes: int
+    slots: int
+
+
+@dataclass(slots=True)
+class Run:
+    """What one run of both producers came to."""
+
+    offered: int
+    joined: int
+    slowest_ns: int
+
+
+class Process:
+    """A child that answers lines with lines of JSON."""
+
+    def __init__(self, *words: str) -> None:
+        self._words = words
+        command = [sys.executable, "-m", *words]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.pid = self._process.pid
+
+    def tell(self, order: object) -> None:
+        """Say a line."""
+        assert self._process.stdin is not None  # noqa: S101  (for the type checker)
+        self._process.stdin.write(f"{json.dumps(order)}\n".encode())
+        self._process.stdin.flush()
+
+    def answer(self) -> Any:
+        """The next thing that it says."""
+        assert self._process.stdout is not None  # noqa: S101  (for the type checker)
+        line = self._process.stdout.readline()
+        if not line:
+            raise AddTimedOut("a process of the measurement ended early", words=" ".join(self._words))
+        return json.loads(line)
+
+    def close(self, number: signal.Signals | None = None) -> None:
+        """End it: by a signal, or by closing what it reads."""
+        assert self._process.stdin is not None  # noqa: S101  (for the type checker)
+        self._process.stdin.close()
+        if number is not None:
+            self._process.send_signal(number)
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+
+class Join:
+    """Two producers and an agent that runs."""
+
+    def __init__(self, home: Path, case: Case, agent: Process, producers: list[Process]) -> None:
+        self.home, self.case = home, case
+        self.journal = home / "journal"
+        self._agent, self._producers = agent, producers
+        head = Head.open(self.journal)
+        if head is None:
+            raise AddTimedOut("the journal has no head", journal=self.journal)
+        self._head = head
+
+    @property
+    def next_row(self) -> int:
+        """The row that is sealed next."""
+        return self._head.next_row
+
+    def pids(self) -> Iterable[int]:
+        """The processes that work for the measurement; the driver's do next to nothing."""
+        return [self._agent.pid, *(each.pid for each in self._producers)]
+
+    def paced(self, rate_hz: float, count: int) -> Run:
+        """Both send so many frames at a rate."""
+        return self._run({"rate_hz": rate_hz, "count": count}, count)
+
+    def held(self, count: int) -> Run:
+        """Both send as fast as the agent joins."""
+        return self._run({"journal": str(self.journal), "ahead": self.case.slots // 2, "count": count}, count)
+
+    def _run(self, order: dict[str, Any], count: int) -> Run:
+        before = self.next_row
+        for each in self._producers:
+            each.tell(order)
+        answers = [each.answer() for each in self._producers]
+        self._settle()
+        return Run(count, self.next_row - before, max(each["elapsed_ns"] for each in answers))
+
+    def _settle(self) -> None:
+        """Until no row has come for a while."""
+        now_ns = monotonic_ns()
+        deadline_ns, changed_ns, row = now_ns + _DRAIN_NS, now_ns, self.next_row
+        while now_ns - changed_ns < _SETTLED_NS and now_ns < deadline_ns:
+            sleep_ns(_LOOK_NS)
+            now_ns = monotonic_ns()
+            if self.next_row != row:
+                row, changed_ns = self.next_row, now_ns
+
+
+@contextmanager
+def joining(case: Case, **journal: object) -> Iterator[Join]:
+    """A join with everything that it needs; gone afterwards. ``journal``: keys of its table."""
+    home = Path(tempfile.mkdtemp(prefix="framegate-bench-join-", dir="/dev/shm"))
+    children: list[tuple[Process, signal.Signals | None]] = []
+    try:
+        config = home / "join.toml"
+        config.write_text(_config(home, journal))
+        where = ["--aeron-dir", f"{home}/aeron", "--base-dir", f"{home}/pool"]
+        with driver(str(home), case.slots, case.frame_bytes):
+            try:
+                producers = []
+                for stream in STREAMS.values():
+                    words = (f"{home}/aeron", f"{home}/pool", str(stream), str(case.frame_bytes))
+                    producers.append(Process("framegate.tools.bench.join_load", *words))
+                    children.append((producers[-1], None))
+                    producers[-1].answer()
+                agent = Process("framegate", "join", "--config", str(config), *where, "--json")
+                children.append((agent, signal.SIGINT))
+                while agent.answer().get("event") != "ready":
+                    continue
+                yield Join(home, case, agent, producers)
+            finally:
+                for child, number in reversed(children):
+                    child.close(number)
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _config(home: Path, journal: dict[str, object]) -> str:
+    keys = "\n".join(f"{key} = {json.dumps(value)}" for key, value in journal.items())
+    inputs = "".join(INPUT.format(name=name, stream=stream) for name, stream in STREAMS.items())
+    return CONFIG.format(journal=json.dumps(str(home / "journal")), keys=keys) + inputs
