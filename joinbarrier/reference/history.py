@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The frames of one input that wait for a decision, oldest first.
+
+Frames are decided in order, so one cursor, ``decided``, tells what is behind. A frame that is known to be lost stays in
+its place until everything older is decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from framegate.joinbarrier.reference.stage_config import InputConfig
+from framegate.joinbarrier.reference.unmatched import Cause
+
+
+@dataclass(slots=True)
+class Frame:
+    """One frame or, never to be joined, a range of them."""
+
+    seq: int
+    seq_last: int
+    time: int | None
+    """By the rule's source."""
+    slot_ns: int | None
+    descriptor_ns: int | None
+    trace_id: int
+    arrival_ns: int
+    order: int
+    lost: Cause | None = None
+
+
+@dataclass(slots=True)
+class Source:
+    """One stream, in its producer's current epoch."""
+
+    stream: int
+    epoch: int | None = None
+    is_observed: bool = False
+    is_ended: bool = False
+    is_rejected: bool = False
+    last_seq: int | None = None
+    last_arrival_ns: int = 0
+    last_times: list[int | None] = field(default_factory=lambda: [None, None])
+    """Of slot headers and of descriptors."""
+    watermark_ms: int | None = None
+
+    def begin(self, epoch: int) -> None:
+        """A new epoch forgets everything of the one before."""
+        fresh = Source(self.stream, epoch)
+        for name in self.__slots__:
+            setattr(self, name, getattr(fresh, name))
+
+
+@dataclass(slots=True)
+class Input:
+    """One ``[[input]]`` and its frames."""
+
+    index: int
+    config: InputConfig
+    source: Source
+    capacity: int
+    pending: list[Frame] = field(default_factory=list)
+    kept: Frame | None = None
+    """The last joined frame; it may be joined again."""
+    decided: int | None = None
+    joined: int | None = None
+    looked: int | None = None
+    """Up to which sequence a window has looked at frames."""
+
+    @property
+    def place(self) -> int:
+        """Of the rule's source in pairs of times."""
+        return 1 if self.config.source.name == "FRAME_DESCRIPTOR" else 0
+
+    @property
+    def readable(self) -> Iterator[Frame]:
+        """Pending frames that are not lost."""
+        return (frame for frame in self.pending if frame.lost is None)
+
+    @property
+    def again(self) -> Frame | None:
+        """The last joined frame, if it may be joined again."""
+        return self.kept if self.config.reuse else None
+
+    @property
+    def next_seq(self) -> int | None:
+        """The least sequence that may still come."""
+        return None if self.source.last_seq is None else self.source.last_seq + 1
+
+    def begin(self) -> None:
+        """A new epoch: its sequences start again."""
+        self.kept = self.decided = self.joined = self.looked = None

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Output times that no input's frame gives: ticks of a clock, advances of the watermark, times that are pushed."""
+
+from __future__ import annotations
+
+from typing import Final
+
+OUT_TIMES_MAX: Final = 1024
+"""Times that wait to be outputs."""
+
+
+class OutTimes:
+    """What is to be an output next. A clock's ticks are counted, not stored."""
+
+    def __init__(self, period_ns: int) -> None:
+        self.period_ns = period_ns
+        self.queue = list[int]()
+        self.last_pushed: int | None = None
+        self.next_tick: int | None = None
+        self.clock_ns = 0
+
+    @property
+    def current(self) -> int | None:
+        """The next output's time, if it is due."""
+        if self.queue:
+            return self.queue[0]
+        is_due = self.next_tick is not None and self.next_tick <= self.clock_ns
+        return self.next_tick if is_due else None
+
+    @property
+    def following(self) -> int | None:
+        """The one after it, if that is due too."""
+        if self.queue:
+            return self.queue[1] if len(self.queue) > 1 else None
+        if self.next_tick is None or self.next_tick + self.period_ns > self.clock_ns:
+            return None
+        return self.next_tick + self.period_ns
+
+    def pop(self) -> None:
+        """The current one is done."""
+        if self.queue:
+            self.queue.pop(0)
+        elif self.next_tick is not None:
+            self.next_tick += self.period_ns
+
+    def is_decreasing(self, time_ns: int) -> bool:
+        """Whether a later one was pushed before."""
+        return self.last_pushed is not None and time_ns < self.last_pushed
+
+    def push(self, time_ns: int) -> bool:
+        """Whether there was room."""
+        if len(self.queue) == OUT_TIMES_MAX:
+            return False
+        self.queue.append(time_ns)
+        self.last_pushed = time_ns
+        return True
+
+    def new_epoch(self) -> None:
+        """The output's times may start again, behind those that wait already."""
+        self.last_pushed = self.queue[-1] if self.queue else None

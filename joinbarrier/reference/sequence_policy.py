@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Join by sequence: output n takes frame n + offset of an input, or its newest frame of the last N."""
+
+from __future__ import annotations
+
+from framegate.joinbarrier.reference.history import Frame, Input, Source
+from framegate.joinbarrier.reference.stage_config import I64_MAX, SKIPS_MAX
+from framegate.joinbarrier.reference.stage_core import Policy, StageCore
+from framegate.joinbarrier.reference.unmatched import Cause
+
+
+class SequencePolicy(Policy):
+    """``n`` is the current output; None until the first one can be told."""
+
+    def __init__(self, core: StageCore) -> None:
+        super().__init__(core)
+        self.n: int | None = None
+        self.first: int | None = None
+        self.last_row: int | None = None
+        self._is_waiting = False
+        self.anchor = core.inputs[self.config.drive_input] if self.config.drive == "input" else None
+        if self.config.first is not None:
+            self.n = self.first = max(self.config.first, core.start)
+
+    @property
+    def is_waiting(self) -> bool:
+        return self._is_waiting
+
+    # --- Which frame is whose ---
+
+    def is_exact(self, each: Input) -> bool:
+        """Whether an output takes one certain frame of this input: by an offset, or as the anchor."""
+        return each.config.window is None or each is self.anchor
+
+    def need(self, each: Input, n: int) -> int:
+        """Up to where the input must have come for n."""
+        return n + each.config.shift
+
+    def floor(self, each: Input, n: int) -> int:
+        """The oldest frame that n or a later output can take."""
+        return self.need(each, n) if self.is_exact(each) else n - (each.config.window or 0) + 1
+
+    def candidate(self, each: Input, n: int) -> Frame | None:
+        """The frame that n would take."""
+        low, high = self.floor(each, n), self.need(each, n)
+        found = [frame for frame in each.readable if low <= frame.seq <= high]
+        if found:
+            return found[-1]
+        again = None if self.is_exact(each) else each.again
+        return again if again is not None and low <= again.seq <= high else None
+
+    def possible(self, each: Input, n: int) -> int:
+        """The first output from n on that the input may have a frame for."""
+        if self.candidate(each, n) is not None:
+            return n
+        later = [frame.seq for frame in each.readable if frame.seq >= self.need(each, n)]
+        nearest = later[0] if later else each.next_seq
+        return n if nearest is None else max(n, nearest - each.config.shift)
+
+    def holds(self, each: Input, out: int) -> bool:
+        last_seq = each.source.last_seq
+        return last_seq is not None and last_seq >= self.need(each, out)
+
+    def arrival_cause(self, each: Input, frame: Frame) -> Cause | None:
+        if self.n is None or frame.seq >= self.floor(each, self.n):
+            return None
+        if self.first is not None and frame.seq < self.floor(each, self.first):
+            return Cause.BEFORE_FIRST
+        if self.last_row is not None and frame.seq - each.config.shift <= self.last_row:
+            return Cause.LATE
+        return self._alone(each)
+
+    def _alone(self, each: Input) -> Cause:
+        return Cause.NO_PARTNER if self.is_exact(each) else Cause.NO_MATCH
+
+    def observed(self, source: Source, is_new: bool, now_ns: int) -> None:
+        self._touch(now_ns)
+
+    # --- Outputs ---
+
+    def next(self, now_ns: int) -> list[Frame | None] | None:
+        self._is_waiting = False
+        for _ in range(SKIPS_MAX):
+            if self.n is None and not self._begin(now_ns):
+                return None
+            n = self._follow(now_ns)
+            if n > I64_MAX:
+                return None
+            if any(self._is_over(each, n) for each in self.core.inputs):
+                # Frames of windows wait on: another epoch may use them.
+                for each in filter(self.is_exact, self.core.inputs):
+                    self.core.drop_all(each, Cause.NO_PARTNER)
+                return None
+            if not self.core.opens(n, now_ns, self):
+                self._is_waiting = True
+                if self.core.asked_ns is not None:
+                    self.core.not_ready()
+                return None
+            frames = self._frames(n)
+            later = self._instead(n, frames, now_ns)
+            if later is None:
+                return frames if any(frames) else None
+            self.core.counters.skipped_outputs += later[0] - n
+            self._advance(*later, now_ns)
+        self._is_waiting = True
+        return None
+
+    def _begin(self, now_ns: int) -> bool:
+        """The first output of an epoch: the smallest that the first frame of every required input allows."""
+        if not self.core.is_all_observed:
+            return False
+        n = self.core.start
+        for each in self.core.required:
+            first = each.pending[0].seq if each.pending else each.next_seq or 0
+            n = max(n, first - each.config.shift)
+        self.first = n
+        self._advance(n, Cause.BEFORE_FIRST, None, now_ns)
+        return True
+
+    def _follow(self, now_ns: int) -> int:
+        """The current output, once the map's first one and the anchor's next frame are heeded."""
+        n = self.n or 0
+        later = max(n, self.core.start)
+        if self.anchor is not None:
+            later = self.possible(self.anchor, later)
+        if later > n:
+            self._advance(later, None, None, now_ns)
+        return later
+
+    def _is_over(self, each: Input, n: int) -> bool:
+        """Whether no output from n on can ever be: the input has ended before."""
+        may_be_absent = each.config.optional or each.config.deadline_ns > 0
+        return each.source.is_ended and not may_be_absent and not self.holds(each, n)
+
+    def _frames(self, n: int) -> list[Frame | None]:
+        absent = self.core.absent
+        frames = [self.candidate(each, n) if absent[each.index] is None else None for each in self.core.inputs]
+        for each, frame in zip(self.core.inputs, frames, strict=True):
+            if frame is None and absent[each.index] is None and each.config.optional:
+                absent[each.index] = "not_joined"
+        return frames
+
+    def _instead(
+        self, n: int, frames: list[Frame | None], now_ns: int
+    ) -> tuple[int, Cause | None, list[Frame | None] | None] | None:
+        """A later output to go to in place of n, the cause of what is passed over, and what is too far apart."""
+        present = [each for each in self.core.inputs if self.core.absent[each.index] is None]
+        if any(frames[each.index] is None for each in present):
+            required = [each for each in present if not each.config.optional]
+            return max(self.possible(each, n + 1) for each in required), None, None
+        if self.core.is_aged(frames, now_ns):
+            newest = min((each.source.last_seq or 0) - each.config.shift for each in present)
+            if newest > n:
+                return newest, Cause.AGED, None
+        if self.core.is_skewed(frames):
+            return n + 1, None, frames
+        return None
+
+    def _advance(self, n: int, cause: Cause | None, skewed: list[Frame | None] | None, now_ns: int) -> None:
+        """Go on to n: decide the frames that neither it nor a later output can take."""
+        self.n = n
+        self.core.next_output()
+        for each in self.core.inputs:
+            while each.pending and each.pending[0].seq < self.floor(each, n):
+                is_skewed = skewed is not None and skewed[each.index] is each.pending[0]
+                self.core.drop(each, Cause.SKEW if is_skewed else cause or self._alone(each))
+            self.core.settle(each)
+        self._touch(now_ns)
+
+    def _touch(self, now_ns: int) -> None:
+        """An output waits from when it is the current one and one input has what it needs."""
+        if (
+            self.core.asked_ns is None
+            and self.n is not None
+            and any(self.holds(each, self.n) for each in self.core.inputs)
+        ):
+            self.core.asked_ns = now_ns
+
+    def joined(self, now_ns: int) -> None:
+        n = self.n or 0
+        self.last_row = n
+        self._advance(n + 1, None, None, now_ns)
+
+    def new_epoch(self) -> None:
+        self.n = self.first = self.last_row = None
+        self.core.next_output()
+
+    # --- State ---
+
+    def state(self) -> dict[str, int]:
+        return {key: -1 if value is None else value for key, value in self._numbers().items()}
+
+    def _numbers(self) -> dict[str, int | None]:
+        return {"next": self.n, "first": self.first, "last": self.last_row}
+
+    def resume(self, state: dict[str, int]) -> None:
+        self.n, self.first, self.last_row = (
+            None if state[key] < 0 else state[key] for key in ("next", "first", "last")
+        )

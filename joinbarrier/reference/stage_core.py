@@ -1,0 +1,305 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every policy of a stage stands on: inputs, decisions about their frames, and the gate before an output."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from framegate.joinbarrier.reference.base import Barrier
+from framegate.joinbarrier.reference.history import Frame, Input, Source
+from framegate.joinbarrier.reference.latest import LatestBarrier
+from framegate.joinbarrier.reference.sequence import SequenceBarrier
+from framegate.joinbarrier.reference.stage_config import I64_MAX, Absence, InputConfig, StageConfig
+from framegate.joinbarrier.reference.timestamp import TimestampBarrier
+from framegate.joinbarrier.reference.unmatched import Cause, Unmatched, UnmatchedQueue
+
+_HISTORY_MIN: Final = 64
+_QUEUE_MIN: Final = 1024
+
+
+@dataclass(slots=True)
+class Counters:
+    """Since the start. Per input, in their order: absent, overwritten, and unmatched by cause."""
+
+    rows: int = 0
+    ticks_not_ready: int = 0
+    skipped_outputs: int = 0
+    time_refused: int = 0
+    regressions: int = 0
+    out_of_range: int = 0
+    repeated: int = 0
+    already_decided: int = 0
+    unmatched_dropped: int = 0
+    maps_refused: int = 0
+    absent: list[int] = field(default_factory=list)
+    overwritten: list[int] = field(default_factory=list)
+    unmatched: list[Counter[Cause]] = field(default_factory=list)
+
+
+class StageCore:
+    """State of a stage, and what is done to it whatever the policy."""
+
+    def __init__(self, config: StageConfig) -> None:
+        self.config = config
+        self.sources = {stream: Source(stream) for stream in config.streams}
+        self.inputs = [
+            Input(index, each, self.sources[each.stream], _power_of_two(max(each.ring_slots, _HISTORY_MIN)))
+            for index, each in enumerate(config.inputs)
+        ]
+        self.queue = UnmatchedQueue(_power_of_two(max(_QUEUE_MIN, 4 * sum(each.capacity for each in self.inputs))))
+        count = len(self.inputs)
+        self.counters = Counters(
+            absent=[0] * count, overwritten=[0] * count, unmatched=[Counter() for _ in self.inputs]
+        )
+        self.out_epoch, self.out_seq = config.out_epoch, 0
+        self.map_version = 0
+        self.lateness_ns, self.stale_timeout_ns = 0, None
+        self.own_start = max((_start(each, config.has_timestamp_map) for each in config.inputs), default=0)
+        self.start = self.own_start
+        """The first output that every rule can be fulfilled for."""
+        self.barrier = _barrier(config)
+        if self.barrier is not None:
+            # So that the barrier follows the inputs before the authority has announced a map.
+            self.barrier.apply(config.map(config.out_epoch))
+            self.barrier.invalidate()
+        self.asked_ns: int | None = None
+        """Since when the current output waits."""
+        self.is_counted = False
+        self.absent: list[Absence | None] = [None] * count
+        self.order = 0
+
+    lateness_ns: int
+    stale_timeout_ns: int | None
+
+    def on(self, stream: int) -> list[Input]:
+        """The inputs on a stream."""
+        return [each for each in self.inputs if each.config.stream == stream]
+
+    @property
+    def required(self) -> list[Input]:
+        """The inputs that are not optional."""
+        return [each for each in self.inputs if not each.config.optional]
+
+    @property
+    def is_all_observed(self) -> bool:
+        """Whether every required input showed a frame in its present epoch."""
+        return all(each.source.is_observed for each in self.required)
+
+    # --- Decisions ---
+
+    def note(self, each: Input, epoch: int, frame: Frame, cause: Cause) -> None:
+        """Write down a frame that is not joined."""
+        out_seq = None
+        if self.config.policy == "sequence" and each.config.window is None:
+            own = frame.seq - each.config.shift
+            out_seq = own if 0 <= own <= I64_MAX else None
+        entry = Unmatched(each.index, cause, epoch, frame.seq, frame.seq_last, frame.time, out_seq)
+        self.counters.unmatched[each.index][cause] += entry.frames
+        if not self.queue.push(entry):
+            self.counters.unmatched_dropped += entry.frames
+
+    def drop(self, each: Input, cause: Cause) -> None:
+        """Decide an input's oldest frame: not joined."""
+        frame = each.pending.pop(0)
+        each.decided = frame.seq_last
+        self.note(each, each.source.epoch or 0, frame, frame.lost or cause)
+
+    def settle(self, each: Input) -> None:
+        """Decide what is lost and has nothing older before it."""
+        while each.pending and each.pending[0].lost is not None:
+            self.drop(each, Cause.NO_MATCH)
+
+    def drop_all(self, each: Input, cause: Cause) -> None:
+        """Decide everything that waits."""
+        while each.pending:
+            self.drop(each, cause)
+
+    def drop_older(self, each: Input, seq: int) -> None:
+        """A newer frame is preferred."""
+        while each.pending and each.pending[0].seq < seq:
+            self.drop(each, Cause.SUPERSEDED)
+
+    def add(self, each: Input, frame: Frame) -> None:
+        """A frame waits. A full history gives up the oldest: its slot has been written over."""
+        if len(each.pending) == each.capacity:
+            self.counters.overwritten[each.index] += each.pending[0].lost is None
+            self.drop(each, Cause.OVERWRITTEN)
+        each.pending.append(frame)
+        self.settle(each)
+
+    def take(self, each: Input, frame: Frame) -> None:
+        """A frame was joined."""
+        self.drop_older(each, frame.seq)
+        if each.pending and each.pending[0] is frame:
+            each.pending.pop(0)
+            each.decided = each.joined = frame.seq
+            each.kept = frame
+        self.settle(each)
+
+    # --- The gate ---
+
+    def opens(self, out: int, now_ns: int, policy: Policy) -> bool:
+        """Whether an output may be tried; ``absent`` says which inputs it then goes without."""
+        self.absent = [None] * len(self.inputs)
+        if self.barrier is None:
+            return True
+        answer = self.barrier.ready(out, now_ns)
+        if answer.reason is not None and not answer.waiting:
+            return False
+        for stream in self.config.streams:
+            is_waiting = stream in answer.waiting
+            if (is_waiting or stream in answer.absent) and not self._goes_without(
+                stream, is_waiting, out, now_ns, policy
+            ):
+                return False
+        for each in self.inputs:
+            is_near = self.absent[each.index] is not None or policy.is_near(each, out, now_ns)
+            if not is_near and not self._excused(each, now_ns, policy):
+                return False
+        return True
+
+    def _goes_without(self, stream: int, is_waiting: bool, out: int, now_ns: int, policy: Policy) -> bool:
+        """Whether an output goes on though a stream is not as far, or is stale: for each input that lacks something."""
+        on = self.on(stream)
+        for each in [each for each in on if not policy.holds(each, out)] or on:
+            if is_waiting:
+                if not self._excused(each, now_ns, policy):
+                    return False
+            elif each is policy.anchor:
+                if not policy.holds(each, out):
+                    return False
+            elif not (policy.OUTLIVES_END and each.source.is_ended):
+                self.absent[each.index] = "stale"
+        return True
+
+    def _excused(self, each: Input, now_ns: int, policy: Policy) -> bool:
+        """Whether an output goes on though this input is not as far. Without its anchor's frame it is none."""
+        if self.config.policy == "timestamp" and each.source.is_ended:
+            return True
+        if each is policy.anchor:
+            return False
+        if each.config.optional:
+            self.absent[each.index] = "not_joined"
+        elif self._is_overdue(each, now_ns):
+            self.absent[each.index] = "late"
+        return self.absent[each.index] is not None
+
+    def _is_overdue(self, each: Input, now_ns: int) -> bool:
+        deadline_ns = each.config.deadline_ns
+        return deadline_ns > 0 and self.asked_ns is not None and now_ns - self.asked_ns > deadline_ns
+
+    def is_stale(self, source: Source, now_ns: int) -> bool:
+        """Silent for longer than the map's time-out."""
+        timeout_ns = self.stale_timeout_ns
+        return timeout_ns is not None and source.is_observed and now_ns - source.last_arrival_ns > timeout_ns
+
+    def not_ready(self) -> None:
+        """Count an output that was asked for in vain, once."""
+        self.counters.ticks_not_ready += not self.is_counted
+        self.is_counted = True
+
+    def next_output(self) -> None:
+        """Another output is the current one."""
+        self.asked_ns, self.is_counted = None, False
+
+    def is_skewed(self, frames: Iterable[Frame | None]) -> bool:
+        """Whether frames lie further apart than a row's may."""
+        times = [frame.time for frame in frames if frame is not None and frame.time is not None]
+        return 0 < self.config.max_skew_ns < max(times, default=0) - min(times, default=0)
+
+    def is_aged(self, frames: Iterable[Frame | None], now_ns: int) -> bool:
+        """Whether the oldest of these came too long ago."""
+        arrivals = [frame.arrival_ns for frame in frames if frame is not None]
+        return bool(arrivals) and 0 < self.config.max_age_ns < now_ns - min(arrivals)
+
+
+class Policy(ABC):
+    """What differs between the policies."""
+
+    OUTLIVES_END = False
+    """Whether the last frame of an ended input goes on being joined."""
+
+    def __init__(self, core: StageCore) -> None:
+        self.core = core
+        self.config = core.config
+        self.anchor: Input | None = None
+        """The input whose frames make the outputs, if one does and its own frames are picked."""
+
+    @property
+    def out_time_ns(self) -> int | None:
+        """The current output's time."""
+        return None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the last ``next`` found something that is only not possible yet."""
+        return False
+
+    def arrival_cause(self, each: Input, frame: Frame) -> Cause | None:
+        """Why a frame can never be joined, as it comes."""
+        return None
+
+    def arrived(self, each: Input, frame: Frame, now_ns: int) -> None:
+        """A frame, which may be lost, is among those that wait."""
+
+    def observed(self, source: Source, is_new: bool, now_ns: int) -> None:
+        """A frame of a stream came."""
+
+    def new_epoch(self) -> None:
+        """The output goes on in another epoch."""
+
+    def holds(self, each: Input, out: int) -> bool:
+        """Whether the input's own rule has what it needs."""
+        return True
+
+    def is_near(self, each: Input, out: int, now_ns: int) -> bool:
+        """Whether a nearest frame can be told."""
+        return True
+
+    @abstractmethod
+    def next(self, now_ns: int) -> list[Frame | None] | None:
+        """The frames to try; None in place of one: ``absent`` says why."""
+
+    @abstractmethod
+    def joined(self, now_ns: int) -> None:
+        """The row is written, its frames are taken."""
+
+    def failed(self, each: Input, frame: Frame) -> None:
+        """A frame of the attempt could not be read."""
+
+    def state(self) -> dict[str, int]:
+        """What a resumed stage goes on from."""
+        return {}
+
+    def resume(self, state: dict[str, int]) -> None:
+        """Go on from there."""
+
+
+def encoded(state: dict[str, object]) -> str:
+    """Numbers only, without spaces."""
+    return json.dumps(state, separators=(",", ":"))
+
+
+def _power_of_two(least: int) -> int:
+    return 1 << (least - 1).bit_length()
+
+
+def _start(each: InputConfig, is_by_time: bool) -> int:
+    if each.window is not None:
+        return each.window if is_by_time else each.window - 1
+    return max(0, -each.shift)
+
+
+def _barrier(config: StageConfig) -> Barrier | None:
+    processed = [each.stream for each in config.inputs if each.processed]
+    make: dict[str, Callable[[], Barrier]] = {
+        "sequence": lambda: SequenceBarrier(config.out_stream, config.out_epoch, processed),
+        "timestamp": lambda: TimestampBarrier(config.out_stream, config.out_epoch, processed),
+        "latest": lambda: LatestBarrier(config.out_stream, config.out_epoch, is_by_time=config.order_by == "timestamp"),
+    }
+    return make[config.policy]() if config.policy in make else None

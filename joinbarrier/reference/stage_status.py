@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a stage waits for, in words for people."""
+
+from __future__ import annotations
+
+from framegate.joinbarrier.reference.history import Input
+from framegate.joinbarrier.reference.sequence_policy import SequencePolicy
+from framegate.joinbarrier.reference.stage_core import Policy, StageCore
+from framegate.joinbarrier.reference.timestamp_policy import TimestampPolicy
+
+
+def status(core: StageCore, policy: Policy) -> dict[str, object]:
+    """The current output, the inputs that it waits for, and how deep frames wait in each input's ring."""
+    out: int | None = None
+    if isinstance(policy, SequencePolicy):
+        out = policy.n
+    elif isinstance(policy, TimestampPolicy):
+        out = policy.t
+    has_map = core.barrier is None or core.barrier.is_valid
+    waiting = [_waiting(each, policy, out) for each in core.inputs]
+    return {
+        "out": out,
+        "since_ns": core.asked_ns,
+        "has_map": has_map,
+        "is_backed_up": core.queue.is_backed_up,
+        "waiting": [each for each in waiting if each is not None],
+        "pending": [len(each.pending) for each in core.inputs],
+    }
+
+
+def _waiting(each: Input, policy: Policy, out: int | None) -> dict[str, object] | None:
+    """Why an input holds the output up, and how much it lacks: sequences or nanoseconds."""
+    source = each.source
+    known = source.last_seq if isinstance(policy, SequencePolicy) else source.last_times[each.place]
+    missing = None
+    if not source.is_observed:
+        reason = "not_observed"
+    elif source.is_rejected:
+        reason = "rejected"
+    elif out is None or policy.holds(each, out):
+        return None
+    else:
+        reason = "behind"
+        missing = None if known is None else max(0, out + each.config.shift - known)
+    return {
+        "input": each.index,
+        "reason": reason,
+        "last_seq": source.last_seq,
+        "last_time_ns": source.last_times[each.place],
+        "missing": missing,
+    }

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Join by time: output t takes an input's newest frame up to t + offset, or of [t - w, t], or the nearest one."""
+
+from __future__ import annotations
+
+from framegate.joinbarrier.reference.history import Frame, Input
+from framegate.joinbarrier.reference.out_times import OutTimes
+from framegate.joinbarrier.reference.stage_config import I64_MAX, SKIPS_MAX, Absence
+from framegate.joinbarrier.reference.stage_core import Policy, StageCore
+from framegate.joinbarrier.reference.unmatched import Cause
+
+
+class TimestampPolicy(Policy):
+    """``t`` is the current output; None while nothing asks for one."""
+
+    OUTLIVES_END = True
+
+    def __init__(self, core: StageCore, times: OutTimes) -> None:
+        super().__init__(core)
+        self.times = times
+        self.anchor = core.inputs[self.config.drive_input] if self.config.drive == "input" else None
+        self.t: int | None = None
+        self.last_ns: int | None = None
+        """The last output that was decided, with a row or without."""
+        self._is_waiting = False
+
+    @property
+    def out_time_ns(self) -> int | None:
+        return self.t
+
+    @property
+    def is_waiting(self) -> bool:
+        return self._is_waiting
+
+    # --- Which frame is whose ---
+
+    def bounds(self, each: Input, t: int) -> tuple[int | None, int | None]:
+        """The oldest and newest time that an output may take; None: any."""
+        asked, window, tolerance_ns = t + each.config.shift, each.config.window, each.config.tolerance_ns
+        reach = window if window is not None else tolerance_ns
+        if each.config.pick == "newest":
+            return None if reach is None else asked - reach, asked
+        return (None, None) if reach is None else (asked - reach, asked + reach)
+
+    def candidate(self, each: Input, t: int) -> Frame | None:
+        """The frame that t would take."""
+        if each is self.anchor:
+            return each.pending[0]
+        low, high = self.bounds(each, t)
+        found = [frame for frame in (each.again, *each.readable) if frame is not None and frame.time is not None]
+        found = [frame for frame in found if _within(frame.time, low, high)]
+        if not found:
+            return None
+        if each.config.pick == "newest":
+            return found[-1]
+        # min keeps the first of equals, which is the older.
+        return min(found, key=lambda frame: abs((frame.time or 0) - t - each.config.shift))
+
+    def _time(self, each: Input) -> int | None:
+        return each.source.last_times[each.place]
+
+    def holds(self, each: Input, out: int) -> bool:
+        time = self._time(each)
+        least = max(0, out + each.config.shift - self.core.lateness_ns)
+        return time is not None and not each.source.is_rejected and time >= least
+
+    def is_near(self, each: Input, out: int, now_ns: int) -> bool:
+        if each.config.pick == "newest" or each is self.anchor:
+            return True
+        asked = out + each.config.shift
+        # A frame that was joined and may not be again tells nothing about the nearest of the others.
+        own = [self._time(each)] if each.config.reuse else [frame.time for frame in each.readable]
+        others = [other for other in map(self._time, self.core.inputs) if other is not None]
+        is_there = any(time is not None and time >= asked for time in own)
+        is_overtaken = max(others, default=-1) >= asked + self.core.lateness_ns
+        return is_there or is_overtaken or each.source.is_ended or self.core.is_stale(each.source, now_ns)
+
+    def arrival_cause(self, each: Input, frame: Frame) -> Cause | None:
+        if each.source.is_rejected:
+            return Cause.REGRESSED
+        if frame.time is None:
+            return Cause.NULL_TIMESTAMP
+        if self.last_ns is None or each is self.anchor:
+            return None
+        low, _ = self.bounds(each, self.last_ns)
+        return Cause.LATE if low is not None and frame.time < low else None
+
+    # --- Outputs ---
+
+    def next(self, now_ns: int) -> list[Frame | None] | None:
+        self._is_waiting = False
+        for _ in range(SKIPS_MAX):
+            t = self._current()
+            if t is None:
+                return None
+            if self.t != t or self.core.asked_ns is None:
+                self.t, self.core.asked_ns = t, now_ns
+            if not self.core.opens(t, now_ns, self):
+                self._is_waiting = True
+                self.core.not_ready()
+                return None
+            for each in self._others():
+                self._leave(each, t, None, None)
+            frames = self._frames(t)
+            cause = self._instead(t, frames, now_ns)
+            if cause is None:
+                return frames
+            self._skip(t, frames, cause)
+        self._is_waiting = True
+        return None
+
+    def _current(self) -> int | None:
+        """The next output that may be; what can be none is decided on the way."""
+        for _ in range(SKIPS_MAX):
+            t = self._proposed(0)
+            if t is None:
+                return None
+            if self.core.start <= t <= I64_MAX and (self.last_ns is None or t >= self.last_ns):
+                return t
+            if self.last_ns is not None and t < self.last_ns:
+                self.core.counters.time_refused += 1
+                cause = Cause.LATE
+            else:
+                self.core.counters.skipped_outputs += 1
+                cause = Cause.BEFORE_FIRST if t < self.core.start else Cause.NO_MATCH
+            self._pass_by(cause)
+        self._is_waiting = True
+        return None
+
+    def _proposed(self, ahead: int) -> int | None:
+        """The time of the current output, or of the one after it."""
+        if self.anchor is None:
+            return self.times.following if ahead else self.times.current
+        frames = [frame for frame in self.anchor.readable if frame.time is not None]
+        return (frames[ahead].time or 0) - self.anchor.config.shift if len(frames) > ahead else None
+
+    def _pass_by(self, cause: Cause) -> None:
+        if self.anchor is None:
+            self.times.pop()
+        else:
+            self.core.drop(self.anchor, cause)
+            self.core.settle(self.anchor)
+
+    def _others(self) -> list[Input]:
+        return [each for each in self.core.inputs if each is not self.anchor]
+
+    def _frames(self, t: int) -> list[Frame | None]:
+        absent = self.core.absent
+        frames = [self.candidate(each, t) if absent[each.index] is None else None for each in self.core.inputs]
+        for each, frame in zip(self.core.inputs, frames, strict=True):
+            if frame is None and absent[each.index] is None and each.config.optional:
+                absent[each.index] = "not_joined"
+        return frames
+
+    def _instead(self, t: int, frames: list[Frame | None], now_ns: int) -> Cause | None:
+        """Why there is no row for t."""
+        is_missing = any(frame is None and why is None for frame, why in zip(frames, self.core.absent, strict=True))
+        if is_missing or not any(frames):
+            return Cause.NO_PARTNER
+        if self.core.is_aged(frames, now_ns) and self._has_newer(now_ns):
+            return Cause.AGED
+        return Cause.SKEW if self.core.is_skewed(frames) else None
+
+    def _has_newer(self, now_ns: int) -> bool:
+        """Whether the next output is possible already."""
+        t = self._proposed(1)
+        if t is None or t > I64_MAX:
+            return False
+        absent: list[Absence | None] = self.core.absent
+        asked_ns, self.core.asked_ns = self.core.asked_ns, None
+        is_open = self.core.opens(t, now_ns, self)
+        self.core.absent, self.core.asked_ns = absent, asked_ns
+        return is_open
+
+    def _skip(self, t: int, frames: list[Frame | None], cause: Cause) -> None:
+        """No row for t."""
+        self.core.counters.skipped_outputs += 1
+        for each in self._others():
+            self._leave(each, t, frames[each.index], Cause.AGED if cause is Cause.AGED else None)
+        self._pass_by(cause)
+        self._done(t)
+
+    def _done(self, t: int) -> None:
+        self.last_ns, self.t = t, None
+        self.core.next_output()
+
+    def _leave(self, each: Input, t: int, preferred: Frame | None, cause: Cause | None) -> None:
+        """Decide the frames that no later output can take."""
+        low, high = self.bounds(each, t)
+        while each.pending:
+            frame = each.pending[0]
+            if frame.lost is not None:
+                self.core.drop(each, Cause.NO_MATCH)
+            elif preferred is not None and frame.seq < preferred.seq:
+                self.core.drop(each, cause or Cause.SUPERSEDED)
+            elif low is not None and frame.time is not None and frame.time < low:
+                is_first_look = each.config.window is not None and frame.seq > (
+                    -1 if each.looked is None else each.looked
+                )
+                self.core.drop(each, cause or (Cause.BEFORE_WINDOW if is_first_look else Cause.NO_MATCH))
+            else:
+                break
+        if each.config.window is not None:
+            for frame in each.readable:
+                if frame.time is not None and _within(frame.time, None, high):
+                    each.looked = frame.seq
+
+    def joined(self, now_ns: int) -> None:
+        t = self.t or 0
+        for each in self._others():
+            self._leave(each, t, None, None)
+        if self.anchor is None:
+            self.times.pop()
+        if self.core.barrier is not None:
+            self.core.barrier.emitted(t)
+        self._done(t)
+
+    def new_epoch(self) -> None:
+        self.t = self.last_ns = None
+        self.times.new_epoch()
+        self.core.next_output()
+
+    # --- State ---
+
+    def state(self) -> dict[str, int]:
+        return {"time": -1 if self.last_ns is None else self.last_ns}
+
+    def resume(self, state: dict[str, int]) -> None:
+        self.last_ns = None if state["time"] < 0 else state["time"]
+
+
+def _within(time: int | None, low: int | None, high: int | None) -> bool:
+    return time is not None and (low is None or time >= low) and (high is None or time <= high)

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The timestamp barrier (PROTOCOL 11.5).
+
+use super::{Barrier, Demand, Entry, NULL_TIMESTAMP, Observation, Policy, Processed, Reason};
+use crate::map::MergeMap;
+
+/// Output t is ready when every input's time has come as far as its rules ask, less the map's lateness.
+pub type TimestampBarrier = Barrier<Timestamp>;
+
+/// By timestamp.
+#[derive(Debug, Default)]
+pub struct Timestamp {
+    lateness_ns: u64,
+    last_emitted_ns: u64,
+}
+
+/// An output was emitted for an earlier time than the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputTimeDecreased {
+    /// The one before it.
+    pub last_ns: u64,
+}
+
+/// What slot headers and frame descriptors of an input have shown. Both fields are followed, so that a map may change a
+/// rule's source; a rule reads its own alone.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct InputTimes {
+    observed: [Option<u64>; 2],
+    processed: [Option<u64>; 2],
+    /// Fields that decreased, as bits.
+    rejected: u8,
+}
+
+impl TimestampBarrier {
+    /// Blocked until a map is applied.
+    #[must_use]
+    pub fn new(out_stream: u32, epoch: u64, needs_processed: &[u32]) -> Self {
+        Self::with_policy(Timestamp::default(), out_stream, epoch, needs_processed)
+    }
+
+    /// An output was made: from now on no earlier one is ready.
+    ///
+    /// # Errors
+    /// It is itself earlier than the last.
+    pub fn emitted(&mut self, out: u64) -> Result<(), OutputTimeDecreased> {
+        let last_ns = self.policy.last_emitted_ns;
+        if out < last_ns {
+            return Err(OutputTimeDecreased { last_ns });
+        }
+        self.policy.last_emitted_ns = out;
+        Ok(())
+    }
+}
+
+impl Policy for Timestamp {
+    type State = InputTimes;
+
+    fn takes(&self, is_by_time: bool) -> bool {
+        is_by_time
+    }
+
+    fn reads_times(&self) -> bool {
+        true
+    }
+
+    fn applied(&mut self, map: &MergeMap, _demands: &[Demand]) {
+        self.lateness_ns = map.times.map_or(0, |times| times.lateness_ns);
+    }
+
+    fn new_epoch(&mut self) {
+        self.last_emitted_ns = 0;
+    }
+
+    #[inline]
+    fn see(&self, _index: usize, state: &mut InputTimes, seen: &Observation) {
+        for (place, &time) in seen.times.iter().enumerate() {
+            if time == NULL_TIMESTAMP || state.rejected >> place & 1 == 1 {
+                continue;
+            }
+            if Some(time) < state.observed[place] {
+                state.rejected |= 1 << place;
+            } else {
+                state.observed[place] = Some(time);
+            }
+        }
+    }
+
+    #[inline]
+    fn consumed(&self, state: &mut InputTimes, processed: &Processed) {
+        for (known, &time) in state.processed.iter_mut().zip(&processed.times) {
+            if time != NULL_TIMESTAMP {
+                *known = (*known).max(Some(time));
+            }
+        }
+    }
+
+    #[inline]
+    fn is_too_early(&self, out: u64) -> bool {
+        out < self.last_emitted_ns
+    }
+
+    #[inline]
+    fn obstacle(&self, demand: &Demand, entry: &Entry<InputTimes>, out: u64) -> Option<Reason> {
+        if out < demand.start {
+            return Some(Reason::BeforeStart);
+        }
+        let (state, place) = (&entry.state, usize::from(demand.source));
+        if state.rejected & demand.sources != 0 {
+            return Some(Reason::Rejected);
+        }
+        let Some(observed) = state.observed[place] else { return Some(Reason::NotObserved) };
+        let least = (i128::from(out) + i128::from(demand.shift) - i128::from(self.lateness_ns)).max(0);
+        let processed = || state.processed[place].is_none_or(|time| i128::from(time) < least);
+        let is_behind = i128::from(observed) < least || (entry.needs_processed && processed());
+        is_behind.then_some(Reason::Behind)
+    }
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which frames belong together: MergeMaps and the barriers that evaluate them. No Python, no Aeron, no clock.
+//!
+//! `joinbarrier/reference` is the specification in plain Python, and one suite runs over both.
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+pub mod barrier;
+pub mod input_set;
+pub mod map;
+pub mod stage;

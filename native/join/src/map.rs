@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A MergeMap whose rules were checked (PROTOCOL 11.2). `joinbarrier/map_rules.py` checks the same, in the same order.
+
+/// The field that a timestamp is read from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Source {
+    /// When the descriptor was published.
+    FrameDescriptor = 1,
+    /// When the frame was captured.
+    SlotHeader = 2,
+}
+
+/// What the times of a map count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ClockDomain {
+    /// This host's monotonic clock.
+    Monotonic = 1,
+    /// A realtime clock that hosts share.
+    RealtimeSynced = 2,
+}
+
+/// What a rule asks of its input: sequences or nanoseconds, by the kind of the map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Output plus this.
+    Offset(i64),
+    /// The output itself; no output before the window is full.
+    Window(u64),
+}
+
+/// One rule. `source` says nothing in a sequence map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// The input stream.
+    pub stream: u32,
+    /// Offset or window.
+    pub need: Need,
+    /// Where its timestamps stand.
+    pub source: Source,
+}
+
+/// What only a timestamp map has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// Of all its times.
+    pub clock_domain: ClockDomain,
+    /// Taken off in the readiness inequality, and nowhere else.
+    pub lateness_ns: u64,
+}
+
+/// The rules of one output stream in one epoch. Equal maps are an identical re-announce.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MergeMap {
+    /// The output stream.
+    pub out_stream: u32,
+    /// The output's epoch.
+    pub epoch: u64,
+    /// Silence after which an input may be absent; None: never.
+    pub stale_timeout_ns: Option<u64>,
+    /// Of a timestamp map; None: a sequence map.
+    pub times: Option<Times>,
+    /// One or more.
+    pub rules: Vec<Rule>,
+}
+
+/// A rule as it was announced, numbers and nulls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawRule {
+    /// The input stream.
+    pub stream: u32,
+    /// 0 offset, 1 window.
+    pub rule_type: u32,
+    /// 1 frame descriptor, 2 slot header; nothing in a sequence map.
+    pub source: u32,
+    /// None: null.
+    pub offset: Option<i64>,
+    /// None: null.
+    pub window: Option<u64>,
+}
+
+/// A map as it was announced. `times` are clock domain and lateness of a timestamp map.
+#[derive(Clone, Copy, Debug)]
+pub struct Announced<'a> {
+    /// The output stream.
+    pub out_stream: u32,
+    /// The output's epoch.
+    pub epoch: u64,
+    /// None: null.
+    pub stale_timeout_ns: Option<u64>,
+    /// None: a sequence map.
+    pub times: Option<(u32, Option<u64>)>,
+    /// Any number.
+    pub rules: &'a [RawRule],
+}
+
+/// Why a map is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// A map has one rule or more.
+    NoRules,
+    /// Neither offset nor window.
+    UnknownRuleType,
+    /// Neither descriptor nor slot header.
+    UnknownTimestampSource,
+    /// Neither monotonic nor realtime.
+    UnknownClockDomain,
+    /// The parameter of the rule's type is null.
+    ParameterMissing,
+    /// The other type's parameter is not null.
+    ParameterExtra,
+    /// A window is above 0.
+    WindowZero,
+    /// A number does not fit its field, or is its null.
+    OutOfRange,
+    /// More than [`crate::input_set::INPUTS_MAX`].
+    TooManyInputs,
+    /// Ordered by timestamp, an input has one source.
+    TwoSources,
+}
+
+impl Cause {
+    /// The word that the error's facts hold.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::NoRules => "no_rules",
+            Self::UnknownRuleType => "unknown_rule_type",
+            Self::UnknownTimestampSource => "unknown_timestamp_source",
+            Self::UnknownClockDomain => "unknown_clock_domain",
+            Self::ParameterMissing => "parameter_missing",
+            Self::ParameterExtra => "parameter_extra",
+            Self::WindowZero => "window_zero",
+            Self::OutOfRange => "out_of_range",
+            Self::TooManyInputs => "too_many_inputs",
+            Self::TwoSources => "two_sources",
+        }
+    }
+}
+
+/// A refused map: why, and by which rule of which stream, if one is to blame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// What is wrong.
+    pub cause: Cause,
+    /// Index and stream of the rule.
+    pub rule: Option<(usize, u32)>,
+}
+
+impl From<Cause> for Refusal {
+    fn from(cause: Cause) -> Self {
+        Self { cause, rule: None }
+    }
+}
+
+impl MergeMap {
+    /// The map, if every rule holds what its type asks for; one bad rule refuses all of it.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn checked(announced: &Announced<'_>) -> Result<Self, Refusal> {
+        let lateness_ns = announced.times.and_then(|(_, lateness_ns)| lateness_ns);
+        if announced.stale_timeout_ns == Some(u64::MAX) || lateness_ns == Some(u64::MAX) {
+            return Err(Cause::OutOfRange.into());
+        }
+        if announced.rules.is_empty() {
+            return Err(Cause::NoRules.into());
+        }
+        let times = match announced.times {
+            None => None,
+            Some((1, _)) => Some(ClockDomain::Monotonic),
+            Some((2, _)) => Some(ClockDomain::RealtimeSynced),
+            Some(_) => return Err(Cause::UnknownClockDomain.into()),
+        };
+        let times = times.map(|clock_domain| Times { clock_domain, lateness_ns: lateness_ns.unwrap_or(0) });
+        let limits =
+            if times.is_some() { (i64::MAX, u64::MAX - 1) } else { (i32::MAX.into(), u64::from(u32::MAX) - 1) };
+        let mut rules = Vec::with_capacity(announced.rules.len());
+        for (index, raw) in announced.rules.iter().enumerate() {
+            let rule = checked_rule(raw, times.is_some(), limits);
+            rules.push(rule.map_err(|cause| Refusal { cause, rule: Some((index, raw.stream)) })?);
+        }
+        let Announced { out_stream, epoch, stale_timeout_ns, .. } = *announced;
+        Ok(Self { out_stream, epoch, stale_timeout_ns, times, rules })
+    }
+}
+
+fn checked_rule(raw: &RawRule, is_by_time: bool, limits: (i64, u64)) -> Result<Rule, Cause> {
+    if raw.rule_type > 1 {
+        return Err(Cause::UnknownRuleType);
+    }
+    let source = match raw.source {
+        1 if is_by_time => Source::FrameDescriptor,
+        2 => Source::SlotHeader,
+        _ if !is_by_time => Source::SlotHeader,
+        _ => return Err(Cause::UnknownTimestampSource),
+    };
+    let need = if raw.rule_type == 0 {
+        let offset = raw.offset.ok_or(Cause::ParameterMissing)?;
+        if raw.window.is_some() {
+            return Err(Cause::ParameterExtra);
+        }
+        // The most negative number is the null.
+        if !(-limits.0..=limits.0).contains(&offset) {
+            return Err(Cause::OutOfRange);
+        }
+        Need::Offset(offset)
+    } else {
+        let window = raw.window.ok_or(Cause::ParameterMissing)?;
+        if raw.offset.is_some() {
+            return Err(Cause::ParameterExtra);
+        }
+        if window == 0 {
+            return Err(Cause::WindowZero);
+        }
+        if window > limits.1 {
+            return Err(Cause::OutOfRange);
+        }
+        Need::Window(window)
+    };
+    Ok(Rule { stream: raw.stream, need, source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: RawRule = RawRule { stream: 7, rule_type: 0, source: 2, offset: Some(-2), window: None };
+
+    fn refusal(times: Option<(u32, Option<u64>)>, rules: &[RawRule]) -> Option<(Cause, Option<usize>)> {
+        let announced = Announced { out_stream: 1, epoch: 0, stale_timeout_ns: None, times, rules };
+        MergeMap::checked(&announced).err().map(|refusal| (refusal.cause, refusal.rule.map(|(index, _)| index)))
+    }
+
+    #[test]
+    fn every_row_of_the_table_refuses_the_whole_map() {
+        let by_time = Some((1, None));
+        let window = |window, offset| RawRule { rule_type: 1, offset, window, ..GOOD };
+        for times in [None, by_time] {
+            assert_eq!(refusal(times, &[GOOD, window(Some(5), None)]), None);
+            assert_eq!(refusal(times, &[]), Some((Cause::NoRules, None)));
+            for (bad, cause) in [
+                (RawRule { rule_type: 2, ..GOOD }, Cause::UnknownRuleType),
+                (RawRule { offset: None, ..GOOD }, Cause::ParameterMissing),
+                (RawRule { window: Some(1), ..GOOD }, Cause::ParameterExtra),
+                (RawRule { offset: Some(i64::MIN), ..GOOD }, Cause::OutOfRange),
+                (window(None, None), Cause::ParameterMissing),
+                (window(Some(0), None), Cause::WindowZero),
+                (window(Some(5), Some(1)), Cause::ParameterExtra),
+                (window(Some(u64::MAX), None), Cause::OutOfRange),
+            ] {
+                assert_eq!(refusal(times, &[GOOD, bad]), Some((cause, Some(1))), "{bad:?}");
+            }
+        }
+        let no_source = RawRule { source: 3, ..GOOD };
+        assert_eq!(refusal(by_time, &[no_source]), Some((Cause::UnknownTimestampSource, Some(0))));
+        assert_eq!(refusal(None, &[no_source]), None);
+        assert_eq!(refusal(Some((3, None)), &[GOOD]), Some((Cause::UnknownClockDomain, None)));
+        assert_eq!(refusal(Some((1, Some(u64::MAX))), &[GOOD]), Some((Cause::OutOfRange, None)));
+    }
+
+    #[test]
+    fn parameters_of_a_sequence_map_end_at_32_bits() {
+        let offset = |offset| RawRule { offset: Some(offset), ..GOOD };
+        let window = |window| RawRule { rule_type: 1, offset: None, window: Some(window), ..GOOD };
+        for good in [offset(i32::MAX.into()), offset(-i64::from(i32::MAX)), window(u64::from(u32::MAX) - 1)] {
+            assert_eq!(refusal(None, &[good]), None);
+        }
+        for bad in [offset(i32::MIN.into()), offset(1 << 31), window(u32::MAX.into())] {
+            assert_eq!(refusal(None, &[bad]), Some((Cause::OutOfRange, Some(0))));
+            assert_eq!(refusal(Some((1, None)), &[bad]), None);
+        }
+    }
+}

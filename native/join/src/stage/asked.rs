@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Short answers for the engine around the stage.
+
+use super::config::Drive;
+use super::history::Wide;
+use super::{PolicyKind, Stage};
+
+/// How far an input has come. Asked for seldom: it allocates.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// The newest sequence.
+    pub last_seq: Option<u64>,
+    /// The newest time, by the rule's source.
+    pub last_time_ns: Option<u64>,
+    /// When it came, local clock.
+    pub last_at_ns: Option<u64>,
+    /// Frames that wait in its ring.
+    pub pending: u64,
+    /// Slots of its ring.
+    pub ring_slots: u32,
+    /// Frames that were lapped before they could be read.
+    pub overwritten: u64,
+    /// How many frames it is ahead of the input that is furthest behind; of the sequence policy only.
+    pub ahead: Option<u64>,
+}
+
+impl Stage {
+    /// The epoch of the output.
+    #[inline]
+    #[must_use]
+    pub fn out_epoch(&self) -> u64 {
+        self.out_epoch
+    }
+
+    /// Whether times have to be pushed.
+    #[must_use]
+    pub fn needs_time(&self) -> bool {
+        self.config.drive == Drive::External
+    }
+
+    /// Whether something waits for `drain_unmatched`.
+    #[must_use]
+    pub fn has_unmatched(&self) -> bool {
+        self.queue.len() > 0
+    }
+
+    /// Epoch and sequence up to which every frame of a stream was joined or written down, by all of its inputs.
+    #[must_use]
+    pub fn decided(&self, stream: usize) -> Option<(u64, u64)> {
+        let decided = self.on[stream].iter().map(|input| self.inputs[*input].decided).min()??;
+        Some((self.sources[stream].epoch?, decided))
+    }
+
+    /// Each input's progress.
+    #[must_use]
+    pub fn progress(&self) -> Vec<Progress> {
+        let place = |input: &super::Input| {
+            let last = Wide::from(self.sources[input.source].last_seq?);
+            Some(last - input.shift)
+        };
+        let is_counted = self.config.policy == PolicyKind::Sequence;
+        let furthest_behind = if is_counted { self.inputs.iter().filter_map(place).min() } else { None };
+        let progress = |(index, input): (usize, &super::Input)| {
+            let source = &self.sources[input.source];
+            Progress {
+                last_seq: source.last_seq,
+                last_time_ns: source.last_times[input.place],
+                last_at_ns: source.is_observed.then_some(source.last_arrival_ns),
+                pending: input.len() as u64,
+                ring_slots: input.config.ring_slots,
+                overwritten: self.counters.inputs[index].overwritten,
+                ahead: place(input).zip(furthest_behind).map(|(own, least)| (own - least) as u64),
+            }
+        };
+        self.inputs.iter().enumerate().map(progress).collect()
+    }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Times that make outputs: ticks, watermarks, and those that are pushed.
+
+use super::config::Drive;
+use super::{I64_MAX, Stage};
+
+const NS_PER_MS: u64 = 1_000_000;
+
+impl Stage {
+    /// A stream's watermark; one that decreases is ignored.
+    pub fn watermark(&mut self, stream: usize, ms: i64, _now_ns: u64) {
+        let Some(ms) = u64::try_from(ms).ok().filter(|ms| *ms <= I64_MAX / NS_PER_MS) else {
+            self.counters.time_refused += 1;
+            return;
+        };
+        if Some(ms) > self.sources[stream].watermark_ms {
+            self.sources[stream].watermark_ms = Some(ms);
+            self.advance_watermark();
+        }
+    }
+
+    pub(super) fn advance_watermark(&mut self) {
+        if self.config.drive != Drive::Watermark {
+            return;
+        }
+        let mut lowest: Option<u64> = None;
+        for each in self.inputs.iter().filter(|each| !each.config.optional) {
+            let source = &self.sources[each.source];
+            if source.is_ended {
+                continue;
+            }
+            let Some(ms) = source.watermark_ms else { return };
+            lowest = Some(lowest.map_or(ms, |known| known.min(ms)));
+        }
+        if lowest > self.last_watermark_ms {
+            self.last_watermark_ms = lowest;
+            self.push(lowest.unwrap_or(0) * NS_PER_MS);
+        }
+    }
+
+    /// Whether a time is to be an output: it does not decrease, and there is room for it.
+    pub fn push_time(&mut self, out_time_ns: i64) -> bool {
+        if self.config.drive != Drive::External {
+            return false;
+        }
+        match u64::try_from(out_time_ns) {
+            Ok(out_time_ns) => self.push(out_time_ns),
+            Err(_) => {
+                self.counters.time_refused += 1;
+                false
+            }
+        }
+    }
+
+    fn push(&mut self, out_time_ns: u64) -> bool {
+        if self.is_before_last(out_time_ns) || self.times.is_decreasing(out_time_ns) {
+            self.counters.time_refused += 1;
+            return false;
+        }
+        let has_room = self.times.push(out_time_ns);
+        self.counters.skipped_outputs += u64::from(!has_room);
+        has_room
+    }
+
+    fn is_before_last(&self, out_time_ns: u64) -> bool {
+        Some(out_time_ns) < self.timing.last_ns
+    }
+
+    /// Time passes. A clock drive begins with the first tick at which all required inputs were observed.
+    pub fn tick(&mut self, _now_ns: u64, clock_ns: u64) {
+        if !matches!(self.config.drive, Drive::Clock { .. }) || clock_ns > I64_MAX {
+            return;
+        }
+        let is_ready = !self.gate.is_open() && self.gate.is_valid() && self.is_all_observed();
+        if self.times.next_tick.is_none() && is_ready {
+            if self.is_before_last(clock_ns) {
+                self.counters.time_refused += 1;
+                return;
+            }
+            self.times.next_tick = Some(clock_ns);
+        }
+        self.times.clock_ns = self.times.clock_ns.max(clock_ns);
+    }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a stage is told once: the policy, the inputs with their rules, and what makes outputs.
+
+use crate::map::{Announced, Need, RawRule, Source};
+
+/// Which frames belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PolicyKind {
+    /// By sequence.
+    Sequence,
+    /// By timestamp.
+    Timestamp,
+    /// The newest of each input.
+    Latest,
+    /// Every frame for itself.
+    Union,
+}
+
+/// What makes an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drive {
+    /// Counting up or, of the latest policy, every observation.
+    Counter,
+    /// The frames of this input, by index.
+    Input(usize),
+    /// A clock with this period.
+    Clock {
+        /// Between two outputs.
+        period_ns: u64,
+    },
+    /// Every advance of the lowest watermark.
+    Watermark,
+    /// Times that are pushed.
+    External,
+}
+
+/// Which frame a timestamp rule takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preference {
+    /// The newest that is not later than asked for.
+    Newest,
+    /// The one with the least distance, before or after.
+    Nearest,
+}
+
+/// One `[[input]]`: a rule on top of a stream; several may name the same stream.
+#[derive(Clone, Copy, Debug)]
+pub struct InputConfig {
+    /// The stream's id.
+    pub stream: u32,
+    /// Offset or window, in sequences or nanoseconds by the policy.
+    pub need: Need,
+    /// How far from the time asked for a frame may lie; None: any distance.
+    pub tolerance_ns: Option<u64>,
+    /// The timestamp that counts.
+    pub source: Source,
+    /// Of a timestamp rule.
+    pub pick: Preference,
+    /// Whether a frame may be joined again.
+    pub reuse: bool,
+    /// An output that waited longer goes on without this input; 0: it waits.
+    pub deadline_ns: u64,
+    /// Whether outputs never wait for it.
+    pub optional: bool,
+    /// Whether the processed cursor counts too.
+    pub processed: bool,
+    /// Slots of the stream's ring: older frames cannot be read any more.
+    pub ring_slots: u32,
+}
+
+/// All of it. Staleness and lateness come with the map.
+#[derive(Clone, Debug)]
+pub struct StageConfig {
+    /// Which frames belong together.
+    pub policy: PolicyKind,
+    /// The output stream, that maps are announced for.
+    pub out_stream: u32,
+    /// The inputs, in the order of the columns.
+    pub inputs: Vec<InputConfig>,
+    /// What makes an output.
+    pub drive: Drive,
+    /// The first output of the sequence policy; None: the smallest that every rule can satisfy.
+    pub first: Option<u64>,
+    /// Lateness counts as 0: nothing comes too late, and every input is waited for.
+    pub is_late_stalled: bool,
+    /// Of the latest policy: newest by time, not by sequence.
+    pub is_ordered_by_time: bool,
+    /// Picks may lie this far apart; 0: any distance.
+    pub max_skew_ns: u64,
+    /// Older outputs are skipped for the newest possible; 0: never.
+    pub max_age_ns: u64,
+    /// Epoch of the output to begin with.
+    pub out_epoch: u64,
+}
+
+impl StageConfig {
+    /// The stream ids without repetition, in the order of the inputs. A stage counts streams by their place here.
+    #[must_use]
+    pub fn streams(&self) -> Vec<u32> {
+        let mut streams = Vec::new();
+        for input in &self.inputs {
+            if !streams.contains(&input.stream) {
+                streams.push(input.stream);
+            }
+        }
+        streams
+    }
+
+    /// Whether rules speak of times.
+    pub(super) fn has_timestamp_map(&self) -> bool {
+        self.policy == PolicyKind::Timestamp || (self.policy == PolicyKind::Latest && self.is_ordered_by_time)
+    }
+
+    /// The map that these inputs describe, so that a barrier follows them before the authority has announced one.
+    pub(super) fn own_rules(&self) -> Vec<RawRule> {
+        self.inputs.iter().map(raw_rule).collect()
+    }
+
+    /// See [`StageConfig::own_rules`].
+    pub(super) fn own_map<'a>(&self, rules: &'a [RawRule]) -> Announced<'a> {
+        let times = self.has_timestamp_map().then_some((1, None));
+        Announced { out_stream: self.out_stream, epoch: self.out_epoch, stale_timeout_ns: None, times, rules }
+    }
+}
+
+fn raw_rule(input: &InputConfig) -> RawRule {
+    let (rule_type, offset, window) = match input.need {
+        Need::Offset(offset) => (0, Some(offset), None),
+        Need::Window(window) => (1, None, Some(window)),
+    };
+    RawRule { stream: input.stream, rule_type, source: input.source as u32, offset, window }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Decisions about frames: each ends as joined, or as one entry of the unmatched.
+
+use super::config::PolicyKind;
+use super::history::{Frame, Wide};
+use super::unmatched::{Cause, Unmatched};
+use super::{I64_MAX, Stage};
+use crate::barrier::NULL_TIMESTAMP;
+
+/// Where an attempt's frame stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// No frame.
+    Nothing,
+    /// The last joined one.
+    Kept,
+    /// One that waits, by its position.
+    At(u64),
+}
+
+impl Stage {
+    /// Writes down a frame that is not joined.
+    pub(super) fn note(&mut self, input: usize, epoch: u64, frame: &Frame, cause: Cause) {
+        let each = &self.inputs[input];
+        let is_own = self.config.policy == PolicyKind::Sequence && each.window.is_none();
+        let own = Wide::from(frame.seq) - each.shift;
+        let entry = Unmatched {
+            input: input as u16,
+            cause,
+            epoch,
+            seq: frame.seq,
+            seq_last: frame.seq_last,
+            timestamp_ns: (frame.time != NULL_TIMESTAMP).then_some(frame.time),
+            out_seq: u64::try_from(own).ok().filter(|own| is_own && *own <= I64_MAX),
+        };
+        let counted = &mut self.counters.inputs[input].unmatched[cause as usize];
+        *counted = counted.saturating_add(entry.frames());
+        if !self.queue.push(entry) {
+            self.counters.unmatched_dropped = self.counters.unmatched_dropped.saturating_add(entry.frames());
+        }
+    }
+
+    /// Decides an input's oldest frame: not joined.
+    pub(super) fn drop_front(&mut self, input: usize, cause: Cause) {
+        let each = &mut self.inputs[input];
+        let frame = *each.at(each.head);
+        each.head += 1;
+        each.decided = Some(frame.seq_last);
+        let epoch = self.sources[each.source].epoch.unwrap_or(0);
+        self.note(input, epoch, &frame, frame.lost.unwrap_or(cause));
+    }
+
+    /// Decides what is lost and has nothing older before it.
+    #[inline]
+    pub(super) fn settle(&mut self, input: usize) {
+        while self.inputs[input].front().is_some_and(|frame| !frame.is_readable()) {
+            self.drop_front(input, Cause::NoMatch);
+        }
+    }
+
+    /// Decides everything that waits.
+    pub(super) fn drop_all(&mut self, input: usize, cause: Cause) {
+        while !self.inputs[input].is_empty() {
+            self.drop_front(input, cause);
+        }
+    }
+
+    /// A frame waits. A full history gives up the oldest: its slot has been written over.
+    #[inline]
+    pub(super) fn add(&mut self, input: usize, frame: Frame) {
+        if self.inputs[input].is_full() {
+            let is_readable = self.inputs[input].front().is_some_and(Frame::is_readable);
+            self.counters.inputs[input].overwritten += u64::from(is_readable);
+            self.drop_front(input, Cause::Overwritten);
+        }
+        self.inputs[input].push(frame);
+        self.settle(input);
+    }
+
+    /// A frame was joined; everything older is decided.
+    #[inline]
+    pub(super) fn take(&mut self, input: usize, choice: Choice) {
+        if let Choice::At(position) = choice {
+            while self.inputs[input].head < position {
+                self.drop_front(input, Cause::Superseded);
+            }
+            let each = &mut self.inputs[input];
+            let frame = *each.at(position);
+            each.head = position + 1;
+            (each.decided, each.joined, each.kept) = (Some(frame.seq), Some(frame.seq), Some(frame));
+        }
+        self.settle(input);
+    }
+
+    /// The frame that a choice names.
+    #[inline]
+    pub(super) fn chosen(&self, input: usize) -> Option<&Frame> {
+        match self.choices[input] {
+            Choice::Nothing => None,
+            Choice::Kept => self.inputs[input].kept.as_ref(),
+            Choice::At(position) => Some(self.inputs[input].at(position)),
+        }
+    }
+
+    fn all_chosen(&self) -> impl Iterator<Item = &Frame> {
+        (0..self.inputs.len()).filter_map(|input| self.chosen(input))
+    }
+
+    pub(super) fn has_choice(&self) -> bool {
+        self.choices.iter().any(|choice| *choice != Choice::Nothing)
+    }
+
+    /// Whether the chosen frames lie further apart than a row's may.
+    pub(super) fn is_skewed(&self) -> bool {
+        if self.config.max_skew_ns == 0 {
+            return false;
+        }
+        let times = || self.all_chosen().map(|frame| frame.time).filter(|time| *time != NULL_TIMESTAMP);
+        times().max().unwrap_or(0) - times().min().unwrap_or(0) > self.config.max_skew_ns
+    }
+
+    /// Whether the oldest chosen frame came too long ago.
+    pub(super) fn is_aged(&self, now_ns: u64) -> bool {
+        if self.config.max_age_ns == 0 {
+            return false;
+        }
+        let oldest = self.all_chosen().map(|frame| frame.arrival_ns).min();
+        oldest.is_some_and(|arrival_ns| now_ns.saturating_sub(arrival_ns) > self.config.max_age_ns)
+    }
+}

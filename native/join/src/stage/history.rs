@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The frames of one input that wait for a decision, oldest first, in a ring of fixed size.
+//!
+//! Frames are decided in order, so one cursor, `decided`, tells what is behind. A frame that is known to be lost stays
+//! in its place until everything older is decided.
+
+use super::config::{InputConfig, Preference};
+use super::unmatched::Cause;
+use crate::barrier::NULL_TIMESTAMP;
+use crate::map::{Need, Source};
+
+/// Sequences and times with room for every sum of them.
+pub(super) type Wide = i128;
+
+/// One frame or, never to be joined, a range of them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Frame {
+    pub seq: u64,
+    pub seq_last: u64,
+    /// By the rule's source; all ones: none.
+    pub time: u64,
+    pub slot_ns: u64,
+    pub descriptor_ns: u64,
+    pub trace_id: u64,
+    pub arrival_ns: u64,
+    pub order: u64,
+    pub lost: Option<Cause>,
+}
+
+impl Frame {
+    /// Frames of which nothing but the sequence is known.
+    pub const fn gone(seq: u64, seq_last: u64, arrival_ns: u64, order: u64) -> Self {
+        Self {
+            seq,
+            seq_last,
+            time: NULL_TIMESTAMP,
+            slot_ns: NULL_TIMESTAMP,
+            descriptor_ns: NULL_TIMESTAMP,
+            trace_id: 0,
+            arrival_ns,
+            order,
+            lost: None,
+        }
+    }
+
+    #[inline]
+    pub fn is_readable(&self) -> bool {
+        self.lost.is_none()
+    }
+}
+
+/// One `[[input]]` and its frames. Positions count all frames that ever waited.
+#[derive(Debug)]
+pub(super) struct Input {
+    pub config: InputConfig,
+    /// Index of its stream.
+    pub source: usize,
+    /// From an output to what is asked of this input.
+    pub shift: Wide,
+    /// Of a window rule.
+    pub window: Option<u64>,
+    /// Of the rule's source in pairs of times.
+    pub place: usize,
+    pub is_anchor: bool,
+    frames: Box<[Frame]>,
+    pub head: u64,
+    pub tail: u64,
+    /// The last joined frame; it may be joined again.
+    pub kept: Option<Frame>,
+    pub decided: Option<u64>,
+    pub joined: Option<u64>,
+    /// Up to which sequence a window has looked at frames.
+    pub looked: Option<u64>,
+}
+
+impl Input {
+    pub fn new(config: InputConfig, source: usize, is_anchor: bool, capacity: usize) -> Self {
+        let (shift, window) = match config.need {
+            Need::Offset(offset) => (offset.into(), None),
+            Need::Window(window) => (0, Some(window)),
+        };
+        Self {
+            config,
+            source,
+            shift,
+            window,
+            place: usize::from(config.source == Source::FrameDescriptor),
+            is_anchor,
+            frames: vec![Frame::gone(0, 0, 0, 0); capacity].into_boxed_slice(),
+            head: 0,
+            tail: 0,
+            kept: None,
+            decided: None,
+            joined: None,
+            looked: None,
+        }
+    }
+
+    pub fn capacity(&self) -> usize {
+        self.frames.len()
+    }
+
+    #[inline]
+    pub fn len(&self) -> usize {
+        (self.tail - self.head) as usize
+    }
+
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.head == self.tail
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.len() == self.frames.len()
+    }
+
+    #[inline]
+    pub fn at(&self, position: u64) -> &Frame {
+        &self.frames[position as usize & (self.frames.len() - 1)]
+    }
+
+    #[inline]
+    pub fn at_mut(&mut self, position: u64) -> &mut Frame {
+        &mut self.frames[position as usize & (self.frames.len() - 1)]
+    }
+
+    #[inline]
+    pub fn front(&self) -> Option<&Frame> {
+        if self.is_empty() { None } else { Some(self.at(self.head)) }
+    }
+
+    #[inline]
+    pub fn push(&mut self, frame: Frame) {
+        *self.at_mut(self.tail) = frame;
+        self.tail += 1;
+    }
+
+    /// The last joined frame, if it may be joined again.
+    #[inline]
+    pub fn again(&self) -> Option<&Frame> {
+        self.kept.as_ref().filter(|_| self.config.reuse)
+    }
+
+    /// Where the first frame with this sequence or a later one stands.
+    pub fn position_from(&self, seq: Wide) -> u64 {
+        let (mut low, mut high) = (self.head, self.tail);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if Wide::from(self.at(middle).seq) < seq {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// The first frame from a position on that is not lost.
+    pub fn readable_from(&self, position: u64) -> Option<u64> {
+        (position..self.tail).find(|at| self.at(*at).is_readable())
+    }
+
+    /// The newest frame that waits and is not lost.
+    pub fn newest_readable(&self) -> Option<&Frame> {
+        (self.head..self.tail).rev().map(|at| self.at(at)).find(|frame| frame.is_readable())
+    }
+
+    pub fn is_nearest(&self) -> bool {
+        self.config.pick == Preference::Nearest && !self.is_anchor
+    }
+
+    /// A new epoch: its sequences start again.
+    pub fn begin(&mut self) {
+        (self.kept, self.decided, self.joined, self.looked) = (None, None, None, None);
+    }
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Join the newest frame of every input, whatever its sequence or time.
+
+use super::SKIPS_MAX;
+use super::Stage;
+use super::attempt::Absence;
+use super::config::Drive;
+use super::decide::Choice;
+use super::history::Frame;
+use super::unmatched::Cause;
+use crate::barrier::NULL_TIMESTAMP;
+
+/// An output is asked for by a tick: an observation, or a time. What comes between two calls of next is one tick.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Ticking {
+    pub has_tick: bool,
+    pub t: Option<u64>,
+}
+
+impl Stage {
+    fn has_times(&self) -> bool {
+        matches!(self.config.drive, Drive::Clock { .. } | Drive::Watermark | Drive::External)
+    }
+
+    pub(super) fn arrival_by_latest(&self, frame: &Frame) -> Option<Cause> {
+        (self.config.is_ordered_by_time && frame.time == NULL_TIMESTAMP).then_some(Cause::NullTimestamp)
+    }
+
+    /// Only the newest frame stays; the others were replaced before they were joined.
+    pub(super) fn replace_older(&mut self, input: usize, arrived: &Frame) {
+        let is_by_time = self.config.is_ordered_by_time;
+        if let Some(lost) = arrived.lost {
+            if is_by_time || lost == Cause::AgentDown {
+                return;
+            }
+            self.gate.invalid(self.inputs[input].source, arrived.seq);
+        }
+        let order = |frame: &Frame| (if is_by_time { frame.time } else { 0 }, frame.seq);
+        let each = &mut self.inputs[input];
+        let mut is_replaced =
+            arrived.lost.is_none() && each.kept.as_ref().is_some_and(|kept| order(kept) > order(arrived));
+        for at in each.head..each.tail {
+            let frame = each.at(at);
+            is_replaced |= arrived.lost.is_none() && frame.is_readable() && order(frame) > order(arrived);
+        }
+        for at in each.head..each.tail {
+            let frame = each.at_mut(at);
+            if frame.is_readable() && (frame.seq == arrived.seq) == is_replaced {
+                frame.lost = Some(Cause::Superseded);
+            }
+        }
+        self.settle(input);
+    }
+
+    pub(super) fn tick_by_observation(&mut self, stream: usize, is_new: bool) {
+        let is_driven = match self.config.drive {
+            Drive::Counter => true,
+            Drive::Input(input) => self.inputs[input].source == stream,
+            _ => false,
+        };
+        self.ticking.has_tick |= is_new && is_driven && self.is_all_observed();
+    }
+
+    pub(super) fn next_by_latest(&mut self, now_ns: u64) -> bool {
+        for _ in 0..SKIPS_MAX {
+            self.ticking.t = if self.has_times() { self.times.current() } else { None };
+            if self.ticking.t.is_none() && !self.ticking.has_tick {
+                return false;
+            }
+            if self.asked_ns.is_none() {
+                self.asked_ns = Some(now_ns);
+            }
+            if !self.choose_newest(now_ns) {
+                self.tick_not_ready();
+            } else if self.is_skewed() {
+                self.counters.skipped_outputs += 1;
+                self.consume_tick();
+            } else {
+                return true;
+            }
+        }
+        self.is_waiting = true;
+        false
+    }
+
+    fn choose_newest(&mut self, now_ns: u64) -> bool {
+        if !self.opens(self.ticking.t.unwrap_or(0), now_ns) {
+            return false;
+        }
+        for input in 0..self.inputs.len() {
+            self.choices[input] = Choice::Nothing;
+            if self.absent[input].is_some() {
+                continue;
+            }
+            let each = &self.inputs[input];
+            self.choices[input] = match each.readable_from(each.head) {
+                Some(at) => Choice::At(at),
+                None if each.again().is_some() => Choice::Kept,
+                None if !each.config.optional => return false,
+                None => {
+                    self.absent[input] = Some(Absence::NotJoined);
+                    Choice::Nothing
+                }
+            };
+        }
+        self.has_choice()
+    }
+
+    fn tick_not_ready(&mut self) {
+        self.counters.ticks_not_ready += 1;
+        self.consume_tick();
+    }
+
+    fn consume_tick(&mut self) {
+        if self.has_times() {
+            self.times.pop();
+        }
+        self.ticking.has_tick = false;
+    }
+
+    /// The output is tried again at the next tick, with what is newest then.
+    pub(super) fn failed_by_latest(&mut self, input: usize, seq: u64) {
+        self.gate.invalid(self.inputs[input].source, seq);
+        if self.ticking.t.is_some() || self.ticking.has_tick {
+            self.tick_not_ready();
+            self.ticking.t = None;
+        }
+    }
+
+    pub(super) fn joined_by_latest(&mut self) {
+        self.consume_tick();
+        self.ticking.t = None;
+        self.next_output();
+    }
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What comes in: descriptors, losses, epochs and ends.
+
+use super::config::PolicyKind;
+use super::history::Frame;
+use super::unmatched::Cause;
+use super::{I64_MAX, Observed, Stage};
+use crate::barrier::{NULL_TIMESTAMP, Observation, Processed};
+
+const NO_TIMES: [u64; 2] = [NULL_TIMESTAMP; 2];
+
+impl Stage {
+    /// A descriptor came. False: a repetition, of an earlier epoch, or out of range.
+    ///
+    /// `stream` is the place in [`super::StageConfig::streams`]. With the latest policy call `next` after each: what
+    /// comes between two calls is one tick.
+    pub fn observe(&mut self, stream: usize, seen: &Observed, now_ns: u64) -> bool {
+        let given = [seen.slot_timestamp_ns, seen.descriptor_timestamp_ns];
+        if !self.admits(stream, seen.epoch, seen.seq, given) {
+            return false;
+        }
+        let is_out_of_range = given.iter().any(|time| *time > I64_MAX && *time != NULL_TIMESTAMP);
+        self.counters.out_of_range += u64::from(is_out_of_range);
+        let times = if is_out_of_range { NO_TIMES } else { given };
+        self.sources[stream].arrive(seen.seq, now_ns);
+        let is_rejected_now = self.sources[stream].follow_times(times, self.ordered[stream]);
+        self.counters.regressions += u64::from(is_rejected_now);
+        self.gate.observe(stream, &Observation { seq: seen.seq, epoch: Some(seen.epoch), times }, now_ns);
+        let mut is_new = false;
+        for at in 0..self.on[stream].len() {
+            let input = self.on[stream][at];
+            self.order += 1;
+            let mut frame = Frame {
+                time: times[self.inputs[input].place],
+                slot_ns: given[0],
+                descriptor_ns: given[1],
+                trace_id: seen.trace_id,
+                lost: is_out_of_range.then_some(Cause::NoMatch),
+                ..Frame::gone(seen.seq, seen.seq, now_ns, self.order)
+            };
+            if self.inputs[input].decided.is_some_and(|decided| seen.seq <= decided) {
+                self.seen_before(input, &frame);
+                continue;
+            }
+            is_new = true;
+            frame.lost = frame.lost.or_else(|| self.arrival_cause(input, &frame));
+            self.add(input, frame);
+            self.arrived(input, &frame);
+        }
+        self.observed(stream, is_new, now_ns);
+        true
+    }
+
+    /// A frame was announced, and its slot could not be read. False as for `observe`.
+    pub fn observe_lost(&mut self, stream: usize, epoch: u64, seq: u64, cause: Cause, now_ns: u64) -> bool {
+        if !self.admits(stream, epoch, seq, NO_TIMES) {
+            return false;
+        }
+        self.sources[stream].arrive(seq, now_ns);
+        self.gate.observe(stream, &Observation { seq, epoch: Some(epoch), times: NO_TIMES }, now_ns);
+        self.add_lost(stream, seq, seq, cause, now_ns);
+        self.observed(stream, false, now_ns);
+        true
+    }
+
+    /// Nobody listened to these frames.
+    pub fn missed(&mut self, stream: usize, epoch: u64, seq_first: u64, seq_last: u64, now_ns: u64) {
+        let seq_last = seq_last.min(I64_MAX);
+        if epoch > I64_MAX || seq_first > seq_last {
+            return;
+        }
+        if !self.enter(stream, epoch) {
+            for at in 0..self.on[stream].len() {
+                self.note(self.on[stream][at], epoch, &Frame::gone(seq_first, seq_last, 0, 0), Cause::AgentDown);
+            }
+            return;
+        }
+        let seq_first = seq_first.max(self.sources[stream].next_seq().unwrap_or(0));
+        if seq_first > seq_last {
+            return;
+        }
+        self.sources[stream].last_seq = Some(seq_last);
+        if self.config.policy == PolicyKind::Sequence {
+            self.gate.observe(stream, &Observation { seq: seq_last, epoch: Some(epoch), times: NO_TIMES }, now_ns);
+        }
+        self.add_lost(stream, seq_first, seq_last, Cause::AgentDown, now_ns);
+        self.observed(stream, false, now_ns);
+    }
+
+    fn add_lost(&mut self, stream: usize, seq_first: u64, seq_last: u64, cause: Cause, now_ns: u64) {
+        for at in 0..self.on[stream].len() {
+            let input = self.on[stream][at];
+            let first = self.inputs[input].decided.map_or(seq_first, |decided| seq_first.max(decided + 1));
+            if first > seq_last {
+                self.counters.already_decided += 1;
+                continue;
+            }
+            self.counters.inputs[input].overwritten += u64::from(cause == Cause::Overwritten);
+            self.order += 1;
+            let frame = Frame { lost: Some(cause), ..Frame::gone(first, seq_last, now_ns, self.order) };
+            self.add(input, frame);
+            self.arrived(input, &frame);
+        }
+    }
+
+    /// Whether a frame is one of the present epoch, and a new one.
+    #[inline]
+    fn admits(&mut self, stream: usize, epoch: u64, seq: u64, times: [u64; 2]) -> bool {
+        let is_out_of_range = seq.max(epoch) > I64_MAX;
+        if is_out_of_range || !self.enter(stream, epoch) {
+            self.counters.out_of_range += u64::from(is_out_of_range);
+            for at in 0..self.on[stream].len() {
+                let input = self.on[stream][at];
+                let time = if is_out_of_range { NULL_TIMESTAMP } else { times[self.inputs[input].place] };
+                let frame = Frame { time, ..Frame::gone(seq, seq, 0, 0) };
+                self.note(input, epoch, &frame, if is_out_of_range { Cause::NoMatch } else { Cause::Epoch });
+            }
+            return false;
+        }
+        let is_repeated = self.sources[stream].last_seq.is_some_and(|last| seq <= last);
+        self.counters.repeated += u64::from(is_repeated);
+        !is_repeated
+    }
+
+    /// A resumed stage sees frames again. The last joined one may be joined again, of the others all is known.
+    fn seen_before(&mut self, input: usize, frame: &Frame) {
+        let is_joined = self.inputs[input].joined == Some(frame.seq);
+        if is_joined && frame.is_readable() && self.arrival_cause(input, frame).is_none() {
+            self.inputs[input].kept = Some(*frame);
+        } else {
+            self.counters.already_decided += 1;
+        }
+    }
+
+    #[inline]
+    fn arrival_cause(&self, input: usize, frame: &Frame) -> Option<Cause> {
+        match self.config.policy {
+            PolicyKind::Sequence => self.arrival_by_sequence(input, frame),
+            PolicyKind::Timestamp => self.arrival_by_timestamp(input, frame),
+            PolicyKind::Latest => self.arrival_by_latest(frame),
+            PolicyKind::Union => None,
+        }
+    }
+
+    #[inline]
+    fn arrived(&mut self, input: usize, frame: &Frame) {
+        if self.config.policy == PolicyKind::Latest {
+            self.replace_older(input, frame);
+        }
+    }
+
+    #[inline]
+    fn observed(&mut self, stream: usize, is_new: bool, now_ns: u64) {
+        match self.config.policy {
+            PolicyKind::Sequence => self.touch(stream, now_ns),
+            PolicyKind::Latest => self.tick_by_observation(stream, is_new),
+            PolicyKind::Timestamp | PolicyKind::Union => {}
+        }
+    }
+
+    /// Whether this is the stream's present epoch; a higher one ends it, and the output's epoch with it.
+    #[inline]
+    fn enter(&mut self, stream: usize, epoch: u64) -> bool {
+        match self.sources[stream].epoch {
+            Some(own) if epoch <= own => epoch == own,
+            None => {
+                self.sources[stream].epoch = Some(epoch);
+                true
+            }
+            Some(_) => {
+                self.begin_epoch(stream, epoch);
+                true
+            }
+        }
+    }
+
+    fn begin_epoch(&mut self, stream: usize, epoch: u64) {
+        for at in 0..self.on[stream].len() {
+            let input = self.on[stream][at];
+            self.drop_all(input, Cause::Epoch);
+            self.inputs[input].begin();
+        }
+        self.sources[stream].begin(epoch);
+        self.has_ended = self.sources.iter().any(|source| source.is_ended);
+        (self.out_epoch, self.out_seq) = (self.out_epoch + 1, 0);
+        self.last_watermark_ms = None;
+        self.gate.input_epoch(stream, epoch);
+        self.gate.new_epoch(self.out_epoch);
+        match self.config.policy {
+            PolicyKind::Sequence => self.counting = Default::default(),
+            PolicyKind::Timestamp => self.timing = Default::default(),
+            PolicyKind::Latest => self.ticking = Default::default(),
+            PolicyKind::Union => return,
+        }
+        self.times.new_epoch();
+        self.next_output();
+    }
+
+    /// What was consumed downstream, for inputs whose processed cursor counts. All ones: no such time.
+    pub fn processed(
+        &mut self,
+        stream: usize,
+        epoch: u64,
+        seq: u64,
+        slot_timestamp_ns: u64,
+        descriptor_timestamp_ns: u64,
+    ) {
+        let times = [slot_timestamp_ns, descriptor_timestamp_ns];
+        self.gate.processed(stream, &Processed { seq: Some(seq), epoch: Some(epoch), times });
+    }
+
+    /// No more frames of this epoch come.
+    pub fn ended(&mut self, stream: usize, epoch: u64, _now_ns: u64) {
+        if epoch <= I64_MAX && self.enter(stream, epoch) {
+            self.sources[stream].is_ended = true;
+            self.has_ended = true;
+            self.advance_watermark();
+        }
+    }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Output times that no input's frame gives: ticks of a clock, advances of the watermark, times that are pushed.
+
+/// Times that wait to be outputs.
+pub const OUT_TIMES_MAX: usize = 1024;
+
+/// What is to be an output next. A clock's ticks are counted, not stored.
+#[derive(Debug)]
+pub(super) struct OutTimes {
+    period_ns: u64,
+    queue: Box<[u64]>,
+    head: usize,
+    tail: usize,
+    last_pushed: Option<u64>,
+    pub next_tick: Option<u64>,
+    pub clock_ns: u64,
+}
+
+impl OutTimes {
+    pub fn new(period_ns: u64) -> Self {
+        let queue = vec![0; OUT_TIMES_MAX].into_boxed_slice();
+        Self { period_ns, queue, head: 0, tail: 0, last_pushed: None, next_tick: None, clock_ns: 0 }
+    }
+
+    fn waiting(&self, ahead: usize) -> Option<u64> {
+        (self.tail - self.head > ahead).then(|| self.queue[(self.head + ahead) % OUT_TIMES_MAX])
+    }
+
+    /// The next output's time, if it is due.
+    pub fn current(&self) -> Option<u64> {
+        self.waiting(0).or_else(|| self.next_tick.filter(|tick| *tick <= self.clock_ns))
+    }
+
+    /// The one after it, if that is due too.
+    pub fn following(&self) -> Option<u64> {
+        if self.head < self.tail {
+            return self.waiting(1);
+        }
+        self.next_tick.map(|tick| tick.saturating_add(self.period_ns)).filter(|tick| *tick <= self.clock_ns)
+    }
+
+    /// The current one is done.
+    pub fn pop(&mut self) {
+        if self.head < self.tail {
+            self.head += 1;
+        } else if let Some(tick) = &mut self.next_tick {
+            *tick = tick.saturating_add(self.period_ns);
+        }
+    }
+
+    /// Whether a later one was pushed before.
+    pub fn is_decreasing(&self, time_ns: u64) -> bool {
+        Some(time_ns) < self.last_pushed
+    }
+
+    /// Whether there was room.
+    pub fn push(&mut self, time_ns: u64) -> bool {
+        if self.tail - self.head == OUT_TIMES_MAX {
+            return false;
+        }
+        self.queue[self.tail % OUT_TIMES_MAX] = time_ns;
+        self.tail += 1;
+        self.last_pushed = Some(time_ns);
+        true
+    }
+
+    /// The output's times may start again, behind those that wait already.
+    pub fn new_epoch(&mut self) {
+        self.last_pushed = (self.head < self.tail).then(|| self.queue[(self.tail - 1) % OUT_TIMES_MAX]);
+    }
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Join by sequence: output n takes frame n + offset of an input, or its newest frame of the last N.
+
+use super::attempt::Absence;
+use super::decide::Choice;
+use super::history::{Frame, Wide};
+use super::unmatched::Cause;
+use super::{I64_MAX, SKIPS_MAX, Stage};
+
+/// `n` is the current output; None until the first one can be told.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counting {
+    pub n: Option<u64>,
+    pub first: Option<u64>,
+    pub last_row: Option<u64>,
+}
+
+/// Where to go in place of an output that gives no row.
+struct Later {
+    n: Wide,
+    cause: Option<Cause>,
+    is_skewed: bool,
+}
+
+impl Stage {
+    pub(super) fn next_by_sequence(&mut self, now_ns: u64) -> bool {
+        for _ in 0..SKIPS_MAX {
+            if self.counting.n.is_none() && !self.begin(now_ns) {
+                return false;
+            }
+            let n = self.follow(now_ns);
+            if n > I64_MAX {
+                return false;
+            }
+            if self.has_ended && (0..self.inputs.len()).any(|input| self.is_over(input, n)) {
+                // Frames of windows wait on: another epoch may use them.
+                for input in 0..self.inputs.len() {
+                    if self.is_exact(input) {
+                        self.drop_all(input, Cause::NoPartner);
+                    }
+                }
+                return false;
+            }
+            if !self.opens(n, now_ns) {
+                self.is_waiting = true;
+                if self.asked_ns.is_some() {
+                    self.not_ready();
+                }
+                return false;
+            }
+            let is_missing = self.choose(n);
+            match self.instead(n, is_missing, now_ns) {
+                None => return self.has_choice(),
+                Some(later) => {
+                    let skipped = later.n - Wide::from(n);
+                    self.counters.skipped_outputs = self.counters.skipped_outputs.saturating_add(skipped as u64);
+                    self.advance(later.n as u64, later.cause, later.is_skewed, now_ns);
+                }
+            }
+        }
+        self.is_waiting = true;
+        false
+    }
+
+    /// The first output of an epoch: the smallest that the first frame of every required input allows.
+    fn begin(&mut self, now_ns: u64) -> bool {
+        if !self.is_all_observed() {
+            return false;
+        }
+        let mut n = Wide::from(self.start);
+        for each in self.inputs.iter().filter(|each| !each.config.optional) {
+            let next_seq = || self.sources[each.source].next_seq().unwrap_or(0);
+            let first = each.front().map_or_else(next_seq, |frame| frame.seq);
+            n = n.max(Wide::from(first) - each.shift);
+        }
+        self.counting.first = Some(n as u64);
+        self.advance(n as u64, Some(Cause::BeforeFirst), false, now_ns);
+        true
+    }
+
+    /// The current output, once the map's first one and the anchor's next frame are heeded.
+    #[inline]
+    fn follow(&mut self, now_ns: u64) -> u64 {
+        let n = self.counting.n.unwrap_or(0);
+        let mut later = n.max(self.start);
+        if let Some(anchor) = self.anchor {
+            later = self.possible(anchor, later.into()) as u64;
+        }
+        if later > n {
+            self.advance(later, None, false, now_ns);
+        }
+        later
+    }
+
+    /// Whether no output from n on can ever be: the input has ended before.
+    fn is_over(&self, input: usize, n: u64) -> bool {
+        let each = &self.inputs[input];
+        let may_be_absent = each.config.optional || each.config.deadline_ns > 0;
+        self.sources[each.source].is_ended && !may_be_absent && !self.holds(input, n)
+    }
+
+    /// Whether an output takes one certain frame of this input: by an offset, or as the anchor.
+    #[inline]
+    fn is_exact(&self, input: usize) -> bool {
+        self.inputs[input].window.is_none() || self.inputs[input].is_anchor
+    }
+
+    /// The oldest frame that n or a later output can take.
+    #[inline]
+    fn floor(&self, input: usize, n: Wide) -> Wide {
+        let each = &self.inputs[input];
+        match each.window {
+            Some(window) if !each.is_anchor => n - Wide::from(window) + 1,
+            _ => n + each.shift,
+        }
+    }
+
+    #[inline]
+    fn candidate_at(&self, input: usize, n: Wide) -> Choice {
+        let each = &self.inputs[input];
+        let (low, high) = (self.floor(input, n), n + each.shift);
+        let is_within = |frame: &Frame| (low..=high).contains(&Wide::from(frame.seq));
+        if self.is_exact(input) {
+            // Nothing below n waits any more, and the front is never lost.
+            let front = each.front().filter(|frame| Wide::from(frame.seq) >= low);
+            let at = if front.is_some() { each.head } else { each.position_from(low) };
+            let is_it = at < each.tail && is_within(each.at(at)) && each.at(at).is_readable();
+            return if is_it { Choice::At(at) } else { Choice::Nothing };
+        }
+        let end = each.position_from(high + 1);
+        let newest = (each.head..end).rev().take_while(|at| is_within(each.at(*at)));
+        match newest.into_iter().find(|at| each.at(*at).is_readable()) {
+            Some(at) => Choice::At(at),
+            None if each.again().is_some_and(is_within) => Choice::Kept,
+            None => Choice::Nothing,
+        }
+    }
+
+    /// The first output from n on that the input may have a frame for.
+    fn possible(&self, input: usize, n: Wide) -> Wide {
+        if self.candidate_at(input, n) != Choice::Nothing {
+            return n;
+        }
+        let each = &self.inputs[input];
+        let waiting = each.readable_from(each.position_from(n + each.shift)).map(|at| each.at(at).seq);
+        let nearest = waiting.or_else(|| self.sources[each.source].next_seq());
+        nearest.map_or(n, |seq| n.max(Wide::from(seq) - each.shift))
+    }
+
+    /// Chooses the frames for n. Whether a required one is missing.
+    #[inline]
+    fn choose(&mut self, n: u64) -> bool {
+        let mut is_missing = false;
+        for input in 0..self.inputs.len() {
+            self.choices[input] = Choice::Nothing;
+            if self.absent[input].is_some() {
+                continue;
+            }
+            self.choices[input] = self.candidate_at(input, n.into());
+            if self.choices[input] == Choice::Nothing {
+                if self.inputs[input].config.optional {
+                    self.absent[input] = Some(Absence::NotJoined);
+                } else {
+                    is_missing = true;
+                }
+            }
+        }
+        is_missing
+    }
+
+    fn instead(&self, n: u64, is_missing: bool, now_ns: u64) -> Option<Later> {
+        let n = Wide::from(n);
+        let present = || (0..self.inputs.len()).filter(|input| self.absent[*input].is_none());
+        if is_missing {
+            let required = present().filter(|input| !self.inputs[*input].config.optional);
+            let later = required.map(|input| self.possible(input, n + 1)).max()?;
+            return Some(Later { n: later, cause: None, is_skewed: false });
+        }
+        if self.is_aged(now_ns) {
+            let last = |input: usize| {
+                let each = &self.inputs[input];
+                Wide::from(self.sources[each.source].last_seq.unwrap_or(0)) - each.shift
+            };
+            let newest = present().map(last).min()?;
+            if newest > n {
+                return Some(Later { n: newest, cause: Some(Cause::Aged), is_skewed: false });
+            }
+        }
+        self.is_skewed().then_some(Later { n: n + 1, cause: None, is_skewed: true })
+    }
+
+    /// Goes on to n: decides the frames that neither it nor a later output can take.
+    #[inline]
+    fn advance(&mut self, n: u64, cause: Option<Cause>, is_skewed: bool, now_ns: u64) {
+        self.counting.n = Some(n);
+        self.next_output();
+        for input in 0..self.inputs.len() {
+            let floor = self.floor(input, n.into());
+            while let Some(frame) = self.inputs[input].front().filter(|frame| Wide::from(frame.seq) < floor) {
+                let is_skewed = is_skewed && self.chosen(input).is_some_and(|chosen| chosen.seq == frame.seq);
+                let why = if is_skewed { Cause::Skew } else { cause.unwrap_or(self.alone(input)) };
+                self.drop_front(input, why);
+            }
+            self.settle(input);
+        }
+        for stream in 0..self.sources.len() {
+            self.touch(stream, now_ns);
+        }
+    }
+
+    fn alone(&self, input: usize) -> Cause {
+        if self.is_exact(input) { Cause::NoPartner } else { Cause::NoMatch }
+    }
+
+    /// An output waits from when it is the current one and one input has what it needs.
+    #[inline]
+    pub(super) fn touch(&mut self, stream: usize, now_ns: u64) {
+        let Some(n) = self.counting.n.filter(|_| self.asked_ns.is_none()) else { return };
+        if self.on[stream].iter().any(|input| self.holds(*input, n)) {
+            self.asked_ns = Some(now_ns);
+        }
+    }
+
+    /// Why a frame can never be joined, as it comes.
+    #[inline]
+    pub(super) fn arrival_by_sequence(&self, input: usize, frame: &Frame) -> Option<Cause> {
+        let (n, seq) = (self.counting.n?, Wide::from(frame.seq));
+        if seq >= self.floor(input, n.into()) {
+            return None;
+        }
+        if self.counting.first.is_some_and(|first| seq < self.floor(input, first.into())) {
+            return Some(Cause::BeforeFirst);
+        }
+        let own = seq - self.inputs[input].shift;
+        let is_late = self.counting.last_row.is_some_and(|row| own <= Wide::from(row));
+        Some(if is_late { Cause::Late } else { self.alone(input) })
+    }
+
+    #[inline]
+    pub(super) fn joined_by_sequence(&mut self, now_ns: u64) {
+        let n = self.counting.n.unwrap_or(0);
+        self.counting.last_row = Some(n);
+        self.advance(n + 1, None, false, now_ns);
+    }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a stage of the same configuration goes on from: numbers only, as JSON. -1 is none.
+
+use std::fmt::{Display, Formatter, Result as Written};
+use std::io::Write;
+
+use super::Stage;
+use super::config::{PolicyKind, StageConfig};
+
+/// A number, or -1.
+struct Number(Option<u64>);
+
+impl Display for Number {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> Written {
+        match self.0 {
+            Some(number) => number.fmt(formatter),
+            None => formatter.write_str("-1"),
+        }
+    }
+}
+
+impl Stage {
+    /// Appends the state. Takes nothing from the heap where `into` has room for `state_capacity`.
+    pub fn write_state(&self, into: &mut Vec<u8>) {
+        self.try_write_state(into).expect("a vector takes every byte");
+    }
+
+    fn try_write_state(&self, into: &mut Vec<u8>) -> std::io::Result<()> {
+        let (out_epoch, out_seq, map) = (self.out_epoch, self.out_seq, self.map_version);
+        write!(into, "{{\"out_epoch\":{out_epoch},\"out_seq\":{out_seq},\"map\":{map},")?;
+        match self.config.policy {
+            PolicyKind::Sequence => {
+                let (n, first, last) = (self.counting.n, self.counting.first, self.counting.last_row);
+                write!(into, "\"next\":{},\"first\":{},\"last\":{},", Number(n), Number(first), Number(last))?;
+            }
+            PolicyKind::Timestamp => write!(into, "\"time\":{},", Number(self.timing.last_ns))?,
+            PolicyKind::Latest | PolicyKind::Union => {}
+        }
+        into.write_all(b"\"inputs\":[")?;
+        for (at, each) in self.inputs.iter().enumerate() {
+            let source = &self.sources[each.source];
+            let comma = if at == 0 { "" } else { "," };
+            let (epoch, decided, joined) = (Number(source.epoch), Number(each.decided), Number(each.joined));
+            write!(into, "{comma}[{epoch},{decided},{joined},{}]", u8::from(source.is_ended))?;
+        }
+        into.write_all(b"]}")
+    }
+
+    /// Bytes of the longest state.
+    #[must_use]
+    pub fn state_capacity(&self) -> usize {
+        const NUMBER: usize = 20;
+        128 + 6 * NUMBER + self.inputs.len() * (3 * NUMBER + 8)
+    }
+
+    /// A stage that goes on from what `write_state` wrote. None: it is not of these inputs and this policy.
+    #[must_use]
+    pub fn resume(config: StageConfig, state: &[u8]) -> Option<Self> {
+        let mut stage = Self::new(config);
+        let policy_numbers = match stage.config.policy {
+            PolicyKind::Sequence => 3,
+            PolicyKind::Timestamp => 1,
+            PolicyKind::Latest | PolicyKind::Union => 0,
+        };
+        let numbers = numbers(state)?;
+        if numbers.len() != 3 + policy_numbers + 4 * stage.inputs.len() {
+            return None;
+        }
+        let (head, rest) = numbers.split_at(3);
+        let (policy, inputs) = rest.split_at(policy_numbers);
+        (stage.out_epoch, stage.out_seq, stage.map_version) = (head[0]?, head[1]?, head[2]?);
+        stage.gate.new_epoch(stage.out_epoch);
+        match *policy {
+            [n, first, last_row] => stage.counting = super::sequence::Counting { n, first, last_row },
+            [last_ns] => stage.timing.last_ns = last_ns,
+            _ => {}
+        }
+        for (each, known) in stage.inputs.iter_mut().zip(inputs.chunks_exact(4)) {
+            (each.decided, each.joined) = (known[1], known[2]);
+            let source = &mut stage.sources[each.source];
+            if known[0].is_some() {
+                (source.epoch, source.is_ended) = (known[0], known[3] == Some(1));
+                stage.has_ended |= source.is_ended;
+            }
+        }
+        Some(stage)
+    }
+}
+
+/// Every number of a text that holds no other digits; -1 as None.
+fn numbers(state: &[u8]) -> Option<Vec<Option<u64>>> {
+    let text = std::str::from_utf8(state).ok()?;
+    let words = text.split(|letter: char| !letter.is_ascii_digit() && letter != '-').filter(|word| !word.is_empty());
+    words.map(|word| if word == "-1" { Some(None) } else { word.parse().ok().map(Some) }).collect()
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a stage waits for, in words for people. Asked for seldom: it allocates.
+
+use super::Stage;
+use super::config::PolicyKind;
+use super::history::Wide;
+
+/// One input that holds the current output up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// Index of the input.
+    pub input: u16,
+    /// `not_observed`, `rejected` or `behind`.
+    pub reason: &'static str,
+    /// The newest sequence.
+    pub last_seq: Option<u64>,
+    /// The newest time.
+    pub last_time_ns: Option<u64>,
+    /// How much it lacks: sequences or nanoseconds.
+    pub missing: Option<u64>,
+}
+
+/// The current output, the inputs it waits for, and how many frames wait for each input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// The current output, a sequence or a time, if it is known.
+    pub out: Option<u64>,
+    /// Since when it waits.
+    pub since_ns: Option<u64>,
+    /// Whether a valid map is in force, or none is needed.
+    pub has_map: bool,
+    /// Whether the unmatched must be drained first.
+    pub is_backed_up: bool,
+    /// What holds it up.
+    pub waiting: Vec<Waiting>,
+    /// Frames that wait, of each input.
+    pub pending: Vec<u32>,
+}
+
+impl Stage {
+    /// See [`Status`].
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let out = match self.config.policy {
+            PolicyKind::Sequence => self.counting.n,
+            PolicyKind::Timestamp => self.timing.t,
+            PolicyKind::Latest | PolicyKind::Union => None,
+        };
+        Status {
+            out,
+            since_ns: self.asked_ns,
+            has_map: self.gate.is_valid(),
+            is_backed_up: self.queue.is_backed_up(),
+            waiting: (0..self.inputs.len()).filter_map(|input| self.waiting(input, out)).collect(),
+            pending: self.inputs.iter().map(|each| each.len() as u32).collect(),
+        }
+    }
+
+    fn waiting(&self, input: usize, out: Option<u64>) -> Option<Waiting> {
+        let each = &self.inputs[input];
+        let source = &self.sources[each.source];
+        let (last_seq, last_time_ns) = (source.last_seq, source.last_times[each.place]);
+        let mut missing = None;
+        let reason = if !source.is_observed {
+            "not_observed"
+        } else if source.is_rejected {
+            "rejected"
+        } else {
+            let out = out.filter(|out| !self.holds(input, *out))?;
+            let known = if self.config.policy == PolicyKind::Sequence { last_seq } else { last_time_ns };
+            let lacks = |known: u64| (Wide::from(out) + each.shift - Wide::from(known)).max(0) as u64;
+            missing = known.map(lacks);
+            "behind"
+        };
+        Some(Waiting { input: input as u16, reason, last_seq, last_time_ns, missing })
+    }
+}

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Join by time: output t takes an input's newest frame up to t + offset, or of [t - w, t], or the nearest one.
+
+use super::attempt::Absence;
+use super::config::Preference;
+use super::decide::Choice;
+use super::history::{Frame, Wide};
+use super::unmatched::Cause;
+use super::{I64_MAX, SKIPS_MAX, Stage};
+use crate::barrier::NULL_TIMESTAMP;
+
+/// `t` is the current output; None while nothing asks for one. `last_ns` was decided last, with a row or without.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Timing {
+    pub t: Option<u64>,
+    pub last_ns: Option<u64>,
+}
+
+impl Stage {
+    pub(super) fn next_by_timestamp(&mut self, now_ns: u64) -> bool {
+        for _ in 0..SKIPS_MAX {
+            let Some(t) = self.current_time() else { return false };
+            if self.timing.t != Some(t) || self.asked_ns.is_none() {
+                self.timing.t = Some(t);
+                self.asked_ns = Some(now_ns);
+            }
+            if !self.opens(t, now_ns) {
+                self.is_waiting = true;
+                self.not_ready();
+                return false;
+            }
+            for input in 0..self.inputs.len() {
+                self.leave(input, t, None, None);
+            }
+            let is_missing = self.choose_by_time(t);
+            match self.why_no_row(is_missing, now_ns) {
+                None => return true,
+                Some(cause) => self.skip(t, cause),
+            }
+        }
+        self.is_waiting = true;
+        false
+    }
+
+    /// The next output that may be; what can be none is decided on the way.
+    fn current_time(&mut self) -> Option<u64> {
+        for _ in 0..SKIPS_MAX {
+            let t = self.proposed(0)?;
+            let last_ns = self.timing.last_ns.map_or(Wide::MIN, Wide::from);
+            let start = Wide::from(self.start);
+            if (start.max(last_ns)..=Wide::from(I64_MAX)).contains(&t) {
+                return Some(t as u64);
+            }
+            let cause = if t < last_ns {
+                self.counters.time_refused += 1;
+                Cause::Late
+            } else {
+                self.counters.skipped_outputs += 1;
+                if t < start { Cause::BeforeFirst } else { Cause::NoMatch }
+            };
+            self.pass_by(cause);
+        }
+        self.is_waiting = true;
+        None
+    }
+
+    /// The time of the current output, or of the one after it.
+    fn proposed(&self, ahead: usize) -> Option<Wide> {
+        let Some(anchor) = self.anchor else {
+            return if ahead > 0 { self.times.following() } else { self.times.current() }.map(Wide::from);
+        };
+        let each = &self.inputs[anchor];
+        let first = each.readable_from(each.head)?;
+        let at = if ahead > 0 { each.readable_from(first + 1)? } else { first };
+        Some(Wide::from(each.at(at).time) - each.shift)
+    }
+
+    /// The current output is over; its anchor's frame, if it has one, is decided.
+    fn pass_by(&mut self, cause: Cause) {
+        match self.anchor {
+            None => self.times.pop(),
+            Some(anchor) => {
+                self.drop_front(anchor, cause);
+                self.settle(anchor);
+            }
+        }
+    }
+
+    /// The oldest and newest time that an output may take.
+    #[inline]
+    fn bounds(&self, input: usize, t: u64) -> (Wide, Wide) {
+        let each = &self.inputs[input];
+        let asked = Wide::from(t) + each.shift;
+        let reach = each.window.or(each.config.tolerance_ns).map(Wide::from);
+        let low = reach.map_or(Wide::MIN, |reach| asked - reach);
+        match each.config.pick {
+            Preference::Newest => (low, asked),
+            Preference::Nearest => (low, reach.map_or(Wide::MAX, |reach| asked + reach)),
+        }
+    }
+
+    #[inline]
+    fn candidate_in_time(&self, input: usize, t: u64) -> Choice {
+        let each = &self.inputs[input];
+        if each.is_anchor {
+            return if each.is_empty() { Choice::Nothing } else { Choice::At(each.head) };
+        }
+        let ((low, high), asked) = (self.bounds(input, t), Wide::from(t) + each.shift);
+        let is_newest = each.config.pick == Preference::Newest;
+        let distance = |frame: &Frame| (Wide::from(frame.time) - asked).abs();
+        let (mut best, mut least) = (Choice::Nothing, Wide::MAX);
+        if let Some(again) = each.again().filter(|again| (low..=high).contains(&Wide::from(again.time))) {
+            (best, least) = (Choice::Kept, distance(again));
+        }
+        for at in each.head..each.tail {
+            let frame = each.at(at);
+            if !frame.is_readable() {
+                continue;
+            }
+            let time = Wide::from(frame.time);
+            // Times do not decrease: what follows lies further away.
+            if time > high || (!is_newest && time > asked && distance(frame) > least) {
+                break;
+            }
+            // Of two as near as each other the older stays.
+            if time >= low && (is_newest || distance(frame) < least) {
+                (best, least) = (Choice::At(at), distance(frame));
+            }
+        }
+        best
+    }
+
+    fn choose_by_time(&mut self, t: u64) -> bool {
+        let mut is_missing = false;
+        for input in 0..self.inputs.len() {
+            self.choices[input] = Choice::Nothing;
+            if self.absent[input].is_some() {
+                continue;
+            }
+            self.choices[input] = self.candidate_in_time(input, t);
+            if self.choices[input] == Choice::Nothing {
+                if self.inputs[input].config.optional {
+                    self.absent[input] = Some(Absence::NotJoined);
+                } else {
+                    is_missing = true;
+                }
+            }
+        }
+        is_missing
+    }
+
+    fn why_no_row(&mut self, is_missing: bool, now_ns: u64) -> Option<Cause> {
+        if is_missing || !self.has_choice() {
+            return Some(Cause::NoPartner);
+        }
+        if self.is_aged(now_ns) && self.has_newer(now_ns) {
+            return Some(Cause::Aged);
+        }
+        self.is_skewed().then_some(Cause::Skew)
+    }
+
+    /// Whether the next output is possible already.
+    fn has_newer(&mut self, now_ns: u64) -> bool {
+        let Some(t) = self.proposed(1).filter(|t| *t <= Wide::from(I64_MAX)) else { return false };
+        let asked_ns = self.asked_ns.take();
+        self.spare.copy_from_slice(&self.absent);
+        let is_open = self.opens(t as u64, now_ns);
+        self.absent.copy_from_slice(&self.spare);
+        self.asked_ns = asked_ns;
+        is_open
+    }
+
+    /// No row for t.
+    fn skip(&mut self, t: u64, cause: Cause) {
+        self.counters.skipped_outputs += 1;
+        for input in 0..self.inputs.len() {
+            let preferred = self.chosen(input).map(|frame| frame.seq);
+            self.leave(input, t, preferred, (cause == Cause::Aged).then_some(cause));
+        }
+        self.pass_by(cause);
+        self.done(t);
+    }
+
+    fn done(&mut self, t: u64) {
+        (self.timing.last_ns, self.timing.t) = (Some(t), None);
+        self.next_output();
+    }
+
+    /// Decides the frames that no later output can take: older than the preferred one, or than what t reaches back to.
+    #[inline]
+    fn leave(&mut self, input: usize, t: u64, preferred: Option<u64>, cause: Option<Cause>) {
+        if self.inputs[input].is_anchor {
+            return;
+        }
+        let (low, high) = self.bounds(input, t);
+        let is_window = self.inputs[input].window.is_some();
+        while let Some(frame) = self.inputs[input].front() {
+            let why = if !frame.is_readable() {
+                Cause::NoMatch
+            } else if preferred.is_some_and(|seq| frame.seq < seq) {
+                cause.unwrap_or(Cause::Superseded)
+            } else if Wide::from(frame.time) < low {
+                let is_first_look = is_window && Some(frame.seq) > self.inputs[input].looked;
+                cause.unwrap_or(if is_first_look { Cause::BeforeWindow } else { Cause::NoMatch })
+            } else {
+                break;
+            };
+            self.drop_front(input, why);
+        }
+        if is_window {
+            self.look(input, high);
+        }
+    }
+
+    /// A window has seen every frame up to this time.
+    fn look(&mut self, input: usize, high: Wide) {
+        let each = &mut self.inputs[input];
+        let mut looked = each.looked;
+        for at in each.head..each.tail {
+            let frame = each.at(at);
+            if frame.is_readable() {
+                if Wide::from(frame.time) > high {
+                    break;
+                }
+                looked = Some(frame.seq);
+            }
+        }
+        each.looked = looked;
+    }
+
+    /// Why a frame can never be joined, as it comes.
+    #[inline]
+    pub(super) fn arrival_by_timestamp(&self, input: usize, frame: &Frame) -> Option<Cause> {
+        let each = &self.inputs[input];
+        if self.sources[each.source].is_rejected {
+            return Some(Cause::Regressed);
+        }
+        if frame.time == NULL_TIMESTAMP {
+            return Some(Cause::NullTimestamp);
+        }
+        let last_ns = self.timing.last_ns.filter(|_| !each.is_anchor)?;
+        (Wide::from(frame.time) < self.bounds(input, last_ns).0).then_some(Cause::Late)
+    }
+
+    pub(super) fn joined_by_timestamp(&mut self) {
+        let t = self.timing.t.unwrap_or(0);
+        for input in 0..self.inputs.len() {
+            self.leave(input, t, None, None);
+        }
+        if self.anchor.is_none() {
+            self.times.pop();
+        }
+        self.gate.emitted(t);
+        self.done(t);
+    }
+}

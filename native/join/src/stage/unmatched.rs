@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What was not joined: a bounded queue of ranges of frames, each with its cause.
+
+/// Why a frame was not joined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Cause {
+    /// The output it belonged to lacked another input's frame.
+    NoPartner,
+    /// No output asked for it.
+    NoMatch,
+    /// The frames of its output lay too far apart.
+    Skew,
+    /// Its output was too old, and a newer one was possible.
+    Aged,
+    /// A newer frame of the input was preferred.
+    Superseded,
+    /// It could not be read any more.
+    Overwritten,
+    /// It was older than the window of the next output when it came.
+    BeforeWindow,
+    /// It was older than what the first output needs.
+    BeforeFirst,
+    /// It came after the output that it belonged to.
+    Late,
+    /// Its stream's timestamps decreased.
+    Regressed,
+    /// It has no timestamp.
+    NullTimestamp,
+    /// Its producer's epoch is over.
+    Epoch,
+    /// Nobody listened.
+    AgentDown,
+    /// It waited when the join ended.
+    PendingAtEnd,
+}
+
+/// Number of causes.
+pub const CAUSES: usize = 14;
+
+/// By number.
+pub const CAUSE_NAMES: [&str; CAUSES] = [
+    "no_partner",
+    "no_match",
+    "skew",
+    "aged",
+    "superseded",
+    "overwritten",
+    "before_window",
+    "before_first",
+    "late",
+    "regressed",
+    "null_timestamp",
+    "epoch",
+    "agent_down",
+    "pending_at_end",
+];
+
+const ALL: [Cause; CAUSES] = [
+    Cause::NoPartner,
+    Cause::NoMatch,
+    Cause::Skew,
+    Cause::Aged,
+    Cause::Superseded,
+    Cause::Overwritten,
+    Cause::BeforeWindow,
+    Cause::BeforeFirst,
+    Cause::Late,
+    Cause::Regressed,
+    Cause::NullTimestamp,
+    Cause::Epoch,
+    Cause::AgentDown,
+    Cause::PendingAtEnd,
+];
+
+impl Cause {
+    /// The word that the journal holds.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        CAUSE_NAMES[self as usize]
+    }
+
+    /// The cause that a word names.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        ALL.into_iter().find(|cause| cause.name() == name)
+    }
+}
+
+/// Consecutive frames of one input and epoch that share a cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unmatched {
+    /// Index of the input.
+    pub input: u16,
+    /// Why.
+    pub cause: Cause,
+    /// The producer's epoch.
+    pub epoch: u64,
+    /// The first frame.
+    pub seq: u64,
+    /// The last frame.
+    pub seq_last: u64,
+    /// The first frame's time by the rule's source, if it is known.
+    pub timestamp_ns: Option<u64>,
+    /// The output that the first frame belonged to, where only one could be it.
+    pub out_seq: Option<u64>,
+}
+
+impl Unmatched {
+    /// How many frames these are.
+    #[must_use]
+    pub fn frames(&self) -> u64 {
+        (self.seq_last - self.seq).saturating_add(1)
+    }
+
+    fn is_continued_by(&self, next: &Self) -> bool {
+        self.seq_last.checked_add(1) == Some(next.seq)
+            && (self.input, self.cause, self.epoch) == (next.input, next.cause, next.epoch)
+    }
+}
+
+/// First in, first out. A range goes on where it stands as long as nobody has taken it.
+#[derive(Debug)]
+pub(super) struct Queue {
+    entries: Box<[Unmatched]>,
+    head: u64,
+    tail: u64,
+    /// Position of each input's latest entry.
+    latest: Box<[u64]>,
+}
+
+impl Queue {
+    pub(super) fn new(capacity: usize, inputs: usize) -> Self {
+        let nothing = Unmatched {
+            input: 0,
+            cause: Cause::NoMatch,
+            epoch: 0,
+            seq: 0,
+            seq_last: 0,
+            timestamp_ns: None,
+            out_seq: None,
+        };
+        let entries = vec![nothing; capacity.next_power_of_two()].into_boxed_slice();
+        Self { entries, head: 0, tail: 0, latest: vec![u64::MAX; inputs].into_boxed_slice() }
+    }
+
+    /// False: there was no room, and the entry is lost.
+    pub(super) fn push(&mut self, entry: Unmatched) -> bool {
+        let latest = self.latest[usize::from(entry.input)];
+        if (self.head..self.tail).contains(&latest) {
+            let at = self.place(latest);
+            let known = &mut self.entries[at];
+            if known.is_continued_by(&entry) {
+                known.seq_last = entry.seq_last;
+                return true;
+            }
+        }
+        if self.len() == self.entries.len() as u64 {
+            return false;
+        }
+        let at = self.place(self.tail);
+        self.entries[at] = entry;
+        self.latest[usize::from(entry.input)] = self.tail;
+        self.tail += 1;
+        true
+    }
+
+    pub(super) fn drain(&mut self, mut take: impl FnMut(&Unmatched) -> bool) -> usize {
+        let before = self.head;
+        while self.head < self.tail && take(&self.entries[self.place(self.head)]) {
+            self.head += 1;
+        }
+        (self.head - before) as usize
+    }
+
+    pub(super) fn len(&self) -> u64 {
+        self.tail - self.head
+    }
+
+    /// Three quarters full: nothing more is decided until it was drained.
+    #[inline]
+    pub(super) fn is_backed_up(&self) -> bool {
+        self.len() * 4 >= self.entries.len() as u64 * 3
+    }
+
+    fn place(&self, position: u64) -> usize {
+        position as usize & (self.entries.len() - 1)
+    }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Observing, asking and an identical output take nothing from the heap once a map is applied (J-034).
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::hint::black_box;
+
+use framegate_join::barrier::{
+    Barrier, LatestBarrier, NULL_TIMESTAMP, Observation, Policy, Processed, SequenceBarrier, TimestampBarrier,
+};
+use framegate_join::map::{Announced, RawRule};
+
+thread_local! {
+    // Per thread: the test harness allocates on threads of its own.
+    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+}
+
+struct Counting;
+
+// SAFETY: every call goes to the system allocator unchanged; counting touches a thread-local without a destructor.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the pointer came from `alloc` above, that is from the system allocator.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations(work: impl FnOnce()) -> usize {
+    let before = ALLOCATIONS.with(Cell::get);
+    work();
+    ALLOCATIONS.with(Cell::get) - before
+}
+
+fn apply<P: Policy>(barrier: &mut Barrier<P>, times: Option<(u32, Option<u64>)>) {
+    let rule = |stream| RawRule { stream, rule_type: 0, source: 1 + stream % 2, offset: Some(0), window: None };
+    let rules: Vec<RawRule> = (0..200).map(rule).collect();
+    let announced = Announced { out_stream: 9, epoch: 0, stale_timeout_ns: Some(50), times, rules: &rules };
+    assert_eq!(barrier.apply(&announced), Ok(true));
+}
+
+fn work<P: Policy>(barrier: &mut Barrier<P>) {
+    for out in 0..20 {
+        for stream in 0..200 {
+            let index = barrier.index_of(stream).expect("an input");
+            // New epochs, nulls and decreasing times are as much a part of a day as anything else.
+            let times = [if out % 7 == 3 { NULL_TIMESTAMP } else { out * 10 }, 1000 - out];
+            barrier.observe(index, &Observation { seq: out, epoch: Some(out / 10), times }, out);
+            barrier.processed(index, &Processed { seq: Some(out), epoch: None, times });
+            let _ = black_box(barrier.attempt(out, out));
+        }
+        let _ = black_box(barrier.ready(out, out + 100));
+        assert_eq!(barrier.index_of(7777), None);
+    }
+}
+
+#[test]
+fn the_witness_sees_an_allocation() {
+    assert_eq!(allocations(|| drop(black_box(vec![1u8; 64]))), 1);
+}
+
+#[test]
+fn no_barrier_allocates_between_two_maps() {
+    let mut by_seq = SequenceBarrier::new(9, 0, &[3]);
+    apply(&mut by_seq, None);
+    assert_eq!(allocations(|| work(&mut by_seq)), 0);
+
+    let mut by_time = TimestampBarrier::new(9, 0, &[3]);
+    apply(&mut by_time, Some((1, Some(5))));
+    assert_eq!(allocations(|| work(&mut by_time)), 0);
+
+    for is_by_time in [false, true] {
+        let mut latest = LatestBarrier::new(9, 0, is_by_time);
+        apply(&mut latest, Some((1, None)));
+        let selecting = |latest: &mut LatestBarrier| {
+            work(latest);
+            for index in 0..200 {
+                let seq = latest.selected(index).expect("it was observed");
+                assert!(latest.invalid(index, seq));
+            }
+        };
+        assert_eq!(allocations(|| selecting(&mut latest)), 0);
+    }
+}

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever a stage is told and asked: both implementations give the same attempts, leftovers, counters and state."""
+
+from __future__ import annotations
+
+import pytest
+from framegate.joinbarrier.reference.stage_config import StageConfig
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.property.stage_scripts import Op, Player, configs, scripts
+
+THOROUGH = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.mark.parametrize("policy", ["sequence", "timestamp", "latest", "union"])
+@THOROUGH
+@given(data=st.data())
+def test_twin_and_native_answer_alike(policy: str, data: st.DataObject) -> None:
+    config = data.draw(configs(policy))
+    script = data.draw(scripts())
+    _compare(config, script)
+
+
+@pytest.mark.parametrize("policy", ["sequence", "timestamp", "latest", "union"])
+@settings(THOROUGH, max_examples=40)
+@given(data=st.data())
+def test_twin_and_native_answer_alike_after_a_resume(policy: str, data: st.DataObject) -> None:
+    config = data.draw(configs(policy))
+    before, after = data.draw(scripts()), data.draw(scripts())
+    _compare(config, [*before, ("resume",), *after])
+
+
+def _compare(config: StageConfig, script: list[Op]) -> None:
+    twin, native = Player("reference", config), Player("native", config)
+    for op in [*script, ("next", 50, []), ("finish",)]:
+        for player in (twin, native):
+            player.play(op)
+        assert native.log[-1] == twin.log[-1]
+        assert native.stage.state() == twin.stage.state()
+        assert native.stage.counted() == twin.stage.counted()
+        assert native.stage.status() == twin.stage.status()
+        assert native.stage.is_finished() == twin.stage.is_finished()
+        assert len(native.stage.state()) <= native.stage._stage.state_capacity()
