@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``framegate journal verify``, ``diff`` and ``export``."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+from framegate.joinbarrier.journal.diff import Difference, Key, diff
+from framegate.joinbarrier.journal.export import export_parquet
+from framegate.joinbarrier.journal.journal import Journal
+from framegate.joinbarrier.journal.verify import verify
+from framegate.schema.console.reporting import emit
+from framegate.schema.errors import DONE, FAILED
+
+
+def run_verify(directory: Path, *, as_json: bool) -> int:
+    """Print the counts; the exit code. Raises the first inconsistency."""
+    found = verify(Journal(directory))
+    if found.problem is not None:
+        raise found.problem
+    if as_json:
+        emit(
+            {
+                "event": "summary",
+                "rows": found.rows,
+                "batches": found.batches,
+                "segments": found.segments,
+                "unmatched_rows": found.unmatched_rows,
+                "overtaken_rows": found.overtaken_rows,
+            }
+        )
+    else:
+        print(f"rows={found.rows} batches={found.batches} segments={found.segments}")
+    return DONE
+
+
+def run_diff(first: Path, second: Path, *, by_time: bool, as_json: bool) -> int:
+    """Print the difference; the exit code, which is FAILED when there is one."""
+    found = diff(Journal(first), Journal(second), by="out_time" if by_time else "out_seq")
+    if as_json:
+        _emit_difference(found)
+    else:
+        _print_difference(found)
+    return DONE if found.is_empty else FAILED
+
+
+def run_export(directory: Path, target: Path, *, flatten: bool, as_json: bool) -> int:
+    """Write the file; the exit code."""
+    rows = export_parquet(Journal(directory), target, flatten=flatten)
+    if as_json:
+        emit({"event": "summary", "rows": rows, "bytes": target.stat().st_size, "path": str(target)})
+    else:
+        print(f"{rows} rows in {target}, {target.stat().st_size} bytes")
+    return DONE
+
+
+def _emit_difference(found: Difference) -> None:
+    for event, keys in (("lost", found.lost), ("gained", found.gained)):
+        for key in keys:
+            emit({"event": event, "out_epoch": key[0], "out": key[1], "repeat": key[2]})
+    for changed in found.changed:
+        emit({"event": "changed", **asdict(changed)})
+    emit(
+        {
+            "event": "summary",
+            "same": found.same,
+            "lost": len(found.lost),
+            "gained": len(found.gained),
+            "changed": found.changed_rows,
+        }
+    )
+
+
+def _print_difference(found: Difference) -> None:
+    for sign, keys in (("-", found.lost), ("+", found.gained)):
+        for key in keys:
+            print(f"{sign} {_key_text(key)}")
+    for changed in found.changed:
+        print(f"~ {_key_text(changed.key)}: {', '.join(changed.columns)} (rows {changed.row_a} and {changed.row_b})")
+    print(f"same={found.same} lost={len(found.lost)} gained={len(found.gained)} changed={found.changed_rows}")
+
+
+def _key_text(key: Key) -> str:
+    out_epoch, out, repeat = key
+    return f"out {out_epoch}:{out}{f' ({repeat + 1})' if repeat else ''}"

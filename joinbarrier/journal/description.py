@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``journal.json``: what a journal is. Written as a whole by the join agent, read by everybody."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from framegate.joinbarrier.journal.layout import DESCRIPTION, FORMAT
+from framegate.schema.errors import JournalDamaged, JournalMissing, JournalNewer
+
+READER_LEASE_S: Final = 600
+_BYTES_MAX: Final = 64 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalInput:
+    """One input: its column and its stream."""
+
+    name: str
+    stream: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalDescription:
+    """The file's content; keys that this version does not know are passed over."""
+
+    out_stream: int
+    journal_epoch: int
+    inputs: tuple[JournalInput, ...]
+    policy: str = "sequence"
+    boot_id: str = ""
+    realtime_minus_monotonic_ns: int = 0
+    reader_lease_s: int = READER_LEASE_S
+    maps: tuple[Mapping[str, Any], ...] = field(default=())
+    """Every map that was applied: version, out_epoch and its rules."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is written."""
+        return {"format": FORMAT, **asdict(self)}
+
+
+def write_description(directory: Path, description: JournalDescription) -> None:
+    """Replace the file: a reader sees the old one or the new one, also after a power cut."""
+    replace_file(directory / DESCRIPTION, json.dumps(description.as_json(), indent=1).encode() + b"\n", is_durable=True)
+
+
+def read_description(directory: Path) -> JournalDescription:
+    """Read and check it. Raises JournalMissing, JournalDamaged or JournalNewer."""
+    path = directory / DESCRIPTION
+    try:
+        text = read_regular_file(path, _BYTES_MAX)
+    except (FileNotFoundError, NotADirectoryError):
+        raise JournalMissing("there is no journal", path=directory) from None
+    except OSError as refused:
+        raise JournalDamaged(f"the description cannot be read: {refused.strerror}", path=path) from None
+    try:
+        found = json.loads(text)
+        if found["format"] > FORMAT:
+            raise JournalNewer("a later format", path=path, want=FORMAT, have=found["format"])
+        return _described(found)
+    except (ValueError, KeyError, TypeError) as broken:
+        raise JournalDamaged(f"the description makes no sense: {broken!r}", path=path) from None
+
+
+def _described(found: Mapping[str, Any]) -> JournalDescription:
+    return JournalDescription(
+        out_stream=int(found["out_stream"]),
+        journal_epoch=int(found["journal_epoch"]),
+        inputs=tuple(JournalInput(name=str(each["name"]), stream=int(each["stream"])) for each in found["inputs"]),
+        policy=str(found.get("policy", "sequence")),
+        boot_id=str(found.get("boot_id", "")),
+        realtime_minus_monotonic_ns=int(found.get("realtime_minus_monotonic_ns", 0)),
+        reader_lease_s=int(found.get("reader_lease_s", READER_LEASE_S)),
+        maps=tuple(dict(each) for each in found.get("maps", ())),
+    )
+
+
+def read_regular_file(path: Path, bytes_max: int) -> bytes:
+    """A file that another process wrote: no link, no device, and not without end."""
+    # O_NONBLOCK: opening a pipe that somebody put there must not wait for its writer.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor, not a path
+        if os.fstat(descriptor).st_size > bytes_max:
+            raise JournalDamaged("the file is too long", path=path, bytes_max=bytes_max)
+        return file.read(bytes_max)
+
+
+def replace_file(path: Path, content: bytes, *, is_durable: bool) -> None:
+    """Write a file under another name first, so that nobody ever reads half of it."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, not a path
+        file.write(content)
+        if is_durable:
+            file.flush()
+            os.fsync(descriptor)
+    temporary.rename(path)
+    if is_durable:
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A journal's rows as one Parquet file: batch after batch, and under its name only once it is whole."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from framegate.joinbarrier.journal.journal import Journal
+
+
+def export_parquet(journal: Journal, target: Path, *, flatten: bool = False) -> int:
+    """Write every row that is sealed now; how many. ``flatten`` gives ``left.seq`` a column of its own.
+
+    A file that was there is replaced when the new one is whole, and kept when that fails.
+    """
+    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+    try:
+        rows = _write(journal, temporary, flatten=flatten)
+        temporary.rename(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return rows
+
+
+def _write(journal: Journal, path: Path, *, flatten: bool) -> int:
+    rows = 0
+    empty = journal.schema.empty_table()
+    with path.open("xb") as file:
+        with pq.ParquetWriter(file, (empty.flatten() if flatten else empty).schema) as writer:
+            for batch in journal.batches():
+                table = pa.Table.from_batches([batch.record_batch])
+                writer.write_table(table.flatten() if flatten else table)
+                rows += table.num_rows
+        file.flush()
+        os.fsync(file.fileno())
+    return rows

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A journal, open for reading: rows as numpy views, batches, tables. Nothing here writes but a reader's own file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from framegate.joinbarrier.journal.batch import Batch
+from framegate.joinbarrier.journal.description import JournalDescription, read_description
+from framegate.joinbarrier.journal.doorbell import Doorbell, take_away
+from framegate.joinbarrier.journal.follow import Waiter
+from framegate.joinbarrier.journal.head import Head
+from framegate.joinbarrier.journal.layout import Table, segment_names
+from framegate.joinbarrier.journal.readers import NamedReader
+from framegate.joinbarrier.journal.reading import RowReading
+from framegate.joinbarrier.journal.schema import UNMATCHED_SCHEMA, rows_schema
+from framegate.joinbarrier.journal.segments import Segment
+from framegate.joinbarrier.journal.walk import OnLoss, Walk
+from framegate.schema.errors import JournalDamaged
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def journal(path: str | os.PathLike[str]) -> Journal:
+    """Open a journal for reading, also while a join writes it. Raises JournalMissing, JournalDamaged, JournalNewer."""
+    return Journal(path)
+
+
+class Journal:
+    """What ``framegate.journal(path)`` gives. It holds nothing open between two calls."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path).absolute()
+        description = read_description(self.path)
+        self._journal_epoch = description.journal_epoch
+        self._rows_schema = rows_schema([each.name for each in description.inputs])
+
+    @property
+    def info(self) -> JournalDescription:
+        """What the journal is: output stream, policy, inputs, maps so far."""
+        return read_description(self.path)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of its rows."""
+        return self._rows_schema
+
+    @property
+    def first_row(self) -> int:
+        """The oldest row that is still there; equal to ``next_row`` when there is none."""
+        names = segment_names(self.path, "rows")
+        return (names[0].first_row or 0) if names else 0
+
+    @property
+    def next_row(self) -> int:
+        """The row that will be sealed next."""
+        head = Head.open(self.path)
+        if head is not None and head.journal_epoch == self._journal_epoch and head.is_closed:
+            return head.next_row
+        return self.sealed_row
+
+    @property
+    def sealed_row(self) -> int:
+        """The same, as the segments say it, whatever the head says."""
+        return self._end()[0]
+
+    def rows(
+        self,
+        reader: str | None = None,
+        *,
+        follow: bool = False,
+        start: int | None = None,
+        stop: int | None = None,
+        limit: int | None = None,
+        on_loss: OnLoss = "error",
+        timeout_s: float | None = None,
+        until: Callable[[], bool] | None = None,
+    ) -> RowReading:
+        """Rows from ``start`` to before ``stop``, ``limit`` at most; by default from where the reader left off, or
+        the oldest.
+
+        ``follow`` waits for further rows until the writer ends in good order, for ``timeout_s`` without any, or until
+        ``until()`` says so, which is asked between rows and at least every 100 ms.
+        Under a name the reader holds back retention, and what it is done with is committed. Raises DataLoss for rows
+        that retention has dropped, unless ``on_loss`` is "skip".
+        """
+        named = None
+        if reader is not None:
+            named = NamedReader.claim(
+                self.path,
+                reader,
+                journal_epoch=self._journal_epoch,
+                first_row=self.first_row if start is None else start,
+            )
+            start = named.committed_row if start is None and not named.is_new else start
+        waiter = None
+        if follow:
+            bell = None if reader is None else Doorbell.make(self.path, reader)
+            waiter = Waiter(self.path, self._journal_epoch, bell)
+        walk = self.walk(start=start, on_loss=on_loss)
+        return RowReading(walk, stop=stop, waiter=waiter, reader=named, limit=limit, timeout_s=timeout_s, until=until)
+
+    def release(self, reader: str) -> None:
+        """Take a reader's name away, from whoever holds it: retention no longer waits for it."""
+        NamedReader.claim(self.path, reader, journal_epoch=self._journal_epoch).release()
+        take_away(self.path, reader)
+
+    def batches(
+        self, start: int | None = None, stop: int | None = None, *, on_loss: OnLoss = "error"
+    ) -> Iterator[Batch]:
+        """Sealed batches that have rows of this range, whole, as far as they are sealed now."""
+        walk = self.walk(start=start, on_loss=on_loss)
+        while (batch := walk.next()) is not None and (stop is None or batch.first_row < stop):
+            if batch.numbers.rows:
+                yield batch
+
+    def to_arrow(self, start: int | None = None, stop: int | None = None) -> pa.Table:
+        """Rows as a table over the mapped segments: nothing is copied."""
+        return pa.Table.from_batches(
+            [_cut(batch, start, stop) for batch in self.batches(start, stop)], schema=self._rows_schema
+        )
+
+    def to_pandas(self, start: int | None = None, stop: int | None = None, *, flatten: bool = True) -> pd.DataFrame:
+        """Rows as a pandas frame; ``flatten`` gives ``left.seq`` a column of its own.
+
+        Integers become ``Int64``, which has nulls: pandas' default turns them into floats, and times lose digits.
+        """
+        import pandas as pd
+
+        table = self.to_arrow(start, stop)
+        kinds = {pa.int64(): pd.Int64Dtype()}
+        return (table.flatten() if flatten else table).to_pandas(types_mapper=kinds.get)
+
+    def unmatched(self) -> pa.Table:
+        """What was not joined, with its cause, as far as the sealed rows account for it."""
+        last_seal = self._end()[1]
+        walk = self.walk("unmatched")
+        found = list[pa.RecordBatch]()
+        while (batch := walk.next()) is not None:
+            if accounted_by(batch) <= last_seal:
+                found.append(batch.record_batch)
+        return pa.Table.from_batches(found, schema=UNMATCHED_SCHEMA)
+
+    def walk(
+        self,
+        table: Table = "rows",
+        *,
+        start: int | None = None,
+        on_loss: OnLoss = "error",
+        on_segment: Callable[[Segment], None] | None = None,
+    ) -> Walk:
+        """A place among the batches of a table, those without rows included. ``on_segment`` is told of each segment."""
+        schema = self._rows_schema if table == "rows" else UNMATCHED_SCHEMA
+        return Walk(
+            self.path, table, schema, self._journal_epoch, start_row=start, on_loss=on_loss, on_segment=on_segment
+        )
+
+    def _end(self) -> tuple[int, int]:
+        """The next row and the last seal, from the newest segments."""
+        # The newest may hold nothing yet: then the one before it has the last seal.
+        for name in reversed(segment_names(self.path, "rows")):
+            walk = self.walk(start=name.first_row)
+            last: Batch | None = None
+            while (batch := walk.next()) is not None:
+                last = batch
+            if last is not None:
+                return last.end_row, last.numbers.seal
+        return 0, 0
+
+
+def accounted_by(batch: Batch) -> int:
+    """The seal of the rows table whose state accounts for a batch of the unmatched table. Raises JournalDamaged."""
+    seal: Any = batch.state.get("seal")
+    if type(seal) is not int:
+        raise JournalDamaged("an unmatched batch that no seal accounts for", offset=batch.message.offset, have=seal)
+    return seal
+
+
+def _cut(batch: Batch, start: int | None, stop: int | None) -> pa.RecordBatch:
+    first = max((start or 0) - batch.first_row, 0)
+    last = batch.numbers.rows if stop is None else min(stop - batch.first_row, batch.numbers.rows)
+    return batch.record_batch.slice(first, max(last - first, 0))

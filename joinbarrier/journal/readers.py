@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Named readers: how far each has come, and that it is still there. The writer keeps what they have not committed.
+
+``readers/NAME.json`` is replaced as a whole under a lock on the folder. ``committed_row`` is the first row that the
+reader is not done with; it never goes back. ``claim`` grows with every claim of the name, and fences earlier ones.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Final, Self
+
+from framegate.joinbarrier.journal.description import read_description, read_regular_file, replace_file
+from framegate.joinbarrier.journal.layout import READER_NAME, READERS_FOLDER
+from framegate.schema.errors import JournalDamaged, ReaderFenced, ReaderNameRefused
+from framegate.shmpool.clock import Clock, realtime_ns
+
+_BYTES_MAX: Final = 4096
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderState:
+    """A reader's file."""
+
+    reader: str
+    claim: int
+    committed_row: int
+    seen_at_ns: int
+    """Realtime."""
+    journal_epoch: int
+    pid: int
+
+    def is_living(self, now_ns: int, lease_s: int) -> bool:
+        """Whether its lease holds at ``now_ns`` of the realtime clock."""
+        # Both ways: a clock that was set back must not make a reader immortal.
+        return abs(now_ns - self.seen_at_ns) <= lease_s * 1_000_000_000
+
+
+class NamedReader:
+    """One claim of a name. Every call that writes raises ReaderFenced once somebody else has claimed it."""
+
+    def __init__(self, directory: Path, state: ReaderState, clock: Clock, *, is_new: bool) -> None:
+        self._directory = directory
+        self._clock = clock
+        self.state = state
+        self.is_new = is_new
+        """Nobody had committed anything under this name in this journal epoch."""
+
+    @classmethod
+    def claim(
+        cls, directory: Path, name: str, *, journal_epoch: int, first_row: int = 0, clock: Clock = realtime_ns
+    ) -> Self:
+        """Take the name, from whoever has it. A new name, or one of an older journal epoch, begins at ``first_row``.
+
+        Raises ReaderNameRefused.
+        """
+        check_name(name)
+        with _locked(directory):
+            before = _read(directory, name)
+            is_new = before is None or before.journal_epoch != journal_epoch
+            committed = first_row if before is None or is_new else before.committed_row
+            now_ns = clock()
+            # At least the time: a name that was given up and taken again must not unfence who held it before.
+            claim = max(now_ns, 1 + (0 if before is None else before.claim))
+            state = ReaderState(name, claim, committed, now_ns, journal_epoch, os.getpid())
+            _write(directory, state)
+        return cls(directory, state, clock, is_new=is_new)
+
+    @property
+    def committed_row(self) -> int:
+        """The first row that is not done."""
+        return self.state.committed_row
+
+    def commit(self, row: int) -> None:
+        """Every row before ``row`` is done; this also renews the lease. A lower row than before only does that."""
+        with _locked(self._directory):
+            self._check_still_ours()
+            committed = max(row, self.state.committed_row)
+            self.state = replace(self.state, committed_row=committed, seen_at_ns=self._clock())
+            _write(self._directory, self.state)
+
+    def release(self) -> None:
+        """Give up the name and what it holds back. Who has been fenced has nothing to give up."""
+        with _locked(self._directory):
+            found = _read(self._directory, self.state.reader)
+            if found is not None and found.claim == self.state.claim:
+                _path(self._directory, self.state.reader).unlink(missing_ok=True)
+
+    def _check_still_ours(self) -> None:
+        found = _read(self._directory, self.state.reader)
+        if found is None or found.claim != self.state.claim:
+            raise ReaderFenced(
+                "another claim of this name came later" if found else "the name was given up",
+                reader=self.state.reader,
+                want_claim=self.state.claim,
+                have_claim=found.claim if found else "none",
+                by_pid=found.pid if found else "none",
+            )
+
+
+def check_name(name: str) -> None:
+    """Raises ReaderNameRefused for what no reader can be called."""
+    if not READER_NAME.fullmatch(name):
+        raise ReaderNameRefused("not a name for a reader", reader=name, want=READER_NAME.pattern)
+
+
+def readers(directory: Path) -> list[ReaderState]:
+    """Every reader that has a file, by name. A file that makes no sense holds nothing back; the log says so."""
+    folder = directory / READERS_FOLDER
+    found = list[ReaderState]()
+    for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
+        try:
+            state = _read(directory, path.name.removesuffix(".json"))
+        except (JournalDamaged, OSError) as error:
+            _log.warning("a reader's file is passed over: %s", error)
+            continue
+        if state is not None:
+            found.append(state)
+    return found
+
+
+def floor(directory: Path, now_ns: int) -> int | None:
+    """Writer: the smallest row that a living reader has not committed; None without one. ``now_ns`` is realtime."""
+    return min((state.committed_row for state in _living(directory, now_ns)), default=None)
+
+
+def living_readers(directory: Path, now_ns: int) -> list[str]:
+    """Writer: the names of the readers that it waits for, and whose bells it rings. ``now_ns`` is realtime."""
+    return [state.reader for state in _living(directory, now_ns)]
+
+
+def expired(directory: Path, now_ns: int) -> list[str]:
+    """Readers whose lease is over: their bells may be taken away."""
+    lease_s = read_description(directory).reader_lease_s
+    return [state.reader for state in readers(directory) if not state.is_living(now_ns, lease_s)]
+
+
+def _living(directory: Path, now_ns: int) -> list[ReaderState]:
+    description = read_description(directory)
+    return [
+        state
+        for state in readers(directory)
+        if state.journal_epoch == description.journal_epoch and state.is_living(now_ns, description.reader_lease_s)
+    ]
+
+
+def _path(directory: Path, name: str) -> Path:
+    return directory / READERS_FOLDER / f"{name}.json"
+
+
+def _read(directory: Path, name: str) -> ReaderState | None:
+    path = _path(directory, name)
+    try:
+        found = json.loads(read_regular_file(path, _BYTES_MAX))
+        numbers = [found[key] for key in ("claim", "committed_row", "seen_at_ns", "journal_epoch", "pid")]
+        if found["reader"] != name or not all(type(number) is int and number >= 0 for number in numbers):
+            raise ValueError(f"reader {found['reader']!r} with {numbers}")
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError) as broken:
+        raise JournalDamaged(f"a reader's file makes no sense: {broken!r}", path=path) from None
+    return ReaderState(name, *numbers)
+
+
+def _write(directory: Path, state: ReaderState) -> None:
+    replace_file(_path(directory, state.reader), json.dumps(asdict(state)).encode() + b"\n", is_durable=False)
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """One claim or commit at a time, so that none is written over a later one."""
+    folder = directory / READERS_FOLDER
+    folder.mkdir(mode=0o700, exist_ok=True)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

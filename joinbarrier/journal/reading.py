@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows one after another: from a walk over the segments, with a wait at its end, and commits under a reader's name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
+from typing import Final, Self
+
+from framegate.joinbarrier.journal.follow import Waited, Waiter
+from framegate.joinbarrier.journal.readers import NamedReader
+from framegate.joinbarrier.journal.row import Row, rows_of
+from framegate.joinbarrier.journal.walk import Walk
+from framegate.schema.errors import ReaderFenced
+from framegate.shmpool.clock import Clock, monotonic_ns
+
+COMMIT_NS: Final = 1_000_000_000
+"""A named reader commits at the end of every batch, and after this time; it also renews its lease so often."""
+
+
+class RowReading(Iterator[Row]):
+    """An iterator over rows.
+
+    Under a name a row is committed when the next one is asked for, in groups: what was handed out last before a
+    ``break`` or a crash comes again, at least that. ``close()`` commits what is done.
+    """
+
+    def __init__(
+        self,
+        walk: Walk,
+        *,
+        stop: int | None = None,
+        limit: int | None = None,
+        waiter: Waiter | None = None,
+        reader: NamedReader | None = None,
+        timeout_s: float | None = None,
+        until: Callable[[], bool] | None = None,
+        clock: Clock = monotonic_ns,
+    ) -> None:
+        self._walk, self._waiter, self.reader = walk, waiter, reader
+        self._first_row = walk.next_row or 0
+        self._stop = stop
+        self._left = limit
+        """How many rows may still be given; None is any number."""
+        self._timeout_ns = None if timeout_s is None else int(timeout_s * 1e9)
+        self._until = until or _never
+        self._clock = clock
+        self._committed_at_ns = clock()
+        self._waiting_since_ns: int | None = None
+        self._done_row = self._first_row
+        self._rows = self._generate()
+
+    def __next__(self) -> Row:
+        return next(self._rows)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Stop, and commit what is done."""
+        self._rows.close()
+
+    @property
+    def lost_rows(self) -> int:
+        """Rows that retention had dropped, and that were passed over as wished (``on_loss="skip"``)."""
+        return self._walk.lost_rows
+
+    def _generate(self) -> Generator[Row]:  # a generator: its end also runs when the iterator is dropped
+        try:
+            while self._left != 0 and ((batch := self._walk.next()) is not None or self._wait()):
+                if batch is None:
+                    continue
+                self._waiting_since_ns = None
+                for row in rows_of(batch, self._first_row):
+                    if self._until() or (self._stop is not None and row["row"] >= self._stop):
+                        return
+                    yield row
+                    self._done_row = row["row"] + 1
+                    self._commit_if_due()
+                    if self._left is not None:
+                        self._left -= 1
+                    if self._left == 0:
+                        return
+                self._done_row = batch.end_row
+                self._commit()
+        finally:
+            if self._waiter is not None:
+                self._waiter.close()
+            # Who was fenced, or whose journal was removed, has nothing to commit; an error of its own would hide the
+            # one that ended the loop.
+            with suppress(ReaderFenced, FileNotFoundError):
+                self._commit()
+
+    def _wait(self) -> bool:
+        """Wait for another batch; whether there may be one."""
+        if self._waiter is None or self._is_past_the_stop():
+            return False
+        if self._waiting_since_ns is None:
+            self._waiting_since_ns = self._clock()
+        next_row = max(self._walk.next_row or 0, self._walk.position or 0)
+        while (found := self._waiter.wait(next_row)) is not Waited.CLOSED:
+            self._commit_if_due()
+            waited_ns = self._clock() - self._waiting_since_ns
+            # Also asked when rows are promised: a journal without a head promises them all the time.
+            if self._until() or (self._timeout_ns is not None and waited_ns >= self._timeout_ns):
+                return False
+            if found is Waited.ROWS:
+                return True
+        return False
+
+    def _is_past_the_stop(self) -> bool:
+        return self._stop is not None and (self._walk.next_row or 0) >= self._stop
+
+    def _commit_if_due(self) -> None:
+        if self.reader is not None and self._clock() - self._committed_at_ns >= COMMIT_NS:
+            self._commit()
+
+    def _commit(self) -> None:
+        if self.reader is not None:
+            self.reader.commit(self._done_row)
+            self._committed_at_ns = self._clock()
+
+
+def _never() -> bool:
+    return False

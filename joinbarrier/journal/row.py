@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One row: its scalar columns, and for each input a read-only numpy view of the payload in the mapped segment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from framegate.joinbarrier.journal.batch import Batch
+from framegate.joinbarrier.journal.schema import ROW_FIELDS
+from framegate.schema.errors import JournalDamaged
+
+_SCALARS: Final = tuple(field.name for field in ROW_FIELDS)
+_CELLS: Final = ("status", "seq", "timestamp_ns", "epoch", "trace_id", "dtype", "shape")
+_BYTES: Final = np.dtype(np.uint8)
+DTYPES: Final[dict[str | None, np.dtype[Any]]] = {
+    **{name: np.dtype(name) for name in ("uint8", "int8", "bool", "float32", "float64")},
+    **{f"{sign}int{bits}": np.dtype(f"<{sign or 'i'}{bits // 8}") for sign in ("u", "") for bits in (16, 32, 64)},
+    "": _BYTES,
+    None: _BYTES,
+}
+"""What a payload can be; one of an unknown dtype is bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedInput:
+    """What one input gave to a row; everything but ``status`` is None where it gave nothing."""
+
+    status: str
+    seq: int | None
+    timestamp_ns: int | None
+    epoch: int | None
+    trace_id: int | None
+    dtype: str | None
+    shape: tuple[int, ...] | None
+    array: npt.NDArray[Any] | None
+    """A view: it keeps the segment's memory from being used again. ``array.copy()`` lets go."""
+
+    @property
+    def is_present(self) -> bool:
+        """Whether there is a frame."""
+        return self.array is not None
+
+
+class Row(Mapping[str, Any]):
+    """The scalar columns by name, and the array (or None) of each input by its name; also as attributes.
+
+    ``inputs`` has what is known of each input beside its array.
+    """
+
+    __slots__ = ("_scalars", "inputs")
+
+    def __init__(self, scalars: Mapping[str, Any], inputs: Mapping[str, JoinedInput]) -> None:
+        self._scalars = scalars
+        self.inputs = inputs
+
+    def __getitem__(self, name: str) -> Any:
+        found = self.inputs.get(name)
+        return self._scalars[name] if found is None else found.array
+
+    def __getattr__(self, name: str) -> Any:
+        # Slots that are not filled yet come here too, when a row is unpickled: they must not ask for themselves.
+        if name.startswith("_") or name == "inputs" or name not in self:
+            raise AttributeError(f"a row has no {name!r}")
+        return self[name]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self._scalars
+        yield from self.inputs
+
+    def __len__(self) -> int:
+        return len(self._scalars) + len(self.inputs)
+
+    def __repr__(self) -> str:
+        states = ", ".join(f"{name}={cell.status}" for name, cell in self.inputs.items())
+        return f"<Row {self['row']}: out_epoch={self['out_epoch']} out_seq={self['out_seq']} {states}>"
+
+
+class _InputColumns:
+    """One input's struct column, taken apart once for its batch."""
+
+    def __init__(self, name: str, column: pa.StructArray) -> None:
+        self._name = name
+        self._cells = [column.field(cell).to_pylist() for cell in _CELLS]
+        payload = column.field("payload")
+        _, offsets, self._data = payload.buffers()
+        # A column without rows may come without offsets.
+        self._offsets = (
+            np.frombuffer(offsets, np.int32, len(payload) + 1, payload.offset * 4)
+            if len(payload)
+            else np.zeros(1, np.int32)
+        )
+        self._is_present = payload.is_valid().to_pylist()
+
+    def cell(self, index: int) -> JoinedInput:
+        status, seq, timestamp_ns, epoch, trace_id, dtype, shape = (cells[index] for cells in self._cells)
+        array = self._array(index, dtype, shape) if self._is_present[index] else None
+        dims = None if shape is None else tuple(shape)
+        return JoinedInput(status, seq, timestamp_ns, epoch, trace_id, dtype, dims, array)
+
+    def _array(self, index: int, dtype: str | None, shape: list[int] | None) -> npt.NDArray[Any]:
+        start, end = int(self._offsets[index]), int(self._offsets[index + 1])
+        kind = DTYPES.get(dtype)
+        dims = [end - start] if shape is None else shape
+        if kind is None or min(dims, default=0) < 0 or prod(dims) * kind.itemsize != end - start:
+            raise JournalDamaged(
+                "a payload does not fit its dtype and shape",
+                input=self._name,
+                dtype=dtype,
+                shape=shape,
+                bytes=end - start,
+            )
+        if start == end:
+            # numpy takes no view of nothing; what it makes instead is read-only like the others.
+            empty = np.zeros(dims, kind)
+            empty.flags.writeable = False
+            return empty
+        return np.frombuffer(self._data, kind, (end - start) // kind.itemsize, start).reshape(dims)
+
+
+def rows_of(batch: Batch, first_row: int = 0) -> Iterator[Row]:
+    """The rows of a batch from ``first_row`` on. Raises JournalDamaged where a payload contradicts its shape."""
+    table = batch.record_batch
+    try:
+        scalars = [table.column(name).to_pylist() for name in _SCALARS]
+        inputs = {name: _InputColumns(name, table.column(name)) for name in table.schema.names[len(_SCALARS) :]}
+    except (ValueError, OverflowError) as broken:
+        raise JournalDamaged(f"a value has no meaning: {broken}", first_row=batch.first_row) from None
+    for index in range(max(first_row - batch.first_row, 0), table.num_rows):
+        yield Row(
+            dict(zip(_SCALARS, (column[index] for column in scalars), strict=True)),
+            {name: columns.cell(index) for name, columns in inputs.items()},
+        )

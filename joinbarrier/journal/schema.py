@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two tables of a journal as Arrow schemas. All fields are nullable; struct columns themselves are never null."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import pyarrow as pa
+from framegate.schema.errors import JournalDamaged
+
+KEY_COLUMNS: Final = ("out_epoch", "out_seq", "out_time_ns")
+
+ROW_FIELDS: Final = (
+    pa.field("row", pa.int64()),
+    pa.field("out_stream", pa.int64()),
+    pa.field("journal_epoch", pa.int64()),
+    pa.field("out_epoch", pa.int64()),
+    pa.field("out_seq", pa.int64()),
+    pa.field("out_time_ns", pa.int64()),
+    pa.field("joined_at", pa.timestamp("us", tz="UTC")),
+    pa.field("skew_ns", pa.int64()),
+    pa.field("map_version", pa.int64()),
+    pa.field("checkpoint_id", pa.int64()),
+)
+"""What every row has; one struct for each input follows."""
+
+INPUT_TYPE: Final = pa.struct(
+    [
+        pa.field("status", pa.utf8()),
+        pa.field("seq", pa.int64()),
+        pa.field("timestamp_ns", pa.int64()),
+        pa.field("epoch", pa.int64()),
+        pa.field("trace_id", pa.int64()),
+        pa.field("dtype", pa.utf8()),
+        pa.field("shape", pa.list_(pa.int32())),
+        pa.field("payload", pa.binary()),
+    ]
+)
+
+UNMATCHED_SCHEMA: Final = pa.schema(
+    [
+        pa.field("input", pa.utf8()),
+        pa.field("stream", pa.int64()),
+        pa.field("epoch", pa.int64()),
+        pa.field("seq", pa.int64()),
+        pa.field("seq_last", pa.int64()),
+        pa.field("timestamp_ns", pa.int64()),
+        pa.field("out_seq", pa.int64()),
+        pa.field("at_ns", pa.int64()),
+        pa.field("cause", pa.utf8()),
+    ]
+)
+
+
+def rows_schema(inputs: Sequence[str]) -> pa.Schema:
+    """The rows table of a journal with these inputs."""
+    return pa.schema([*ROW_FIELDS, *(pa.field(name, INPUT_TYPE) for name in inputs)])
+
+
+def check_schema(found: pa.Schema, wanted: pa.Schema) -> None:
+    """Names, types and order must be those of the table. Raises JournalDamaged with the first that is not.
+
+    The name of a list's values is no part of it: writers call them ``item`` or ``element``.
+    """
+    if len(found) != len(wanted):
+        raise JournalDamaged("the columns are not the table's", want=len(wanted), have=len(found))
+    for number, want in enumerate(wanted):
+        try:
+            have = found.field(number)
+            is_same = have.name == want.name and have.type == want.type
+        except UnicodeDecodeError:
+            raise JournalDamaged("a column's name is no text", column=number, want=want.name) from None
+        if not is_same:
+            raise JournalDamaged("a column is not the table's", column=number, want=str(want), have=str(have))

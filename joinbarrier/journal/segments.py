@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One segment: opened, locked against reuse, mapped, and read message by message.
+
+The lock belongs to the open file, of which the mapping holds a duplicate: it is given back by the kernel when the last
+view into the segment is gone, and until then the writer takes no such file for new rows.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import mmap
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+from framegate.joinbarrier.journal.batch import Batch, decode
+from framegate.joinbarrier.journal.layout import ARROW_MAGIC, FOLDERS, FORMAT, SEGMENT_KEY, SegmentName, Table
+from framegate.joinbarrier.journal.message import Ending, Kind, Message, read_message
+from framegate.joinbarrier.journal.naming import naming
+from framegate.schema.errors import JournalDamaged, JournalNewer
+
+_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentFacts:
+    """What ``framegate.segment`` says."""
+
+    table: str
+    out_stream: int
+    journal_epoch: int
+    ordinal: int
+    generation: int
+    """How often the file has been used: batches of an earlier use carry another one."""
+
+
+class Segment:
+    """A mapped segment. It stays readable under whatever name it goes on, also when it has none any more."""
+
+    def __init__(self, path: Path, name: SegmentName, mapped: mmap.mmap) -> None:
+        self.path = path
+        self.name = name
+        self._map = mapped
+        self._memory = memoryview(mapped)
+        self._buffer = pa.py_buffer(mapped)
+        schema_message = self._schema_message()
+        self.first_offset = schema_message.end
+        self.schema, self.facts = self._described(schema_message)
+
+    @classmethod
+    def open(cls, directory: Path, name: SegmentName, table: Table) -> Segment | None:
+        """Map a segment. None when it is not there any more, or not ready yet: list the directory again.
+
+        Raises JournalDamaged for a file that is no segment, and JournalNewer.
+        """
+        for candidate in {name: None, name.finished(): None}:
+            path = directory / FOLDERS[table] / str(candidate)
+            try:
+                mapped = _mapped(path)
+            except FileNotFoundError:
+                continue
+            except OSError as refused:
+                raise JournalDamaged(f"not a file to map: {refused.strerror}", path=path) from None
+            if mapped is None:
+                return None
+            return cls._checked(path, candidate, mapped)
+        return None
+
+    @classmethod
+    def _checked(cls, path: Path, name: SegmentName, mapped: mmap.mmap) -> Segment | None:
+        if name.is_open and _is_blank(mapped):
+            return None
+        with naming(path):
+            segment = cls(path, name, mapped)
+        if segment.facts.ordinal != name.ordinal:
+            raise JournalDamaged("the name lies", path=path, want=name.ordinal, have=segment.facts.ordinal)
+        return segment
+
+    @property
+    def file_bytes(self) -> int:
+        """The file's present size. A segment may be cut to its content, never into it."""
+        return min(self._map.size(), len(self._memory))
+
+    def read(self, offset: int) -> Batch | Ending:
+        """The batch at ``offset``, or why there is none. Raises JournalDamaged."""
+        with naming(self.path):
+            message = read_message(self._memory, offset, self.file_bytes)
+            if isinstance(message, Ending):
+                return message
+            if message.kind is not Kind.RECORD_BATCH:
+                raise JournalDamaged("a second schema", offset=offset)
+            return self._of_this_use(decode(message, self._memory, self._buffer, self.schema))
+
+    def _of_this_use(self, batch: Batch) -> Batch | Ending:
+        want, have = self.facts.generation, batch.numbers.generation
+        if want == have:
+            return batch
+        if self.name.is_open:
+            return Ending.NOT_YET
+        raise JournalDamaged("a batch of another use of the file", generation=want, have=have)
+
+    def footer_batches(self) -> int:
+        """How many batches the footer of a finished segment names. Raises JournalDamaged."""
+        try:
+            return int(pa.ipc.open_file(self._buffer).num_record_batches)
+        except (pa.ArrowException, OSError) as broken:
+            raise JournalDamaged(f"the footer cannot be read: {broken}", path=self.path) from None
+
+    def _schema_message(self) -> Message:
+        if bytes(self._memory[: len(ARROW_MAGIC)]) != ARROW_MAGIC:
+            raise JournalDamaged("not an Arrow file", have=bytes(self._memory[: len(ARROW_MAGIC)]).hex())
+        message = read_message(self._memory, len(ARROW_MAGIC), self.file_bytes)
+        if isinstance(message, Ending) or message.kind is not Kind.SCHEMA:
+            raise JournalDamaged("the segment does not begin with a schema")
+        return message
+
+    def _described(self, message: Message) -> tuple[pa.Schema, SegmentFacts]:
+        try:
+            schema = pa.ipc.read_schema(self._buffer.slice(message.offset, message.end - message.offset))
+        except (pa.ArrowException, OSError) as broken:
+            raise JournalDamaged(f"the schema cannot be read: {broken}") from None
+        text = (schema.metadata or {}).get(SEGMENT_KEY.encode())
+        if text is None:
+            raise JournalDamaged("an Arrow file, but no segment of a journal", missing=SEGMENT_KEY)
+        return schema.remove_metadata(), _facts(text)
+
+
+def _mapped(path: Path) -> mmap.mmap | None:
+    descriptor = os.open(path, _FLAGS)
+    try:
+        # Not waited for: an exclusive lock means that the file is about to become another segment.
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        if os.fstat(descriptor).st_size == 0 or not _is_still(path, descriptor):
+            return None
+        return mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)
+    except BlockingIOError:
+        return None
+    except ValueError:
+        return None  # It was emptied a moment ago.
+    finally:
+        os.close(descriptor)
+
+
+def _is_still(path: Path, descriptor: int) -> bool:
+    """Whether the name still means this file, now that it is locked. A name that only lost ``.open`` does too."""
+    for name in (path, path.with_suffix(".arrow")):
+        try:
+            if os.path.samestat(name.stat(follow_symlinks=False), os.fstat(descriptor)):
+                return True
+        except FileNotFoundError:
+            continue
+    return False
+
+
+def _is_blank(mapped: mmap.mmap) -> bool:
+    """Whether the writer has not got as far as the schema."""
+    return len(mapped) < 2 * len(ARROW_MAGIC) or not any(mapped[len(ARROW_MAGIC) : 2 * len(ARROW_MAGIC)])
+
+
+def _facts(text: bytes) -> SegmentFacts:
+    try:
+        found: dict[str, Any] = json.loads(text)
+        if found["format"] > FORMAT:
+            raise JournalNewer("a later format", want=FORMAT, have=found["format"])
+        return SegmentFacts(
+            table=str(found["table"]),
+            out_stream=int(found["out_stream"]),
+            journal_epoch=int(found["journal_epoch"]),
+            ordinal=int(found["ordinal"]),
+            generation=int(found["generation"]),
+        )
+    except (ValueError, KeyError, TypeError) as broken:
+        raise JournalDamaged(f"the segment's description makes no sense: {broken!r}") from None

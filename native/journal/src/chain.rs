@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A table's segments: finished ones, the open one, and the files of those to come.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::config::{Durability, JournalError};
+use crate::faults::fault;
+use crate::schema::{SegmentNumbers, TableSchema};
+use crate::segment::Segment;
+use crate::spare::{Maker, Order, Prepared};
+
+/// How long to leave the file system alone after it had no room.
+const NO_ROOM_PAUSE_NS: u64 = 100_000_000;
+
+/// A finished segment.
+#[derive(Clone, Debug)]
+pub(crate) struct Finished {
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: u64,
+    pub(crate) first_row: u64,
+    pub(crate) end_row: u64,
+    pub(crate) generation: u64,
+}
+
+/// How a chain's files are made.
+#[derive(Clone, Debug)]
+pub(crate) struct ChainRules {
+    pub(crate) folder: PathBuf,
+    pub(crate) out_stream: u64,
+    pub(crate) journal_epoch: u64,
+    pub(crate) segment_bytes: usize,
+    pub(crate) max_bytes: u64,
+    pub(crate) durability: Durability,
+    /// Length of prefix and metadata of a batch.
+    pub(crate) message_bytes: usize,
+}
+
+/// What happened to a chain's files.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ChainCounters {
+    pub(crate) made: u64,
+    pub(crate) recycled: u64,
+    pub(crate) dropped: u64,
+    pub(crate) held: u64,
+    pub(crate) no_room: u64,
+}
+
+/// All segments of one table.
+#[derive(Debug)]
+pub(crate) struct Chain {
+    pub(crate) schema: TableSchema,
+    pub(crate) rules: ChainRules,
+    pub(crate) finished: VecDeque<Finished>,
+    pub(crate) open: Segment,
+    pub(crate) counters: ChainCounters,
+    stock: VecDeque<Prepared>,
+    maker: Maker,
+    next_ordinal: u64,
+    next_free: u64,
+    failure: Option<JournalError>,
+    retry_at_ns: u64,
+}
+
+impl Chain {
+    /// Begins the first segment behind those that were found.
+    pub(crate) fn start(
+        schema: TableSchema,
+        rules: ChainRules,
+        finished: VecDeque<Finished>,
+        next_ordinal: u64,
+        next_row: u64,
+    ) -> Result<Self, JournalError> {
+        let mut next_free = 0;
+        let first = Order { path: free_path(&rules.folder, &mut next_free), bytes: rules.segment_bytes, used: None };
+        let numbers = numbers(&rules, next_ordinal);
+        let open = Segment::begin(first.carry_out()?, &schema, numbers, next_row, rules.message_bytes)
+            .map_err(|(error, _)| error)?;
+        let maker = Maker::start(&format!("fg-{}", schema.table.name()))
+            .map_err(|error| JournalError::Io { path: rules.folder.clone(), error })?;
+        let chain = Self {
+            schema,
+            rules,
+            finished,
+            open,
+            counters: ChainCounters { made: 1, ..ChainCounters::default() },
+            stock: VecDeque::new(),
+            maker,
+            next_ordinal: next_ordinal + 1,
+            next_free,
+            failure: None,
+            retry_at_ns: 0,
+        };
+        chain.sync_folder()?;
+        Ok(chain)
+    }
+
+    /// The first row that is still there.
+    pub(crate) fn first_row(&self) -> u64 {
+        self.finished.front().map_or(self.open.first_row, |segment| segment.first_row)
+    }
+
+    /// Length of the files of the table, those to come included.
+    fn bytes(&self) -> u64 {
+        let finished: u64 = self.finished.iter().map(|segment| segment.bytes).sum();
+        finished + (1 + self.stock.len() + self.maker.outstanding()) as u64 * self.rules.segment_bytes as u64
+    }
+
+    pub(crate) fn has_spare(&mut self) -> bool {
+        self.take_made();
+        !self.stock.is_empty()
+    }
+
+    /// Why the last file could not be made. That there was no room is tried again, and forgotten when there is.
+    pub(crate) fn take_failure(&mut self) -> Option<JournalError> {
+        self.failure.take_if(|failure| !matches!(failure, JournalError::NoRoom { .. }))
+    }
+
+    /// Whether the file system had no room.
+    pub(crate) fn is_out_of_room(&self) -> bool {
+        matches!(self.failure, Some(JournalError::NoRoom { .. }))
+    }
+
+    /// Sees to it that a spare segment is there or on its way. `may_drop` says which rows may go, by the row behind
+    /// the last of a segment; `before_drop` is told the first row that stays.
+    pub(crate) fn look_after(&mut self, now_ns: u64, may_drop: impl Fn(u64) -> bool, before_drop: impl Fn(u64)) {
+        self.take_made();
+        if !self.stock.is_empty() || self.maker.outstanding() > 0 || now_ns < self.retry_at_ns {
+            return;
+        }
+        let segment_bytes = self.rules.segment_bytes as u64;
+        let mut has_room = self.failure.is_none();
+        while !has_room || self.bytes() + segment_bytes > self.rules.max_bytes {
+            let Some(dropped) = self.drop_oldest(&may_drop, &before_drop) else {
+                break;
+            };
+            // One that kept its length becomes the spare; a short one only makes room.
+            if dropped.bytes == segment_bytes {
+                return self.recycle(&dropped);
+            }
+            self.remove(&dropped.path);
+            has_room = true;
+        }
+        if self.bytes() + segment_bytes <= self.rules.max_bytes {
+            self.order(None);
+        }
+        self.retry_at_ns = if self.failure.is_some() { now_ns + NO_ROOM_PAUSE_NS } else { 0 };
+    }
+
+    /// Makes every segment that there may be.
+    pub(crate) fn make_all(&mut self) -> Result<(), JournalError> {
+        while self.bytes() + self.rules.segment_bytes as u64 <= self.rules.max_bytes {
+            let before = self.maker.outstanding();
+            self.order(None);
+            if self.maker.outstanding() == before {
+                break;
+            }
+        }
+        while let Some(made) = self.maker.wait(Duration::from_secs(3600)) {
+            self.keep(made);
+            if let Some(failure) = self.failure.take() {
+                return Err(failure);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for a spare segment that is on its way.
+    pub(crate) fn wait(&mut self, at_most: Duration) -> bool {
+        if self.stock.is_empty()
+            && let Some(made) = self.maker.wait(at_most)
+        {
+            self.keep(made);
+        }
+        !self.stock.is_empty()
+    }
+
+    /// Finishes the open segment and opens the next one; false where there is none yet.
+    pub(crate) fn next_segment(&mut self) -> Result<bool, JournalError> {
+        if !self.has_spare() {
+            return Ok(false);
+        }
+        self.finish_open()?;
+        let Some(prepared) = self.stock.pop_front() else {
+            return Ok(false);
+        };
+        let first_row = self.open.end_row;
+        let numbers = numbers(&self.rules, self.next_ordinal);
+        match Segment::begin(prepared, &self.schema, numbers, first_row, self.rules.message_bytes) {
+            Ok(segment) => self.open = segment,
+            Err((error, prepared)) => {
+                self.stock.push_front(prepared);
+                return Err(error);
+            }
+        }
+        self.next_ordinal += 1;
+        self.sync_folder()?;
+        Ok(true)
+    }
+
+    /// Finishes the open segment, once; one without batches is taken away.
+    pub(crate) fn finish_open(&mut self) -> Result<(), JournalError> {
+        if self.open.is_finished() {
+            return Ok(());
+        }
+        if !self.open.has_batches() {
+            self.open.abandon();
+            return Ok(());
+        }
+        let (first_row, end_row, generation) = (self.open.first_row, self.open.end_row, self.open.numbers.generation);
+        let (bytes, path) = self.open.finish(&self.schema, self.rules.durability)?;
+        self.finished.push_back(Finished { path, bytes, first_row, end_row, generation });
+        Ok(())
+    }
+
+    /// Takes away files that never became segments.
+    pub(crate) fn remove_spares(&mut self) {
+        while let Some(made) = self.maker.wait(Duration::from_secs(3600)) {
+            self.keep(made);
+        }
+        for prepared in std::mem::take(&mut self.stock) {
+            self.remove(&prepared.path);
+        }
+    }
+
+    /// Waits until the names of the files are on the disk, where that was asked for.
+    pub(crate) fn sync_folder(&self) -> Result<(), JournalError> {
+        if !matches!(self.rules.durability, Durability::Fsync | Durability::Checkpoint) {
+            return Ok(());
+        }
+        let folder = &self.rules.folder;
+        let synced = fs::File::open(folder).and_then(|folder| folder.sync_all());
+        synced.map_err(|error| JournalError::Io { path: folder.clone(), error })
+    }
+
+    fn take_made(&mut self) {
+        while let Some(made) = self.maker.poll() {
+            self.keep(made);
+        }
+    }
+
+    fn keep(&mut self, made: Result<Prepared, JournalError>) {
+        match made {
+            Ok(prepared) => {
+                self.counters.held += u64::from(prepared.was_held);
+                self.counters.recycled += u64::from(prepared.generation > 1);
+                self.counters.made += u64::from(prepared.generation == 1);
+                self.stock.push_back(prepared);
+                self.failure = None;
+            }
+            Err(failure) => {
+                self.counters.no_room += 1;
+                self.failure = Some(failure);
+            }
+        }
+    }
+
+    /// The oldest segment, gone from the table. The newest one with batches stays: it holds the state.
+    fn drop_oldest(&mut self, may_drop: impl Fn(u64) -> bool, before_drop: impl Fn(u64)) -> Option<Finished> {
+        let is_needed = self.finished.len() == 1 && !self.open.has_batches();
+        let oldest = self.finished.front().filter(|oldest| !is_needed && may_drop(oldest.end_row))?;
+        before_drop(oldest.end_row);
+        fault!("retention.told");
+        self.counters.dropped += 1;
+        self.finished.pop_front()
+    }
+
+    fn recycle(&mut self, dropped: &Finished) {
+        let path = free_path(&self.rules.folder, &mut self.next_free);
+        if fs::rename(&dropped.path, &path).is_err() {
+            // Somebody took it away; then there is room for a fresh one.
+            return self.order(None);
+        }
+        fault!("recycle.renamed");
+        self.maker.order(Order { path, bytes: self.rules.segment_bytes, used: Some(dropped.generation) });
+    }
+
+    fn order(&mut self, used: Option<u64>) {
+        let path = free_path(&self.rules.folder, &mut self.next_free);
+        self.maker.order(Order { path, bytes: self.rules.segment_bytes, used });
+    }
+
+    fn remove(&self, path: &Path) {
+        // It may be gone already, and there is nothing to do about a file that will not go.
+        let _ = fs::remove_file(path);
+        fault!("retention.dropped");
+    }
+}
+
+fn numbers(rules: &ChainRules, ordinal: u64) -> SegmentNumbers {
+    SegmentNumbers { out_stream: rules.out_stream, journal_epoch: rules.journal_epoch, ordinal, generation: 0 }
+}
+
+fn free_path(folder: &Path, next_free: &mut u64) -> PathBuf {
+    *next_free += 1;
+    folder.join(format!("free-{next_free:08}"))
+}

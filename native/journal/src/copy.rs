@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A payload's way into the journal: CRC of a piece while it is fetched into the cache, then the piece is stored.
+
+use crate::crc;
+
+/// From this many bytes on stores go past the cache: nobody on this core reads them again soon.
+pub const NON_TEMPORAL_FROM_BYTES: usize = 4096;
+/// A piece stays in the first-level cache between its CRC and its store.
+pub const PIECE_BYTES: usize = 16 * 1024;
+
+/// Copies `bytes` from `source` to `target` and continues `crc` over them. Stores past the cache are not fenced
+/// here: [`fence`] comes once, before a seal is shown.
+///
+/// # Safety
+/// Both ranges must be valid for `bytes` bytes and must not overlap. Another process may write into the source
+/// meanwhile; then CRC and copy may differ, and the caller must throw both away.
+pub unsafe fn copy_with_crc(source: *const u8, target: *mut u8, bytes: usize, crc: u32) -> u32 {
+    let is_past_cache = bytes >= NON_TEMPORAL_FROM_BYTES;
+    let (mut crc, mut done) = (crc, 0);
+    while done < bytes {
+        let piece = PIECE_BYTES.min(bytes - done);
+        // SAFETY: done + piece <= bytes, so both accesses lie in the caller's ranges.
+        unsafe {
+            crc = crc::extend(crc, std::slice::from_raw_parts(source.add(done), piece));
+            store(source.add(done), target.add(done), piece, is_past_cache);
+        }
+        done += piece;
+    }
+    crc
+}
+
+/// Everything stored so far is stored before anything that is stored later.
+pub fn fence() {
+    // SAFETY: a fence touches no memory; every x86-64 has it.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+    std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
+}
+
+/// # Safety
+/// As [`copy_with_crc`].
+unsafe fn store(source: *const u8, target: *mut u8, bytes: usize, is_past_cache: bool) {
+    #[cfg(target_arch = "x86_64")]
+    if is_past_cache && std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the CPU has AVX2, and the caller vouches for the ranges.
+        return unsafe { store_past_cache(source, target, bytes) };
+    }
+    let _ = is_past_cache;
+    // SAFETY: the caller vouches for the ranges.
+    unsafe { std::ptr::copy_nonoverlapping(source, target, bytes) };
+}
+
+/// # Safety
+/// As [`copy_with_crc`], on a CPU with AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn store_past_cache(source: *const u8, target: *mut u8, bytes: usize) {
+    use std::arch::x86_64::{__m256i, _mm256_loadu_si256, _mm256_stream_si256};
+    const LANE: usize = size_of::<__m256i>();
+    // A cache line a step keeps the write-combining buffers full.
+    const STEP: usize = 2 * LANE;
+    let head = target.align_offset(STEP).min(bytes);
+    let body = (bytes - head) / STEP * STEP;
+    // SAFETY: head + body <= bytes, so every access lies within the caller's ranges; `target + head` is aligned.
+    unsafe {
+        std::ptr::copy_nonoverlapping(source, target, head);
+        let (mut from, mut to) = (source.add(head), target.add(head));
+        let end = from.add(body);
+        while from < end {
+            let first = _mm256_loadu_si256(from.cast());
+            let second = _mm256_loadu_si256(from.add(LANE).cast());
+            _mm256_stream_si256(to.cast(), first);
+            _mm256_stream_si256(to.add(LANE).cast(), second);
+            from = from.add(STEP);
+            to = to.add(STEP);
+        }
+        std::ptr::copy_nonoverlapping(from, to, bytes - head - body);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_length_and_alignment_is_copied_whole_and_nothing_else_with_its_crc() {
+        let source: Vec<u8> = (0..60_000_u32).map(|index| (index * 31 + 7) as u8).collect();
+        for length in (0..130).chain([4095, 4096, 4097, 4160, PIECE_BYTES, PIECE_BYTES + 1, 50_000]) {
+            for shift in [0, 1, 31, 63] {
+                let mut target = vec![0xAA_u8; 60_000];
+                // SAFETY: shift + length is below 60,000 in both, which do not overlap.
+                let crc =
+                    unsafe { copy_with_crc(source.as_ptr().add(shift), target.as_mut_ptr().add(shift), length, 5) };
+                assert_eq!(crc, crc::extend(5, &source[shift..shift + length]));
+                assert_eq!(&target[shift..shift + length], &source[shift..shift + length]);
+                assert!(target[..shift].iter().chain(&target[shift + length..]).all(|byte| *byte == 0xAA));
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//! `journal.head`: what the writer tells readers, one word each.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use crate::config::JournalError;
+use crate::layout::{HEAD_BYTES, HEAD_MAGIC, HeadWord, STATE_CLOSED, STATE_RUNNING};
+use crate::mapping::Mapping;
+use crate::spare::lock_exclusively;
+
+/// The mapped head. The writer alone stores into it, and holds it locked: whoever starts a writer has the lock on
+/// the journal already, but two writers must not meet even where somebody forgot.
+#[derive(Debug)]
+pub(crate) struct Head {
+    mapping: Mapping,
+    _locked: File,
+}
+
+impl Head {
+    /// Opens or makes it; also whether the last writer closed the journal. A reader that has it mapped keeps a live
+    /// mapping: the file is never replaced.
+    pub(crate) fn open(path: &Path) -> Result<(Self, bool), JournalError> {
+        let failed = |error| JournalError::Io { path: path.to_owned(), error };
+        let file = open_file(path).map_err(failed)?;
+        if !lock_exclusively(&file).map_err(failed)? {
+            return Err(JournalError::Locked { path: path.to_owned() });
+        }
+        Self::map(file).map_err(failed)
+    }
+
+    fn map(file: File) -> io::Result<(Self, bool)> {
+        if file.metadata()?.len() != HEAD_BYTES as u64 {
+            file.set_len(HEAD_BYTES as u64)?;
+        }
+        let head = Self { mapping: Mapping::new(&file, HEAD_BYTES)?, _locked: file };
+        let is_ours = head.get(HeadWord::Magic) == HEAD_MAGIC;
+        let was_clean = is_ours && head.get(HeadWord::State) == STATE_CLOSED;
+        Ok((head, was_clean))
+    }
+
+    /// Says that this process writes the journal now. The words about rows come from `set`.
+    pub(crate) fn begin(&self, journal_epoch: u64) {
+        self.set(HeadWord::Version, 1);
+        self.set(HeadWord::JournalEpoch, journal_epoch);
+        self.set(HeadWord::WriterPid, u64::from(std::process::id()));
+        self.set(HeadWord::State, STATE_RUNNING);
+        self.set(HeadWord::Magic, HEAD_MAGIC);
+    }
+
+    pub(crate) fn set(&self, word: HeadWord, value: u64) {
+        self.mapping.publish(word as usize * 8, value);
+    }
+
+    pub(crate) fn get(&self, word: HeadWord) -> u64 {
+        u64::from_le(self.mapping.word(word as usize * 8).load(Ordering::Acquire))
+    }
+
+    pub(crate) fn closed(&self) {
+        self.set(HeadWord::State, STATE_CLOSED);
+    }
+
+    pub(crate) fn sync(&self) -> io::Result<()> {
+        self.mapping.sync(0, HEAD_BYTES)
+    }
+}
+
+fn open_file(path: &Path) -> io::Result<File> {
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o660)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
+        .open(path)
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The journal's writer: Arrow segments, sealed batch by batch, with one copy of each payload (PROTOCOL 13). No
+//! Python, no Aeron, no clock.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `layout` | where things stand, drawn and asserted |
+//! | `schema`, `message` | the Arrow parts: columns, first bytes of a segment, metadata of a batch |
+//! | `row`, `batch`, `columns`, `rows`, `unmatched` | what is said, where it waits, how it becomes columns |
+//! | `copy`, `crc` | a payload's way, and its check |
+//! | `mapping`, `segment`, `spare`, `chain` | files: mapped, filled, made ahead, kept and dropped |
+//! | `walk`, `recovery`, `opening` | what an earlier writer left |
+//! | `head`, `faults` | what readers are told; where tests kill |
+#![deny(missing_docs)]
+
+mod batch;
+mod chain;
+mod columns;
+mod config;
+pub mod copy;
+pub mod crc;
+mod faults;
+mod head;
+pub mod layout;
+mod mapping;
+mod message;
+mod opening;
+mod recovery;
+mod row;
+mod rows;
+mod schema;
+mod segment;
+mod spare;
+mod unmatched;
+mod walk;
+mod writer;
+
+pub use config::{Config, Counters, Durability, JournalError, Recovered, Reserved, Sealed, WhenFull};
+pub use faults::FAULT_POINTS;
+pub use layout::CAUSE_BYTES;
+pub use row::{Cell, RowHead, Status, Unmatched};
+pub use writer::Writer;
+
+/// Inputs of a journal at most.
+pub const INPUTS_MAX: usize = 256;

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The thread that makes the next segment's file ahead of need: out of a dropped segment, whose pages are warm, or
+//! fresh.
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::config::JournalError;
+use crate::faults::fault;
+use crate::mapping::Mapping;
+
+/// Orders that wait at most; more segments than that make no journal faster.
+const ORDERS_MAX: usize = 1024;
+const MODE: u32 = 0o660;
+
+/// A file on its way to be a segment, locked against readers.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) file: File,
+    pub(crate) mapping: Mapping,
+    pub(crate) path: PathBuf,
+    /// How often the file will have been used.
+    pub(crate) generation: u64,
+    /// Whether a reader still held the dropped segment that was to be used again.
+    pub(crate) was_held: bool,
+}
+
+/// What is asked of the thread.
+#[derive(Debug)]
+pub(crate) struct Order {
+    /// Where the file is, or shall be.
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: usize,
+    /// How often a dropped segment's file was used; None for a fresh file.
+    pub(crate) used: Option<u64>,
+}
+
+impl Order {
+    /// Carries it out, on whatever thread.
+    pub(crate) fn carry_out(self) -> Result<Prepared, JournalError> {
+        let (file, generation, was_held) = match self.used {
+            Some(used) => match self.again()? {
+                Some(file) => (file, used + 1, false),
+                None => (self.fresh()?, 1, true),
+            },
+            None => (self.fresh()?, 1, false),
+        };
+        let mapping = Mapping::new(&file, self.bytes).map_err(|error| self.failed(error))?;
+        mapping.populate();
+        fault!("spare.made");
+        Ok(Prepared { file, mapping, path: self.path, generation, was_held })
+    }
+
+    /// The dropped file, if no reader holds it; else it is taken out of the directory and theirs alone.
+    fn again(&self) -> Result<Option<File>, JournalError> {
+        let file = self.options().open(&self.path).map_err(|error| self.failed(error))?;
+        let is_mine = lock_exclusively(&file).map_err(|error| self.failed(error))?;
+        fault!("recycle.locked");
+        if !is_mine {
+            fs::remove_file(&self.path).map_err(|error| self.failed(error))?;
+        }
+        Ok(is_mine.then_some(file))
+    }
+
+    fn fresh(&self) -> Result<File, JournalError> {
+        let file = self.options().create_new(true).open(&self.path).map_err(|error| self.failed(error))?;
+        allocate(&file, self.bytes).map_err(|error| {
+            // Ours: `create_new` made it a moment ago.
+            let _ = fs::remove_file(&self.path);
+            self.failed(error)
+        })?;
+        lock_exclusively(&file).map_err(|error| self.failed(error))?;
+        Ok(file)
+    }
+
+    fn options(&self) -> OpenOptions {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).mode(MODE).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC);
+        options
+    }
+
+    fn failed(&self, error: io::Error) -> JournalError {
+        match error.raw_os_error() {
+            Some(libc::ENOSPC | libc::EDQUOT | libc::EFBIG | libc::ENOMEM) => {
+                JournalError::NoRoom { want_bytes: self.bytes as u64 }
+            }
+            _ => JournalError::Io { path: self.path.clone(), error },
+        }
+    }
+}
+
+/// Gives a file all its blocks now; later a full file system would be a SIGBUS.
+fn allocate(file: &File, bytes: usize) -> io::Result<()> {
+    let length = libc::off_t::try_from(bytes).map_err(|_| io::Error::from_raw_os_error(libc::EFBIG))?;
+    loop {
+        // SAFETY: an open descriptor and two numbers.
+        match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, length) } {
+            0 => return Ok(()),
+            // It has done nothing, so it is simply asked again.
+            libc::EINTR => {}
+            code => return Err(io::Error::from_raw_os_error(code)),
+        }
+    }
+}
+
+/// Takes the lock that keeps readers away; false when one holds it.
+pub(crate) fn lock_exclusively(file: &File) -> io::Result<bool> {
+    // SAFETY: an open descriptor and a number.
+    if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
+        return Ok(true);
+    }
+    let error = io::Error::last_os_error();
+    if error.kind() == io::ErrorKind::WouldBlock { Ok(false) } else { Err(error) }
+}
+
+/// Lets readers in.
+pub(crate) fn unlock(file: &File) {
+    // SAFETY: an open descriptor and a number. Letting go of a lock that is held does not fail.
+    unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_UN) };
+}
+
+/// The thread and what it has yet to deliver.
+#[derive(Debug)]
+pub(crate) struct Maker {
+    orders: Option<SyncSender<Order>>,
+    made: Receiver<Result<Prepared, JournalError>>,
+    thread: Option<JoinHandle<()>>,
+    outstanding: usize,
+}
+
+impl Maker {
+    pub(crate) fn start(name: &str) -> io::Result<Self> {
+        let (orders, taken) = sync_channel::<Order>(ORDERS_MAX);
+        let (deliver, made) = sync_channel(ORDERS_MAX);
+        let work = move || {
+            for order in taken {
+                if deliver.send(order.carry_out()).is_err() {
+                    return;
+                }
+            }
+        };
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work)?;
+        Ok(Self { orders: Some(orders), made, thread: Some(thread), outstanding: 0 })
+    }
+
+    pub(crate) const fn outstanding(&self) -> usize {
+        self.outstanding
+    }
+
+    pub(crate) fn order(&mut self, order: Order) {
+        let is_taken = self.orders.as_ref().is_some_and(|orders| orders.try_send(order).is_ok());
+        self.outstanding += usize::from(is_taken);
+    }
+
+    /// The next file, if one is ready.
+    pub(crate) fn poll(&mut self) -> Option<Result<Prepared, JournalError>> {
+        match (self.outstanding > 0).then(|| self.made.try_recv())? {
+            Ok(made) => Some(self.delivered(made)),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => self.died(),
+        }
+    }
+
+    /// The next file, waiting for it.
+    pub(crate) fn wait(&mut self, at_most: Duration) -> Option<Result<Prepared, JournalError>> {
+        match (self.outstanding > 0).then(|| self.made.recv_timeout(at_most))? {
+            Ok(made) => Some(self.delivered(made)),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => self.died(),
+        }
+    }
+
+    fn delivered(&mut self, made: Result<Prepared, JournalError>) -> Result<Prepared, JournalError> {
+        self.outstanding -= 1;
+        made
+    }
+
+    fn died(&mut self) -> Option<Result<Prepared, JournalError>> {
+        self.outstanding = 0;
+        None
+    }
+}
+
+impl Drop for Maker {
+    fn drop(&mut self) {
+        self.orders = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic of it was reported when it happened.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The journal's writer: rows in, sealed batches out.
+
+use std::time::Duration;
+
+use crate::batch::Batch;
+use crate::chain::Chain;
+use crate::config::{Config, Counters, Durability, JournalError, Recovered, Reserved, Sealed, WhenFull};
+use crate::faults::{fault, index_of};
+use crate::head::Head;
+use crate::layout::{COLUMN_BYTES_MAX, HeadWord};
+use crate::message::{BatchNumbers, Encoder};
+use crate::opening;
+use crate::row::{Cell, RowHead, Unmatched};
+use crate::rows::{self, Shared};
+use crate::segment::SealPoints;
+use crate::unmatched::{self, UnmatchedRows};
+use crate::walk::batch_crc;
+
+/// Unmatched rows wait for a seal of rows at most this long.
+const UNMATCHED_WAIT_NS: u64 = 1_000_000_000;
+
+const ROWS_POINTS: SealPoints = SealPoints {
+    metadata: index_of("seal.metadata"),
+    cleared: index_of("seal.cleared"),
+    prefix: index_of("seal.prefix"),
+};
+const UNMATCHED_POINTS: SealPoints = SealPoints {
+    metadata: index_of("unmatched.metadata"),
+    cleared: index_of("unmatched.cleared"),
+    prefix: index_of("unmatched.prefix"),
+};
+
+/// Writes one journal. One thread at a time.
+///
+/// A row is reserved, its payloads are placed, then it is committed or abandoned; a seal shows what was committed.
+#[derive(Debug)]
+pub struct Writer {
+    pub(crate) config: Config,
+    pub(crate) rows: Chain,
+    pub(crate) rows_encoder: Encoder,
+    pub(crate) batch: Batch,
+    pub(crate) unmatched: Chain,
+    pub(crate) unmatched_encoder: Encoder,
+    pub(crate) unmatched_rows: UnmatchedRows,
+    pub(crate) head: Head,
+    pub(crate) seals: u64,
+    pub(crate) unmatched_next_row: u64,
+    pub(crate) floor: Option<u64>,
+    /// Room for one batch in an empty segment.
+    pub(crate) fresh_room: usize,
+    pub(crate) counters: Counters,
+}
+
+impl Writer {
+    /// Opens or makes a journal.
+    ///
+    /// # Errors
+    /// As the variants of [`JournalError`] say.
+    pub fn open(config: Config) -> Result<(Self, Recovered), JournalError> {
+        opening::open(config)
+    }
+
+    /// Makes room for a row whose payloads have these lengths, 0 where an input is absent.
+    ///
+    /// # Errors
+    /// A row that no segment can hold; anything the system said.
+    pub fn reserve(&mut self, payload_bytes: &[u32], now_ns: u64) -> Result<Reserved, JournalError> {
+        assert_eq!(payload_bytes.len(), self.config.inputs.len(), "one length for each input");
+        if self.batch.rows() > 0 {
+            if !self.batch.has_room(payload_bytes) {
+                return Ok(Reserved::SealFirst);
+            }
+        } else if !self.begin_batch(payload_bytes, now_ns)? {
+            self.counters.blocked += 1;
+            return Ok(Reserved::Full);
+        }
+        self.batch.reserve(payload_bytes, now_ns);
+        Ok(Reserved::Ready)
+    }
+
+    /// Where that input's payload goes, valid for the reserved bytes until the row is committed or abandoned. Prefer
+    /// `copy_payload`: what is written here is read once more for its CRC.
+    #[must_use]
+    pub fn place(&mut self, input: usize) -> *mut u8 {
+        self.batch.place(input, self.rows.open.mapping.start())
+    }
+
+    /// Copies that input's payload and takes its CRC on the way.
+    ///
+    /// # Safety
+    /// `source` must be valid for `bytes` bytes, which are at most what was reserved. Another process may write there
+    /// meanwhile; then the row must be abandoned.
+    pub unsafe fn copy_payload(&mut self, input: usize, source: *const u8, bytes: usize) {
+        // SAFETY: the caller vouches for the source, and the segment is the open one.
+        unsafe { self.batch.copy_payload(input, source, bytes, self.rows.open.mapping.start()) };
+        fault!("row.copied");
+    }
+
+    /// Says what an input of the reserved row holds; one that nothing is said about was not joined.
+    pub fn cell(&mut self, input: usize, cell: &Cell<'_>) {
+        self.batch.cell(input, cell);
+    }
+
+    /// The reserved row is in the open batch.
+    pub fn commit_row(&mut self, head: &RowHead) {
+        self.batch.commit_row(head, self.rows.open.mapping.start());
+        fault!("row.committed");
+    }
+
+    /// The reserved row never was.
+    pub fn abandon_row(&mut self) {
+        self.batch.abandon_row();
+    }
+
+    /// Whether there is something to seal, and it has waited long enough or is large enough.
+    #[must_use]
+    pub fn is_seal_due(&self, now_ns: u64) -> bool {
+        let batch = &self.batch;
+        let is_old = |first_ns: u64, wait_ns: u64| now_ns.saturating_sub(first_ns) >= wait_ns;
+        batch.is_full()
+            || batch.rows() > 0
+                && (batch.payload_bytes >= self.config.seal_bytes || is_old(batch.first_row_ns, self.config.seal_ns))
+            || self.unmatched_rows.first_ns().is_some_and(|first_ns| is_old(first_ns, UNMATCHED_WAIT_NS))
+    }
+
+    /// Takes an unmatched row; false when there is no room for it before the next seal.
+    pub fn unmatched(&mut self, row: &Unmatched<'_>, now_ns: u64) -> bool {
+        assert!(row.input < self.config.inputs.len(), "no such input");
+        self.unmatched_rows.push(row, now_ns)
+    }
+
+    /// Seals unmatched rows, then rows and state. A batch may have no rows.
+    ///
+    /// # Errors
+    /// Everything is as it was, and may be tried again.
+    pub fn seal(&mut self, now_ns: u64, write_state: impl FnOnce(&mut Vec<u8>)) -> Result<Sealed, JournalError> {
+        assert!(!self.batch.is_reserved(), "a row is neither committed nor abandoned");
+        let capacity = self.config.state_capacity;
+        self.rows_encoder.set_state(write_state).map_err(|want_bytes| {
+            let is_text = want_bytes > capacity;
+            let not_text = || JournalError::Config("the state is not UTF-8".into());
+            if is_text { JournalError::StateTooLong { want_bytes, capacity } } else { not_text() }
+        })?;
+        if self.batch.rows() == 0 && !self.begin_empty_batch(now_ns)? {
+            return Err(self.why_full());
+        }
+        let unmatched_rows = self.seal_unmatched(now_ns)?;
+        let (first_row, rows) = (self.rows.open.end_row, self.batch.rows());
+        self.seal_rows(now_ns)?;
+        Ok(Sealed { seal: self.seals, first_row, rows, unmatched_rows })
+    }
+
+    fn seal_rows(&mut self, now_ns: u64) -> Result<(), JournalError> {
+        let (segment, encoder, batch) = (&mut self.rows.open, &mut self.rows_encoder, &mut self.batch);
+        let (config, limit) = (&self.config, segment.limit());
+        let (first_row, generation) = (segment.end_row, segment.numbers.generation);
+        let shared = Shared { first_row, out_stream: config.out_stream, journal_epoch: config.journal_epoch };
+        let written = rows::write(batch, &shared, &mut segment.mapping.content_mut()[batch.body..limit], encoder);
+        fault!("seal.columns");
+        let rows = batch.rows();
+        let sealed_at_ns = now_ns.saturating_add_signed(config.realtime_offset_ns);
+        let mut numbers = BatchNumbers { first_row, rows, generation, seal: self.seals + 1, sealed_at_ns, crc: 0 };
+        numbers.crc = batch_crc(written.crc, encoder.state(), &numbers);
+        segment.seal(encoder, &numbers, written.body_bytes, config.durability, &ROWS_POINTS)?;
+        segment.first_sealed_ns.get_or_insert(now_ns);
+        self.seals += 1;
+        self.counters.rows += u64::from(rows);
+        self.counters.bytes += batch.payload_bytes;
+        self.counters.seals += 1;
+        self.counters.slack_bytes += (written.body_bytes - written.used_bytes) as u64;
+        batch.restart();
+        self.tell_sealed();
+        fault!("seal.head");
+        Ok(())
+    }
+
+    fn seal_unmatched(&mut self, now_ns: u64) -> Result<u32, JournalError> {
+        let rows = self.unmatched_rows.rows();
+        if rows == 0 {
+            return Ok(0);
+        }
+        let need = self.unmatched_encoder.message_bytes() + self.unmatched_rows.bytes_max(&self.config.inputs);
+        if self.unmatched.open.next + need > self.unmatched.open.limit() {
+            // Nobody holds this table's retention: its oldest rows go.
+            self.unmatched.look_after(now_ns, |_| true, |_| {});
+            if !self.unmatched.next_segment()? {
+                return Err(self.unmatched.take_failure().unwrap_or(JournalError::Full));
+            }
+        }
+        let (segment, encoder) = (&mut self.unmatched.open, &mut self.unmatched_encoder);
+        let seal = self.seals + 1;
+        // It fits: the longest number was counted when the capacity was chosen.
+        let _ = encoder.set_state(|state| unmatched::write_state(state, seal));
+        let (body, limit) = (segment.next + encoder.message_bytes(), segment.limit());
+        let content = &mut segment.mapping.content_mut()[body..limit];
+        let written = self.unmatched_rows.write(&self.config.inputs, content, encoder);
+        fault!("unmatched.columns");
+        let mut numbers = BatchNumbers {
+            first_row: self.unmatched_next_row,
+            rows,
+            generation: segment.numbers.generation,
+            seal,
+            sealed_at_ns: now_ns.saturating_add_signed(self.config.realtime_offset_ns),
+            crc: 0,
+        };
+        numbers.crc = batch_crc(written.crc, encoder.state(), &numbers);
+        segment.seal(encoder, &numbers, written.body_bytes, self.config.durability, &UNMATCHED_POINTS)?;
+        self.unmatched_next_row += u64::from(rows);
+        self.counters.unmatched_rows += u64::from(rows);
+        self.unmatched_rows.clear();
+        fault!("unmatched.sealed");
+        Ok(rows)
+    }
+
+    /// The smallest committed row of the living named readers.
+    pub fn set_floor(&mut self, floor: Option<u64>) {
+        self.floor = floor;
+    }
+
+    /// Says that the writer lives, looks after the next segment, and ends one that is old. At least every 100 ms.
+    ///
+    /// # Errors
+    /// What the system said about files.
+    pub fn heartbeat(&mut self, now_ns: u64) -> Result<(), JournalError> {
+        self.head.set(HeadWord::HeartbeatNs, now_ns);
+        self.look_after(now_ns);
+        if self.batch.rows() == 0 && !self.batch.is_reserved() && self.is_segment_old(now_ns) {
+            self.next_segment(now_ns)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until the next segment is there, for callers that have nothing else to do; false when it is not.
+    pub fn wait_for_segment(&mut self, now_ns: u64, at_most: Duration) -> bool {
+        self.look_after(now_ns);
+        self.rows.wait(at_most) && self.unmatched.wait(at_most)
+    }
+
+    /// Everything sealed so far is on the disk when this returns.
+    ///
+    /// # Errors
+    /// What the system said.
+    pub fn sync(&mut self) -> Result<(), JournalError> {
+        self.unmatched.open.sync()?;
+        self.rows.open.sync()
+    }
+
+    /// Seals what is open, finishes the open segments and says that the journal was closed.
+    ///
+    /// # Errors
+    /// As `seal`; then nothing was closed, and the next writer recovers.
+    pub fn close(mut self, now_ns: u64, write_state: impl FnOnce(&mut Vec<u8>)) -> Result<Counters, JournalError> {
+        self.look_after(now_ns);
+        self.wait_for_segment(now_ns, Duration::from_secs(1));
+        self.seal(now_ns, write_state)?;
+        fault!("close.sealed");
+        self.unmatched.finish_open()?;
+        self.rows.finish_open()?;
+        fault!("close.finished");
+        self.rows.remove_spares();
+        self.unmatched.remove_spares();
+        self.rows.sync_folder()?;
+        self.head.closed();
+        if matches!(self.config.durability, Durability::Fsync | Durability::Checkpoint) {
+            let synced = self.head.sync();
+            synced.map_err(|error| JournalError::Io { path: self.config.dir.join("journal.head"), error })?;
+        }
+        Ok(self.counters())
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub fn counters(&self) -> Counters {
+        let files = &self.rows.counters;
+        Counters {
+            segments_made: files.made,
+            segments_recycled: files.recycled,
+            segments_dropped: files.dropped,
+            segments_held: files.held,
+            no_room: files.no_room + self.unmatched.counters.no_room,
+            first_row: self.rows.first_row(),
+            next_row: self.rows.open.end_row,
+            ..self.counters
+        }
+    }
+
+    /// Rows in the open batch.
+    #[must_use]
+    pub fn unsealed_rows(&self) -> u32 {
+        self.batch.rows()
+    }
+
+    /// The number of the next row that `commit_row` makes.
+    #[must_use]
+    pub fn next_row(&self) -> u64 {
+        self.rows.open.end_row + u64::from(self.batch.rows())
+    }
+
+    /// Readies an empty batch for a row of these payloads; false where there is no segment for it yet.
+    fn begin_batch(&mut self, payload_bytes: &[u32], now_ns: u64) -> Result<bool, JournalError> {
+        let message_bytes = self.rows_encoder.message_bytes();
+        let need = message_bytes + self.batch.least_bytes(payload_bytes);
+        if need > self.fresh_room || payload_bytes.iter().any(|bytes| *bytes as usize > COLUMN_BYTES_MAX) {
+            let segment_bytes = self.config.segment_bytes;
+            return Err(JournalError::RowTooLarge { want_bytes: need as u64, segment_bytes });
+        }
+        let has_room = self.rows.open.next + need <= self.rows.open.limit();
+        // An old segment goes on where there is no next one yet; a full one cannot.
+        let is_over = !has_room || self.is_segment_old(now_ns);
+        let has_next = is_over && self.next_segment(now_ns)?;
+        if !has_room && !has_next {
+            return Ok(false);
+        }
+        let body = self.rows.open.next + message_bytes;
+        self.batch.lay_out(payload_bytes, body, self.rows.open.limit() - body);
+        Ok(true)
+    }
+
+    fn begin_empty_batch(&mut self, now_ns: u64) -> Result<bool, JournalError> {
+        // Kept with the writer: this is on the way of every seal.
+        const NOTHING: [u32; crate::INPUTS_MAX] = [0; crate::INPUTS_MAX];
+        self.begin_batch(&NOTHING[..self.config.inputs.len()], now_ns)
+    }
+
+    fn is_segment_old(&self, now_ns: u64) -> bool {
+        let first_ns = self.rows.open.first_sealed_ns;
+        first_ns.is_some_and(|first_ns| now_ns.saturating_sub(first_ns) >= self.config.segment_ns)
+    }
+
+    fn next_segment(&mut self, now_ns: u64) -> Result<bool, JournalError> {
+        if !self.rows.has_spare() {
+            self.look_after(now_ns);
+            if let Some(failure) = self.rows.take_failure() {
+                return Err(failure);
+            }
+        }
+        let has_next = self.rows.next_segment()?;
+        if has_next {
+            self.tell_sealed();
+            self.look_after(now_ns);
+        }
+        Ok(has_next)
+    }
+
+    fn look_after(&mut self, now_ns: u64) {
+        let (head, floor, when_full) = (&self.head, self.floor, self.config.when_full);
+        let may_drop = |end_row: u64| match (when_full, floor) {
+            (WhenFull::Block, Some(floor)) => end_row <= floor,
+            // Without a named reader it keeps what fits.
+            _ => true,
+        };
+        self.rows.look_after(now_ns, may_drop, |first_row| head.set(HeadWord::FirstRow, first_row));
+        self.unmatched.look_after(now_ns, |_| true, |_| {});
+    }
+
+    fn why_full(&mut self) -> JournalError {
+        self.counters.blocked += 1;
+        let want_bytes = self.config.segment_bytes;
+        if self.rows.is_out_of_room() { JournalError::NoRoom { want_bytes } } else { JournalError::Full }
+    }
+
+    /// Brings the head up to date; the next row last, because readers look at it first.
+    pub(crate) fn tell_sealed(&self) {
+        let (head, open) = (&self.head, &self.rows.open);
+        head.set(HeadWord::OpenOrdinal, open.numbers.ordinal);
+        head.set(HeadWord::OpenFirstRow, open.first_row);
+        head.set(HeadWord::OpenSealedBytes, open.next as u64);
+        head.set(HeadWord::OpenGeneration, open.numbers.generation);
+        head.set(HeadWord::FirstRow, self.rows.first_row());
+        head.set(HeadWord::Seals, self.seals);
+        head.set(HeadWord::UnmatchedRows, self.unmatched_next_row);
+        head.set(HeadWord::NextRow, open.end_row);
+    }
+}

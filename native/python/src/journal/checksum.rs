@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//! CRC-32C for Python, and the names of the journal's fault points.
+
+use pyo3::ffi;
+use pyo3::prelude::*;
+
+use crate::buffer::ExportedBuffer;
+
+/// CRC-32C of `data`, continued from `seed`, which is the CRC of what came before.
+#[pyfunction]
+#[pyo3(signature = (data, seed=0))]
+pub fn crc32c(data: &Bound<'_, PyAny>, seed: u32) -> PyResult<u32> {
+    let buffer = ExportedBuffer::of(data, ffi::PyBUF_C_CONTIGUOUS)?;
+    let bytes = buffer.bytes();
+    Ok(data.py().detach(|| framegate_journal::crc::extend(seed, bytes)))
+}
+
+/// The places where `FRAMEGATE_FAULT` can kill a journal's writer.
+#[pyfunction]
+pub fn journal_fault_points() -> Vec<&'static str> {
+    framegate_journal::FAULT_POINTS.to_vec()
+}

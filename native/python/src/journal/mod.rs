@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The journal's writer, its check sum and its fault points, as Python sees them.
+
+mod cells;
+mod checksum;
+pub(crate) mod errors;
+mod writer;
+
+pub use checksum::{crc32c, journal_fault_points};
+pub use writer::JournalWriter;

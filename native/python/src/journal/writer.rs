@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The journal's writer for Python: tests and tools. The join engine uses the crate itself.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use framegate_journal::{
+    Cell, Config, Durability, JournalError, Recovered, Reserved, RowHead, Sealed, Unmatched, WhenFull, Writer,
+};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use super::cells::{self, GivenCell};
+use super::errors::raised;
+use crate::errors::raise;
+
+/// Writes one journal, row by row. Rows are seen when they are sealed.
+#[pyclass(module = "framegate._native")]
+pub struct JournalWriter {
+    /// Only ever reached through `&mut`; the lock is for the type's sake.
+    writer: Mutex<Option<Writer>>,
+    inputs: Vec<String>,
+    recovered: Recovered,
+}
+
+#[pymethods]
+impl JournalWriter {
+    #[new]
+    #[pyo3(signature = (
+        path, inputs, *, out_stream=1, journal_epoch=1, seal_rows=1024, seal_bytes=64 << 20, seal_ns=10_000_000,
+        segment_bytes=256 << 20, segment_ns=60_000_000_000, max_bytes=1 << 30, when_full="drop_oldest",
+        durability="memory", prefault_all=false, state_capacity=1024, realtime_offset_ns=0
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn new(
+        py: Python<'_>,
+        path: std::path::PathBuf,
+        inputs: Vec<String>,
+        out_stream: u32,
+        journal_epoch: u64,
+        seal_rows: u32,
+        seal_bytes: u64,
+        seal_ns: u64,
+        segment_bytes: u64,
+        segment_ns: u64,
+        max_bytes: u64,
+        when_full: &str,
+        durability: &str,
+        prefault_all: bool,
+        state_capacity: usize,
+        realtime_offset_ns: i64,
+    ) -> PyResult<Self> {
+        let unknown = |what: &str, name: &str| raise(py, "InvalidValue", &format!("no {what} is called {name:?}"), &[]);
+        let config = Config {
+            dir: path,
+            out_stream,
+            journal_epoch,
+            inputs: inputs.clone(),
+            seal_rows,
+            seal_bytes,
+            seal_ns,
+            segment_bytes,
+            segment_ns,
+            max_bytes,
+            when_full: match when_full {
+                "drop_oldest" => WhenFull::DropOldest,
+                "block" => WhenFull::Block,
+                name => return Err(unknown("when_full", name)),
+            },
+            durability: match durability {
+                "memory" => Durability::Memory,
+                "disk" => Durability::Disk,
+                "fsync" => Durability::Fsync,
+                "checkpoint" => Durability::Checkpoint,
+                name => return Err(unknown("durability", name)),
+            },
+            prefault_all,
+            state_capacity,
+            realtime_offset_ns,
+        };
+        let (writer, recovered) = py.detach(|| Writer::open(config)).map_err(|error| raised(py, &error))?;
+        Ok(Self { writer: Mutex::new(Some(writer)), inputs, recovered })
+    }
+
+    /// What the journal held: next_row, seals, state, cut_batches, cut_rows, was_clean.
+    #[getter]
+    fn recovered<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let Recovered { next_row, seals, state, cut_batches, cut_rows, was_clean } = &self.recovered;
+        let facts = PyDict::new(py);
+        facts.set_item("next_row", next_row)?;
+        facts.set_item("seals", seals)?;
+        facts.set_item("state", state.as_ref().map(|state| PyBytes::new(py, state)))?;
+        facts.set_item("cut_batches", cut_batches)?;
+        facts.set_item("cut_rows", cut_rows)?;
+        facts.set_item("was_clean", was_clean)?;
+        Ok(facts)
+    }
+
+    /// Puts a row into the open batch: "ready", or why not: "seal_first", "full".
+    #[pyo3(signature = (
+        cells, *, out_seq=0, out_epoch=1, out_time_ns=None, joined_at_us=0, skew_ns=None, map_version=1,
+        checkpoint_id=0, now_ns=0, in_place=false, abandon=false
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn append(
+        &mut self,
+        py: Python<'_>,
+        cells: &Bound<'_, PyDict>,
+        out_seq: u64,
+        out_epoch: u64,
+        out_time_ns: Option<i64>,
+        joined_at_us: i64,
+        skew_ns: Option<i64>,
+        map_version: u64,
+        checkpoint_id: u64,
+        now_ns: u64,
+        in_place: bool,
+        abandon: bool,
+    ) -> PyResult<&'static str> {
+        let cells = cells::read(cells, &self.inputs)?;
+        let head = RowHead { out_epoch, out_seq, out_time_ns, joined_at_us, skew_ns, map_version, checkpoint_id };
+        let mut lengths = vec![0_u32; self.inputs.len()];
+        for cell in &cells {
+            let length = u32::try_from(cell.bytes().len());
+            lengths[cell.input] = length.map_err(|_| raise(py, "InvalidValue", "a payload of 4 GiB or more", &[]))?;
+        }
+        let writer = self.open(py)?;
+        match writer.reserve(&lengths, now_ns).map_err(|error| raised(py, &error))? {
+            Reserved::SealFirst => return Ok("seal_first"),
+            Reserved::Full => return Ok("full"),
+            Reserved::Ready => {}
+        }
+        for cell in &cells {
+            place(writer, cell, in_place);
+        }
+        if abandon {
+            writer.abandon_row();
+        } else {
+            writer.commit_row(&head);
+        }
+        Ok("ready")
+    }
+
+    /// Notes a frame that was not joined; false when a seal must come first.
+    #[pyo3(signature = (
+        input, *, stream=0, epoch=1, seq=0, seq_last=None, timestamp_ns=None, out_seq=None, at_ns=0,
+        cause="no_partner", now_ns=0
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
+    fn unmatched(
+        &mut self,
+        py: Python<'_>,
+        input: &str,
+        stream: u32,
+        epoch: u64,
+        seq: u64,
+        seq_last: Option<u64>,
+        timestamp_ns: Option<u64>,
+        out_seq: Option<u64>,
+        at_ns: i64,
+        cause: &str,
+        now_ns: u64,
+    ) -> PyResult<bool> {
+        let Some(input) = self.inputs.iter().position(|name| name == input) else {
+            return Err(raise(py, "InvalidValue", &format!("the journal has no input {input:?}"), &[]));
+        };
+        if cause.len() > framegate_journal::CAUSE_BYTES {
+            return Err(raise(py, "InvalidValue", &format!("{cause:?} is too long a cause"), &[]));
+        }
+        let seq_last = seq_last.unwrap_or(seq);
+        let row = Unmatched { input, stream, epoch, seq, seq_last, timestamp_ns, out_seq, at_ns, cause };
+        Ok(self.open(py)?.unmatched(&row, now_ns))
+    }
+
+    #[pyo3(signature = (now_ns=0))]
+    fn is_seal_due(&mut self, py: Python<'_>, now_ns: u64) -> PyResult<bool> {
+        Ok(self.open(py)?.is_seal_due(now_ns))
+    }
+
+    /// Shows what was appended, with the state after it: (seal, first_row, rows, unmatched_rows).
+    #[pyo3(signature = (state=None, now_ns=0))]
+    fn seal(&mut self, py: Python<'_>, state: Option<&[u8]>, now_ns: u64) -> PyResult<(u64, u64, u32, u32)> {
+        let writer = self.open(py)?;
+        let sealed = py.detach(|| writer.seal(now_ns, |text| text.extend_from_slice(state.unwrap_or(b"{}"))));
+        let Sealed { seal, first_row, rows, unmatched_rows } = sealed.map_err(|error| raised(py, &error))?;
+        Ok((seal, first_row, rows, unmatched_rows))
+    }
+
+    fn set_floor(&mut self, py: Python<'_>, floor: Option<u64>) -> PyResult<()> {
+        self.open(py)?.set_floor(floor);
+        Ok(())
+    }
+
+    #[pyo3(signature = (now_ns=0))]
+    fn heartbeat(&mut self, py: Python<'_>, now_ns: u64) -> PyResult<()> {
+        self.open(py)?.heartbeat(now_ns).map_err(|error| raised(py, &error))
+    }
+
+    /// Waits for the next segment's file; false when it is not there.
+    #[pyo3(signature = (timeout_s, now_ns=0))]
+    fn wait_for_segment(&mut self, py: Python<'_>, timeout_s: f64, now_ns: u64) -> PyResult<bool> {
+        let timeout = Duration::try_from_secs_f64(timeout_s).unwrap_or(Duration::MAX);
+        let writer = self.open(py)?;
+        Ok(py.detach(|| writer.wait_for_segment(now_ns, timeout)))
+    }
+
+    fn sync(&mut self, py: Python<'_>) -> PyResult<()> {
+        let writer = self.open(py)?;
+        py.detach(|| writer.sync()).map_err(|error| raised(py, &error))
+    }
+
+    /// Seals, finishes the open segments, and says that the journal was closed.
+    #[pyo3(signature = (state=None, now_ns=0))]
+    fn close(&mut self, py: Python<'_>, state: Option<&[u8]>, now_ns: u64) -> PyResult<()> {
+        self.open(py)?;
+        let Some(writer) = self.slot().take() else { return Ok(()) };
+        let closed = py.detach(|| writer.close(now_ns, |text| text.extend_from_slice(state.unwrap_or(b"{}"))));
+        closed.map(drop).map_err(|error| raised(py, &error))
+    }
+
+    /// Lets go of the journal without closing it.
+    fn drop_open(&mut self, py: Python<'_>) {
+        let writer = self.slot().take();
+        py.detach(|| drop(writer));
+    }
+
+    fn counters<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let counters = self.open(py)?.counters();
+        let facts = PyDict::new(py);
+        for (name, value) in [
+            ("rows", counters.rows),
+            ("bytes", counters.bytes),
+            ("seals", counters.seals),
+            ("unmatched_rows", counters.unmatched_rows),
+            ("segments_made", counters.segments_made),
+            ("segments_recycled", counters.segments_recycled),
+            ("segments_dropped", counters.segments_dropped),
+            ("segments_held", counters.segments_held),
+            ("slack_bytes", counters.slack_bytes),
+            ("blocked", counters.blocked),
+            ("no_room", counters.no_room),
+            ("first_row", counters.first_row),
+            ("next_row", counters.next_row),
+        ] {
+            facts.set_item(name, value)?;
+        }
+        Ok(facts)
+    }
+
+    #[getter]
+    fn next_row(&mut self, py: Python<'_>) -> PyResult<u64> {
+        Ok(self.open(py)?.next_row())
+    }
+
+    #[getter]
+    fn unsealed_rows(&mut self, py: Python<'_>) -> PyResult<u32> {
+        Ok(self.open(py)?.unsealed_rows())
+    }
+}
+
+impl JournalWriter {
+    fn slot(&mut self) -> &mut Option<Writer> {
+        self.writer.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open(&mut self, py: Python<'_>) -> PyResult<&mut Writer> {
+        let closed = || raised(py, &JournalError::Config("the writer is closed".into()));
+        self.slot().as_mut().ok_or_else(closed)
+    }
+}
+
+/// Brings a payload to its place, through the fused copy or by hand, and says what the input holds.
+fn place(writer: &mut Writer, cell: &GivenCell, in_place: bool) {
+    let bytes = cell.bytes();
+    if in_place {
+        let target = writer.place(cell.input);
+        // SAFETY: that many bytes were reserved there; the source is Python's, and no part of the journal.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), target, bytes.len()) };
+    } else {
+        // SAFETY: the buffer is borrowed for this call and as long as what was reserved.
+        unsafe { writer.copy_payload(cell.input, bytes.as_ptr(), bytes.len()) };
+    }
+    let given = Cell {
+        status: cell.status,
+        seq: cell.seq,
+        timestamp_ns: cell.timestamp_ns,
+        epoch: cell.epoch,
+        trace_id: cell.trace_id,
+        dtype: cell.dtype,
+        dims: &cell.shape,
+        bytes: bytes.len() as u32,
+    };
+    writer.cell(cell.input, &given);
+}
