@@ -5,7 +5,8 @@
 >>> fg.__version__.count(".")
 2
 
-``fg.connect()`` gives a client; see ``framegate.shmpool``. What is named here is imported when it is first used, so
+``fg.connect()`` gives a client; see ``framegate.shmpool``. ``fg.journal(path)`` opens what a join has written; see
+``framegate.joinbarrier.journal``. What is named here is imported when it is first used, so
 that ``import framegate`` stays light.
 """
 
@@ -16,19 +17,22 @@ from typing import TYPE_CHECKING, Any
 from framegate._version import VERSION
 
 if TYPE_CHECKING:
+    from framegate.joinbarrier.journal.journal import Journal, journal
     from framegate.shmpool.client import Client, connect
     from framegate.shmpool.consumer import Consumer
     from framegate.shmpool.producer import Producer
 
 __version__ = VERSION
 
-__all__ = ["Client", "Consumer", "Producer", "__version__", "connect"]
+__all__ = ["Client", "Consumer", "Journal", "Producer", "__version__", "connect", "journal"]
 
 _HOMES = {
     "Client": "framegate.shmpool.client",
     "Consumer": "framegate.shmpool.consumer",
+    "Journal": "framegate.joinbarrier.journal.journal",
     "Producer": "framegate.shmpool.producer",
     "connect": "framegate.shmpool.client",
+    "journal": "framegate.joinbarrier.journal.journal",
 }
 
 

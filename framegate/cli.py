@@ -18,7 +18,13 @@ from framegate.schema.console.reporting import numbered_error, report
 from framegate.schema.errors import DONE, FAILED, WRONG_USAGE, FramegateError, WrongUsage
 
 # Each has ``register(app)``. These modules only declare options; what a command needs is imported when it runs.
-_COMMAND_MODULES: Final = ("framegate.driver.commands", "framegate.shmpool.commands", "framegate.tools.commands")
+_COMMAND_MODULES: Final = (
+    "framegate.driver.commands",
+    "framegate.shmpool.commands",
+    "framegate.joinbarrier.commands",
+    "framegate.joinbarrier.journal_commands",
+    "framegate.tools.commands",
+)
 # What typer returns for a KeyboardInterrupt that a command let through.
 _TYPER_INTERRUPTED: Final = 130
 

@@ -317,6 +317,132 @@ class ClaimStillViewed(TransportError):
     default_hint = "Keep arrays of a claim inside its `with` block, and leave the block before close()."
 
 
+# --- 4xx: join ------------------------------------------------------------------------------------------
+
+
+class JoinError(FramegateError):
+    """Which frames belong together cannot be decided."""
+
+
+class MapRefused(JoinError):
+    """A MergeMap breaks a rule of the protocol. One bad rule refuses the whole map."""
+
+    code = 401
+    default_hint = "PROTOCOL.md 11.2 lists what a map may hold; the output is blocked until a valid map comes."
+
+
+class ClockDomainRefused(JoinError):
+    """A time belongs to another clock domain than the map's."""
+
+    code = 402
+    default_hint = "Stamp every input by the clock that the map declares (clock_domain), or declare the inputs' own."
+
+
+class OutputTimeDecreased(JoinError):
+    """An output was emitted for an earlier time than the one before it."""
+
+    code = 403
+    default_hint = "Ask ready() first: it refuses a time before the last that was emitted."
+
+
+class TwoAuthorities(JoinError):
+    """Somebody else announces a map for an output that is owned here."""
+
+    code = 410
+    default_hint = "One authority owns an output: end one of the two, or give it another out_stream or epoch."
+
+
+class NoMapAnnounced(JoinError):
+    """Nobody announced the map that was asked for."""
+
+    code = 411
+    default_hint = "Start its authority with: framegate mergemap serve --config join.toml"
+
+
+class JournalBusy(JoinError):
+    """Another agent writes the journal."""
+
+    code = 420
+    exit_code = ENVIRONMENT
+    default_hint = "Each agent has a journal of its own: stop the other agent, or name another directory."
+
+
+class JournalMismatch(JoinError):
+    """The directory holds a journal of another join."""
+
+    code = 421
+    exit_code = WRONG_USAGE
+    default_hint = "Name another directory in [join] journal, or bring the configuration back to the journal's."
+
+
+class InputRestarted(JoinError):
+    """An input came back with a new epoch, and the join is told to stop then."""
+
+    code = 422
+    default_hint = 'Start the agent again, or set on_input_restart = "new_epoch" to go on with a new out_epoch.'
+
+
+class JournalFailed(JoinError):
+    """The journal can be written no further. What was sealed stays."""
+
+    code = 423
+    default_hint = "The message says what the system answered; `framegate journal verify` says what the journal holds."
+
+
+class JournalError(JoinError):
+    """The journal of a join: its files, and who reads them."""
+
+
+class JournalMissing(JournalError):
+    """There is no journal in that directory, or not yet."""
+
+    code = 430
+    default_hint = "Name the directory that holds journal.json; a join makes it when it starts."
+
+
+class JournalDamaged(JournalError):
+    """A file of the journal contradicts its format, another file, or its own check sum."""
+
+    code = 431
+    default_hint = "`framegate journal verify DIR` names the first inconsistency; what lies before it can be read."
+
+
+class DataLoss(JournalError):
+    """Rows were asked for that retention has dropped."""
+
+    code = 432
+    default_hint = 'Give the journal more max_bytes, or read with on_loss="skip" and count what was lost.'
+
+
+class ReaderFenced(JournalError):
+    """Another reader has claimed this reader's name."""
+
+    code = 433
+    default_hint = "One reader at a time holds a name: end the other one, or read under another name."
+
+
+class ReaderNameRefused(JournalError):
+    """A name that no reader can have."""
+
+    code = 434
+    exit_code = WRONG_USAGE
+    default_hint = "A name is 1 to 64 letters, digits, dots, underscores and hyphens."
+
+
+class JournalRecreated(JournalError):
+    """The journal began anew while it was read: its rows count from 0 again."""
+
+    code = 435
+    default_hint = "Open it again; rows of the old epoch lie under old-EPOCH, when they could be kept."
+
+
+class JournalNewer(JournalError):
+    """The journal was written by a later format than this program reads."""
+
+    code = 436
+    default_hint = "Upgrade framegate here, or read with the version that wrote it."
+
+
 # --- 9xx: configuration and environment -----------------------------------------------------------------
 
 

@@ -7,6 +7,8 @@ mod aeron;
 mod bench;
 mod buffer;
 mod errors;
+mod join;
+mod journal;
 mod pool;
 mod toml;
 
@@ -16,9 +18,22 @@ mod _native {
     #[pymodule_export]
     use crate::aeron::{AeronClaim, AeronClient, AeronPublication, AeronSubscription, driver_mark};
     #[pymodule_export]
-    use crate::bench::{bench_copy, bench_echo, bench_offer, bench_ping, bench_poll, bench_publish, bench_read};
+    use crate::bench::{
+        bench_ages, bench_copy, bench_echo, bench_offer, bench_paced, bench_ping, bench_poll, bench_publish, bench_read,
+    };
     #[pymodule_export]
-    use crate::pool::{Frame, FrameClaim, PoolConsumer, PoolProducer, PoolRegions, region_mark};
+    use crate::join::{JoinBarrier, JoinEngine, JoinMailbox, JoinPort, JoinStage};
+    #[pymodule_export]
+    use crate::journal::{JournalWriter, crc32c, journal_fault_points};
+    #[pymodule_export]
+    use crate::pool::{Frame, FrameBatch, FrameClaim, PoolConsumer, PoolProducer, PoolRegions, region_mark};
     #[pymodule_export]
     use crate::toml::parse_toml;
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::pool::FrameBatch::register(module.py())
+    }
 }

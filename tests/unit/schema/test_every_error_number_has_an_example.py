@@ -22,6 +22,10 @@ from framegate.schema.console.reporting import event, numbered_error, rendered
 from framegate.schema.errors import DONE, ENVIRONMENT, FAILED, WRONG_USAGE, FramegateError, numbered
 
 from tests.unit.driver.driver_error_examples import DRIVER_ERROR_EXAMPLES as LEASE_DRIVER
+from tests.unit.joinbarrier.agent_error_examples import AGENT_ERROR_EXAMPLES as AGENTS
+from tests.unit.joinbarrier.journal.journal_error_examples import JOURNAL_ERROR_EXAMPLES as JOURNAL
+from tests.unit.joinbarrier.map_error_examples import MAP_ERROR_EXAMPLES as MAPS
+from tests.unit.schema.join_error_examples import JOIN_ERROR_EXAMPLES as BARRIERS
 from tests.unit.schema.message_errors import EXAMPLES as MESSAGES
 from tests.unit.schema.pool_error_examples import POOL_ERROR_EXAMPLES as POOL
 from tests.unit.schema.transport_error_examples import TRANSPORT_ERROR_EXAMPLES
@@ -85,7 +89,17 @@ CONFIGURATION_AND_ENVIRONMENT: Final[dict[int, Example]] = {
 # The families whose examples their own packages know best.
 TRANSPORT: Final[dict[int, Example]] = {**TRANSPORT_ERROR_EXAMPLES}
 
-EXAMPLES: Final[dict[int, Example]] = {**MESSAGES, **POOL, **LEASE_DRIVER, **TRANSPORT, **CONFIGURATION_AND_ENVIRONMENT}
+EXAMPLES: Final[dict[int, Example]] = {
+    **MESSAGES,
+    **POOL,
+    **LEASE_DRIVER,
+    **TRANSPORT,
+    **BARRIERS,
+    **JOURNAL,
+    **MAPS,
+    **AGENTS,
+    **CONFIGURATION_AND_ENVIRONMENT,
+}
 KINDS: Final = list(numbered())
 
 

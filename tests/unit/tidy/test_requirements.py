@@ -20,7 +20,7 @@ import pytest
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 WHOLE: Final = ROOT / "tests/requirements.toml"
-SERIES: Final = {"W": 193, "D": 112}
+SERIES: Final = {"W": 193, "D": 112, "J": 77}
 """Each series of the protocol's numbers, and its last."""
 RUST_TEST: Final = re.compile(r"#\[test\]\s*(?:#\[[^\]]*\]\s*)*fn\s+(\w+)")
 

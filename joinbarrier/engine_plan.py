@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a join.toml means to the native engine: plain values, in its units."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from framegate.joinbarrier.configuration import JoinConfig
+from framegate.joinbarrier.journal_folder import JournalFolder
+from framegate.joinbarrier.mergemap import MergeMap, SequenceRule
+from framegate.shmpool.clock import monotonic_ns, realtime_ns
+
+_NS_PER_MS: Final = 1_000_000
+_NS_PER_S: Final = 1_000_000_000
+
+
+def engine_plan(config: JoinConfig, slots: dict[int, int]) -> dict[str, Any]:
+    """The stage: policy, drive and inputs. ``slots``: how deep the ring of each stream is."""
+    drive = config.drive
+    names = [each.name for each in config.input]
+    return {
+        "policy": config.join.policy,
+        "out_stream": config.join.out_stream,
+        "drive": drive.kind,
+        "drive_input": names.index(drive.input) if drive.kind == "input" else None,
+        "clock_period_ns": drive.period_ns if drive.kind == "clock" else 0,
+        "first": None if config.join.first == "auto" else int(config.join.first),
+        "out_epoch": config.mergemap.epoch or 1,
+        "stale_timeout_ns": config.mergemap.stale_timeout_ms * _NS_PER_MS or None,
+        "lateness_ns": config.mergemap.lateness_ns,
+        "stall": config.mergemap.late == "stall",
+        "order_by_timestamp": config.mergemap.order_by == "timestamp",
+        "realtime_domain": config.mergemap.clock_domain == "realtime_synced",
+        "max_skew_ns": config.join.max_skew_ns,
+        "max_age_ns": config.join.max_age_ms * _NS_PER_MS,
+        "unmatched_rows": config.join.unmatched == "rows",
+        "pending_bytes": config.join.pending_bytes if config.join.pending == "copy" else 0,
+        "inputs": [
+            {
+                "name": each.name,
+                "stream": each.stream,
+                "offset": each.offset,
+                "window": each.window,
+                "offset_ns": each.offset_ns,
+                "window_ns": each.window_ns,
+                "tolerance_ns": each.tolerance_ns,
+                "descriptor_time": each.timestamp_source == "frame_descriptor",
+                "nearest": each.pick == "nearest",
+                "reuse": each.reuse,
+                "deadline_ns": each.deadline_ms * _NS_PER_MS,
+                "optional": each.optional,
+                "processed": each.processed,
+                "ring_slots": slots[each.stream],
+            }
+            for each in config.input
+        ],
+    }
+
+
+def journal_plan(config: JoinConfig, folder: JournalFolder) -> dict[str, Any]:
+    """The journal's writer."""
+    journal = config.journal
+    return {
+        "dir": str(folder.path),
+        "out_stream": config.join.out_stream,
+        "journal_epoch": folder.epoch,
+        "inputs": [each.name for each in config.input],
+        "seal_rows": journal.seal_rows,
+        "seal_bytes": journal.seal_bytes,
+        "seal_ns": journal.seal_ms * _NS_PER_MS,
+        "segment_bytes": journal.segment_bytes,
+        "segment_ns": journal.segment_s * _NS_PER_S,
+        "max_bytes": journal.max_bytes,
+        "block": journal.when_full == "block",
+        "durability": journal.durability,
+        "realtime_offset_ns": realtime_ns() - monotonic_ns(),
+        "prefault_all": journal.prefault == "all",
+    }
+
+
+def applied_rules(config: JoinConfig, applied: MergeMap) -> list[dict[str, Any]]:
+    """A map's rules with the names of their inputs, as journal.json keeps them."""
+    names = {each.stream: each.name for each in config.input}
+    described = []
+    for rule in applied.rules:
+        fields = ("offset", "window") if isinstance(rule, SequenceRule) else ("offset_ns", "window_ns")
+        given = {field: value for field in fields if (value := getattr(rule, field)) is not None}
+        described.append({"input": names.get(rule.stream), "stream": rule.stream, **given})
+    return described

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The join agent: inputs, map and journal around a native engine that joins without Python.
+
+The engine runs a slice at a time on the agent's thread. Between slices the agent does what is rare: applies maps, looks
+whether readers let the journal go on, rings in ends that were missed, and says what the join waits for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final
+
+from framegate.joinbarrier.configuration import JoinConfig
+from framegate.joinbarrier.engine_plan import applied_rules, engine_plan, journal_plan
+from framegate.joinbarrier.join_input import Ears, JoinInput
+from framegate.joinbarrier.journal.doorbell import bell_name, take_away_expired
+from framegate.joinbarrier.journal.readers import floor, living_readers
+from framegate.joinbarrier.journal_folder import JournalFolder
+from framegate.joinbarrier.map_client import Apply, ClientAction, Invalidate, MapClient, Refused
+from framegate.joinbarrier.map_exchange import MapExchange
+from framegate.joinbarrier.mergemap import MergeMap
+from framegate.joinbarrier.native_barrier import plain_numbers
+from framegate.joinbarrier.republish import Republisher
+from framegate.joinbarrier.waiting import Watch
+from framegate.schema.errors import InputRestarted, JournalFailed
+from framegate.shmpool.client import Client
+from framegate.shmpool.clock import monotonic_ns, realtime_ns
+
+from framegate._native import JoinEngine, JoinMailbox
+
+SLICE_NS: Final = 20_000_000
+"""How long the engine runs before Python looks at what is rare. Descriptors and rows do not wait for it."""
+_CARE_NS: Final = 100_000_000
+_TIMES_AHEAD: Final = 64
+_log = logging.getLogger(__name__)
+
+
+class JoinAgent:
+    """One join. ``attach`` it, then ``work`` until it has ended, then ``close`` it."""
+
+    def __init__(self, client: Client, config: JoinConfig, folder: JournalFolder) -> None:
+        self.client = client
+        self.config = config
+        self.folder = folder
+        self.outputs = config.join.outputs
+        self.first_row = 0
+        streams = list(dict.fromkeys(each.stream for each in config.input))
+        self.mailbox = JoinMailbox(streams)
+        wanted = {each.stream: each.descriptor_stream for each in config.input}
+        ears = Ears(self.mailbox)
+        self.inputs = [
+            JoinInput(client, stream, ears, client.descriptor_stream(stream, wanted[stream])) for stream in streams
+        ]
+        self._engine: JoinEngine | None = None
+        self.began_ns = monotonic_ns()
+        self._exchange: MapExchange | None = None
+        self._follows: MapClient | None = None
+        self._actions: deque[ClientAction] = deque()
+        self._external = _function(config.drive.target) if config.drive.kind == "external" else None
+        self._republisher: Republisher | None = None
+        self._watch = Watch(config)
+        self._care_at_ns = 0
+        self._map_epoch: int | None = None
+        self._rung: list[str] = []
+        self._has_ended = False
+
+    # --- beginning -----------------------------------------------------------------------------------------
+
+    def attach(self) -> None:
+        """Attach to every input, open the journal, and get the map. Ready afterwards."""
+        for each in self.inputs:
+            self.client.attach(each)
+        slots = {each.stream_id: each.nslots for each in self.inputs}
+        plan, journal = engine_plan(self.config, slots), journal_plan(self.config, self.folder)
+        self._engine = JoinEngine(self.mailbox, plan, journal)
+        recovered = self.engine.recovered()
+        self.first_row = recovered["next_row"]
+        if recovered["next_row"]:
+            _log.info("%s: goes on at row %d", self.folder.path, recovered["next_row"])
+        if recovered["cut_batches"]:
+            _log.warning("%s: cut %d batches that were not whole", self.folder.path, recovered["cut_batches"])
+        self._republisher = Republisher.of(self.client, self.config, self.engine, self.folder.path)
+        if self.config.join.policy != "union":
+            self._exchange = MapExchange(self.client, announce_period_ns=self.config.mergemap.announce_ms * 1_000_000)
+        self._new_out_epoch()
+
+    def _new_out_epoch(self) -> None:
+        """The output begins anew: the map of its epoch is needed."""
+        epoch = self.engine.out_epoch()
+        self._map_epoch = epoch
+        exchange = self._exchange
+        if exchange is None:
+            return
+        if self.config.mergemap.serve:
+            own = self.config.merge_map(epoch)
+            assert own is not None  # noqa: S101  (only a union has none, and it has no exchange)
+            exchange.own(own)
+            self._apply(own)
+        elif self._follows is None:
+            by_time = self.config.has_timestamp_map
+            self._follows = MapClient(self.config.join.out_stream, epoch, is_by_timestamp=by_time)
+            exchange.follow(self._follows, self._actions.append)
+        else:
+            exchange.new_epoch(self._follows, epoch)
+
+    def _apply(self, applied: MergeMap) -> None:
+        _, epoch, stale_ns, times, rules = plain_numbers(applied.to_message())
+        version = self.folder.note_map(epoch, applied_rules(self.config, applied))
+        refusal = self.engine.apply_map(epoch, stale_ns, times, rules, version)
+        if refusal is not None:
+            _log.warning("the map of this output is not applied: %s (rule %s, stream %s)", refusal[2], *refusal[:2])
+
+    @property
+    def engine(self) -> JoinEngine:
+        """The native side; there is one from ``attach`` to ``close``."""
+        if self._engine is None:
+            raise JournalFailed("the agent is not attached", journal=str(self.folder.path))
+        return self._engine
+
+    # --- working -------------------------------------------------------------------------------------------
+
+    def work(self) -> bool:
+        """One slice; False when everything has ended."""
+        outcome = self.engine.run(SLICE_NS, self.outputs)
+        now_ns = monotonic_ns()
+        while self._actions:
+            self._follow(self._actions.popleft())
+        if outcome["has_new_epoch"]:
+            if self.config.join.on_input_restart == "stop":
+                raise InputRestarted("an input came back with a new epoch", journal=str(self.folder.path))
+            _log.warning("an input came back with a new epoch: out_epoch is now %d", self.engine.out_epoch())
+            self._new_out_epoch()
+        if self._external is not None and outcome["needs_time"]:
+            self._push_times()
+        if self._republisher is not None:
+            self._republisher.work()
+        if now_ns >= self._care_at_ns or outcome["is_full"]:
+            self._care_at_ns = now_ns + _CARE_NS
+            self._care(outcome, now_ns)
+        self._has_ended = bool(outcome["is_finished"])
+        return not (outcome["is_finished"] or outcome["has_all_outputs"])
+
+    def _follow(self, action: ClientAction) -> None:
+        match action:
+            case Apply(found):
+                self._apply(found)
+            case Invalidate():
+                self.engine.invalidate()
+            case Refused(error):
+                self.engine.invalidate()
+                _log.warning(
+                    "the map of this output is refused, and nothing is joined until a valid one comes: %s", error
+                )
+
+    def _push_times(self) -> None:
+        assert self._external is not None  # noqa: S101  (the caller has looked)
+        for _ in range(_TIMES_AHEAD):
+            out_time = self._external()
+            if out_time is None or not self.engine.push_time(int(out_time)):
+                return
+
+    def _care(self, outcome: dict[str, Any], now_ns: int) -> None:
+        for each in self.inputs:
+            ended = each.ended(now_ns)
+            if ended is not None:
+                self.engine.note_end(each.stream_id, *ended)
+        self.engine.set_floor(floor(self.folder.path, realtime_ns()))
+        readers = living_readers(self.folder.path, realtime_ns())
+        if readers != self._rung:
+            self._rung = readers
+            self.engine.set_bells([bell_name(self.folder.path, reader) for reader in readers])
+        take_away_expired(self.folder.path, realtime_ns())
+        for line in self._watch.look(self.engine.status(), outcome, now_ns):
+            _log.warning("%s", line)
+
+    # --- ending --------------------------------------------------------------------------------------------
+
+    def close(self) -> dict[str, Any]:
+        """Write what is pending, close the journal, give the leases back; the summary."""
+        if self._exchange is not None:
+            self._exchange.close()
+        try:
+            counted = self._engine.finish() if self._engine is not None else {}
+            if self._republisher is not None:
+                self._republisher.close(has_ended=self._has_ended)
+        finally:
+            for each in self.inputs:
+                each.close()
+        return self._summary(counted)
+
+    def summary(self) -> dict[str, Any]:
+        """What was done so far, and what was not joined for which reason."""
+        return self._summary(self.engine.counters())
+
+    def _summary(self, counted: dict[str, Any]) -> dict[str, Any]:
+        seconds = (monotonic_ns() - self.began_ns) / 1e9
+        keys = ("rows", "ticks_not_ready", "absent", "overwritten", "unmatched", "bytes")
+        rest = {key: value for key, value in counted.items() if key not in keys}
+        summary = {key: counted[key] for key in keys if key in counted}
+        return {"event": "summary", **summary, "seconds": round(seconds, 6), **rest}
+
+
+def _function(target: str) -> Callable[[], int | None]:
+    module, _, name = target.partition(":")
+    found: Callable[[], int | None] = getattr(importlib.import_module(module), name)
+    return found

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command ``framegate join``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from framegate.schema.console.command_options import (
+    AeronDirOption,
+    BaseDirOption,
+    JsonOption,
+    WaitDriverOption,
+    absolute,
+)
+
+
+def join(
+    config: Annotated[
+        Path | None, typer.Option("--config", metavar="FILE", help="What is joined, and where it goes (TOML).")
+    ] = None,
+    outputs: Annotated[
+        int | None, typer.Option("--outputs", metavar="N", min=0, help="Stop after so many rows; 0: never.")
+    ] = None,
+    new_epoch: Annotated[
+        bool, typer.Option("--new-epoch", help="Begin a new journal epoch; the rows so far are set aside.")
+    ] = False,
+    example: Annotated[
+        str | None, typer.Option("--example", metavar="NAME", help="Write a ready-made join.toml to look at, and end.")
+    ] = None,
+    aeron_dir: AeronDirOption = None,
+    base_dir: BaseDirOption = None,
+    wait_driver: WaitDriverOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Join streams: for every output the frames that belong together, as rows of a journal."""
+    if example is not None:
+        from framegate.joinbarrier.write_example import write_example
+
+        return write_example(example, config, as_json=as_json)
+    from framegate.joinbarrier.run_join import JoinOptions, run
+
+    return run(
+        JoinOptions(
+            config=config,
+            outputs=outputs,
+            new_epoch=new_epoch,
+            aeron_dir=absolute(aeron_dir),
+            base_dir=absolute(base_dir),
+            wait_driver=wait_driver,
+            json=as_json,
+        )
+    )

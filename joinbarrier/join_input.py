@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One stream of a join agent: a lease and its regions, kept on the client's thread, read by the engine.
+
+It follows announces, epochs and ends as any subscriber does. Only the reading is the engine's: it hears all streams at
+once, so what is told which regions to read is a port of it, and streams that share a descriptor stream are heard once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+from framegate.shmpool.ended import is_marked_ended
+from framegate.shmpool.reader_port import ReaderPort
+from framegate.shmpool.streams import untethered
+from framegate.shmpool.subscriber import Subscriber, Wishes
+
+from framegate._native import AeronSubscription, JoinMailbox
+
+if TYPE_CHECKING:
+    from framegate.shmpool.client import Client, Link
+
+_SLOTS_UNKNOWN: Final = 1024
+_UNHEARD_NS: Final = 1_000_000_000
+
+
+class Ears:
+    """The descriptor streams that an engine hears, over one Aeron client after another."""
+
+    def __init__(self, mailbox: JoinMailbox) -> None:
+        self.mailbox = mailbox
+        self._link: Link | None = None
+        self._heard: set[int] = set()
+
+    def hear(self, link: Link, descriptor_stream: int | None) -> None:
+        """Hear a stream, once however many inputs ride on it. On the client's thread."""
+        if link is not self._link:
+            self.mailbox.deafen()
+            self._link, self._heard = link, set()
+        stream = link.streams.descriptor if descriptor_stream is None else descriptor_stream
+        if stream not in self._heard:
+            self._heard.add(stream)
+            subscription = link.transport.add_subscription(untethered(link.streams.channel), stream)
+            self.mailbox.listen(cast(AeronSubscription, subscription))
+
+
+class JoinInput(Subscriber):
+    """The subscriber of one stream of a join."""
+
+    def __init__(self, client: Client, stream: int, ears: Ears, descriptor_stream: int | None) -> None:
+        super().__init__(client, stream, Wishes(descriptor_stream=descriptor_stream))
+        self._ears = ears
+        self._descriptor_stream = descriptor_stream
+        self._marked_since_ns: int | None = None
+        self._own_port: ReaderPort = ears.mailbox.port(stream)
+
+    def make_port(self, link: Link) -> ReaderPort:
+        """The port is the same on every link; the engine hears the stream on the new one too."""
+        self._ears.hear(link, self._descriptor_stream)
+        return self._own_port
+
+    @property
+    def nslots(self) -> int:
+        """How deep the stream's ring is."""
+        return self._regions.nslots if self._regions is not None else _SLOTS_UNKNOWN
+
+    def ended(self, now_ns: int) -> tuple[int, int | None] | None:
+        """The epoch that a mark beside the regions says is over, and its last sequence, when all that can come of it
+        was seen; the signal may have passed while this agent was down."""
+        regions, port = self._regions, self.port
+        if regions is None or port is None or not self.has_finished():
+            self._marked_since_ns = None
+            return None
+        if port.last_seq is None:
+            # Nothing was heard of it: it passed before this agent came, or stands in the log and will be heard.
+            self._marked_since_ns = self._marked_since_ns or now_ns
+            if now_ns - self._marked_since_ns < _UNHEARD_NS:
+                return None
+        return regions.epoch, is_marked_ended(regions.paths[0].rpartition("/")[0], regions.epoch)[1]

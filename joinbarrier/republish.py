@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``publish``: a join's output as a stream of the pool, so that joins chain and a diamond closes.
+
+An input's name republishes that input's frame, natively, as its row is written. A function computes the frame from the
+one input: it is called for each row once that is sealed, so what it published is never lost from the journal.
+"""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from framegate.joinbarrier.configuration import JoinConfig
+from framegate.joinbarrier.journal.journal import Journal
+from framegate.schema.errors import NotAttached
+from framegate.shmpool.client import Client
+from framegate.shmpool.producer import Producer
+
+from framegate._native import JoinEngine
+
+_ROWS_MAX: Final = 256
+_log = logging.getLogger(__name__)
+
+
+class Republisher:
+    """The producer of an output stream. Frames are numbered by ``out_seq``; a new ``out_epoch`` is a new epoch."""
+
+    def __init__(self, client: Client, config: JoinConfig, engine: JoinEngine) -> None:
+        self._client = client
+        self._stream = config.join.out_stream
+        self._engine = engine
+        self._out_epoch = engine.out_epoch()
+        self.producer: Producer = client.producer(self._stream)
+
+    @staticmethod
+    def of(client: Client, config: JoinConfig, engine: JoinEngine, folder: Path) -> Republisher | None:
+        """What the configuration asks for; None when nothing is to be published."""
+        publish = config.join.publish
+        if not publish:
+            return None
+        if ":" in publish:
+            return Computed(client, config, engine, folder)
+        return Copied(client, config, engine, [each.name for each in config.input].index(publish))
+
+    def work(self) -> None:
+        """Between two slices."""
+        epoch = self._engine.out_epoch()
+        if epoch != self._out_epoch:
+            # Its numbers begin again, and within an epoch they never go back.
+            self._out_epoch = epoch
+            self.producer.close()
+            self.producer = self._client.producer(self._stream)
+
+    def close(self, *, has_ended: bool) -> None:
+        """``has_ended``: no frame will follow, and consumers are told."""
+        if has_ended and self.producer.is_attached:
+            self.producer.end()
+        self.producer.close()
+
+
+class Copied(Republisher):
+    """An input's own frame."""
+
+    def __init__(self, client: Client, config: JoinConfig, engine: JoinEngine, index: int) -> None:
+        super().__init__(client, config, engine)
+        self._index = index
+        self._given: object = None
+        self.work()
+
+    def work(self) -> None:
+        """Gives the engine the producer's native side, which another Aeron client replaces."""
+        super().work()
+        native = self.producer.native
+        if native is not self._given:
+            self._given = native
+            self._engine.publish_to(native, self._index)
+
+    def close(self, *, has_ended: bool) -> None:
+        """The engine publishes no more."""
+        self._engine.publish_to(None, self._index)
+        super().close(has_ended=has_ended)
+
+
+class Computed(Republisher):
+    """What a user's function makes of the one input."""
+
+    def __init__(self, client: Client, config: JoinConfig, engine: JoinEngine, folder: Path) -> None:
+        super().__init__(client, config, engine)
+        module, _, name = config.join.publish.partition(":")
+        self._compute: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] = getattr(importlib.import_module(module), name)
+        self._input = config.input[0].name
+        self._journal = Journal(folder)
+        self._row = self._journal.next_row
+
+    def work(self) -> None:
+        """Calls the function for the rows that were sealed meanwhile."""
+        super().work()
+        for row in self._journal.rows(start=self._row, limit=_ROWS_MAX):
+            self._row = row.row + 1
+            found = row.inputs[self._input]
+            if found.array is not None and row.out_epoch == self._out_epoch:
+                self._publish(row.out_seq, found.timestamp_ns, found.array)
+
+    def close(self, *, has_ended: bool) -> None:
+        """The rows that were sealed last are computed too."""
+        if has_ended:
+            while self._row < self._journal.next_row:
+                self.work()
+        super().close(has_ended=has_ended)
+
+    def _publish(self, out_seq: int, timestamp_ns: int | None, payload: npt.NDArray[Any]) -> None:
+        made = np.asarray(self._compute(payload))
+        try:
+            self.producer.publish(made, timestamp_ns, seq=out_seq)
+        except NotAttached as gone:
+            _log.warning("out_seq %d was not published: %s", out_seq, gone)

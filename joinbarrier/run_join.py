@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``framegate join``: run one join agent until its inputs have ended, its outputs are reached, or it is told to end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from framegate.joinbarrier.configuration import JoinConfig, load_join_config
+from framegate.joinbarrier.join_agent import JoinAgent
+from framegate.joinbarrier.journal_folder import JournalFolder, JournalShape
+from framegate.schema.config.loading import Given
+from framegate.schema.config.settings import default_aeron_dir
+from framegate.schema.console.reporting import emit
+from framegate.schema.errors import DONE, WrongUsage
+from framegate.shmpool.client import connect
+from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.stop_signal import StopSignal
+
+_PROGRESS_NS: Final = 1_000_000_000
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinOptions:
+    """What the command line said; None is what it did not."""
+
+    config: Path | None
+    outputs: int | None = None
+    new_epoch: bool = False
+    aeron_dir: str | None = None
+    base_dir: str | None = None
+    wait_driver: float | None = None
+    json: bool = False
+
+
+def run(options: JoinOptions) -> int:
+    """Join; the exit code."""
+    config = _configuration(options)
+    for warning in config.warnings():
+        _log.warning("%s", warning)
+    aeron_dir = config.client.aeron_dir or default_aeron_dir(os.environ)
+    with (
+        StopSignal() as stop,
+        JournalFolder(Path(config.join.journal), _shape(config), new_epoch=options.new_epoch) as folder,
+        connect(aeron_dir, config.client.base_dir, wait_driver_s=config.client.wait_driver) as client,
+    ):
+        agent = JoinAgent(client, config, folder)
+        with _closing(agent) as ending:
+            agent.attach()
+            _say_ready(options, agent)
+            shown_at_ns = monotonic_ns()
+            while not stop.is_set and agent.work():
+                shown_at_ns = _show_progress(options, agent, shown_at_ns)
+    _say_summary(options, ending["summary"])
+    return DONE
+
+
+def _configuration(options: JoinOptions) -> JoinConfig:
+    if options.config is None and "FRAMEGATE_INPUT" not in os.environ:
+        raise WrongUsage(
+            "a join needs --config join.toml; `framegate join --example lockstep` writes one to start from"
+        )
+    given = {
+        "join.outputs": (options.outputs, "--outputs"),
+        "client.aeron_dir": (options.aeron_dir, "--aeron-dir"),
+        "client.base_dir": (options.base_dir, "--base-dir"),
+        "client.wait_driver": (options.wait_driver, "--wait-driver"),
+    }
+    overrides = {key: Given(value, option) for key, (value, option) in given.items() if value is not None}
+    return load_join_config(options.config, os.environ, overrides)
+
+
+def _shape(config: JoinConfig) -> JournalShape:
+    return JournalShape(
+        out_stream=config.join.out_stream,
+        policy=config.join.policy,
+        inputs=tuple((each.name, each.stream) for each in config.input),
+        durability=config.journal.durability,
+        reader_lease_s=config.journal.reader_lease_s,
+    )
+
+
+@contextmanager
+def _closing(agent: JoinAgent) -> Iterator[dict[str, dict[str, Any]]]:
+    """Whatever happens, what is pending is written and the journal closed."""
+    ending: dict[str, dict[str, Any]] = {}
+    try:
+        yield ending
+    finally:
+        ending["summary"] = agent.close()
+
+
+def _say_ready(options: JoinOptions, agent: JoinAgent) -> None:
+    if options.json:
+        emit(
+            {
+                "event": "ready",
+                "pid": os.getpid(),
+                "out_stream": agent.config.join.out_stream,
+                "journal": str(agent.folder.path),
+                "journal_epoch": agent.folder.epoch,
+                "next_row": agent.first_row,
+            }
+        )
+
+
+def _show_progress(options: JoinOptions, agent: JoinAgent, shown_at_ns: int) -> int:
+    now_ns = monotonic_ns()
+    if options.json or not sys.stderr.isatty() or now_ns < shown_at_ns:
+        return shown_at_ns
+    summary = agent.summary()
+    lost = sum(summary["unmatched"].values())
+    print(f"\r{summary['rows']} rows, {lost} frames not joined ", end="", file=sys.stderr)
+    return now_ns + _PROGRESS_NS
+
+
+def _say_summary(options: JoinOptions, summary: dict[str, Any]) -> None:
+    if options.json:
+        emit(summary)
+        return
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    left = ", ".join(f"{name} {count}" for name, count in summary["unmatched"].items() if count) or "none"
+    print(f"{summary['rows']} rows, {summary['bytes']} bytes in {summary['seconds']:.3f} s; not joined: {left}")

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A join explains itself: which input it waits for, since when, and by how much that misses; and rings too shallow."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from framegate.joinbarrier.configuration import JoinConfig
+
+QUIET_NS: Final = 2_000_000_000
+"""So long without a row, and the join says why."""
+AGAIN_NS: Final = 10_000_000_000
+STALL_NS: Final = 8_000_000
+"""How long a scheduler may keep an agent from running: a ring should hold what a producer writes meanwhile."""
+
+
+class Watch:
+    """Looks at the engine's status now and then; gives the lines that somebody should read. Pure."""
+
+    def __init__(self, config: JoinConfig) -> None:
+        self._config = config
+        self._names = [each.name for each in config.input]
+        self._rows = -1
+        self._last_row_ns: int | None = None
+        self._said_ns: int | None = None
+        self._said_full = False
+        self._ring_said: set[int] = set()
+
+    def look(self, status: dict[str, Any], outcome: dict[str, Any], now_ns: int) -> list[str]:
+        """The lines of this moment; a row resets them."""
+        return [*self._full(outcome), *self._quiet(status, outcome, now_ns), *self._shallow(status)]
+
+    def _full(self, outcome: dict[str, Any]) -> list[str]:
+        if outcome["is_full"] and not self._said_full:
+            self._said_full = True
+            limit = self._config.journal.max_bytes
+            return [
+                f"the journal is full ({outcome['full_reason']}; max_bytes is {limit}): inputs wait in their rings "
+                "until a reader has committed or there is room again; what the rings overwrite meanwhile is counted"
+            ]
+        if not outcome["is_full"] and self._said_full:
+            self._said_full = False
+            return ["the journal has room again: the join goes on"]
+        return []
+
+    def _quiet(self, status: dict[str, Any], outcome: dict[str, Any], now_ns: int) -> list[str]:
+        if status["rows"] != self._rows or self._last_row_ns is None:
+            self._rows, self._last_row_ns, self._said_ns = status["rows"], now_ns, None
+            return []
+        if now_ns - self._last_row_ns < QUIET_NS or outcome["is_full"] or outcome["is_finished"]:
+            return []
+        if self._said_ns is not None and now_ns - self._said_ns < AGAIN_NS:
+            return []
+        self._said_ns = now_ns
+        quiet = f"no row for {(now_ns - self._last_row_ns) / 1e9:.1f} s"
+        if not status["has_map"]:
+            return [f"{quiet}: the output has no valid map yet"]
+        waits = [self._waits(each, status["inputs"][each["input"]], now_ns) for each in status["waiting"]]
+        if not waits:
+            return [f"{quiet}: no input brings frames that make an output"]
+        out = "the first output" if status["out"] is None else f"out {status['out']}"
+        return [f"{quiet}: {out} waits for {'; '.join(waits)}"]
+
+    def _waits(self, each: dict[str, Any], known: dict[str, Any], now_ns: int) -> str:
+        name = self._names[each["input"]]
+        if known["last_seq"] is None:
+            return f"{name} (nothing was seen of it yet)"
+        said = [f"last seq {known['last_seq']}"]
+        if known["last_time_ns"] is not None:
+            said.append(f"time {known['last_time_ns']}")
+        if known["last_at_ns"] is not None:
+            said.append(f"{(now_ns - known['last_at_ns']) / 1e9:.1f} s ago")
+        if each["missing"]:
+            said.append(f"{each['missing']} {'frames' if self._config.join.policy == 'sequence' else 'ns'} short")
+        if each["reason"] == "rejected":
+            said.append("rejected, because its timestamps went back")
+        return f"{name} ({', '.join(said)})"
+
+    def _shallow(self, status: dict[str, Any]) -> list[str]:
+        """Frames that were overwritten while they waited for their partners: the ring holds less than the skew."""
+        lines = []
+        for index, each in enumerate(status["inputs"]):
+            depth = max(each["ahead"] or 0, each["pending"])
+            if index in self._ring_said or not each["overwritten"] or depth < each["ring_slots"]:
+                continue
+            self._ring_said.add(index)
+            wanted = 1 << (depth * 5 // 4).bit_length()
+            lines.append(
+                f"{self._names[index]}: its ring of {each['ring_slots']} slots is too shallow: {depth} newer frames "
+                f"came while one waited for its partners, and it was overwritten. Give the stream {wanted} slots or "
+                'more (framegate driver --slots), or set pending = "copy"'
+            )
+        return lines

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The three barriers as one Python class. What it is given was checked by `joinbarrier/barriers.py`, which users hold.
+
+use framegate_join::barrier::{
+    Blocked, LatestBarrier, NULL_TIMESTAMP, Observation, Processed, Ready, Reason, SequenceBarrier, TimestampBarrier,
+};
+use framegate_join::input_set::InputSet;
+use framegate_join::map::{Announced, ClockDomain, RawRule};
+use pyo3::prelude::*;
+
+use crate::errors::raise;
+
+/// (stream, rule type, source, offset, window), nulls as None.
+type Rule = (u32, u32, u32, Option<i64>, Option<u64>);
+/// (rule, stream, reason) of a refused map.
+type Refused = (Option<usize>, Option<u32>, &'static str);
+/// (reason or None, waiting, absent).
+type Answer = (Option<&'static str>, Vec<u32>, Vec<u32>);
+
+enum Kind {
+    Sequence(SequenceBarrier),
+    Timestamp(TimestampBarrier),
+    Latest(LatestBarrier),
+}
+
+/// The same words for whichever barrier it is.
+macro_rules! each {
+    ($kind:expr, $barrier:ident => $work:expr) => {
+        match $kind {
+            Kind::Sequence($barrier) => $work,
+            Kind::Timestamp($barrier) => $work,
+            Kind::Latest($barrier) => $work,
+        }
+    };
+}
+
+/// See `framegate.joinbarrier`, whose classes users hold.
+#[pyclass(module = "framegate._native")]
+pub struct JoinBarrier {
+    kind: Kind,
+}
+
+#[pymethods]
+impl JoinBarrier {
+    #[new]
+    fn new(py: Python<'_>, kind: &str, out_stream: u32, epoch: u64, needs_processed: Vec<u32>) -> PyResult<Self> {
+        let kind = match kind {
+            "sequence" => Kind::Sequence(SequenceBarrier::new(out_stream, epoch, &needs_processed)),
+            "timestamp" => Kind::Timestamp(TimestampBarrier::new(out_stream, epoch, &needs_processed)),
+            "latest_by_seq" => Kind::Latest(LatestBarrier::new(out_stream, epoch, false)),
+            "latest_by_timestamp" => Kind::Latest(LatestBarrier::new(out_stream, epoch, true)),
+            _ => return Err(raise(py, "InvalidValue", "no such kind of barrier", &[])),
+        };
+        Ok(Self { kind })
+    }
+
+    /// Whether the map is in force, and why it is refused.
+    #[pyo3(signature = (out_stream, epoch, stale_timeout_ns, times, rules))]
+    fn apply(
+        &mut self,
+        out_stream: u32,
+        epoch: u64,
+        stale_timeout_ns: Option<u64>,
+        times: Option<(u32, Option<u64>)>,
+        rules: Vec<Rule>,
+    ) -> (bool, Option<Refused>) {
+        let raw =
+            |&(stream, rule_type, source, offset, window): &Rule| RawRule { stream, rule_type, source, offset, window };
+        let rules: Vec<RawRule> = rules.iter().map(raw).collect();
+        let announced = Announced { out_stream, epoch, stale_timeout_ns, times, rules: &rules };
+        match each!(&mut self.kind, barrier => barrier.apply(&announced)) {
+            Ok(is_in_force) => (is_in_force, None),
+            Err(refusal) => {
+                let (index, stream) = refusal.rule.unzip();
+                (false, Some((index, stream, refusal.cause.name())))
+            }
+        }
+    }
+
+    fn invalidate(&mut self) {
+        each!(&mut self.kind, barrier => barrier.invalidate());
+    }
+
+    fn new_epoch(&mut self, epoch: u64) -> bool {
+        each!(&mut self.kind, barrier => barrier.new_epoch(epoch))
+    }
+
+    /// Whether times of this domain may come from this stream; if not, the join is rejected.
+    fn admit_domain(&mut self, stream: u32, clock_domain: u8) -> bool {
+        each!(&mut self.kind, barrier => {
+            !barrier.streams().contains(&stream) || barrier.admit_domain(domain(clock_domain))
+        })
+    }
+
+    #[pyo3(signature = (stream, seq, timestamp_ns, descriptor_timestamp_ns, now_ns, epoch))]
+    fn observe(
+        &mut self,
+        stream: u32,
+        seq: u64,
+        timestamp_ns: Option<u64>,
+        descriptor_timestamp_ns: Option<u64>,
+        now_ns: u64,
+        epoch: Option<u64>,
+    ) -> bool {
+        let seen = Observation { seq, epoch, times: times(timestamp_ns, descriptor_timestamp_ns) };
+        each!(&mut self.kind, barrier => {
+            let index = barrier.index_of(stream);
+            index.is_some_and(|index| barrier.observe(index, &seen, now_ns))
+        })
+    }
+
+    fn input_epoch(&mut self, stream: u32, epoch: u64) -> bool {
+        each!(&mut self.kind, barrier => {
+            let index = barrier.index_of(stream);
+            index.is_some_and(|index| barrier.input_epoch(index, epoch))
+        })
+    }
+
+    #[pyo3(signature = (stream, seq, timestamp_ns, descriptor_timestamp_ns, epoch))]
+    fn processed(
+        &mut self,
+        stream: u32,
+        seq: Option<u64>,
+        timestamp_ns: Option<u64>,
+        descriptor_timestamp_ns: Option<u64>,
+        epoch: Option<u64>,
+    ) -> bool {
+        let processed = Processed { seq, epoch, times: times(timestamp_ns, descriptor_timestamp_ns) };
+        each!(&mut self.kind, barrier => {
+            let index = barrier.index_of(stream);
+            index.is_some_and(|index| barrier.processed(index, &processed))
+        })
+    }
+
+    #[pyo3(signature = (out, now_ns, clock_domain))]
+    fn ready(&self, out: u64, now_ns: u64, clock_domain: Option<u8>) -> Answer {
+        each!(&self.kind, barrier => {
+            if barrier.is_valid() && clock_domain.is_some_and(|own| barrier.is_foreign(domain(own))) {
+                return (Some(name(Reason::Domain)), Vec::new(), Vec::new());
+            }
+            answer(&barrier.ready(out, now_ns), barrier.streams())
+        })
+    }
+
+    /// What the join stage asks: the inputs to go without, or None when the output is blocked.
+    fn attempt(&mut self, out: u64, now_ns: u64) -> Option<Vec<u32>> {
+        each!(&mut self.kind, barrier => {
+            let attempt: Result<InputSet, Blocked> = barrier.attempt(out, now_ns);
+            attempt.ok().map(|absent| named(&absent, barrier.streams()))
+        })
+    }
+
+    /// The last emitted output, where that was later than this one, which is then not taken.
+    fn emitted(&mut self, out: u64) -> Option<u64> {
+        match &mut self.kind {
+            Kind::Timestamp(barrier) => barrier.emitted(out).err().map(|decreased| decreased.last_ns),
+            Kind::Sequence(_) | Kind::Latest(_) => None,
+        }
+    }
+
+    fn selected(&mut self, stream: u32) -> Option<u64> {
+        let Kind::Latest(barrier) = &self.kind else { return None };
+        barrier.selected(position(barrier.streams(), stream)?)
+    }
+
+    fn invalid(&mut self, stream: u32, seq: u64) -> bool {
+        let Kind::Latest(barrier) = &mut self.kind else { return false };
+        position(barrier.streams(), stream).is_some_and(|index| barrier.invalid(index, seq))
+    }
+
+    #[getter]
+    fn epoch(&self) -> u64 {
+        each!(&self.kind, barrier => barrier.epoch())
+    }
+
+    #[getter]
+    fn is_valid(&self) -> bool {
+        each!(&self.kind, barrier => barrier.is_valid())
+    }
+
+    #[getter]
+    fn declared_domain(&self) -> Option<u8> {
+        each!(&self.kind, barrier => barrier.declared_domain()).map(|domain| domain as u8)
+    }
+
+    /// What was told of unknown streams, and what belonged to earlier epochs.
+    #[getter]
+    fn ignored(&self) -> (u64, u64) {
+        each!(&self.kind, barrier => barrier.ignored())
+    }
+}
+
+fn domain(number: u8) -> ClockDomain {
+    if number == ClockDomain::Monotonic as u8 { ClockDomain::Monotonic } else { ClockDomain::RealtimeSynced }
+}
+
+fn times(timestamp_ns: Option<u64>, descriptor_timestamp_ns: Option<u64>) -> [u64; 2] {
+    [timestamp_ns.unwrap_or(NULL_TIMESTAMP), descriptor_timestamp_ns.unwrap_or(NULL_TIMESTAMP)]
+}
+
+fn position(streams: &[u32], stream: u32) -> Option<usize> {
+    streams.iter().position(|known| *known == stream)
+}
+
+fn answer(ready: &Ready, streams: &[u32]) -> Answer {
+    (ready.reason().map(name), named(ready.waiting(), streams), named(ready.absent(), streams))
+}
+
+fn named(inputs: &InputSet, streams: &[u32]) -> Vec<u32> {
+    inputs.iter().filter_map(|index| streams.get(index).copied()).collect()
+}
+
+fn name(reason: Reason) -> &'static str {
+    match reason {
+        Reason::NoMap => "no_map",
+        Reason::Domain => "domain",
+        Reason::OutOfOrder => "out_of_order",
+        Reason::BeforeStart => "before_start",
+        Reason::Rejected => "rejected",
+        Reason::NotObserved => "not_observed",
+        Reason::Invalid => "invalid",
+        Reason::Behind => "behind",
+    }
+}

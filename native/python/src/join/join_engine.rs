@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The engine as Python holds it. See `joinbarrier/join_agent.py`.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use framegate_core::idle::IdleStrategy;
+use framegate_join::map::Announced;
+use framegate_join::stage::Stage;
+use framegate_journal::{JournalError, Recovered, Writer};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::engine::Engine;
+use super::mailbox::{JoinMailbox, Mailbox};
+use super::plan::{Rule, inputs_of, journal_of, rule_of, stage_of};
+use super::report;
+use crate::aeron::unpoisoned;
+use crate::errors::raise;
+use crate::pool::PoolProducer;
+
+/// One join: `run` it a slice at a time, on one thread.
+#[pyclass(frozen, module = "framegate._native")]
+pub struct JoinEngine {
+    engine: Mutex<Option<Engine>>,
+    mailbox: Arc<Mailbox>,
+    recovered: Recovered,
+    idle: IdleStrategy,
+    /// Of the inputs, in order.
+    names: Vec<String>,
+    out_stream: u32,
+}
+
+#[pymethods]
+impl JoinEngine {
+    #[new]
+    #[pyo3(signature = (mailbox, plan, journal, *, idle = "backoff"))]
+    fn new(
+        py: Python<'_>,
+        mailbox: &JoinMailbox,
+        plan: &Bound<'_, PyDict>,
+        journal: &Bound<'_, PyDict>,
+        idle: &str,
+    ) -> PyResult<Self> {
+        let idle = IdleStrategy::from_name(idle)
+            .ok_or_else(|| raise(py, "InvalidValue", "no such idle strategy", &[]))?;
+        let mailbox = Arc::clone(&mailbox.shared);
+        let config = stage_of(plan)?;
+        let out_stream = config.out_stream;
+        let inputs = inputs_of(&mailbox, &config)
+            .ok_or_else(|| raise(py, "InvalidValue", "an input's stream has no port", &[]))?;
+        let mut journal = journal_of(journal)?;
+        let (config_for_new, names) = (config.clone(), journal.inputs.clone());
+        let mut stage = Stage::new(config_for_new);
+        journal.state_capacity = stage.state_capacity();
+        let (writer, recovered) = py.detach(|| Writer::open(journal)).map_err(|failure| journal_error(py, &failure))?;
+        if let Some(state) = &recovered.state {
+            stage = Stage::resume(config, state)
+                .ok_or_else(|| raise(py, "JournalFailed", "the state in the journal is not of these inputs", &[]))?;
+        }
+        let resumed = (0..mailbox.facts.len()).map(|stream| stage.decided(stream)).collect();
+        let is_realtime = plan.as_any().get_item("realtime_domain")?.extract()?;
+        let engine = Engine::new(stage, writer, inputs, Arc::clone(&mailbox), resumed, is_realtime);
+        Ok(Self { engine: Mutex::new(Some(engine)), mailbox, recovered, idle, names, out_stream })
+    }
+
+    /// What the journal held when it was opened.
+    fn recovered<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let found = PyDict::new(py);
+        found.set_item("next_row", self.recovered.next_row)?;
+        found.set_item("seals", self.recovered.seals)?;
+        found.set_item("cut_batches", self.recovered.cut_batches)?;
+        found.set_item("cut_rows", self.recovered.cut_rows)?;
+        found.set_item("was_clean", self.recovered.was_clean)?;
+        Ok(found)
+    }
+
+    /// Joins for so long, or until something has to be decided outside; what it came to.
+    fn run<'py>(&self, py: Python<'py>, slice_ns: u64, outputs: u64) -> PyResult<Bound<'py, PyDict>> {
+        let (outcome, reason, failure) = py.detach(|| {
+            let mut guard = unpoisoned(&self.engine);
+            let engine = guard.as_mut()?;
+            let outcome = engine.run(slice_ns, outputs, self.idle);
+            Some((outcome, engine.full_reason, engine.failure.take()))
+        })
+        .ok_or_else(|| closed(py))?;
+        if let Some(failure) = failure {
+            return Err(journal_error(py, &failure));
+        }
+        let found = PyDict::new(py);
+        found.set_item("is_full", outcome.is_full)?;
+        found.set_item("full_reason", reason)?;
+        found.set_item("is_finished", outcome.is_finished)?;
+        found.set_item("needs_time", outcome.needs_time)?;
+        found.set_item("has_all_outputs", outcome.has_all_outputs)?;
+        found.set_item("has_new_epoch", outcome.has_new_epoch)?;
+        Ok(found)
+    }
+
+    /// The epoch of the output; its map is the one that is needed.
+    fn out_epoch(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |engine| engine.stage.out_epoch())
+    }
+
+    /// Joins by this map from now on; (rule, stream, reason) when it is refused, and nothing is joined.
+    fn apply_map(
+        &self,
+        py: Python<'_>,
+        epoch: u64,
+        stale_timeout_ns: Option<u64>,
+        times: Option<(u32, Option<u64>)>,
+        rules: Vec<Rule>,
+        version: u64,
+    ) -> PyResult<Option<(Option<usize>, Option<u32>, &'static str)>> {
+        let raw: Vec<_> = rules.iter().map(rule_of).collect();
+        let announced = Announced { out_stream: self.out_stream, epoch, stale_timeout_ns, times, rules: &raw };
+        let applied = self.with(py, |engine| engine.stage.apply(&announced, version))?;
+        Ok(match applied {
+            Ok(true) => None,
+            Ok(false) => Some((None, None, "not of this output, or not of these inputs")),
+            Err(refusal) => {
+                let (index, stream) = refusal.rule.unzip();
+                Some((index, stream, refusal.cause.name()))
+            }
+        })
+    }
+
+    /// The map no longer holds: nothing is joined until another is applied.
+    fn invalidate(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, |engine| engine.stage.invalidate())
+    }
+
+    /// An output time of an external drive; False when enough are waiting.
+    fn push_time(&self, py: Python<'_>, out_time_ns: i64) -> PyResult<bool> {
+        self.with(py, |engine| engine.stage.push_time(out_time_ns))
+    }
+
+    /// A stream's epoch is over after that sequence, as a mark beside its regions says.
+    #[pyo3(signature = (stream_id, epoch, after_seq = None))]
+    fn note_end(&self, py: Python<'_>, stream_id: u32, epoch: u64, after_seq: Option<u64>) -> PyResult<()> {
+        let found = self.mailbox.facts.iter().position(|facts| facts.stream_id == stream_id);
+        let index = found.ok_or_else(|| raise(py, "InvalidValue", "the join has no such stream", &[]))?;
+        self.with(py, |engine| engine.note_end(index, epoch, after_seq))
+    }
+
+    /// Rows below it are no longer needed by any named reader; None: there is none.
+    fn set_floor(&self, py: Python<'_>, row: Option<u64>) -> PyResult<()> {
+        self.with(py, |engine| engine.writer.set_floor(row))
+    }
+
+    /// Rings these semaphores when a batch is sealed; how many of them there are.
+    fn set_bells(&self, py: Python<'_>, names: Vec<String>) -> PyResult<usize> {
+        self.with(py, |engine| engine.bells.set(&names))
+    }
+
+    /// Publishes an input's frame, numbered by the output's sequence, as each row is written; None: no longer.
+    fn publish_to(&self, py: Python<'_>, producer: Option<&PoolProducer>, input: usize) -> PyResult<()> {
+        let target = producer.map(|producer| (input, producer.target()));
+        self.with(py, |engine| engine.publish = target)
+    }
+
+    /// What the join waits for, and how deep frames wait in their rings.
+    fn status<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let guard = self.locked(py);
+        report::status(py, guard.as_ref().ok_or_else(|| closed(py))?)
+    }
+
+    /// Rows, bytes, and everything that was not joined.
+    fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let guard = self.locked(py);
+        report::counters(py, guard.as_ref().ok_or_else(|| closed(py))?, &self.names)
+    }
+
+    /// Records what is pending, seals, and closes the journal; the last counters.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let mut engine = py.detach(|| unpoisoned(&self.engine).take()).ok_or_else(|| closed(py))?;
+        let finished = py.detach(|| engine.finish());
+        let counters = report::counters(py, &engine, &self.names)?;
+        finished.and_then(|()| py.detach(|| engine.close())).map_err(|failure| journal_error(py, &failure))?;
+        Ok(counters)
+    }
+}
+
+impl JoinEngine {
+    /// The engine, which the thread that runs slices holds meanwhile: waits for it without the GIL.
+    fn locked(&self, py: Python<'_>) -> MutexGuard<'_, Option<Engine>> {
+        loop {
+            match self.engine.try_lock() {
+                Ok(guard) => return guard,
+                Err(std::sync::TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
+                Err(std::sync::TryLockError::WouldBlock) => py.detach(|| drop(unpoisoned(&self.engine))),
+            }
+        }
+    }
+
+    fn with<T>(&self, py: Python<'_>, work: impl FnOnce(&mut Engine) -> T) -> PyResult<T> {
+        self.locked(py).as_mut().map(work).ok_or_else(|| closed(py))
+    }
+}
+
+fn closed(py: Python<'_>) -> PyErr {
+    raise(py, "JournalFailed", "the engine was closed before", &[])
+}
+
+fn journal_error(py: Python<'_>, failure: &JournalError) -> PyErr {
+    let name = if matches!(failure, JournalError::NoRoom { .. }) { "NoRoom" } else { "JournalFailed" };
+    raise(py, name, &failure.to_string(), &[])
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Joins as Python classes.
+
+mod barrier;
+mod clock;
+mod doorbell;
+mod engine;
+mod join_engine;
+mod mailbox;
+mod plan;
+mod port;
+mod report;
+mod stage;
+
+pub use barrier::JoinBarrier;
+pub use join_engine::JoinEngine;
+pub use mailbox::{JoinMailbox, JoinPort};
+pub use stage::JoinStage;

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What `joinbarrier/engine_plan.py` says, as the stage, the engine and the journal take it.
+
+use std::path::PathBuf;
+
+use framegate_join::map::{Need, RawRule, Source};
+use framegate_join::stage::{Drive, InputConfig, PolicyKind, Preference, StageConfig};
+use framegate_journal::{Config, Durability, WhenFull};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use super::engine::InputPlan;
+use super::mailbox::Mailbox;
+use crate::errors::raise;
+
+/// (stream, rule type, source, offset, window), nulls as None.
+pub(super) type Rule = (u32, u32, u32, Option<i64>, Option<u64>);
+
+pub(super) fn rule_of(&(stream, rule_type, source, offset, window): &Rule) -> RawRule {
+    RawRule { stream, rule_type, source, offset, window }
+}
+
+fn number(plan: &Bound<'_, PyDict>, key: &str) -> PyResult<u64> {
+    plan.as_any().get_item(key)?.extract()
+}
+
+pub(super) fn stage_of(plan: &Bound<'_, PyDict>) -> PyResult<StageConfig> {
+    let py = plan.py();
+    let unknown = |what: &str| raise(py, "InvalidValue", &format!("no such {what}"), &[]);
+    let policy: String = plan.as_any().get_item("policy")?.extract()?;
+    let policy = match policy.as_str() {
+        "sequence" => PolicyKind::Sequence,
+        "timestamp" => PolicyKind::Timestamp,
+        "latest" => PolicyKind::Latest,
+        "union" => PolicyKind::Union,
+        _ => return Err(unknown("policy")),
+    };
+    let drive: String = plan.as_any().get_item("drive")?.extract()?;
+    let drive = match drive.as_str() {
+        "counter" => Drive::Counter,
+        "input" => Drive::Input(plan.as_any().get_item("drive_input")?.extract()?),
+        "clock" => Drive::Clock { period_ns: number(plan, "clock_period_ns")? },
+        "watermark" => Drive::Watermark,
+        "external" => Drive::External,
+        _ => return Err(unknown("drive")),
+    };
+    let is_by_time = policy == PolicyKind::Timestamp;
+    let mut inputs = Vec::new();
+    for input in plan.as_any().get_item("inputs")?.try_iter()? {
+        inputs.push(input_of(input?.cast::<PyDict>()?, is_by_time)?);
+    }
+    Ok(StageConfig {
+        policy,
+        out_stream: plan.as_any().get_item("out_stream")?.extract()?,
+        inputs,
+        drive,
+        first: plan.as_any().get_item("first")?.extract()?,
+        is_late_stalled: plan.as_any().get_item("stall")?.extract()?,
+        is_ordered_by_time: plan.as_any().get_item("order_by_timestamp")?.extract()?,
+        max_skew_ns: number(plan, "max_skew_ns")?,
+        max_age_ns: number(plan, "max_age_ns")?,
+        out_epoch: number(plan, "out_epoch")?,
+    })
+}
+
+fn input_of(input: &Bound<'_, PyDict>, is_by_time: bool) -> PyResult<InputConfig> {
+    let get = |key: &str| input.as_any().get_item(key);
+    let (offset, window) = if is_by_time { ("offset_ns", "window_ns") } else { ("offset", "window") };
+    let window: Option<u64> = get(window)?.extract()?;
+    let offset: Option<i64> = get(offset)?.extract()?;
+    Ok(InputConfig {
+        stream: get("stream")?.extract()?,
+        need: window.map_or(Need::Offset(offset.unwrap_or(0)), Need::Window),
+        tolerance_ns: get("tolerance_ns")?.extract()?,
+        source: if get("descriptor_time")?.extract()? { Source::FrameDescriptor } else { Source::SlotHeader },
+        pick: if get("nearest")?.extract()? { Preference::Nearest } else { Preference::Newest },
+        reuse: get("reuse")?.extract()?,
+        deadline_ns: get("deadline_ns")?.extract()?,
+        optional: get("optional")?.extract()?,
+        processed: get("processed")?.extract()?,
+        ring_slots: get("ring_slots")?.extract()?,
+    })
+}
+
+pub(super) fn inputs_of(mailbox: &Mailbox, stage: &StageConfig) -> Option<Vec<InputPlan>> {
+    let place = |input: &InputConfig| {
+        let stream = mailbox.facts.iter().position(|facts| facts.stream_id == input.stream)?;
+        let has_descriptor_time = input.source == Source::FrameDescriptor;
+        Some(InputPlan { stream, stream_id: input.stream, has_descriptor_time })
+    };
+    stage.inputs.iter().map(place).collect()
+}
+
+pub(super) fn journal_of(plan: &Bound<'_, PyDict>) -> PyResult<Config> {
+    let get = |key: &str| plan.as_any().get_item(key);
+    let durability: String = get("durability")?.extract()?;
+    Ok(Config {
+        dir: get("dir")?.extract::<PathBuf>()?,
+        out_stream: get("out_stream")?.extract()?,
+        journal_epoch: get("journal_epoch")?.extract()?,
+        inputs: get("inputs")?.extract()?,
+        seal_rows: get("seal_rows")?.extract()?,
+        seal_bytes: get("seal_bytes")?.extract()?,
+        seal_ns: get("seal_ns")?.extract()?,
+        segment_bytes: get("segment_bytes")?.extract()?,
+        segment_ns: get("segment_ns")?.extract()?,
+        max_bytes: get("max_bytes")?.extract()?,
+        when_full: if get("block")?.extract()? { WhenFull::Block } else { WhenFull::DropOldest },
+        durability: match durability.as_str() {
+            "fsync" => Durability::Fsync,
+            "checkpoint" => Durability::Checkpoint,
+            "disk" => Durability::Disk,
+            _ => Durability::Memory,
+        },
+        prefault_all: get("prefault_all")?.extract()?,
+        state_capacity: 0,
+        realtime_offset_ns: get("realtime_offset_ns")?.extract()?,
+    })
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What an engine says of itself, for summaries and for the lines that explain why nothing is joined.
+
+use framegate_join::stage::CAUSE_NAMES;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use super::engine::Engine;
+
+pub(super) fn status<'py>(py: Python<'py>, engine: &Engine) -> PyResult<Bound<'py, PyDict>> {
+    let status = engine.stage.status();
+    let found = PyDict::new(py);
+    found.set_item("rows", engine.counters.rows)?;
+    found.set_item("out", status.out)?;
+    found.set_item("has_map", status.has_map)?;
+    let (waiting, inputs) = (PyList::empty(py), PyList::empty(py));
+    for each in &status.waiting {
+        let wait = PyDict::new(py);
+        wait.set_item("input", each.input)?;
+        wait.set_item("reason", each.reason)?;
+        wait.set_item("missing", each.missing)?;
+        waiting.append(wait)?;
+    }
+    for each in engine.stage.progress() {
+        let input = PyDict::new(py);
+        input.set_item("last_seq", each.last_seq)?;
+        input.set_item("last_time_ns", each.last_time_ns)?;
+        input.set_item("last_at_ns", each.last_at_ns)?;
+        input.set_item("pending", each.pending)?;
+        input.set_item("ring_slots", each.ring_slots)?;
+        input.set_item("overwritten", each.overwritten)?;
+        input.set_item("ahead", each.ahead)?;
+        inputs.append(input)?;
+    }
+    found.set_item("waiting", waiting)?;
+    found.set_item("inputs", inputs)?;
+    Ok(found)
+}
+
+pub(super) fn counters<'py>(py: Python<'py>, engine: &Engine, names: &[String]) -> PyResult<Bound<'py, PyDict>> {
+    let stage = engine.stage.counters();
+    let found = PyDict::new(py);
+    let (absent, overwritten) = (PyDict::new(py), PyDict::new(py));
+    let (unmatched, causes) = (PyDict::new(py), PyDict::new(py));
+    for (name, input) in names.iter().zip(&stage.inputs) {
+        absent.set_item(name, input.absent)?;
+        overwritten.set_item(name, input.overwritten)?;
+        unmatched.set_item(name, input.unmatched.iter().sum::<u64>())?;
+        let by_cause = PyDict::new(py);
+        for (cause, count) in CAUSE_NAMES.iter().zip(input.unmatched).filter(|(_, count)| *count > 0) {
+            by_cause.set_item(cause, count)?;
+        }
+        causes.set_item(name, by_cause)?;
+    }
+    found.set_item("absent", absent)?;
+    found.set_item("overwritten", overwritten)?;
+    found.set_item("unmatched", unmatched)?;
+    found.set_item("causes", causes)?;
+    let own = &engine.counters;
+    for (name, value) in [
+        ("rows", own.rows),
+        ("ticks_not_ready", stage.ticks_not_ready),
+        ("bytes", own.bytes),
+        ("skipped_outputs", stage.skipped_outputs),
+        ("time_refused", stage.time_refused),
+        ("regressions", stage.regressions),
+        ("out_of_range", stage.out_of_range),
+        ("unmatched_dropped", stage.unmatched_dropped),
+        ("maps_refused", stage.maps_refused),
+        ("full_turns", own.full_turns),
+        ("other_streams", own.other_streams),
+        ("other_messages", own.other_messages),
+        ("publish_failures", own.publish_failures),
+    ] {
+        found.set_item(name, value)?;
+    }
+    found.set_item("journal", journal(py, engine)?)?;
+    Ok(found)
+}
+
+fn journal<'py>(py: Python<'py>, engine: &Engine) -> PyResult<Bound<'py, PyDict>> {
+    let counters = engine.writer.counters();
+    let found = PyDict::new(py);
+    for (name, value) in [
+        ("rows", counters.rows),
+        ("bytes", counters.bytes),
+        ("seals", counters.seals),
+        ("unmatched_rows", counters.unmatched_rows),
+        ("segments_made", counters.segments_made),
+        ("segments_recycled", counters.segments_recycled),
+        ("segments_dropped", counters.segments_dropped),
+        ("segments_held", counters.segments_held),
+        ("slack_bytes", counters.slack_bytes),
+        ("blocked", counters.blocked),
+        ("no_room", counters.no_room),
+        ("first_row", counters.first_row),
+        ("next_row", counters.next_row),
+    ] {
+        found.set_item(name, value)?;
+    }
+    Ok(found)
+}

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A join stage of either implementation, driven by hand: frames in, rows and leftovers out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any, Literal, TypeAlias
+
+from framegate.joinbarrier.mergemap import MergeMap
+from framegate.joinbarrier.reference.stage import Stage
+from framegate.joinbarrier.reference.stage_config import Attempt, InputConfig, Pick, StageConfig
+from framegate.joinbarrier.reference.unmatched import Cause, Unmatched
+from framegate.schema.merge import SequenceMergeMapAnnounce
+
+Implementation: TypeAlias = Literal["reference", "native"]
+IMPLEMENTATIONS: tuple[Implementation, ...] = ("reference", "native")
+
+
+class NativeStage:
+    """The native stage in the words of the reference."""
+
+    def __init__(self, config: StageConfig, state: str | None = None) -> None:
+        from framegate._native import JoinStage
+
+        is_by_time = config.order_by == "timestamp"
+        numbers = (config.max_skew_ns, config.max_age_ns, config.out_epoch)
+        drive = (config.drive, config.drive_input, config.period_ns)
+        head = (config.policy, config.out_stream, *drive, config.first, config.late == "stall", is_by_time, *numbers)
+        self._stage = JoinStage(head, [_numbers(each) for each in config.inputs], state)
+        for name in (
+            *("invalidate", "wants_map", "observe", "observe_lost", "missed", "processed", "watermark", "ended"),
+            *("push_time", "tick", "failed", "joined", "is_finished", "finish", "state", "status", "needs_slot_time"),
+        ):
+            setattr(self, name, getattr(self._stage, name))
+
+    def apply(self, announced: MergeMap, version: int) -> bool:
+        """As the twin's."""
+        message = announced.to_message()
+        if isinstance(message, SequenceMergeMapAnnounce):
+            times = None
+            rules = [
+                (each.input_stream_id, int(each.rule_type), 0, each.offset, each.window_size) for each in message.rules
+            ]
+        else:
+            times = (int(message.clock_domain), message.lateness_ns)
+            rules = [
+                (each.input_stream_id, int(each.rule_type), int(each.timestamp_source), each.offset_ns, each.window_ns)
+                for each in message.rules
+            ]
+        pair = (message.out_stream_id, message.epoch)
+        return self._stage.apply(*pair, message.stale_timeout_ns, times, rules, version)
+
+    def next(self, now_ns: int) -> Attempt | None:
+        """As the twin's."""
+        tried = self._stage.next(now_ns)
+        if tried is None:
+            return None
+        out_epoch, out_seq, out_time_ns, picks = tried
+        made: list[Any] = [pick if isinstance(pick, str) else Pick(*pick) for pick in picks]
+        return Attempt(out_epoch, out_seq, out_time_ns, tuple(made))
+
+    def take_unmatched(self, count: int | None = None) -> list[Unmatched]:
+        """As the twin's."""
+        taken: list[Any] = self._stage.take_unmatched(count)
+        return [Unmatched(index, Cause(cause), *rest) for index, cause, *rest in taken]
+
+    def counted(self) -> dict[str, Any]:
+        """The counters as plain values."""
+        return self._stage.counters()
+
+
+class ReferenceStage(Stage):
+    """The twin, with its counters as plain values."""
+
+    def counted(self) -> dict[str, Any]:
+        """The counters as plain values."""
+        values = asdict(self.counters)
+        values["unmatched"] = [{str(cause): count for cause, count in each.items()} for each in self.counters.unmatched]
+        return values
+
+
+def make_stage(impl: Implementation, config: StageConfig, state: str | None = None) -> Any:
+    """A stage; both kinds answer alike."""
+    return ReferenceStage(config, state) if impl == "reference" else NativeStage(config, state)
+
+
+class World:
+    """A stage with a map, and what came out of it. Inputs are named by index, times are nanoseconds."""
+
+    def __init__(
+        self,
+        impl: Implementation,
+        inputs: Iterable[dict[str, Any]],
+        *,
+        stale_timeout_ns: int | None = None,
+        lateness_ns: int = 0,
+        has_map: bool = True,
+        state: str | None = None,
+        **config: Any,
+    ) -> None:
+        made = (InputConfig(**{"stream": 10 + index, **each}) for index, each in enumerate(inputs))
+        self.config = StageConfig(inputs=tuple(made), **config)
+        self.stage = make_stage(impl, self.config, state)
+        self.limits: dict[str, Any] = {"stale_timeout_ns": stale_timeout_ns, "lateness_ns": lateness_ns}
+        self.now_ns = 0
+        self.unreadable: set[tuple[int, int]] = set()
+        """(input, seq) that cannot be read."""
+        self.rows: list[tuple[int, ...]] = []
+        if has_map:
+            self.map()
+
+    def map(self) -> bool:
+        """Apply the map that the configuration describes, for the epoch that wants one."""
+        if self.config.policy == "union":
+            return False
+        wanted = self.stage.wants_map()
+        return bool(
+            self.stage.apply(self.config.map(self.config.out_epoch if wanted is None else wanted, **self.limits), 1)
+        )
+
+    def frame(self, index: int, seq: int, time: int | None = None, *, epoch: int = 1, now: int | None = None) -> bool:
+        """A frame of an input's stream; ``time`` stands in its slot and its descriptor."""
+        self.now_ns = self.now_ns if now is None else now
+        stream = self.config.inputs[index].stream
+        return bool(self.stage.observe(stream, epoch, seq, time, time, seq % 1000, self.now_ns))
+
+    def frames(self, index: int, seqs: Iterable[int], *, step: int | None = None, epoch: int = 1) -> None:
+        """Several; each one's time is its sequence times ``step``."""
+        for seq in seqs:
+            self.frame(index, seq, None if step is None else seq * step, epoch=epoch)
+
+    def end(self, *indices: int, epoch: int = 1) -> None:
+        """The ends of streams."""
+        for index in indices:
+            self.stage.ended(self.config.inputs[index].stream, epoch, self.now_ns)
+
+    def join(self, *, now: int | None = None, limit: int = 10_000) -> list[tuple[Any, ...]]:
+        """Every row that is possible now: (output, pick of each input), a pick being a sequence or the absence."""
+        self.now_ns = self.now_ns if now is None else now
+        made: list[tuple[Any, ...]] = []
+        while len(made) < limit and (attempt := self.stage.next(self.now_ns)) is not None:
+            picks = [pick if isinstance(pick, str) else pick.seq for pick in attempt.picks]
+            bad = [(index, seq) for index, seq in enumerate(picks) if (index, seq) in self.unreadable]
+            if bad:
+                self.stage.failed(
+                    bad[0][0], "overwritten" if isinstance(self.stage, NativeStage) else Cause.OVERWRITTEN, self.now_ns
+                )
+                continue
+            self.stage.joined(self.now_ns)
+            out = attempt.out_seq if attempt.out_time_ns is None else attempt.out_time_ns
+            made.append((out, *picks))
+        self.rows += made
+        return made
+
+    def left(self, index: int | None = None) -> list[tuple[Any, ...]]:
+        """What was not joined since the last call: (input, first, last, cause); of one input without it."""
+        taken = [(each.input, each.seq, each.seq_last, str(each.cause)) for each in self.stage.take_unmatched()]
+        return taken if index is None else [each[1:] for each in taken if each[0] == index]
+
+    def leftovers(self) -> list[tuple[Any, ...]]:
+        """A clean end, and everything that was not joined."""
+        self.stage.finish(self.now_ns)
+        return sorted(self.left())
+
+    @property
+    def counters(self) -> dict[str, Any]:
+        """Since the start."""
+        return self.stage.counted()  # type: ignore[no-any-return]
+
+
+def _numbers(each: InputConfig) -> Any:
+    offset = None if each.window is not None else each.shift
+    rule = (each.stream, offset, each.window, each.tolerance_ns, int(each.source))
+    how = (each.pick == "nearest", each.reuse, each.deadline_ns, each.optional, each.processed, each.ring_slots)
+    return (*rule, *how)

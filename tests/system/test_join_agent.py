@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an agent tells: of a journal that another one holds, of inputs that it waits for, rings too shallow, no room."""
+
+from __future__ import annotations
+
+import re
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from framegate.joinbarrier.journal.readers import NamedReader
+
+from tests.system.join_bed import (
+    LEFT,
+    RIGHT,
+    JoinBed,
+    assert_rows_go_on,
+    interrupted,
+    killed,
+    summary_of,
+    trace_free,
+)
+from tests.system.journal_table import is_finished, read_rows, row_count
+
+if TYPE_CHECKING:
+    from tests.system.conftest import System
+
+
+@pytest.fixture
+def bed(system: System, shm: Path) -> JoinBed:
+    bed = JoinBed(system, shm)
+    bed.start_driver()
+    return bed
+
+
+def test_second_agent_of_a_journal_is_refused_and_the_first_goes_on(bed: JoinBed) -> None:
+    producers = [bed.counted(stream) for stream in (LEFT, RIGHT)]
+    config = bed.lockstep()
+    first = bed.join(config)
+    second = bed.join(config, is_ready=False)
+    assert second.wait() == 3, second
+    told = second.objects()[-1]
+    assert (told["event"], told["name"]) == ("error", "JOURNAL_BUSY")
+    bed.until_rows(first, row_count(bed.journal()) + 100)
+    for producer in producers:
+        producer.tell("end")
+    summary_of(first)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_agent_with_its_summary_and_a_finished_journal(bed: JoinBed, number: signal.Signals) -> None:
+    for stream in (LEFT, RIGHT):
+        bed.counted(stream)
+    agent = bed.join(bed.lockstep())
+    bed.until_rows(agent, 50)
+    agent.send(number)
+    assert summary_of(agent)["rows"] == row_count(bed.journal())
+    assert is_finished(bed.journal())
+
+
+def test_a_signal_ends_an_agent_that_nothing_was_sent_to(bed: JoinBed) -> None:
+    agent = bed.join(bed.lockstep())
+    assert interrupted(agent)["rows"] == 0
+    assert read_rows(bed.journal()) == []
+
+
+def test_an_input_that_stands_still_is_named_after_two_seconds(bed: JoinBed) -> None:
+    bed.counted(LEFT, rate=100)
+    bed.counted(RIGHT, rate=0.01)
+    agent = bed.join(bed.lockstep())
+    bed.until_rows(agent, 1)
+    agent.until(lambda: "no row for" in agent.stderr, "saying that it waits")
+    (line, *_) = [line for line in agent.stderr.splitlines() if "no row for" in line]
+    assert "waits for right" in line
+    assert "last seq 0" in line
+    assert "left" not in line
+
+
+def test_without_a_row_from_the_start_the_input_that_never_came_is_named(bed: JoinBed) -> None:
+    bed.counted(LEFT, rate=100)
+    agent = bed.join(bed.lockstep())
+    agent.until(lambda: re.search(r"waits for .*right .*nothing was seen", agent.stderr), "naming right")
+
+
+def test_a_ring_that_is_too_shallow_for_the_skew_is_told_with_the_size_that_helps(system: System, shm: Path) -> None:
+    bed = JoinBed(system, shm, slots=16)
+    bed.start_driver()
+    left = bed.counted(LEFT, rate=1000, count=100)
+    right = bed.counted(RIGHT, rate=50, count=100)
+    agent = bed.join(bed.lockstep())
+    summary = summary_of(agent)
+    assert summary["overwritten"]["left"] > 0
+    found = re.search(r"left: its ring of 16 slots is too shallow.*Give it (\d+) slots", agent.stderr)
+    assert found is not None, agent
+    assert int(found[1]) > 16
+    for producer in (left, right):
+        producer.tell("close")
+
+
+def test_a_full_journal_waits_for_its_named_reader_and_goes_on_after_its_commit(bed: JoinBed) -> None:
+    sizes = {"max_bytes": "4MiB", "segment_bytes": "1MiB", "seal_bytes": "256KiB", "when_full": "block"}
+    agent = bed.join(bed.lockstep(journal=sizes))
+    epoch = agent.says(event="ready")["journal_epoch"]
+    reader = NamedReader.claim(bed.journal(), "slow", journal_epoch=epoch)
+    for stream in (LEFT, RIGHT):
+        bed.counted(stream, rate=2000)
+    agent.until(lambda: "the journal is full" in agent.stderr, "full")
+    held = read_rows(bed.journal())
+    assert held[0].row == 0
+    reader.commit(held[-1].row + 1)
+    agent.until(lambda: "room again" in agent.stderr, "going on")
+    agent.until(lambda: read_rows(bed.journal())[-1].row > held[-1].row + 100, "making rows")
+    assert_rows_go_on(bed.journal())
+    reader.release()
+    assert interrupted(agent)["overwritten"]["left"] > 0
+
+
+def test_a_journal_that_drops_the_oldest_keeps_the_newest_rows_within_its_bytes(bed: JoinBed) -> None:
+    sizes = {"max_bytes": "4MiB", "segment_bytes": "1MiB", "seal_bytes": "256KiB"}
+    agent = bed.join(bed.lockstep(journal=sizes))
+    for stream in (LEFT, RIGHT):
+        bed.counted(stream, rate=2000)
+    agent.until(lambda: (rows := read_rows(bed.journal())) and rows[0].row > 0, "dropping rows")
+    interrupted(agent)
+    assert_rows_go_on(bed.journal())
+    kept = sum(path.stat().st_blocks * 512 for path in (bed.journal() / "segments").iterdir())
+    assert kept <= 4 << 20
+
+
+def test_drivers_killed_and_started_again_the_join_goes_on_in_a_new_epoch(system: System, shm: Path) -> None:
+    bed = JoinBed(system, shm)
+    driver = bed.start_driver()
+    (media_pid,) = driver.children()
+    producers = [bed.counted(stream) for stream in (LEFT, RIGHT)]
+    agent = bed.join(bed.lockstep())
+    bed.until_rows(agent, 100)
+    killed(driver)
+    system.until_ended(media_pid)
+    before = read_rows(bed.journal())
+    bed.start_driver()
+    agent.until(lambda: read_rows(bed.journal())[-1].out_epoch > before[-1].out_epoch, "in a new epoch")
+    bed.until_rows(agent, row_count(bed.journal()) + 100)
+    for producer in producers:
+        producer.tell("end")
+    summary_of(agent)
+    assert_rows_go_on(bed.journal())
+
+
+def test_nothing_but_the_journal_is_left_when_all_have_ended(system: System, shm: Path) -> None:
+    bed = JoinBed(system, shm)
+    driver = bed.start_driver()
+    producers = [bed.counted(stream, count=50) for stream in (LEFT, RIGHT)]
+    assert summary_of(bed.join(bed.lockstep()))["rows"] == 50
+    for producer in producers:
+        producer.tell("close")
+        assert producer.wait() == 0, producer
+    driver.send(signal.SIGTERM)
+    assert driver.wait() == 0, driver
+    assert trace_free(bed)

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The measurement of joins, in its short form: it runs through, loses no pair of a slow pace, and leaves nothing."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from framegate.tools.bench.__main__ import QUICK
+
+if TYPE_CHECKING:
+    from tests.system.conftest import System
+
+LEAVINGS = "framegate-bench-*"
+
+
+def test_the_short_measurement_of_joins_gives_a_figure_for_every_question(system: System, shm: Path) -> None:
+    before = set(shm.parent.glob(LEAVINGS))
+    bench = system.start(sys.executable, "-m", "framegate.tools.bench", *QUICK, "--quick", "--json")
+    assert bench.wait() == 0, bench
+    results = [line for line in bench.objects() if line["event"] == "result"]
+    assert {line["unit"] for line in results} == {"pairs/s", "x", "us"}
+    assert all(line["measured"] > 0 for line in results), bench
+    (held,) = [line for line in results if "held back" in line["question"]]
+    assert held["how"].endswith("; 0 pairs lost")
+    assert not set(shm.parent.glob(LEAVINGS)) - before

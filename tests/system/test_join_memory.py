@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An agent at full rate for minutes holds no more memory at the end than after the first one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from framegate.shmpool.clock import monotonic_ns
+
+from tests.system.join_bed import LEFT, RIGHT, JoinBed, interrupted
+
+if TYPE_CHECKING:
+    from tests.system.conftest import Program, System
+
+MINUTE_NS = 60_000_000_000
+MINUTES = 5
+GROWTH_MAX = 4 << 20
+"""Bytes: the allocator's slack, far below what a leak of one byte a row would come to."""
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_five_minutes_at_full_rate_memory_stays_flat(system: System, shm: Path) -> None:
+    bed = JoinBed(system, shm, slots=16_384)
+    bed.start_driver()
+    agent = bed.join(bed.lockstep(journal={"max_bytes": "256MiB", "segment_bytes": "32MiB", "seal_bytes": "8MiB"}))
+    for stream in (LEFT, RIGHT):
+        bed.pool.produce("--max-rate", "--shape", "16x32", "--wait-consumers", "1", stream=stream)
+    began_ns = monotonic_ns()
+    agent.until(lambda: monotonic_ns() >= began_ns + MINUTE_NS, "through its first minute")
+    own, shared, files = private_bytes(agent), stored_bytes(shm), open_files(agent)
+    agent.until(lambda: monotonic_ns() >= began_ns + MINUTES * MINUTE_NS, "through all of them")
+    assert private_bytes(agent) <= own + GROWTH_MAX
+    assert stored_bytes(shm) <= shared + GROWTH_MAX
+    assert open_files(agent) <= files + 4
+    assert interrupted(agent)["rows"] > 1_000_000
+
+
+def private_bytes(program: Program) -> int:
+    """What a process has for itself alone: not the rings and segments that it maps."""
+    lines = Path(f"/proc/{program.pid}/status").read_text().splitlines()
+    (found,) = (line.split()[1] for line in lines if line.startswith("RssAnon:"))
+    return int(found) << 10
+
+
+def stored_bytes(folder: Path) -> int:
+    return sum(path.stat().st_blocks * 512 for path in folder.rglob("*") if path.is_file())
+
+
+def open_files(program: Program) -> int:
+    return len([*Path(f"/proc/{program.pid}/fd").iterdir()])

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What raises each numbered error of the join agent, through product code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+from typing import Any, Final
+
+from framegate.joinbarrier.join_agent import JoinAgent
+from framegate.joinbarrier.journal_folder import JournalFolder, JournalShape
+
+
+def _shape(policy: str = "sequence") -> JournalShape:
+    return JournalShape(
+        out_stream=20001, policy=policy, inputs=(("left", 10001),), durability="memory", reader_lease_s=600
+    )
+
+
+def _busy() -> None:
+    with TemporaryDirectory() as folder, JournalFolder(Path(folder), _shape()):
+        JournalFolder(Path(folder), _shape())
+
+
+def _mismatch() -> None:
+    with TemporaryDirectory() as folder:
+        JournalFolder(Path(folder), _shape()).close()
+        JournalFolder(Path(folder), _shape("latest"))
+
+
+def _restarted() -> None:
+    outcome: dict[str, Any] = {"has_new_epoch": True, "is_finished": False}
+    agent = JoinAgent.__new__(JoinAgent)
+    scene: dict[str, Any] = {
+        "_engine": SimpleNamespace(run=lambda _slice, _outputs: outcome),
+        "outputs": 0,
+        "_actions": [],
+        "folder": SimpleNamespace(path="journal"),
+        "config": SimpleNamespace(join=SimpleNamespace(on_input_restart="stop")),
+    }
+    agent.__dict__.update(scene)
+    agent.work()
+
+
+def _failed() -> None:
+    agent = JoinAgent.__new__(JoinAgent)
+    scene: dict[str, Any] = {"_engine": None, "folder": SimpleNamespace(path="journal")}
+    agent.__dict__.update(scene)
+    _ = agent.engine
+
+
+AGENT_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
+    420: _busy,
+    421: _mismatch,
+    422: _restarted,
+    423: _failed,
+}
