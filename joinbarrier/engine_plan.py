@@ -12,12 +12,15 @@ from framegate.shmpool.clock import monotonic_ns, realtime_ns
 
 _NS_PER_MS: Final = 1_000_000
 _NS_PER_S: Final = 1_000_000_000
+_HELD_FRAMES: Final = 16_384
+"""How many frames of a stream may wait when they wait in copies; a ring holds as many as it has slots."""
 
 
 def engine_plan(config: JoinConfig, slots: dict[int, int]) -> dict[str, Any]:
     """The stage: policy, drive and inputs. ``slots``: how deep the ring of each stream is."""
     drive = config.drive
     names = [each.name for each in config.input]
+    is_held = config.join.pending == "copy"
     return {
         "policy": config.join.policy,
         "out_stream": config.join.out_stream,
@@ -50,7 +53,7 @@ def engine_plan(config: JoinConfig, slots: dict[int, int]) -> dict[str, Any]:
                 "deadline_ns": each.deadline_ms * _NS_PER_MS,
                 "optional": each.optional,
                 "processed": each.processed,
-                "ring_slots": slots[each.stream],
+                "ring_slots": max(slots[each.stream], _HELD_FRAMES) if is_held else slots[each.stream],
             }
             for each in config.input
         ],

@@ -50,9 +50,10 @@ class JoinAgent:
         streams = list(dict.fromkeys(each.stream for each in config.input))
         self.mailbox = JoinMailbox(streams)
         wanted = {each.stream: each.descriptor_stream for each in config.input}
-        ears = Ears(self.mailbox)
+        self._ears = Ears(self.mailbox)
         self.inputs = [
-            JoinInput(client, stream, ears, client.descriptor_stream(stream, wanted[stream])) for stream in streams
+            JoinInput(client, stream, self._ears, client.descriptor_stream(stream, wanted[stream]))
+            for stream in streams
         ]
         self._engine: JoinEngine | None = None
         self.began_ns = monotonic_ns()
@@ -86,6 +87,7 @@ class JoinAgent:
         if self.config.join.policy != "union":
             self._exchange = MapExchange(self.client, announce_period_ns=self.config.mergemap.announce_ms * 1_000_000)
         self._new_out_epoch()
+        self._ears.is_read = True
 
     def _new_out_epoch(self) -> None:
         """The output begins anew: the map of its epoch is needed."""
@@ -183,6 +185,8 @@ class JoinAgent:
         if self._exchange is not None:
             self._exchange.close()
         try:
+            if self._republisher is not None:
+                self._republisher.stop()
             counted = self._engine.finish() if self._engine is not None else {}
             if self._republisher is not None:
                 self._republisher.close(has_ended=self._has_ended)

@@ -28,6 +28,8 @@ class Ears:
 
     def __init__(self, mailbox: JoinMailbox) -> None:
         self.mailbox = mailbox
+        self.is_read = False
+        """Whether an engine reads what is heard. Producers that wait for consumers are told only then."""
         self._link: Link | None = None
         self._heard: set[int] = set()
 
@@ -57,6 +59,11 @@ class JoinInput(Subscriber):
         """The port is the same on every link; the engine hears the stream on the new one too."""
         self._ears.hear(link, self._descriptor_stream)
         return self._own_port
+
+    def _say_hello(self, now_ns: int) -> None:
+        # Opening a journal takes a while: a producer that began before it was open would be far ahead.
+        if self._ears.is_read:
+            super()._say_hello(now_ns)
 
     @property
     def nslots(self) -> int:

@@ -56,8 +56,11 @@ class Republisher:
             self.producer.close()
             self.producer = self._client.producer(self._stream)
 
+    def stop(self) -> None:
+        """Before the engine is closed: from now on it is not asked for anything."""
+
     def close(self, *, has_ended: bool) -> None:
-        """``has_ended``: no frame will follow, and consumers are told."""
+        """After the engine is closed. ``has_ended``: no frame will follow, and consumers are told."""
         if has_ended and self.producer.is_attached:
             self.producer.end()
         self.producer.close()
@@ -80,10 +83,9 @@ class Copied(Republisher):
             self._given = native
             self._engine.publish_to(native, self._index)
 
-    def close(self, *, has_ended: bool) -> None:
+    def stop(self) -> None:
         """The engine publishes no more."""
         self._engine.publish_to(None, self._index)
-        super().close(has_ended=has_ended)
 
 
 class Computed(Republisher):
@@ -100,6 +102,9 @@ class Computed(Republisher):
     def work(self) -> None:
         """Calls the function for the rows that were sealed meanwhile."""
         super().work()
+        self._compute_sealed()
+
+    def _compute_sealed(self) -> None:
         for row in self._journal.rows(start=self._row, limit=_ROWS_MAX):
             self._row = row.row + 1
             found = row.inputs[self._input]
@@ -110,7 +115,7 @@ class Computed(Republisher):
         """The rows that were sealed last are computed too."""
         if has_ended:
             while self._row < self._journal.next_row:
-                self.work()
+                self._compute_sealed()
         super().close(has_ended=has_ended)
 
     def _publish(self, out_seq: int, timestamp_ns: int | None, payload: npt.NDArray[Any]) -> None:

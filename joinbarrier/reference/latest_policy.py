@@ -7,7 +7,8 @@ from framegate.joinbarrier.reference.history import Frame, Input, Source
 from framegate.joinbarrier.reference.latest import LatestBarrier
 from framegate.joinbarrier.reference.out_times import OutTimes
 from framegate.joinbarrier.reference.stage_config import SKIPS_MAX
-from framegate.joinbarrier.reference.stage_core import Policy, StageCore
+from framegate.joinbarrier.reference.stage_core import StageCore
+from framegate.joinbarrier.reference.stage_policy import Policy
 from framegate.joinbarrier.reference.unmatched import Cause
 
 

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from framegate.joinbarrier.reference.base import Barrier
 from framegate.joinbarrier.reference.history import Frame, Input, Source
@@ -17,6 +16,9 @@ from framegate.joinbarrier.reference.sequence import SequenceBarrier
 from framegate.joinbarrier.reference.stage_config import I64_MAX, Absence, InputConfig, StageConfig
 from framegate.joinbarrier.reference.timestamp import TimestampBarrier
 from framegate.joinbarrier.reference.unmatched import Cause, Unmatched, UnmatchedQueue
+
+if TYPE_CHECKING:
+    from framegate.joinbarrier.reference.stage_policy import Policy
 
 _HISTORY_MIN: Final = 64
 _QUEUE_MIN: Final = 1024
@@ -216,68 +218,6 @@ class StageCore:
         """Whether the oldest of these came too long ago."""
         arrivals = [frame.arrival_ns for frame in frames if frame is not None]
         return bool(arrivals) and 0 < self.config.max_age_ns < now_ns - min(arrivals)
-
-
-class Policy(ABC):
-    """What differs between the policies."""
-
-    OUTLIVES_END = False
-    """Whether the last frame of an ended input goes on being joined."""
-
-    def __init__(self, core: StageCore) -> None:
-        self.core = core
-        self.config = core.config
-        self.anchor: Input | None = None
-        """The input whose frames make the outputs, if one does and its own frames are picked."""
-
-    @property
-    def out_time_ns(self) -> int | None:
-        """The current output's time."""
-        return None
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether the last ``next`` found something that is only not possible yet."""
-        return False
-
-    def arrival_cause(self, each: Input, frame: Frame) -> Cause | None:
-        """Why a frame can never be joined, as it comes."""
-        return None
-
-    def arrived(self, each: Input, frame: Frame, now_ns: int) -> None:
-        """A frame, which may be lost, is among those that wait."""
-
-    def observed(self, source: Source, is_new: bool, now_ns: int) -> None:
-        """A frame of a stream came."""
-
-    def new_epoch(self) -> None:
-        """The output goes on in another epoch."""
-
-    def holds(self, each: Input, out: int) -> bool:
-        """Whether the input's own rule has what it needs."""
-        return True
-
-    def is_near(self, each: Input, out: int, now_ns: int) -> bool:
-        """Whether a nearest frame can be told."""
-        return True
-
-    @abstractmethod
-    def next(self, now_ns: int) -> list[Frame | None] | None:
-        """The frames to try; None in place of one: ``absent`` says why."""
-
-    @abstractmethod
-    def joined(self, now_ns: int) -> None:
-        """The row is written, its frames are taken."""
-
-    def failed(self, each: Input, frame: Frame) -> None:
-        """A frame of the attempt could not be read."""
-
-    def state(self) -> dict[str, int]:
-        """What a resumed stage goes on from."""
-        return {}
-
-    def resume(self, state: dict[str, int]) -> None:
-        """Go on from there."""
 
 
 def encoded(state: dict[str, object]) -> str:

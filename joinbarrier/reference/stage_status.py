@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from framegate.joinbarrier.reference.history import Input
 from framegate.joinbarrier.reference.sequence_policy import SequencePolicy
-from framegate.joinbarrier.reference.stage_core import Policy, StageCore
+from framegate.joinbarrier.reference.stage_core import StageCore
+from framegate.joinbarrier.reference.stage_policy import Policy
 from framegate.joinbarrier.reference.timestamp_policy import TimestampPolicy
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from framegate.joinbarrier.reference.history import Frame
-from framegate.joinbarrier.reference.stage_core import Policy
+from framegate.joinbarrier.reference.stage_policy import Policy
 
 
 class UnionPolicy(Policy):

@@ -397,6 +397,15 @@ def test_new_epoch_ends_the_old_frames_and_opens_an_output_epoch(world: MakeWorl
     assert stage.left() == [(0, 9, 9, "epoch"), (0, 0, 1, "before_first")]
 
 
+def test_range_of_unmatched_frames_does_not_go_on_in_another_epoch(world: MakeWorld) -> None:
+    stage = world({}, {})
+    stage.frames(0, [0, 1])
+    stage.frames(0, [2, 3], epoch=2)
+    stage.frames(0, [9], epoch=3)
+    taken = [(each.epoch, each.seq, each.seq_last) for each in stage.stage.take_unmatched()]
+    assert taken == [(1, 0, 1), (2, 2, 3)]
+
+
 def test_end_makes_outputs_beyond_it_impossible(world: MakeWorld) -> None:
     stage = world({}, {})
     stage.frames(0, range(4))
@@ -838,6 +847,29 @@ def test_latest_by_timestamp_takes_the_newest_time(latest: MakeWorld) -> None:
     stage.frame(1, 1, 90)
     assert stage.join() == [(0, 0, 0)]
     assert stage.left() == [(1, 1, 1, "superseded")]
+
+
+def test_latest_by_timestamp_keeps_a_joined_frame_that_is_newer_than_the_next(latest: MakeWorld) -> None:
+    stage = latest({}, {}, order_by="timestamp")
+    stage.frame(0, 0, 50)
+    stage.frame(1, 0, 100)
+    assert stage.join() == [(0, 0, 0)]
+    stage.frame(1, 1, 90)
+    assert stage.join() == [(1, 0, 0)]
+    assert stage.left() == [(1, 1, 1, "superseded")]
+
+
+def test_latest_resumed_does_not_take_what_it_joined_before_for_news(impl: Implementation, latest: MakeWorld) -> None:
+    stage = latest({}, {})
+    stage.frame(0, 0)
+    stage.frame(1, 0)
+    assert stage.join() == [(0, 0, 0)]
+    again = World(impl, [{}, {}], policy="latest", state=stage.stage.state())
+    again.frame(0, 0)
+    again.frame(1, 0)
+    assert again.join() == []
+    again.frame(0, 1)
+    assert again.join() == [(1, 1, 0)]
 
 
 def test_latest_new_epoch_forgets_the_last_value(latest: MakeWorld) -> None:

@@ -184,7 +184,8 @@ class Player:
         return bool(self.stage.observe(stream, state.epoch - 1, seq, 5, 5, 0, self.now_ns))
 
     def _huge(self, stream: int, state: Stream, what: str) -> bool:
-        seq = 2**63 + state.following(1) if what == "seq" else state.following(1)
+        # A sequence that is refused is not one of the stream's.
+        seq = 2**63 + len(self.log) if what == "seq" else state.following(1)
         self._tell(stream, state.epoch, seq, seq)
         return bool(self.stage.observe(stream, state.epoch, seq, 2**63, 2**63, 0, self.now_ns))
 

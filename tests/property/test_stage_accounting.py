@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.joins.stage_world import IMPLEMENTATIONS, Implementation
 from tests.property.stage_scripts import Op, Player, configs, scripts
 
-THOROUGH = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+THOROUGH = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 
 each_impl = pytest.mark.parametrize("impl", IMPLEMENTATIONS)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.property.stage_scripts import Op, Player, configs, scripts
 
-THOROUGH = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+THOROUGH = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("policy", ["sequence", "timestamp", "latest", "union"])
@@ -23,7 +23,7 @@ def test_twin_and_native_answer_alike(policy: str, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("policy", ["sequence", "timestamp", "latest", "union"])
-@settings(THOROUGH, max_examples=40)
+@settings(THOROUGH, max_examples=25)
 @given(data=st.data())
 def test_twin_and_native_answer_alike_after_a_resume(policy: str, data: st.DataObject) -> None:
     config = data.draw(configs(policy))

@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import fcntl
+import mmap
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -86,21 +89,38 @@ def _batches(folder: Path) -> Iterator[pa.RecordBatch]:
 
 def _segment(path: Path) -> Iterator[pa.RecordBatch]:
     try:
-        source = pa.memory_map(str(path))
+        descriptor = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
         # It was open when it was listed, or has been dropped since.
         finished = path.with_suffix(".arrow")
         if path.suffix == ".open" and finished.exists():
             yield from _segment(finished)
         return
-    with source:
-        if path.suffix == ".arrow":
-            with pa.ipc.open_file(source) as reader:
-                yield from (reader.get_batch(index) for index in range(reader.num_record_batches))
+    try:
+        # While it is locked the writer does not use the file for another segment.
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        if _is_still(descriptor, path):
+            yield from _messages(pa.py_buffer(mmap.mmap(descriptor, 0, access=mmap.ACCESS_READ)), path.suffix)
         else:
-            source.seek(SKIPPED_BYTES)
-            with pa.ipc.open_stream(source) as reader:
-                yield from reader
+            yield from _segment(path.with_suffix(".arrow"))
+    finally:
+        os.close(descriptor)
+
+
+def _is_still(descriptor: int, path: Path) -> bool:
+    try:
+        return os.fstat(descriptor).st_ino == path.stat().st_ino
+    except FileNotFoundError:
+        return False
+
+
+def _messages(data: pa.Buffer, suffix: str) -> Iterator[pa.RecordBatch]:
+    if suffix == ".arrow":
+        with pa.ipc.open_file(data) as reader:
+            yield from (reader.get_batch(index) for index in range(reader.num_record_batches))
+    else:
+        with pa.ipc.open_stream(data.slice(SKIPPED_BYTES)) as reader:
+            yield from reader
 
 
 def _rows(batch: pa.RecordBatch, payloads: bool) -> Iterator[Row]:

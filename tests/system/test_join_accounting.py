@@ -103,11 +103,12 @@ def test_agent_down_while_the_ends_passed_ends_by_the_mark(bed: JoinBed) -> None
 
 
 def test_producer_that_comes_back_opens_a_new_epoch_of_the_output(bed: JoinBed) -> None:
-    left, right = both(bed)
+    # Slowly: what the left one sends meanwhile waits in its ring until the right one is there again.
+    left, right = both(bed, rate=100)
     agent = bed.join(bed.lockstep())
     bed.until_rows(agent, 100)
     lost = sent(right)
-    comes_back = bed.counted(RIGHT, seed=3)
+    comes_back = bed.counted(RIGHT, rate=100, seed=3)
     count = len(read_rows(bed.journal()))
     bed.until_rows(agent, count + 100)
     for producer in (left, comes_back):
@@ -145,8 +146,7 @@ def test_inputs_that_begin_at_a_million_are_joined_from_there(bed: JoinBed) -> N
 
 
 def test_agent_that_comes_late_begins_where_both_inputs_are(bed: JoinBed) -> None:
-    producers = both(bed, consumers=0)
-    for producer in producers:
+    for producer in both(bed, consumers=0, rate=100):
         producer.says(event="began")
     agent = bed.join(bed.lockstep())
     bed.until_rows(agent, 100)

@@ -91,7 +91,7 @@ def test_a_ring_that_is_too_shallow_for_the_skew_is_told_with_the_size_that_help
     agent = bed.join(bed.lockstep())
     summary = summary_of(agent)
     assert summary["overwritten"]["left"] > 0
-    found = re.search(r"left: its ring of 16 slots is too shallow.*Give it (\d+) slots", agent.stderr)
+    found = re.search(r"left: its ring of 16 slots is too shallow.*Give the stream (\d+) slots", agent.stderr)
     assert found is not None, agent
     assert int(found[1]) > 16
     for producer in (left, right):
@@ -100,11 +100,11 @@ def test_a_ring_that_is_too_shallow_for_the_skew_is_told_with_the_size_that_help
 
 def test_a_full_journal_waits_for_its_named_reader_and_goes_on_after_its_commit(bed: JoinBed) -> None:
     sizes = {"max_bytes": "4MiB", "segment_bytes": "1MiB", "seal_bytes": "256KiB", "when_full": "block"}
+    for stream in (LEFT, RIGHT):
+        bed.counted(stream, rate=1000)
     agent = bed.join(bed.lockstep(journal=sizes))
     epoch = agent.says(event="ready")["journal_epoch"]
     reader = NamedReader.claim(bed.journal(), "slow", journal_epoch=epoch)
-    for stream in (LEFT, RIGHT):
-        bed.counted(stream, rate=2000)
     agent.until(lambda: "the journal is full" in agent.stderr, "full")
     held = read_rows(bed.journal())
     assert held[0].row == 0
@@ -118,9 +118,9 @@ def test_a_full_journal_waits_for_its_named_reader_and_goes_on_after_its_commit(
 
 def test_a_journal_that_drops_the_oldest_keeps_the_newest_rows_within_its_bytes(bed: JoinBed) -> None:
     sizes = {"max_bytes": "4MiB", "segment_bytes": "1MiB", "seal_bytes": "256KiB"}
-    agent = bed.join(bed.lockstep(journal=sizes))
     for stream in (LEFT, RIGHT):
-        bed.counted(stream, rate=2000)
+        bed.counted(stream, rate=1000)
+    agent = bed.join(bed.lockstep(journal=sizes))
     agent.until(lambda: (rows := read_rows(bed.journal())) and rows[0].row > 0, "dropping rows")
     interrupted(agent)
     assert_rows_go_on(bed.journal())

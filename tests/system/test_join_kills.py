@@ -90,10 +90,10 @@ class Running:
     def __init__(self, bed: JoinBed) -> None:
         self.bed = bed
         # The gaps of one input leave frames of the other without a partner: there is always something unmatched.
-        self.producers = {
-            "left": bed.counted(LEFT, seed=1, gaps=0.1, consumers=0),
-            "right": bed.counted(RIGHT, seed=2, consumers=0),
-        }
+        self.producers = {"left": bed.counted(LEFT, seed=1, gaps=0.1), "right": bed.counted(RIGHT, seed=2)}
+        # They begin together, when the first agent is there.
+        first = bed.join(bed.lockstep("first"), "--outputs", "1")
+        assert first.wait() == 0, first
         self._words = count()
 
     def sent(self, name: str) -> set[Frame]:

@@ -48,6 +48,42 @@ def test_the_example_hands_a_hundred_frames_from_producer_to_consumer(environmen
     assert ran.stdout.split() == ["100", "frames,", "from", "0", "to", "99", "0"]
 
 
+def test_the_join_verifies_and_its_rows_are_read(environment: dict[str, str], tmp_path: Path) -> None:
+    section = (ROOT / "README.md").read_text().partition("## A join")[2]
+    commands = re.search(r"```sh\n(.*?)```", section, re.DOTALL)
+    reading = re.search(r"```python\n(.*?)```", section, re.DOTALL)
+    assert commands is not None
+    assert reading is not None
+    shell = {**environment, "PATH": f"{Path(sys.executable).parent}:{environment['PATH']}"}
+
+    joined = subprocess.run(
+        ["bash", "-ec", commands[1]],
+        env=shell,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    read = subprocess.run(
+        [sys.executable, "-c", reading[1]],
+        env=shell,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert joined.returncode == 0, joined.stderr
+    found = re.fullmatch(r"rows=(\d+) batches=\d+ segments=\d+", joined.stdout.splitlines()[-1])
+    assert found is not None, joined.stdout
+    assert int(found[1]) > 0
+    assert read.returncode == 0, read.stderr
+    rows = [line.split() for line in read.stdout.splitlines()[:3]]
+    assert [len(row) for row in rows] == [4, 4, 4]
+
+
 def test_its_make_commands_exist() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert set(re.findall(r"(?:^|`)make ([a-z]+)", (ROOT / "README.md").read_text(), re.MULTILINE)) <= targets

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """How old is a pair when ``framegate join`` has written its row, and when it has sealed it?
 
-The journal itself says: a row has the time at which it was made, a batch the time of its seal. The age counts from the
-later of the two times in the slots, which are taken when the frames are published, 1000 pairs a second.
+The row itself says when it was made; when it is sealed, a reader sees that polls the journal's head from another
+process. The age counts from the later of the two times in the slots, which are taken when the frames are published,
+1000 pairs a second.
 """
 
 from __future__ import annotations
@@ -63,19 +64,24 @@ def _ages(case: Case, singles: int, **journal: object) -> Ages:
     with joining(case, **FAULTED, **journal) as join:
         join.paced(_PACE_HZ, singles // 10)
         first = join.next_row
-        join.paced(_PACE_HZ, singles)
-        return _since(join, first)
+        seals = join.watched(_PACE_HZ, singles)
+        return _since(join, first, seals)
 
 
-def _since(join: Join, first: int) -> Ages:
+def _since(join: Join, first: int, seals: Sequence[tuple[int, int]]) -> Ages:
     found, ahead_ns = Ages(), _realtime_ahead_ns()
-    for batch in Journal(join.journal).batches(start=first):
+    sealed_at = np.array([at_ns for at_ns, _ in seals])
+    ends = np.array([end for _, end in seals])
+    for batch in Journal(join.journal).batches(start=first, stop=int(ends[-1])):
         rows = batch.record_batch
-        times = np.maximum.reduce([_times(rows, name) for name in STREAMS])
-        is_new = rows.column("row").to_numpy() >= first
-        written_ns = rows.column("joined_at").cast("int64").to_numpy() * 1000 - ahead_ns
-        found.written += ((written_ns - times)[is_new] / 1e3).tolist()
-        found.sealed += ((batch.numbers.sealed_at_ns - ahead_ns - times)[is_new] / 1e3).tolist()
+        numbers = rows.column("row").to_numpy()
+        is_new = (numbers >= first) & (numbers < ends[-1])
+        times = np.maximum.reduce([_times(rows, name) for name in STREAMS])[is_new]
+        written_ns = rows.column("joined_at").cast("int64").to_numpy()[is_new] * 1000 - ahead_ns
+        # The first look at the head by which a row is below it.
+        sealed_ns = sealed_at[np.searchsorted(ends, numbers[is_new], side="right")]
+        found.written += ((written_ns - times) / 1e3).tolist()
+        found.sealed += ((sealed_ns - times) / 1e3).tolist()
     return found
 
 

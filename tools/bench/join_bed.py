@@ -18,7 +18,7 @@ from typing import Any, Final
 from framegate.joinbarrier.journal.head import Head
 from framegate.schema.errors import AddTimedOut
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.idle import sleep_ns
+from framegate.shmpool.idle import Idler, sleep_ns
 from framegate.tools.bench.pool_bed import driver
 
 STREAMS: Final = {"left": 10_001, "right": 10_002}
@@ -131,6 +131,23 @@ class Join:
     def held(self, count: int) -> Run:
         """Both send as fast as the agent joins."""
         return self._run({"journal": str(self.journal), "ahead": self.case.slots // 2, "count": count}, count)
+
+    def watched(self, rate_hz: float, count: int) -> list[tuple[int, int]]:
+        """The same as ``paced``; when the next row changed, and what it was then, as a reader sees it that polls."""
+        row, end = self.next_row, self.next_row + count
+        seen: list[tuple[int, int]] = []
+        for each in self._producers:
+            each.tell({"rate_hz": rate_hz, "count": count})
+        idler = Idler("yield")
+        deadline_ns = monotonic_ns() + int(count / rate_hz * 1e9) + _DRAIN_NS
+        while row < end and (now_ns := monotonic_ns()) < deadline_ns:
+            if self.next_row != row:
+                row = self.next_row
+                seen.append((now_ns, row))
+            idler.idle()
+        for each in self._producers:
+            each.answer()
+        return seen
 
     def _run(self, order: dict[str, Any], count: int) -> Run:
         before = self.next_row

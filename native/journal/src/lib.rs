@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The journal's writer: Arrow segments, sealed batch by batch, with one copy of each payload (PROTOCOL 13). No
+//! The journal's writer: Arrow segments, sealed batch by batch, with one copy of each payload (PROTOCOL 16). No
 //! Python, no Aeron, no clock.
 //!
 //! | file | what it is |

@@ -30,6 +30,7 @@ class Sender:
 
     def __init__(self, producer: Producer, plan: dict[str, float]) -> None:
         self.producer = producer
+        self.frames = 0
         self.sent: dict[int, list[list[int]]] = {}
         self._plan = plan
         self._chance = random.Random(plan.get("seed", 0))
@@ -39,10 +40,12 @@ class Sender:
         self._next = int(plan.get("first", 0))
         self._unannounced = 0
 
-    def send(self) -> None:
-        """The next frame, or the one after a gap."""
+    def send(self) -> int:
+        """The next frame, or nothing: a gap. How many numbers that took, which are as many turns."""
         if self._chance.random() < self._plan.get("gaps", 0.0):
-            self._next += 1 + self._chance.randrange(3)
+            left_out = 1 + self._chance.randrange(3)
+            self._next += left_out
+            return left_out
         epoch = self.producer.epoch
         if epoch is not None and epoch != self._epoch:
             self._epoch, self._next = epoch, 0
@@ -50,12 +53,14 @@ class Sender:
         try:
             seq = self.producer.publish(self._frame, seq=self._next)
         except NotAttached:
-            return
+            return 1
         self._next = seq + 1
         given_up = self.producer.counters()["descriptors_lost"]
         if given_up == self._unannounced and self._epoch is not None:
             self._note(self._epoch, seq)
         self._unannounced = given_up
+        self.frames += 1
+        return 1
 
     def _note(self, epoch: int, seq: int) -> None:
         ranges = self.sent.setdefault(epoch, [])
@@ -99,14 +104,12 @@ def _run(sender: Sender, interval_ns: int, count: int) -> None:
             return
         if word.startswith("report"):
             _say(event="report", word=word, ranges=sender.sent)
-        elif word == "end" or (count == 0 and not is_over):
+        elif word == "end" or (sender.frames == count and not is_over):
             sender.producer.end()
             is_over = True
             _say(event="ended")
         elif not word and not is_over and monotonic_ns() >= due_ns:
-            sender.send()
-            count -= 1
-            due_ns += interval_ns
+            due_ns += interval_ns * sender.send()
 
 
 def _word(timeout_s: float) -> str:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,7 @@ def test_every_value_comes_back_as_it_was_given(folder: Path) -> None:
     head = {"out_seq": 1, "out_epoch": 2, "out_time_ns": -3, "joined_at_us": 4, "skew_ns": 5, "map_version": 6}
     append(writer, {"cam": frame}, checkpoint_id=10, **head)
     writer.seal()
-    made = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC) + datetime.timedelta(microseconds=4)
+    made = dt.datetime(1970, 1, 1, tzinfo=dt.UTC) + dt.timedelta(microseconds=4)
     wanted = {"status": "present", "seq": 7, "timestamp_ns": 8, "epoch": 9, "trace_id": -1, "dtype": "uint16"}
     assert rows(folder) == [
         {
@@ -97,9 +97,9 @@ def test_a_finished_segment_opens_in_pyarrow_polars_and_duckdb(folder: Path) -> 
     frame = pl.read_ipc(path)
     assert _payloads(frame.to_dicts()) == wanted
     segment = ds.dataset(path, format="ipc")
-    found = (
-        duckdb.from_arrow(segment).query("segment", 'SELECT "row", "left".payload FROM segment ORDER BY 1').fetchall()
-    )
+    connection = duckdb.connect()
+    connection.register("segment", segment)
+    found = connection.execute('SELECT "row", "left".payload FROM segment ORDER BY 1').fetchall()
     assert found == [(index, row["left"]) for index, row in enumerate(wanted)]
 
 

@@ -123,7 +123,7 @@ def damaged_journal(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_whatever_byte_is_wrong_only_true_rows_come_back(
     folder: Path, damaged_journal: Path, data: st.DataObject

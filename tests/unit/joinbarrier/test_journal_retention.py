@@ -120,3 +120,25 @@ def test_every_segment_is_made_before_the_first_row_where_that_was_asked_for(fol
         append(writer, {"a": cell(_payload(seq), seq)})
     assert writer.counters()["segments_made"] == 4
     assert rows(folder)[-1]["row"] >= _ROWS - 13
+
+
+def test_a_reader_gets_the_lock_of_the_open_segment(folder: Path) -> None:
+    writer = small_writer(folder, ["a"])
+    append(writer, {"a": cell(b"x")})
+    for path in [*files(folder), *files(folder, "unmatched")]:
+        with path.open("rb") as held:
+            fcntl.flock(held, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    writer.close()
+
+
+def test_the_last_state_stays_until_the_next_segment_has_one(folder: Path) -> None:
+    writer = small_writer(folder, ["a"], max_bytes=2 * SEGMENT_BYTES, segment_ns=1)
+    append(writer, {"a": cell(bytes(SEGMENT_BYTES * 2 // 3))})
+    writer.seal(b'{"n":1}', now_ns=1)
+    assert writer.wait_for_segment(WAIT_S, now_ns=1)
+    writer.heartbeat(now_ns=2)
+    assert [path.suffix for path in files(folder)] == [".arrow", ".open"]
+    writer.heartbeat(now_ns=3)
+    writer.drop_open()
+    again = small_writer(folder, ["a"], max_bytes=2 * SEGMENT_BYTES)
+    assert (again.recovered["state"], again.recovered["next_row"]) == (b'{"n":1}', 1)

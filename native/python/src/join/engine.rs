@@ -17,15 +17,18 @@ use framegate_journal::{Cell, JournalError, Reserved, RowHead, Status, Unmatched
 
 use super::clock::{monotonic_ns, realtime_ns};
 use super::doorbell::Doorbells;
+use super::held::Held;
 use super::mailbox::{Command, Mailbox};
 use super::port::{Order, Port};
 use crate::aeron::SubscriptionShared;
-use crate::pool::PublishTarget;
+use crate::pool::{PublishTarget, Republished};
 
 /// Fragments of one subscription in one turn, so that no input waits long for another.
 const FRAGMENTS: usize = 64;
 /// Rows in one turn: then descriptors are looked at again, or a fast input would overrun the history of a slow one.
 const ROWS: usize = 64;
+/// Copies that wait, of one stream.
+const HELD_FRAMES: usize = 16_384;
 const CONTROL_SCHEMA: u16 = 920;
 /// StreamGracefulEnd.
 const END_KIND: u8 = 0;
@@ -54,6 +57,36 @@ pub(super) struct InputPlan {
     pub(super) has_descriptor_time: bool,
 }
 
+/// How an engine works, beside what its stage decides.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Habits {
+    /// Whether output times are realtime.
+    pub(super) is_realtime: bool,
+    /// Whether what was not joined becomes rows, or is only counted.
+    pub(super) keeps_unmatched: bool,
+    /// Memory for frames that wait; 0: they wait in their rings.
+    pub(super) pending_bytes: usize,
+}
+
+/// A frame that is to be copied into a row.
+#[derive(Clone, Copy, Debug)]
+struct Source {
+    payload: *const u8,
+    bytes: u32,
+    timestamp_ns: u64,
+    /// Where it still lies in its ring: the commit word tells whether it was overwritten.
+    in_ring: Option<FrameRef>,
+}
+
+// SAFETY: the pointer is used only while the engine's own ports and arenas keep what it points into.
+unsafe impl Send for Source {}
+
+impl Source {
+    fn is_whole(&self) -> bool {
+        self.in_ring.is_none_or(|frame| frame.is_valid())
+    }
+}
+
 #[derive(Default, Debug)]
 pub(super) struct EngineCounters {
     pub(super) rows: u64,
@@ -73,14 +106,17 @@ pub(super) struct Engine {
     pub(super) publish: Option<(usize, PublishTarget)>,
     pub(super) failure: Option<JournalError>,
     pub(super) full_reason: &'static str,
-    /// Whether output times are realtime.
-    pub(super) is_realtime: bool,
+    is_realtime: bool,
     ports: Vec<Port>,
     /// Stream ids in order, each with its port.
     route: Vec<(u32, usize)>,
     subscriptions: Vec<Arc<SubscriptionShared>>,
     mailbox: Arc<Mailbox>,
-    frames: Vec<Option<FrameRef>>,
+    frames: Vec<Option<Source>>,
+    /// Of each stream, where frames wait in memory of our own; empty where they wait in their rings.
+    held: Vec<Held>,
+    /// Whether what was not joined becomes rows of the side table, or is only counted.
+    keeps_unmatched: bool,
     /// What the frame of each input is.
     tensors: Vec<Tensor>,
     sizes: Vec<u32>,
@@ -95,13 +131,16 @@ impl Engine {
         inputs: Vec<InputPlan>,
         mailbox: Arc<Mailbox>,
         resumed: Vec<Option<(u64, u64)>>,
-        is_realtime: bool,
+        habits: Habits,
     ) -> Self {
         let mut route: Vec<(u32, usize)> =
             mailbox.facts.iter().enumerate().map(|(index, facts)| (facts.stream_id, index)).collect();
         route.sort_unstable();
         let count = inputs.len();
         let out_epoch = stage.out_epoch();
+        let streams = resumed.len();
+        let share = habits.pending_bytes / streams.max(1);
+        let held = (0..streams).filter(|_| share > 0).map(|_| Held::new(share, HELD_FRAMES)).collect();
         Self {
             stage,
             writer,
@@ -110,7 +149,9 @@ impl Engine {
             publish: None,
             failure: None,
             full_reason: "",
-            is_realtime,
+            is_realtime: habits.is_realtime,
+            keeps_unmatched: habits.keeps_unmatched,
+            held,
             ports: resumed.into_iter().map(Port::new).collect(),
             route,
             subscriptions: Vec::new(),
@@ -247,7 +288,18 @@ impl Engine {
         }
         let port = &mut self.ports[index];
         port.images_lost = images_lost;
-        if self.stage.needs_slot_time(index) {
+        if let Some(held) = self.held.get_mut(index) {
+            // Copied at once, so that nothing it waits for can cost it.
+            let frame = port.read(epoch, seq);
+            let kept = frame.filter(|frame| port.tensor().is_some_and(|tensor| held.keep(epoch, frame, tensor)));
+            match kept {
+                Some(frame) => {
+                    let seen = Observed { slot_timestamp_ns: frame.header.timestamp_ns, ..seen };
+                    self.stage.observe(index, &seen, now_ns);
+                }
+                None => _ = self.stage.observe_lost(index, epoch, seq, Cause::Overwritten, now_ns),
+            }
+        } else if self.stage.needs_slot_time(index) {
             match port.read(epoch, seq) {
                 Some(frame) => {
                     let seen = Observed { slot_timestamp_ns: frame.header.timestamp_ns, ..seen };
@@ -378,13 +430,24 @@ impl Engine {
             self.frames[input] = None;
             self.sizes[input] = 0;
             if let Pick::Frame { epoch, seq, .. } = *pick {
-                let port = &mut self.ports[self.inputs[input].stream];
-                let Some(frame) = port.read(epoch, seq) else { return Some(input) };
-                if let Some(tensor) = port.tensor() {
-                    self.tensors[input] = *tensor;
-                }
-                self.sizes[input] = frame.header.values_bytes;
-                self.frames[input] = Some(frame);
+                let stream = self.inputs[input].stream;
+                let source = if let Some((held, frame)) =
+                    self.held.get(stream).and_then(|held| Some((held, held.get(epoch, seq)?)))
+                {
+                    self.tensors[input] = frame.tensor;
+                    let payload = held.payload(frame);
+                    Source { payload, bytes: frame.bytes, timestamp_ns: frame.timestamp_ns, in_ring: None }
+                } else {
+                    let port = &mut self.ports[stream];
+                    let Some(frame) = port.read(epoch, seq) else { return Some(input) };
+                    if let Some(tensor) = port.tensor() {
+                        self.tensors[input] = *tensor;
+                    }
+                    let (bytes, timestamp_ns) = (frame.header.values_bytes, frame.header.timestamp_ns);
+                    Source { payload: frame.payload, bytes, timestamp_ns, in_ring: Some(frame) }
+                };
+                self.sizes[input] = source.bytes;
+                self.frames[input] = Some(source);
             }
         }
         None
@@ -394,10 +457,10 @@ impl Engine {
     fn copy(&mut self) -> Option<usize> {
         for (input, frame) in self.frames.iter().enumerate() {
             let Some(frame) = frame else { continue };
-            // SAFETY: the payload lies in regions that the port keeps mapped, and is as long as its checked header
-            // says; the writer has reserved as much. Bytes that change meanwhile are not believed.
+            // SAFETY: the payload lies in regions that the port keeps mapped, or in an arena, and is as long as its
+            // checked header says; the writer has reserved as much. Bytes that change meanwhile are not believed.
             unsafe { self.writer.copy_payload(input, frame.payload, self.sizes[input] as usize) };
-            if !frame.is_valid() {
+            if !frame.is_whole() {
                 return Some(input);
             }
         }
@@ -420,7 +483,7 @@ impl Engine {
                 continue;
             };
             let timestamp =
-                if self.inputs[input].has_descriptor_time { descriptor_timestamp_ns } else { frame.header.timestamp_ns };
+                if self.inputs[input].has_descriptor_time { descriptor_timestamp_ns } else { frame.timestamp_ns };
             let timestamp_ns = Some(timestamp).filter(|time| *time != NULL_TIMESTAMP && *time <= i64::MAX as u64);
             if let Some(time) = timestamp_ns {
                 (least, most) = (least.min(time as i64), most.max(time as i64));
@@ -434,7 +497,7 @@ impl Engine {
                 trace_id,
                 dtype: tensor.dtype,
                 dims: &tensor.dims[..usize::from(tensor.ndims)],
-                bytes: frame.header.values_bytes,
+                bytes: frame.bytes,
             };
             self.writer.cell(input, &cell);
         }
@@ -445,7 +508,16 @@ impl Engine {
     fn republish(&mut self, out_seq: u64) {
         let Some((input, target)) = &self.publish else { return };
         if let (Some(frame), Pick::Frame { trace_id, .. }) = (self.frames[*input], self.picks[*input]) {
-            if !target.publish(&frame, &self.tensors[*input], out_seq, trace_id) {
+            let again = Republished {
+                payload: frame.payload,
+                bytes: frame.bytes,
+                tensor: &self.tensors[*input],
+                timestamp_ns: frame.timestamp_ns,
+                trace_id,
+                seq: out_seq,
+            };
+            // SAFETY: as for the copy into the row, a moment ago.
+            if !unsafe { target.publish(&again, || frame.is_whole()) } {
                 self.counters.publish_failures += 1;
             }
         }
@@ -453,6 +525,10 @@ impl Engine {
 
     /// Moves what the stage says was not joined to the journal's side table.
     fn note_unmatched(&mut self, now_ns: u64) {
+        if !self.keeps_unmatched {
+            self.stage.drain_unmatched(|_| true);
+            return;
+        }
         let Self { stage, writer, inputs, .. } = self;
         let at_ns = realtime_ns() as i64;
         stage.drain_unmatched(|entry| {

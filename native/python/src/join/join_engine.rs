@@ -10,7 +10,7 @@ use framegate_journal::{JournalError, Recovered, Writer};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::engine::Engine;
+use super::engine::{Engine, Habits};
 use super::mailbox::{JoinMailbox, Mailbox};
 use super::plan::{Rule, inputs_of, journal_of, rule_of, stage_of};
 use super::report;
@@ -58,8 +58,12 @@ impl JoinEngine {
                 .ok_or_else(|| raise(py, "JournalFailed", "the state in the journal is not of these inputs", &[]))?;
         }
         let resumed = (0..mailbox.facts.len()).map(|stream| stage.decided(stream)).collect();
-        let is_realtime = plan.as_any().get_item("realtime_domain")?.extract()?;
-        let engine = Engine::new(stage, writer, inputs, Arc::clone(&mailbox), resumed, is_realtime);
+        let habits = Habits {
+            is_realtime: plan.as_any().get_item("realtime_domain")?.extract()?,
+            keeps_unmatched: plan.as_any().get_item("unmatched_rows")?.extract()?,
+            pending_bytes: plan.as_any().get_item("pending_bytes")?.extract()?,
+        };
+        let engine = Engine::new(stage, writer, inputs, Arc::clone(&mailbox), resumed, habits);
         Ok(Self { engine: Mutex::new(Some(engine)), mailbox, recovered, idle, names, out_stream })
     }
 

@@ -52,9 +52,7 @@ fn read_one(input: usize, given: &Bound<'_, PyDict>) -> PyResult<GivenCell> {
         Some(name) => status(&name)?,
     };
     let payload = match given.get_item("payload")? {
-        Some(payload) if status == Status::Present => {
-            Some(ExportedBuffer::of(&payload, ffi::PyBUF_C_CONTIGUOUS)?)
-        }
+        Some(payload) if status == Status::Present => Some(ExportedBuffer::of(&payload, ffi::PyBUF_C_CONTIGUOUS)?),
         _ => None,
     };
     let bytes = payload.as_ref().map_or(0, |payload| payload.bytes().len());

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use framegate_core::pool::copy::{CopyKind, copy};
-use framegate_core::pool::reader::FrameRef;
 use framegate_core::pool::tensor::Tensor;
 
 use super::producer::{FrameStamps, PoolProducer, Shared, Stamp};
@@ -12,23 +11,37 @@ use super::producer::{FrameStamps, PoolProducer, Shared, Stamp};
 /// Where frames go.
 pub(crate) struct PublishTarget(Arc<Shared>);
 
+/// A frame to be published again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Republished<'a> {
+    pub(crate) payload: *const u8,
+    pub(crate) bytes: u32,
+    pub(crate) tensor: &'a Tensor,
+    pub(crate) timestamp_ns: u64,
+    pub(crate) trace_id: u64,
+    /// Its new number.
+    pub(crate) seq: u64,
+}
+
 impl PublishTarget {
-    /// Publishes a copy of a frame under another number; false when it was overwritten meanwhile, or cannot be.
-    pub(crate) fn publish(&self, frame: &FrameRef, tensor: &Tensor, seq: u64, trace_id: u64) -> bool {
-        let header = &frame.header;
-        let Ok((claim, regions)) = self.0.claim(tensor, header.values_bytes, Some(seq)) else {
+    /// Publishes a copy; false when `is_whole` says that the frame was overwritten meanwhile, or it cannot be.
+    ///
+    /// # Safety
+    /// The payload must be readable for its bytes; whoever writes into it meanwhile makes `is_whole` false.
+    pub(crate) unsafe fn publish(&self, frame: &Republished<'_>, is_whole: impl FnOnce() -> bool) -> bool {
+        let Ok((claim, regions)) = self.0.claim(frame.tensor, frame.bytes, Some(frame.seq)) else {
             return false;
         };
-        let bytes = header.values_bytes as usize;
-        // SAFETY: the frame's regions are mapped by whoever read it just now; the claim's slot has room for the bytes.
+        let bytes = frame.bytes as usize;
+        // SAFETY: the caller vouches for the payload; the claim's slot has room for the bytes.
         unsafe { copy(CopyKind::for_payload(bytes), frame.payload, claim.payload, bytes) };
         let stamps = FrameStamps {
-            timestamp: Stamp::At(header.timestamp_ns),
+            timestamp: Stamp::At(frame.timestamp_ns),
             descriptor_timestamp_ns: None,
-            trace_id,
-            seq: Some(seq),
+            trace_id: frame.trace_id,
+            seq: Some(frame.seq),
         };
-        let stamps = frame.is_valid().then_some(stamps);
+        let stamps = is_whole().then_some(stamps);
         self.0.finish(&claim, &regions, stamps).is_some_and(|published| published.answer >= -1)
     }
 }

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a stage is told: descriptors, losses, epochs, ends, and times that make outputs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from framegate.joinbarrier.reference.history import Frame, Input, Source
+from framegate.joinbarrier.reference.out_times import OutTimes
+from framegate.joinbarrier.reference.sequence import SequenceBarrier
+from framegate.joinbarrier.reference.stage_config import I64_MAX
+from framegate.joinbarrier.reference.stage_core import StageCore
+from framegate.joinbarrier.reference.stage_policy import Policy
+from framegate.joinbarrier.reference.timestamp_policy import TimestampPolicy
+from framegate.joinbarrier.reference.unmatched import Cause
+
+_NULL: Final = 2**64 - 1
+_NS_PER_MS: Final = 1_000_000
+
+
+class StageIntake(StageCore):
+    """Puts what comes in its place, or decides it at once."""
+
+    policy: Policy
+    times: OutTimes
+    last_watermark_ms: int | None
+
+    # --- What comes in ---
+
+    def observe(
+        self,
+        stream: int,
+        epoch: int,
+        seq: int,
+        descriptor_ns: int | None = None,
+        slot_ns: int | None = None,
+        trace_id: int = 0,
+        now_ns: int = 0,
+    ) -> bool:
+        """A descriptor came; ``slot_ns`` is its slot's time where the stage needs it. Whether it is a new frame."""
+        times = [None if time == _NULL else time for time in (slot_ns, descriptor_ns)]
+        if not self._admits(stream, epoch, seq, times):
+            return False
+        lost = None
+        given = list(times)
+        if any(time is not None and time > I64_MAX for time in times):
+            self.counters.out_of_range += 1
+            lost, times = Cause.NO_MATCH, [None, None]
+        source = self._arrive(stream, seq, now_ns)
+        self._follow_times(source, times)
+        if self.barrier is not None:
+            self.barrier.observe(stream, seq, times[0], times[1], now_ns, epoch, None)
+        is_new = False
+        for each in self.on(stream):
+            frame = Frame(seq, seq, times[each.place], given[0], given[1], trace_id, now_ns, self._ordered(), lost)
+            if each.decided is not None and seq <= each.decided:
+                self._seen_before(each, frame)
+                continue
+            is_new = True
+            frame.lost = frame.lost or self.policy.arrival_cause(each, frame)
+            self.add(each, frame)
+            self.policy.arrived(each, frame, now_ns)
+        self.policy.observed(source, is_new, now_ns)
+        return True
+
+    def observe_lost(self, stream: int, epoch: int, seq: int, cause: Cause, now_ns: int) -> bool:
+        """A frame was announced, and its slot could not be read."""
+        if not self._admits(stream, epoch, seq, [None, None]):
+            return False
+        source = self._arrive(stream, seq, now_ns)
+        if self.barrier is not None:
+            self.barrier.observe(stream, seq, None, None, now_ns, epoch, None)
+        self._add_lost(stream, seq, seq, cause, now_ns)
+        self.policy.observed(source, False, now_ns)
+        return True
+
+    def missed(self, stream: int, epoch: int, seq_first: int, seq_last: int, now_ns: int) -> None:
+        """Nobody listened to these frames."""
+        seq_last = min(seq_last, I64_MAX)
+        source = self.sources[stream]
+        if epoch > I64_MAX or seq_first > seq_last:
+            return
+        if not self._enter(stream, epoch):
+            for each in self.on(stream):
+                self.note(each, epoch, self._gone(seq_first, seq_last, now_ns), Cause.AGENT_DOWN)
+            return
+        seq_first = max(seq_first, -1 if source.last_seq is None else source.last_seq + 1)
+        if seq_first > seq_last:
+            return
+        source.last_seq = seq_last
+        if isinstance(self.barrier, SequenceBarrier):
+            self.barrier.observe(stream, seq_last, None, None, now_ns, epoch, None)
+        self._add_lost(stream, seq_first, seq_last, Cause.AGENT_DOWN, now_ns)
+        self.policy.observed(source, False, now_ns)
+
+    def _add_lost(self, stream: int, seq_first: int, seq_last: int, cause: Cause, now_ns: int) -> None:
+        for each in self.on(stream):
+            first = seq_first if each.decided is None else max(seq_first, each.decided + 1)
+            if first > seq_last:
+                self.counters.already_decided += 1
+                continue
+            self.counters.overwritten[each.index] += cause is Cause.OVERWRITTEN
+            frame = self._gone(first, seq_last, now_ns)
+            frame.lost = cause
+            self.add(each, frame)
+            self.policy.arrived(each, frame, now_ns)
+
+    def _gone(self, seq_first: int, seq_last: int, now_ns: int) -> Frame:
+        return Frame(seq_first, seq_last, None, None, None, 0, now_ns, self._ordered())
+
+    def _admits(self, stream: int, epoch: int, seq: int, times: list[int | None]) -> bool:
+        """Whether a frame is one of the present epoch, and a new one."""
+        outside = Frame(seq, seq, None, None, None, 0, 0, 0)
+        if max(seq, epoch) > I64_MAX:
+            self.counters.out_of_range += 1
+            for each in self.on(stream):
+                self.note(each, epoch, outside, Cause.NO_MATCH)
+            return False
+        if not self._enter(stream, epoch):
+            for each in self.on(stream):
+                self.note(each, epoch, replace(outside, time=times[each.place]), Cause.EPOCH)
+            return False
+        last_seq = self.sources[stream].last_seq
+        if last_seq is not None and seq <= last_seq:
+            self.counters.repeated += 1
+            return False
+        return True
+
+    def _arrive(self, stream: int, seq: int, now_ns: int) -> Source:
+        source = self.sources[stream]
+        source.last_seq, source.is_observed = seq, True
+        source.last_arrival_ns = max(source.last_arrival_ns, now_ns)
+        return source
+
+    def _follow_times(self, source: Source, times: list[int | None]) -> None:
+        used = {each.place for each in self.on(source.stream)}
+        for place, time in enumerate(times):
+            if time is None or source.is_rejected:
+                continue
+            last = source.last_times[place]
+            if self.config.policy == "timestamp" and place in used and last is not None and time < last:
+                source.is_rejected = True
+                self.counters.regressions += 1
+            else:
+                source.last_times[place] = time
+
+    def _seen_before(self, each: Input, frame: Frame) -> None:
+        """A resumed stage sees frames again. The last joined one may be joined again, of the others all is known."""
+        if frame.seq == each.joined and frame.lost is None and self.policy.arrival_cause(each, frame) is None:
+            each.kept = frame
+        else:
+            self.counters.already_decided += 1
+
+    def _ordered(self) -> int:
+        self.order += 1
+        return self.order
+
+    def _enter(self, stream: int, epoch: int) -> bool:
+        """Whether this is the stream's present epoch; a higher one ends it, and the output's epoch with it."""
+        source = self.sources[stream]
+        if source.epoch is None:
+            source.epoch = epoch
+        elif epoch > source.epoch:
+            for each in self.on(stream):
+                self.drop_all(each, Cause.EPOCH)
+                each.begin()
+            source.begin(epoch)
+            self.out_epoch, self.out_seq = self.out_epoch + 1, 0
+            self.last_watermark_ms = None
+            if self.barrier is not None:
+                self.barrier.input_epoch(stream, epoch)
+                self.barrier.new_epoch(self.out_epoch)
+            self.policy.new_epoch()
+        return epoch == source.epoch
+
+    def processed(
+        self, stream: int, epoch: int, seq: int, slot_ns: int | None = None, descriptor_ns: int | None = None
+    ) -> None:
+        """What was consumed downstream, for inputs whose processed cursor counts."""
+        if self.barrier is not None:
+            self.barrier.processed(stream, seq, slot_ns, descriptor_ns, epoch, None)
+
+    def ended(self, stream: int, epoch: int, now_ns: int) -> None:
+        """No more frames of this epoch come."""
+        if epoch <= I64_MAX and self._enter(stream, epoch):
+            self.sources[stream].is_ended = True
+            self._advance_watermark()
+
+    # --- Times ---
+
+    def watermark(self, stream: int, ms: int, now_ns: int) -> None:
+        """A stream's watermark; one that decreases is ignored."""
+        source = self.sources[stream]
+        if not 0 <= ms <= I64_MAX // _NS_PER_MS:
+            self.counters.time_refused += 1
+        elif source.watermark_ms is None or ms > source.watermark_ms:
+            source.watermark_ms = ms
+            self._advance_watermark()
+
+    def _advance_watermark(self) -> None:
+        marks = [each.source.watermark_ms for each in self.required if not each.source.is_ended]
+        known = [mark for mark in marks if mark is not None]
+        if self.config.drive != "watermark" or not marks or len(known) < len(marks):
+            return
+        if self.last_watermark_ms is None or min(known) > self.last_watermark_ms:
+            self.last_watermark_ms = min(known)
+            self._push(self.last_watermark_ms * _NS_PER_MS)
+
+    def push_time(self, out_time_ns: int) -> bool:
+        """Whether a time is to be an output: it does not decrease, and there is room for it."""
+        if self.config.drive != "external":
+            return False
+        return self._push(out_time_ns)
+
+    def _push(self, out_time_ns: int) -> bool:
+        if (
+            not 0 <= out_time_ns <= I64_MAX
+            or self._is_before_last(out_time_ns)
+            or self.times.is_decreasing(out_time_ns)
+        ):
+            self.counters.time_refused += 1
+            return False
+        has_room = self.times.push(out_time_ns)
+        self.counters.skipped_outputs += not has_room
+        return has_room
+
+    def _is_before_last(self, out_time_ns: int) -> bool:
+        last_ns = self.policy.last_ns if isinstance(self.policy, TimestampPolicy) else None
+        return last_ns is not None and out_time_ns < last_ns
+
+    def tick(self, now_ns: int, clock_ns: int) -> None:
+        """Time passes. A clock drive begins with the first tick at which all required inputs were observed."""
+        if self.config.drive != "clock" or clock_ns > I64_MAX:
+            return
+        is_ready = self.barrier is not None and self.barrier.is_valid and self.is_all_observed
+        if self.times.next_tick is None and is_ready:
+            if self._is_before_last(clock_ns):
+                self.counters.time_refused += 1
+                return
+            self.times.next_tick = clock_ns
+        self.times.clock_ns = max(self.times.clock_ns, clock_ns)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What differs between the policies of a stage."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from framegate.joinbarrier.reference.history import Frame, Input, Source
+from framegate.joinbarrier.reference.stage_core import StageCore
+from framegate.joinbarrier.reference.unmatched import Cause
+
+
+class Policy(ABC):
+    """One way to tell which frames belong together."""
+
+    OUTLIVES_END = False
+    """Whether the last frame of an ended input goes on being joined."""
+
+    def __init__(self, core: StageCore) -> None:
+        self.core = core
+        self.config = core.config
+        self.anchor: Input | None = None
+        """The input whose frames make the outputs, if one does and its own frames are picked."""
+
+    @property
+    def out_time_ns(self) -> int | None:
+        """The current output's time."""
+        return None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the last ``next`` found something that is only not possible yet."""
+        return False
+
+    def arrival_cause(self, each: Input, frame: Frame) -> Cause | None:
+        """Why a frame can never be joined, as it comes."""
+        return None
+
+    def arrived(self, each: Input, frame: Frame, now_ns: int) -> None:
+        """A frame, which may be lost, is among those that wait."""
+
+    def observed(self, source: Source, is_new: bool, now_ns: int) -> None:
+        """A frame of a stream came."""
+
+    def new_epoch(self) -> None:
+        """The output goes on in another epoch."""
+
+    def holds(self, each: Input, out: int) -> bool:
+        """Whether the input's own rule has what it needs."""
+        return True
+
+    def is_near(self, each: Input, out: int, now_ns: int) -> bool:
+        """Whether a nearest frame can be told."""
+        return True
+
+    @abstractmethod
+    def next(self, now_ns: int) -> list[Frame | None] | None:
+        """The frames to try; None in place of one: ``absent`` says why."""
+
+    @abstractmethod
+    def joined(self, now_ns: int) -> None:
+        """The row is written, its frames are taken."""
+
+    def failed(self, each: Input, frame: Frame) -> None:
+        """A frame of the attempt could not be read."""
+
+    def state(self) -> dict[str, int]:
+        """What a resumed stage goes on from."""
+        return {}
+
+    def resume(self, state: dict[str, int]) -> None:
+        """Go on from there."""
