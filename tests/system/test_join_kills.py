@@ -54,8 +54,8 @@ class Kill:
 KILLS = {
     "open.locked": Kill(after="seal.head"),
     "recovery.cut": Kill(after="seal.prefix"),
-    "recovery.finished": Kill(after="segment.opened"),
-    "recovery.unmatched_reopened": Kill(after="seal.head"),
+    "recovery.finished": Kill(after="seal.head"),
+    "recovery.reopened": Kill(after="seal.head"),
     "spare.made": Kill(times=2),
     "segment.header": Kill(times=2),
     "segment.opened": Kill(times=2),
@@ -140,10 +140,14 @@ def test_agent_killed_there_the_next_one_goes_on(running: Running, place: str) -
 
 def die(bed: JoinBed, config: Path, kill: Kill, place: str) -> None:
     agent = bed.join(config, is_ready=False, FRAMEGATE_FAULT=f"{place}:{kill.times}")
-    if kill.is_at_the_end:
-        bed.until_rows(agent, ROWS_BETWEEN, config.stem)
-        agent.send(signal.SIGINT)
-    assert agent.wait() == -signal.SIGKILL, f"it never came to {place}: {agent}"
+    try:
+        if kill.is_at_the_end:
+            bed.until_rows(agent, ROWS_BETWEEN, config.stem)
+            agent.send(signal.SIGINT)
+        assert agent.wait() == -signal.SIGKILL, f"it never came to {place}: {agent}"
+    finally:
+        # The others go on with this driver.
+        agent.close()
 
 
 def check(running: Running, journal: Path, seen: list[Row]) -> None:

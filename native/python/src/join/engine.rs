@@ -64,6 +64,8 @@ pub(super) struct Habits {
     pub(super) is_realtime: bool,
     /// Whether what was not joined becomes rows, or is only counted.
     pub(super) keeps_unmatched: bool,
+    /// Whether each observation may be an output of its own, so that no two are taken between two questions.
+    pub(super) is_one_by_one: bool,
     /// Memory for frames that wait; 0: they wait in their rings.
     pub(super) pending_bytes: usize,
 }
@@ -107,6 +109,8 @@ pub(super) struct Engine {
     pub(super) failure: Option<JournalError>,
     pub(super) full_reason: &'static str,
     is_realtime: bool,
+    /// How many fragments of a subscription a turn takes.
+    fragments: usize,
     ports: Vec<Port>,
     /// Stream ids in order, each with its port.
     route: Vec<(u32, usize)>,
@@ -150,6 +154,7 @@ impl Engine {
             failure: None,
             full_reason: "",
             is_realtime: habits.is_realtime,
+            fragments: if habits.is_one_by_one { 1 } else { FRAGMENTS },
             keeps_unmatched: habits.keeps_unmatched,
             held,
             ports: resumed.into_iter().map(Port::new).collect(),
@@ -221,7 +226,10 @@ impl Engine {
                 Command::Attach(port, regions) => self.ports[port].attach(regions),
                 Command::Detach(port) => self.ports[port].detach(),
                 Command::Listen(subscription) => self.subscriptions.push(subscription),
-                Command::Deafen => self.subscriptions.clear(),
+                Command::Deafen => {
+                    self.subscriptions.clear();
+                    self.ports.iter_mut().for_each(|port| port.was_away = true);
+                }
             }
         }
     }
@@ -232,7 +240,7 @@ impl Engine {
         for index in 0..self.subscriptions.len() {
             let subscription = Arc::clone(&self.subscriptions[index]);
             let lost = subscription.images_lost();
-            let polled = subscription.poll_whole(FRAGMENTS, |message| self.on_message(message, lost, now_ns));
+            let polled = subscription.poll_whole(self.fragments, |message| self.on_message(message, lost, now_ns));
             heard += polled.and_then(Result::ok).unwrap_or(0);
         }
         if heard == 0 {
@@ -288,6 +296,7 @@ impl Engine {
         }
         let port = &mut self.ports[index];
         port.images_lost = images_lost;
+        port.was_away = false;
         if let Some(held) = self.held.get_mut(index) {
             // Copied at once, so that nothing it waits for can cost it.
             let frame = port.read(epoch, seq);
@@ -326,7 +335,7 @@ impl Engine {
     #[cold]
     fn on_gap(&mut self, index: usize, epoch: u64, seq: u64, frames: u64, images_lost: u64, now_ns: u64) {
         let port = &mut self.ports[index];
-        let was_away = port.is_first() || images_lost != port.images_lost;
+        let was_away = port.is_first() || port.was_away || images_lost != port.images_lost;
         if was_away {
             port.counters.missed += frames;
             self.stage.missed(index, epoch, seq - frames, seq - 1, now_ns);

@@ -59,6 +59,7 @@ impl JoinEngine {
         }
         let resumed = (0..mailbox.facts.len()).map(|stream| stage.decided(stream)).collect();
         let habits = Habits {
+            is_one_by_one: plan.as_any().get_item("policy")?.eq("latest")?,
             is_realtime: plan.as_any().get_item("realtime_domain")?.extract()?,
             keeps_unmatched: plan.as_any().get_item("unmatched_rows")?.extract()?,
             pending_bytes: plan.as_any().get_item("pending_bytes")?.extract()?,

@@ -64,6 +64,9 @@ pub(super) struct Port {
     heard: u64,
     /// How many images its subscriptions had lost when its last descriptor came.
     pub(super) images_lost: u64,
+    /// Whether there was a time without regions or subscriptions since its last descriptor: the lease was lost, or the
+    /// media driver. What was announced then passed unheard.
+    pub(super) was_away: bool,
     pub(super) counters: PortCounters,
     pub(super) has_news: bool,
 }
@@ -77,6 +80,7 @@ impl Port {
             expected: resumed.map(|(epoch, seq)| (epoch, seq.saturating_add(1))),
             heard: 0,
             images_lost: 0,
+            was_away: false,
             counters: PortCounters::default(),
             has_news: true,
         }
@@ -110,6 +114,7 @@ impl Port {
 
     pub(super) fn detach(&mut self) {
         (self.reader, self.next) = (None, None);
+        self.was_away = true;
         self.has_news = true;
     }
 
