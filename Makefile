@@ -13,7 +13,7 @@ PYTHON = $(VENV)/bin/python
 PIP = $(PYTHON) -m pip --quiet --disable-pip-version-check
 CARGO_ENV = eval "$$($(PYTHON) native/_build/cargo_env.py)"
 PYTEST = $(PYTHON) -m pytest
-PURE_CRATES := -p framegate-core -p framegate-codecs -p framegate-join
+PURE_CRATES := -p framegate-core -p framegate-codecs -p framegate-join -p framegate-journal
 AERON_CRATES := -p framegate-python -p framegate-media-driver -p aeron-link-shim
 SAY = @printf '\033[1m==> %s\033[0m\n'
 

@@ -48,7 +48,7 @@ def outcome(scenario: Scenario) -> Outcome:
         for each, pick in zip(scenario.config.input, picks, strict=True):
             if isinstance(pick, int) and _is_bound(scenario, each):
                 lost[each.name, pick] = cause
-    return Outcome(rows, sorted(_leftovers(scenario, frames, rows, lost)))
+    return Outcome(rows, sorted(_leftovers(scenario, frames, rows, lost, outputs)))
 
 
 def _numbers(scenario: Scenario, frames: dict[str, list[Step]]) -> range:
@@ -116,7 +116,11 @@ def _is_bound(scenario: Scenario, each: InputSection) -> bool:
 
 
 def _leftovers(
-    scenario: Scenario, frames: dict[str, list[Step]], rows: list[Row], lost: dict[tuple[str, int], str]
+    scenario: Scenario,
+    frames: dict[str, list[Step]],
+    rows: list[Row],
+    lost: dict[tuple[str, int], str],
+    outputs: Iterable[int],
 ) -> Iterator[Unmatched]:
     for index, each in enumerate(scenario.config.input):
         picked = {row.inputs[index] for row in rows}
@@ -132,9 +136,15 @@ def _leftovers(
                 causes.append((seq, cause))
             elif seq < first:
                 causes.append((seq, "before_first"))
+            elif each.window_ns and not _is_in_a_window(each, frame, outputs):
+                causes.append((seq, "before_window" if seq < newest else "pending_at_end"))
             else:
                 causes.append((seq, "superseded" if seq < newest else "pending_at_end"))
         yield from _ranges(each.name, causes)
+
+
+def _is_in_a_window(each: InputSection, frame: Step, outputs: Iterable[int]) -> bool:
+    return any(0 <= out - (frame.timestamp_ns or 0) <= (each.window_ns or 0) for out in outputs)
 
 
 def _ranges(name: str, causes: Iterable[tuple[int, str]]) -> Iterator[Unmatched]:

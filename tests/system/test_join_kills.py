@@ -76,7 +76,7 @@ KILLS = {
     "finish.truncated": Kill(),
     "finish.renamed": Kill(),
     "retention.told": Kill(is_tight=True),
-    "retention.dropped": Kill(is_tight=True),
+    "retention.dropped": Kill(after="seal.head", is_tight=True),
     "recycle.renamed": Kill(is_tight=True),
     "recycle.locked": Kill(is_tight=True),
     "close.sealed": Kill(is_at_the_end=True),

@@ -65,6 +65,18 @@ def test_unmatched_frames_that_no_seal_accounts_for_are_cut_off(folder: Path) ->
     assert [row["seq"] for row in rows(folder, "unmatched")] == [0, 1]
 
 
+@pytest.mark.parametrize("durability", ["memory", "disk", "fsync", "checkpoint"])
+def test_rows_are_there_at_every_durability(folder: Path, durability: str) -> None:
+    writer = small_writer(folder, ["a"], durability=durability)
+    for seq in range(30):
+        append(writer, {"a": cell(bytes(4000), seq)})
+    writer.seal()
+    writer.sync()
+    writer.drop_open()
+    writer = small_writer(folder, ["a"], durability=durability)
+    assert (writer.recovered["next_row"], writer.recovered["cut_batches"]) == (30, 0)
+
+
 def test_a_segment_without_batches_is_taken_away(folder: Path) -> None:
     small_writer(folder, ["a"]).drop_open()
     writer = small_writer(folder, ["a"])

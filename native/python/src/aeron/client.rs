@@ -11,9 +11,7 @@ use rusteron_client::{Aeron, AeronCError, AeronContext, Handler};
 use framegate_core::idle::IdleStrategy;
 
 use super::c_string;
-use super::events::{
-    CLIENT_TIMEOUT, ClientEvents, DRIVER_TIMEOUT, ErrorSink, ImageSink, Images, one_line, unpoisoned,
-};
+use super::events::{CLIENT_TIMEOUT, ClientEvents, DRIVER_TIMEOUT, ErrorSink, ImageSink, Images, one_line, unpoisoned};
 use super::offer::{Log, RetryBound};
 use super::publication::{self, AeronPublication, Limits};
 use super::subscription::{self, AeronSubscription};

@@ -17,6 +17,7 @@ type Refused = (Option<usize>, Option<u32>, &'static str);
 /// (reason or None, waiting, absent).
 type Answer = (Option<&'static str>, Vec<u32>, Vec<u32>);
 
+#[allow(clippy::large_enum_variant, reason = "there is one, behind a Python object")]
 enum Kind {
     Sequence(SequenceBarrier),
     Timestamp(TimestampBarrier),

@@ -18,6 +18,9 @@ use crate::aeron::unpoisoned;
 use crate::errors::raise;
 use crate::pool::PoolProducer;
 
+/// (rule, stream, reason) of a map that is not applied.
+type Refused = (Option<usize>, Option<u32>, &'static str);
+
 /// One join: `run` it a slice at a time, on one thread.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct JoinEngine {
@@ -41,8 +44,8 @@ impl JoinEngine {
         journal: &Bound<'_, PyDict>,
         idle: &str,
     ) -> PyResult<Self> {
-        let idle = IdleStrategy::from_name(idle)
-            .ok_or_else(|| raise(py, "InvalidValue", "no such idle strategy", &[]))?;
+        let idle =
+            IdleStrategy::from_name(idle).ok_or_else(|| raise(py, "InvalidValue", "no such idle strategy", &[]))?;
         let mailbox = Arc::clone(&mailbox.shared);
         let config = stage_of(plan)?;
         let out_stream = config.out_stream;
@@ -81,13 +84,14 @@ impl JoinEngine {
 
     /// Joins for so long, or until something has to be decided outside; what it came to.
     fn run<'py>(&self, py: Python<'py>, slice_ns: u64, outputs: u64) -> PyResult<Bound<'py, PyDict>> {
-        let (outcome, reason, failure) = py.detach(|| {
-            let mut guard = unpoisoned(&self.engine);
-            let engine = guard.as_mut()?;
-            let outcome = engine.run(slice_ns, outputs, self.idle);
-            Some((outcome, engine.full_reason, engine.failure.take()))
-        })
-        .ok_or_else(|| closed(py))?;
+        let (outcome, reason, failure) = py
+            .detach(|| {
+                let mut guard = unpoisoned(&self.engine);
+                let engine = guard.as_mut()?;
+                let outcome = engine.run(slice_ns, outputs, self.idle);
+                Some((outcome, engine.full_reason, engine.failure.take()))
+            })
+            .ok_or_else(|| closed(py))?;
         if let Some(failure) = failure {
             return Err(journal_error(py, &failure));
         }
@@ -115,7 +119,7 @@ impl JoinEngine {
         times: Option<(u32, Option<u64>)>,
         rules: Vec<Rule>,
         version: u64,
-    ) -> PyResult<Option<(Option<usize>, Option<u32>, &'static str)>> {
+    ) -> PyResult<Option<Refused>> {
         let raw: Vec<_> = rules.iter().map(rule_of).collect();
         let announced = Announced { out_stream: self.out_stream, epoch, stale_timeout_ns, times, rules: &raw };
         let applied = self.with(py, |engine| engine.stage.apply(&announced, version))?;
@@ -158,8 +162,8 @@ impl JoinEngine {
     }
 
     /// Publishes an input's frame, numbered by the output's sequence, as each row is written; None: no longer.
-    fn publish_to(&self, py: Python<'_>, producer: Option<&PoolProducer>, input: usize) -> PyResult<()> {
-        let target = producer.map(|producer| (input, producer.target()));
+    fn publish_to(&self, py: Python<'_>, producer: Option<&PoolProducer>, index: usize) -> PyResult<()> {
+        let target = producer.map(|producer| (index, producer.target()));
         self.with(py, |engine| engine.publish = target)
     }
 

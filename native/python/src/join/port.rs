@@ -30,15 +30,7 @@ pub(super) struct PortCounters {
 
 impl PortCounters {
     pub(super) const fn as_array(&self) -> [u64; PORT_COUNTERS.len()] {
-        [
-            self.frames,
-            self.gap_drops,
-            self.late_drops,
-            self.missed,
-            self.regressions,
-            self.unmapped,
-            self.other_epoch,
-        ]
+        [self.frames, self.gap_drops, self.late_drops, self.missed, self.regressions, self.unmapped, self.other_epoch]
     }
 }
 

@@ -42,6 +42,7 @@ impl JoinStage {
     }
 
     #[pyo3(signature = (out_stream, epoch, stale_timeout_ns, times, rules, version))]
+    #[allow(clippy::too_many_arguments, reason = "the fields of an announce")]
     fn apply(
         &mut self,
         py: Python<'_>,
@@ -52,7 +53,8 @@ impl JoinStage {
         rules: Vec<Rule>,
         version: u64,
     ) -> PyResult<bool> {
-        let raw = |&(stream, rule_type, source, offset, window): &Rule| RawRule { stream, rule_type, source, offset, window };
+        let raw =
+            |&(stream, rule_type, source, offset, window): &Rule| RawRule { stream, rule_type, source, offset, window };
         let rules: Vec<RawRule> = rules.iter().map(raw).collect();
         let announced = Announced { out_stream, epoch, stale_timeout_ns, times, rules: &rules };
         self.stage.apply(&announced, version).map_err(|refusal| refuse(py, refusal.cause.name()))
@@ -276,7 +278,9 @@ fn tried<'py>(py: Python<'py>, attempt: &Attempt<'_>) -> PyResult<Tried<'py>> {
         picks.push(match *pick {
             Pick::Absent(absence) => PyString::new(py, absence.name()).into_any(),
             Pick::Frame { epoch, seq, timestamp_ns, descriptor_timestamp_ns, trace_id, .. } => {
-                (epoch, seq, known(timestamp_ns), known(descriptor_timestamp_ns), trace_id).into_pyobject(py)?.into_any()
+                (epoch, seq, known(timestamp_ns), known(descriptor_timestamp_ns), trace_id)
+                    .into_pyobject(py)?
+                    .into_any()
             }
         });
     }
@@ -316,8 +320,19 @@ fn stage_config(config: Config, inputs: &[Input]) -> Option<StageConfig> {
 }
 
 fn input_config(input: &Input) -> InputConfig {
-    let &(stream, offset, window, tolerance_ns, source, is_nearest, reuse, deadline_ns, optional, processed, ring_slots) =
-        input;
+    let &(
+        stream,
+        offset,
+        window,
+        tolerance_ns,
+        source,
+        is_nearest,
+        reuse,
+        deadline_ns,
+        optional,
+        processed,
+        ring_slots,
+    ) = input;
     InputConfig {
         stream,
         need: window.map_or(Need::Offset(offset.unwrap_or(0)), Need::Window),

@@ -16,5 +16,5 @@ pub use frame::Frame;
 pub use frame_claim::FrameClaim;
 pub use producer::PoolProducer;
 pub(crate) use producer::{Load, PublishFault};
-pub(crate) use republish::{PublishTarget, Republished};
 pub use regions::{PoolRegions, region_mark};
+pub(crate) use republish::{PublishTarget, Republished};
