@@ -20,6 +20,9 @@ __all__ = [
     "FrameBatch",
     "FrameClaim",
     "JoinBarrier",
+    "JoinEngine",
+    "JoinMailbox",
+    "JoinPort",
     "JoinStage",
     "JournalWriter",
     "PoolConsumer",
@@ -120,9 +123,7 @@ class JoinStage:
     def __new__(
         cls,
         config: tuple[str, int, str, int, int, int | None, bool, bool, int, int, int],
-        inputs: Sequence[
-            tuple[int, int | None, int | None, int | None, int, bool, bool, int, bool, bool, int]
-        ],
+        inputs: Sequence[tuple[int, int | None, int | None, int | None, int, bool, bool, int, bool, bool, int]],
         state: str | None = None,
     ) -> JoinStage: ...
     def apply(
@@ -453,6 +454,7 @@ class JoinBarrier:
     @property
     def ignored(self) -> tuple[int, int]: ...
 
+@final
 class JoinMailbox:
     def __new__(cls, streams: Sequence[int]) -> JoinMailbox: ...
     def port(self, stream_id: int) -> JoinPort: ...
@@ -460,6 +462,7 @@ class JoinMailbox:
     def deafen(self) -> None: ...
     def stop(self) -> None: ...
 
+@final
 class JoinPort:
     @property
     def epoch(self) -> int | None: ...
@@ -473,6 +476,7 @@ class JoinPort:
     def limit_rate(self, max_rate_hz: int) -> None: ...
     def counters(self) -> dict[str, int]: ...
 
+@final
 class JoinEngine:
     def __new__(
         cls, mailbox: JoinMailbox, plan: dict[str, Any], journal: dict[str, Any], *, idle: str = "backoff"
@@ -511,9 +515,7 @@ def bench_ping(
     idle: str,
 ) -> list[int]: ...
 def bench_echo(subscription: AeronSubscription, publication: AeronPublication, rounds: int, idle: str) -> int: ...
-def bench_publish(
-    producer: PoolProducer, frame_bytes: int, count: int, copied: bool = True
-) -> tuple[int, int]: ...
+def bench_publish(producer: PoolProducer, frame_bytes: int, count: int, copied: bool = True) -> tuple[int, int]: ...
 def bench_paced(
     producer: PoolProducer,
     frame_bytes: int,

@@ -44,10 +44,11 @@ def outcome(scenario: Scenario) -> Outcome:
         if NO_FRAME not in picks:
             rows.append(Row(out, tuple(picks)))
             continue
-        cause = "no_partner" if by_seq else "no_match"
         for each, pick in zip(scenario.config.input, picks, strict=True):
             if isinstance(pick, int) and _is_bound(scenario, each):
-                lost[each.name, pick] = cause
+                lost[each.name, pick] = "no_partner"
+            elif isinstance(pick, int) and each.window_ns:
+                lost.setdefault((each.name, pick), "no_match")
     return Outcome(rows, sorted(_leftovers(scenario, frames, rows, lost, outputs)))
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from framegate.shmpool.clock import monotonic_ns
 
 from tests.joins.scenario import Row, Scenario, scenarios
 from tests.system.join_bed import JoinBed, interrupted
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 PLAYED = [each for each in scenarios() if not each.is_by_the_clock]
 PENDING = "pending_at_end"
+MARGIN_NS = 1_000_000_000
+"""Between the agent's word that it is ready and the beginning of the schedules."""
 BY_THE_CLOCK = [each for each in scenarios() if each.is_by_the_clock]
 
 
@@ -52,8 +55,10 @@ def test_a_worked_join_gives_its_rows_and_its_leftovers(bed: JoinBed, scenario: 
         (each.input, seq): each.cause for each in scenario.unmatched() for seq in range(each.seq, each.seq_last + 1)
     }
     decided = {frame: cause for frame, cause in wanted.items() if cause != PENDING}
+    played_ns = monotonic_ns() + max(int(each[-1].at_ms * 1e6) for each in scenario.schedules().values()) + MARGIN_NS
     agent.until(lambda: len(rows_of(bed, scenario)) >= len(scenario.rows()), "at its last row")
     agent.until(lambda: len(leftovers_of(bed)) >= len(decided), "sealing what was left over")
+    agent.until(lambda: monotonic_ns() >= played_ns, "past the last frames")
     summary = interrupted(agent)
     assert rows_of(bed, scenario) == scenario.rows()
     assert summary["rows"] == len(scenario.rows())
