@@ -82,8 +82,8 @@ class JoinConfig(Section):
         found = []
         if self.journal.when_full == "block":
             found.append(
-                'journal.when_full = "block" needs a named reader: until one comes, nothing frees a full journal '
-                "and the join stands still"
+                'journal.when_full = "block" needs a named reader: until one comes, nobody holds rows back, '
+                "and a full journal drops its oldest"
             )
         return found
 

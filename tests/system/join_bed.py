@@ -20,6 +20,8 @@ from tests.system.pool import Pool
 if TYPE_CHECKING:
     from tests.system.conftest import Program, System
 
+SLOTS = 1024
+"""Of each ring, where a test says nothing else."""
 LEFT, RIGHT, OUT = 10_001, 10_002, 20_001
 PAIR = {"left": LEFT, "right": RIGHT}
 PAYLOAD_BYTES = 512
@@ -31,7 +33,7 @@ SMALL_SEGMENTS = {"seal_bytes": "1MiB", "segment_bytes": "8MiB"}
 class JoinBed:
     """One driver and whatever joins over it, in folders of the test's own."""
 
-    def __init__(self, system: System, shm: Path, *, slots: int = 1024, frame_bytes: int = 4096) -> None:
+    def __init__(self, system: System, shm: Path, *, slots: int = SLOTS, frame_bytes: int = 4096) -> None:
         self.system = system
         self.pool = Pool(system, shm, slots=slots, frame_bytes=frame_bytes)
         self.folder = shm / "joins"

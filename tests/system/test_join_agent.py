@@ -5,15 +5,18 @@ from __future__ import annotations
 
 import re
 import signal
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from framegate.joinbarrier.journal.readers import NamedReader
 
+from tests.system.frame_account import sent_so_far
 from tests.system.join_bed import (
     LEFT,
     RIGHT,
+    SLOTS,
     JoinBed,
     assert_rows_go_on,
     interrupted,
@@ -100,12 +103,13 @@ def test_a_ring_that_is_too_shallow_for_the_skew_is_told_with_the_size_that_help
 
 def test_a_full_journal_waits_for_its_named_reader_and_goes_on_after_its_commit(bed: JoinBed) -> None:
     sizes = {"max_bytes": "4MiB", "segment_bytes": "1MiB", "seal_bytes": "256KiB", "when_full": "block"}
-    for stream in (LEFT, RIGHT):
-        bed.counted(stream, rate=1000)
+    left, _right = (bed.counted(stream, rate=1000) for stream in (LEFT, RIGHT))
     agent = bed.join(bed.lockstep(journal=sizes))
     epoch = agent.says(event="ready")["journal_epoch"]
     reader = NamedReader.claim(bed.journal(), "slow", journal_epoch=epoch)
     agent.until(lambda: "the journal is full" in agent.stderr, "full")
+    words, sent = count(), len(sent_so_far(left, "full"))
+    agent.until(lambda: len(sent_so_far(left, f"more{next(words)}")) > sent + 2 * SLOTS, "lapped by its inputs")
     held = read_rows(bed.journal())
     assert held[0].row == 0
     reader.commit(held[-1].row + 1)

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.schedule import read_schedule
 
 from tests.joins.scenario import Row, Scenario, scenarios
 from tests.system.join_bed import JoinBed, interrupted
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from tests.system.conftest import System
 
 PLAYED = [each for each in scenarios() if not each.is_by_the_clock]
+MOMENT_MS = 500
 PENDING = "pending_at_end"
 MARGIN_NS = 1_000_000_000
 """Between the agent's word that it is ready and the beginning of the schedules."""
@@ -47,8 +50,9 @@ def own_config(bed: JoinBed, scenario: Scenario) -> Path:
 @pytest.mark.parametrize("scenario", PLAYED, ids=named)
 def test_a_worked_join_gives_its_rows_and_its_leftovers(bed: JoinBed, scenario: Scenario) -> None:
     """The streams do not end: what waits when the agent is told to is pending."""
-    for each in scenario.config.input:
-        bed.played(each.stream, scenario.folder / f"{each.name}.csv")
+    schedules = {each.stream: scenario.folder / f"{each.name}.csv" for each in scenario.config.input}
+    for stream, schedule in schedules.items():
+        bed.played(stream, schedule)
     # Last, so that all schedules begin together.
     agent = bed.join(own_config(bed, scenario), PYTHONPATH=str(scenario.folder))
     wanted = {
@@ -64,6 +68,12 @@ def test_a_worked_join_gives_its_rows_and_its_leftovers(bed: JoinBed, scenario: 
     assert summary["rows"] == len(scenario.rows())
     assert leftovers_of(bed) == wanted
     assert is_finished(bed.journal())
+
+
+def last_step_ms(schedules: Iterable[Path]) -> int:
+    """When the last step of all is due, after the first consumer came."""
+    steps = (step.at_ms for schedule in schedules for step in read_schedule(schedule))
+    return round(max(steps))
 
 
 def rows_of(bed: JoinBed, scenario: Scenario) -> list[Row]:

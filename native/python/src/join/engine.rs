@@ -289,7 +289,8 @@ impl Engine {
         if !port.is_reading(epoch) {
             return;
         }
-        match port.take(epoch, seq) {
+        let is_anew = port.was_away || images_lost != port.images_lost;
+        match port.take(epoch, seq, is_anew) {
             Order::Next => {}
             Order::Regressed => return,
             Order::Gap(frames) => self.on_gap(index, epoch, seq, frames, images_lost, now_ns),
@@ -321,9 +322,9 @@ impl Engine {
         }
     }
 
-    /// A mark beside the regions says that the epoch is over; what it sent unheard passed while this agent was down.
-    pub(super) fn note_end(&mut self, index: usize, epoch: u64, after: Option<u64>) {
-        let now_ns = monotonic_ns();
+    /// The signal, or a mark beside the regions, says that the epoch is over; what it sent unheard passed while this
+    /// agent was down.
+    pub(super) fn note_end(&mut self, index: usize, epoch: u64, after: Option<u64>, now_ns: u64) {
         let unheard = after.and_then(|after| self.ports[index].unheard_until(epoch, after));
         if let Some((first, last)) = unheard {
             self.stage.missed(index, epoch, first, last, now_ns);
@@ -358,7 +359,7 @@ impl Engine {
         } else if let Ok(signal) = control::ControlSignal::checked(message) {
             let port = signal.stream_id().and_then(|stream| self.port_of(stream));
             if let (Some(port), END_KIND) = (port, u8::from(signal.kind())) {
-                self.stage.ended(port, signal.source_epoch(), now_ns);
+                self.note_end(port, signal.source_epoch(), signal.after_seq(), now_ns);
             }
         }
     }

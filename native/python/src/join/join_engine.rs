@@ -10,6 +10,7 @@ use framegate_journal::{JournalError, Recovered, Writer};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use super::clock::monotonic_ns;
 use super::engine::{Engine, Habits};
 use super::mailbox::{JoinMailbox, Mailbox};
 use super::plan::{Rule, inputs_of, journal_of, rule_of, stage_of};
@@ -148,7 +149,7 @@ impl JoinEngine {
     fn note_end(&self, py: Python<'_>, stream_id: u32, epoch: u64, after_seq: Option<u64>) -> PyResult<()> {
         let found = self.mailbox.facts.iter().position(|facts| facts.stream_id == stream_id);
         let index = found.ok_or_else(|| raise(py, "InvalidValue", "the join has no such stream", &[]))?;
-        self.with(py, |engine| engine.note_end(index, epoch, after_seq))
+        self.with(py, |engine| engine.note_end(index, epoch, after_seq, monotonic_ns()))
     }
 
     /// Rows below it are no longer needed by any named reader; None: there is none.

@@ -139,13 +139,15 @@ impl Port {
     }
 
     /// Takes a descriptor of the epoch that is read.
+    /// `is_anew`: the log was left and joined again before this descriptor, perhaps at a place that had been read.
     #[inline]
-    pub(super) fn take(&mut self, epoch: u64, seq: u64) -> Order {
+    pub(super) fn take(&mut self, epoch: u64, seq: u64, is_anew: bool) -> Order {
         self.has_news = true;
         let order = match self.expected {
             Some((of, expected)) if of == epoch => {
                 if seq < expected {
-                    self.counters.regressions += 1;
+                    // Aeron may begin with what was read before: no second writer sent that.
+                    self.counters.regressions += u64::from(self.heard > 0 && !is_anew);
                     return Order::Regressed;
                 }
                 if seq == expected { Order::Next } else { Order::Gap(seq - expected) }
@@ -193,18 +195,38 @@ mod tests {
     #[test]
     fn sequences_are_told_apart_by_what_came_before() {
         let mut port = Port::new(None);
-        assert_eq!(port.take(7, 100), Order::Next);
-        assert_eq!(port.take(7, 101), Order::Next);
-        assert_eq!(port.take(7, 105), Order::Gap(3));
-        assert_eq!(port.take(7, 105), Order::Regressed);
-        assert_eq!(port.take(8, 0), Order::Next);
+        assert_eq!(port.take(7, 100, false), Order::Next);
+        assert_eq!(port.take(7, 101, false), Order::Next);
+        assert_eq!(port.take(7, 105, false), Order::Gap(3));
+        assert_eq!(port.take(7, 105, false), Order::Regressed);
+        assert_eq!(port.take(8, 0, false), Order::Next);
         assert_eq!((port.counters.frames, port.counters.regressions), (4, 1));
+    }
+
+    #[test]
+    fn after_a_restart_what_was_decided_before_is_heard_again_and_is_no_regression() {
+        let mut port = Port::new(Some((7, 41)));
+        assert_eq!(port.take(7, 40, false), Order::Regressed);
+        assert_eq!(port.take(7, 41, false), Order::Regressed);
+        assert_eq!(port.take(7, 42, false), Order::Next);
+        assert_eq!(port.counters.regressions, 0);
+        assert_eq!(port.take(7, 42, false), Order::Regressed);
+        assert_eq!(port.counters.regressions, 1);
+    }
+
+    #[test]
+    fn what_a_log_that_was_joined_again_repeats_is_no_regression() {
+        let mut port = Port::new(None);
+        assert_eq!(port.take(7, 10, false), Order::Next);
+        assert_eq!(port.take(7, 10, true), Order::Regressed);
+        assert_eq!(port.counters.regressions, 0);
+        assert_eq!(port.take(7, 11, true), Order::Next);
     }
 
     #[test]
     fn after_a_restart_what_passed_meanwhile_is_a_gap() {
         let mut port = Port::new(Some((7, 41)));
-        assert_eq!(port.take(7, 50), Order::Gap(8));
+        assert_eq!(port.take(7, 50, false), Order::Gap(8));
     }
 
     #[test]
