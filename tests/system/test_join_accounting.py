@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from tests.system.journal_table import is_finished, read_leftovers, read_rows
 if TYPE_CHECKING:
     from tests.system.conftest import Program, System
 
+UNMATCHED_AT_ONCE = 4096
 STREAMS = {"left": LEFT, "right": RIGHT}
 
 
@@ -86,6 +88,22 @@ def test_agent_killed_and_started_again_loses_nothing_in_silence_and_its_rows_go
     found = check_accounts(bed.journal(), producers)
     for name in STREAMS:
         assert found[name].counts()[UNHEARD] > 0
+
+
+def test_killed_after_a_seal_of_more_unmatched_frames_than_wait_at_once_none_is_forgotten(bed: JoinBed) -> None:
+    # Even numbers here and odd ones there: nothing joins, and each frame is an entry of its own.
+    producers = [bed.counted(stream, rate=20_000, first=first, step=2) for first, stream in enumerate(STREAMS.values())]
+    config = bed.lockstep()
+    first = bed.join(config, FRAMEGATE_FAULT="seal.head:2", is_ready=False)
+    assert first.wait() == -signal.SIGKILL, first
+    sealed = read_leftovers(bed.journal())
+    assert len(sealed) > UNMATCHED_AT_ONCE
+    second = bed.join(config)
+    second.until(lambda: len(read_leftovers(bed.journal())) > 2 * len(sealed), "going on")
+    for producer in producers:
+        ended(producer)
+    summary_of(second)
+    check_accounts(bed.journal(), producers)
 
 
 def test_agent_down_while_the_ends_passed_ends_by_the_mark(bed: JoinBed) -> None:

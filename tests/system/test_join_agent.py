@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import re
 import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -118,6 +121,41 @@ def test_a_full_journal_waits_for_its_named_reader_and_goes_on_after_its_commit(
     assert_rows_go_on(bed.journal())
     reader.release()
     assert interrupted(agent)["overwritten"]["left"] > 0
+
+
+@pytest.fixture
+def small_disk() -> Iterator[Path]:
+    """A file system of its own, so small that a test can fill it."""
+    place = Path(tempfile.mkdtemp(prefix="framegate-disk-", dir="/dev/shm"))
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "none", place], check=False).returncode:
+        place.rmdir()
+        pytest.skip("mounting a file system is not allowed here")
+    yield place
+    subprocess.run(["umount", place], check=True)
+    place.rmdir()
+
+
+def test_a_full_file_system_is_told_and_the_join_goes_on_when_there_is_room(small_disk: Path, bed: JoinBed) -> None:
+    bed.folder = small_disk
+    for stream in (LEFT, RIGHT):
+        bed.counted(stream, rate=1000)
+    sizes = {"max_bytes": "64MiB", "segment_bytes": "1MiB", "seal_bytes": "256KiB", "when_full": "block"}
+    agent = bed.join(bed.lockstep(journal=sizes))
+    reader = NamedReader.claim(bed.journal(), "slow", journal_epoch=agent.says(event="ready")["journal_epoch"])
+    bed.until_rows(agent, 1)
+    ballast = small_disk / "ballast"
+    with ballast.open("wb", buffering=0) as file, pytest.raises(OSError, match="No space left"):
+        while True:
+            file.write(bytes(64 << 10))
+    agent.until(lambda: "the file system has no room" in agent.stderr, "out of room")
+    held = read_rows(bed.journal())[-1].row
+    ballast.unlink()
+    agent.until(lambda: "room again" in agent.stderr, "going on")
+    agent.until(lambda: read_rows(bed.journal())[-1].row > held + 1000, "making rows")
+    reader.release()
+    interrupted(agent)
+    assert_rows_go_on(bed.journal())
+    assert read_rows(bed.journal())[0].row == 0
 
 
 def test_a_journal_that_drops_the_oldest_keeps_the_newest_rows_within_its_bytes(bed: JoinBed) -> None:

@@ -123,6 +123,11 @@ impl Chain {
         matches!(self.failure, Some(JournalError::NoRoom { .. }))
     }
 
+    /// Whether a spare segment is being made, and no reason is known why it should fail.
+    pub(crate) fn is_spare_coming(&self) -> bool {
+        self.maker.outstanding() > 0 && self.failure.is_none()
+    }
+
     /// Sees to it that a spare segment is there or on its way. `may_drop` says which rows may go, by the row behind
     /// the last of a segment; `before_drop` is told the first row that stays.
     pub(crate) fn look_after(&mut self, now_ns: u64, may_drop: impl Fn(u64) -> bool, before_drop: impl Fn(u64)) {

@@ -47,8 +47,12 @@ impl UnmatchedRows {
         (!self.waiting.is_empty()).then_some(self.first_ns)
     }
 
+    pub(crate) fn is_full(&self) -> bool {
+        self.waiting.len() == UNMATCHED_ROWS_MAX
+    }
+
     pub(crate) fn push(&mut self, row: &Unmatched<'_>, now_ns: u64) -> bool {
-        if self.waiting.len() == UNMATCHED_ROWS_MAX {
+        if self.is_full() {
             return false;
         }
         if self.waiting.is_empty() {

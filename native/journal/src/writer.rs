@@ -119,12 +119,13 @@ impl Writer {
         let batch = &self.batch;
         let is_old = |first_ns: u64, wait_ns: u64| now_ns.saturating_sub(first_ns) >= wait_ns;
         batch.is_full()
+            || self.unmatched_rows.is_full()
             || batch.rows() > 0
                 && (batch.payload_bytes >= self.config.seal_bytes || is_old(batch.first_row_ns, self.config.seal_ns))
             || self.unmatched_rows.first_ns().is_some_and(|first_ns| is_old(first_ns, UNMATCHED_WAIT_NS))
     }
 
-    /// Takes an unmatched row; false when there is no room for it before the next seal.
+    /// Takes an unmatched row; false when there is no room for it before the next seal or spill.
     pub fn unmatched(&mut self, row: &Unmatched<'_>, now_ns: u64) -> bool {
         assert!(row.input < self.config.inputs.len(), "no such input");
         self.unmatched_rows.push(row, now_ns)
@@ -173,6 +174,15 @@ impl Writer {
         self.tell_sealed();
         fault!("seal.head");
         Ok(())
+    }
+
+    /// Makes room for more unmatched rows: those that wait are sealed ahead, and counted by the next seal. A state
+    /// that speaks of more of them than wait at once needs all of them in the journal before it.
+    ///
+    /// # Errors
+    /// As `seal`.
+    pub fn spill_unmatched(&mut self, now_ns: u64) -> Result<(), JournalError> {
+        self.seal_unmatched(now_ns).map(drop)
     }
 
     fn seal_unmatched(&mut self, now_ns: u64) -> Result<u32, JournalError> {
@@ -229,6 +239,18 @@ impl Writer {
             self.next_segment(now_ns)?;
         }
         Ok(())
+    }
+
+    /// Whether what has no room now has some as soon as a file is made: nobody needs to be told, nor to do anything.
+    #[must_use]
+    pub fn is_segment_coming(&self) -> bool {
+        self.rows.is_spare_coming()
+    }
+
+    /// Whether the file system has no room for the next segment.
+    #[must_use]
+    pub fn is_out_of_room(&self) -> bool {
+        self.rows.is_out_of_room()
     }
 
     /// Waits until the next segment is there, for callers that have nothing else to do; false when it is not.
@@ -357,7 +379,7 @@ impl Writer {
     fn why_full(&mut self) -> JournalError {
         self.counters.blocked += 1;
         let want_bytes = self.config.segment_bytes;
-        if self.rows.is_out_of_room() { JournalError::NoRoom { want_bytes } } else { JournalError::Full }
+        if self.is_out_of_room() { JournalError::NoRoom { want_bytes } } else { JournalError::Full }
     }
 
     /// Brings the head up to date; the next row last, because readers look at it first.

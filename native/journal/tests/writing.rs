@@ -154,6 +154,27 @@ fn what_was_not_sealed_is_gone_and_what_was_is_there() {
 }
 
 #[test]
+fn more_unmatched_rows_than_wait_at_once_are_counted_by_the_one_seal_behind_them() {
+    let folder = Folder::new("spill");
+    let (mut writer, _) = Writer::open(config(&folder, 2)).unwrap();
+    let mut fill = |writer: &mut Writer, first: u64| {
+        (first..).take_while(|seq| writer.unmatched(&unmatched(*seq), 0)).count() as u64
+    };
+    let at_once = fill(&mut writer, 0);
+    assert!(at_once > 0 && writer.is_seal_due(0));
+    writer.spill_unmatched(0).unwrap();
+    assert_eq!(fill(&mut writer, at_once), at_once);
+    writer.seal(0, state("{}")).unwrap();
+    assert_eq!(writer.counters().unmatched_rows, 2 * at_once);
+    // Nobody counts these.
+    assert_eq!(fill(&mut writer, 2 * at_once), at_once);
+    writer.spill_unmatched(0).unwrap();
+    drop(writer);
+    let (_, recovered) = Writer::open(config(&folder, 2)).unwrap();
+    assert_eq!((recovered.seals, recovered.cut_batches, recovered.cut_rows), (1, 1, 0));
+}
+
+#[test]
 fn a_second_writer_is_refused() {
     let folder = Folder::new("locked");
     let (_writer, _) = Writer::open(config(&folder, 1)).unwrap();

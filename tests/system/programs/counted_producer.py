@@ -38,6 +38,7 @@ class Sender:
         self._frame = np.zeros(SHAPE, np.uint8)
         self._epoch = producer.epoch
         self._next = int(plan.get("first", 0))
+        self._step = int(plan.get("step", 1))
         self._unannounced = 0
 
     def send(self) -> int:
@@ -54,7 +55,7 @@ class Sender:
             seq = self.producer.publish(self._frame, seq=self._next)
         except NotAttached:
             return 1
-        self._next = seq + 1
+        self._next = seq + self._step
         given_up = self.producer.counters()["descriptors_lost"]
         if given_up == self._unannounced and self._epoch is not None:
             self._note(self._epoch, seq)

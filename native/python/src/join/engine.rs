@@ -13,7 +13,7 @@ use framegate_core::pool::reader::FrameRef;
 use framegate_core::pool::tensor::Tensor;
 use framegate_core::record::{MESSAGE_HEADER_BYTES, RecordFilter, Verdict};
 use framegate_join::stage::{Absence, Cause, Observed, Pick, Stage};
-use framegate_journal::{Cell, JournalError, Reserved, RowHead, Status, Unmatched, Writer};
+use framegate_journal::{Cell, JournalError, Reserved, RowHead, Sealed, Status, Unmatched, Writer};
 
 use super::clock::{monotonic_ns, realtime_ns};
 use super::doorbell::Doorbells;
@@ -32,6 +32,9 @@ const HELD_FRAMES: usize = 16_384;
 const CONTROL_SCHEMA: u16 = 920;
 /// StreamGracefulEnd.
 const END_KIND: u8 = 0;
+/// Why a journal takes no row.
+const NO_ROOM: &str = "the file system has no room";
+const NO_COMMIT: &str = "no reader has committed";
 const DESCRIPTOR: RecordFilter = RecordFilter::new(40, 4, 900, 1, true);
 
 /// What a slice came to.
@@ -239,8 +242,10 @@ impl Engine {
         let mut heard = 0;
         for index in 0..self.subscriptions.len() {
             let subscription = Arc::clone(&self.subscriptions[index]);
-            let lost = subscription.images_lost();
-            let polled = subscription.poll_whole(self.fragments, |message| self.on_message(message, lost, now_ns));
+            // Asked for each message: the image that brings it may have come in this very poll.
+            let polled = subscription.poll_whole(self.fragments, |message| {
+                self.on_message(message, subscription.images_lost(), now_ns);
+            });
             heard += polled.and_then(Result::ok).unwrap_or(0);
         }
         if heard == 0 {
@@ -380,7 +385,7 @@ impl Engine {
                 Written::Unreadable => self.note_unmatched(now_ns),
                 Written::Full => {
                     self.counters.full_turns += 1;
-                    outcome.is_full = true;
+                    outcome.is_full = !self.writer.is_segment_coming();
                     return attempt;
                 }
             }
@@ -402,7 +407,7 @@ impl Engine {
                     }
                 }
                 Ok(Reserved::Full) => {
-                    self.full_reason = "no reader has committed";
+                    self.full_reason = if self.writer.is_out_of_room() { NO_ROOM } else { NO_COMMIT };
                     return Written::Full;
                 }
                 Err(failure) => {
@@ -562,9 +567,7 @@ impl Engine {
 
     /// Seals rows and state; whether it could.
     pub(super) fn seal(&mut self, now_ns: u64, outcome: &mut Outcome) -> bool {
-        self.note_unmatched(now_ns);
-        let stage = &self.stage;
-        match self.writer.seal(now_ns, |state| stage.write_state(state)) {
+        match self.seal_all(now_ns) {
             Ok(_) => {
                 self.bells.ring();
                 true
@@ -576,17 +579,29 @@ impl Engine {
         }
     }
 
+    /// The state calls every frame decided that the stage has decided. So all of them go before it, however many they
+    /// are: what stayed behind would be lost with this process.
+    fn seal_all(&mut self, now_ns: u64) -> Result<Sealed, JournalError> {
+        self.note_unmatched(now_ns);
+        while self.stage.has_unmatched() {
+            self.writer.spill_unmatched(now_ns)?;
+            self.note_unmatched(now_ns);
+        }
+        let stage = &self.stage;
+        self.writer.seal(now_ns, |state| stage.write_state(state))
+    }
+
     /// No room is waited for; anything else ends the join.
     fn note_failure(&mut self, failure: JournalError, outcome: &mut Outcome) {
         self.full_reason = match failure {
-            JournalError::NoRoom { .. } => "the file system has no room",
-            JournalError::Full => "no reader has committed",
+            JournalError::NoRoom { .. } => NO_ROOM,
+            JournalError::Full => NO_COMMIT,
             _ => {
                 self.failure = Some(failure);
                 return;
             }
         };
-        outcome.is_full = true;
+        outcome.is_full = !self.writer.is_segment_coming();
     }
 
     /// A clean end: what is pending is recorded as that, everything is sealed, the journal closed.
@@ -594,12 +609,7 @@ impl Engine {
         let now_ns = monotonic_ns();
         self.obey();
         self.stage.finish(now_ns);
-        // The stage's queue is drained as often as the side table can take it.
-        for _ in 0..1 << 20 {
-            if !self.seal(now_ns, &mut Outcome::default()) || !self.stage.has_unmatched() {
-                break;
-            }
-        }
+        self.seal(now_ns, &mut Outcome::default());
         if let Some(failure) = self.failure.take() {
             return Err(failure);
         }
