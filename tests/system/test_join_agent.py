@@ -135,6 +135,13 @@ def small_disk() -> Iterator[Path]:
     place.rmdir()
 
 
+def fill(ballast: Path) -> None:
+    """Write until something stops it."""
+    with ballast.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(64 << 10))
+
+
 def test_a_full_file_system_is_told_and_the_join_goes_on_when_there_is_room(small_disk: Path, bed: JoinBed) -> None:
     bed.folder = small_disk
     for stream in (LEFT, RIGHT):
@@ -144,9 +151,8 @@ def test_a_full_file_system_is_told_and_the_join_goes_on_when_there_is_room(smal
     reader = NamedReader.claim(bed.journal(), "slow", journal_epoch=agent.says(event="ready")["journal_epoch"])
     bed.until_rows(agent, 1)
     ballast = small_disk / "ballast"
-    with ballast.open("wb", buffering=0) as file, pytest.raises(OSError, match="No space left"):
-        while True:
-            file.write(bytes(64 << 10))
+    with pytest.raises(OSError, match="No space left"):
+        fill(ballast)
     agent.until(lambda: "the file system has no room" in agent.stderr, "out of room")
     held = read_rows(bed.journal())[-1].row
     ballast.unlink()
