@@ -8,6 +8,7 @@ import signal
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -92,10 +93,12 @@ class JoinBed:
         inputs: Mapping[str, int] = PAIR,
         out: int = OUT,
         publish: str = "",
+        keys: Mapping[str, object] = MappingProxyType({}),
         **tables: Any,
     ) -> Path:
-        """The join of some streams by their sequences."""
+        """The join of some streams by their sequences; ``keys``: of its first table, beside the usual ones."""
         text = f'[join]\nout_stream = {out}\npolicy = "sequence"\njournal = JOURNAL\npublish = "{publish}"\n'
+        text += "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items())
         text += "".join(_input(each, stream) for each, stream in inputs.items())
         return self.configure(text, name, **{**tables, "journal": {**SMALL_SEGMENTS, **tables.get("journal", {})}})
 

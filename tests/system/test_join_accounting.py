@@ -67,6 +67,17 @@ def test_two_inputs_with_gaps_every_frame_is_joined_or_says_why_not(bed: JoinBed
     assert is_finished(bed.journal())
 
 
+def test_three_inputs_with_gaps_every_frame_is_joined_or_says_why_not(bed: JoinBed) -> None:
+    streams = {**STREAMS, "third": 10_003}
+    producers = {name: bed.counted(stream, seed=stream, gaps=0.02, count=500) for name, stream in streams.items()}
+    summary = summary_of(bed.join(bed.lockstep(inputs=streams)))
+    assert_payloads_are_the_frames(bed.journal(), streams)
+    found = accounts(bed.journal())
+    for name, producer in producers.items():
+        found[name].check(sent(producer))
+        assert len(found[name].joined) == summary["rows"] > 200
+
+
 def test_agent_killed_and_started_again_loses_nothing_in_silence_and_its_rows_go_on(bed: JoinBed) -> None:
     producers = both(bed, gaps=0.02)
     config = bed.lockstep()

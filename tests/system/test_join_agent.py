@@ -15,19 +15,21 @@ from typing import TYPE_CHECKING
 import pytest
 from framegate.joinbarrier.journal.readers import NamedReader
 
-from tests.system.frame_account import sent_so_far
+from tests.system.frame_account import sent, sent_so_far
 from tests.system.join_bed import (
     LEFT,
+    PAIR,
     RIGHT,
     SLOTS,
     JoinBed,
+    assert_payloads_are_the_frames,
     assert_rows_go_on,
     interrupted,
     killed,
     summary_of,
     trace_free,
 )
-from tests.system.journal_table import is_finished, read_rows, row_count
+from tests.system.journal_table import is_finished, read_leftovers, read_rows, row_count
 
 if TYPE_CHECKING:
     from tests.system.conftest import System
@@ -102,6 +104,28 @@ def test_a_ring_that_is_too_shallow_for_the_skew_is_told_with_the_size_that_help
     assert int(found[1]) > 16
     for producer in (left, right):
         producer.tell("close")
+
+
+def test_frames_that_wait_in_copies_outlive_their_ring(system: System, shm: Path) -> None:
+    bed = JoinBed(system, shm, slots=16)
+    bed.start_driver()
+    for stream, rate in ((LEFT, 1000), (RIGHT, 50)):
+        bed.counted(stream, rate=rate, count=100)
+    agent = bed.join(bed.lockstep(keys={"pending": "copy"}))
+    summary = summary_of(agent)
+    assert (summary["rows"], summary["overwritten"]["left"]) == (100, 0)
+    assert "too shallow" not in agent.stderr
+    assert_payloads_are_the_frames(bed.journal(), PAIR)
+
+
+def test_what_was_not_joined_is_only_counted_where_that_was_asked_for(bed: JoinBed) -> None:
+    producers = {"left": bed.counted(LEFT, count=300, gaps=0.1, seed=1), "right": bed.counted(RIGHT, count=300)}
+    agent = bed.join(bed.lockstep(keys={"unmatched": "counts"}))
+    summary = summary_of(agent)
+    assert read_leftovers(bed.journal()) == []
+    assert summary["unmatched"]["right"] > 0
+    for name, producer in producers.items():
+        assert summary["rows"] + summary["unmatched"][name] == len(sent(producer))
 
 
 def test_a_full_journal_waits_for_its_named_reader_and_goes_on_after_its_commit(bed: JoinBed) -> None:

@@ -10,19 +10,23 @@ use crate::config::{Durability, JournalError};
 use crate::faults::fault;
 use crate::schema::{SegmentNumbers, TableSchema};
 use crate::segment::Segment;
-use crate::spare::{Maker, Order, Prepared};
+use crate::spare::{Maker, Order, Prepared, Used, Warm};
 
 /// How long to leave the file system alone after it had no room.
 const NO_ROOM_PAUSE_NS: u64 = 100_000_000;
 
+/// Finished segments whose files stay open and mapped, to be used again as they are.
+const WARM_MAX: usize = 256;
+
 /// A finished segment.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) path: PathBuf,
     pub(crate) bytes: u64,
     pub(crate) first_row: u64,
     pub(crate) end_row: u64,
     pub(crate) generation: u64,
+    pub(crate) warm: Option<Warm>,
 }
 
 /// How a chain's files are made.
@@ -143,13 +147,13 @@ impl Chain {
             };
             // One that kept its length becomes the spare; a short one only makes room.
             if dropped.bytes == segment_bytes {
-                return self.recycle(&dropped);
+                return self.recycle(dropped);
             }
             self.remove(&dropped.path);
             has_room = true;
         }
         if self.bytes() + segment_bytes <= self.rules.max_bytes {
-            self.order(None);
+            self.order();
         }
         self.retry_at_ns = if self.failure.is_some() { now_ns + NO_ROOM_PAUSE_NS } else { 0 };
     }
@@ -158,7 +162,7 @@ impl Chain {
     pub(crate) fn make_all(&mut self) -> Result<(), JournalError> {
         while self.bytes() + self.rules.segment_bytes as u64 <= self.rules.max_bytes {
             let before = self.maker.outstanding();
-            self.order(None);
+            self.order();
             if self.maker.outstanding() == before {
                 break;
             }
@@ -194,7 +198,10 @@ impl Chain {
         let first_row = self.open.end_row;
         let numbers = numbers(&self.rules, self.next_ordinal);
         match Segment::begin(prepared, &self.schema, numbers, first_row, self.rules.message_bytes) {
-            Ok(segment) => self.open = segment,
+            Ok(segment) => {
+                let before = std::mem::replace(&mut self.open, segment);
+                self.keep_warm(before);
+            }
             Err((error, prepared)) => {
                 self.stock.push_front(prepared);
                 return Err(error);
@@ -216,8 +223,20 @@ impl Chain {
         }
         let (first_row, end_row, generation) = (self.open.first_row, self.open.end_row, self.open.numbers.generation);
         let (bytes, path) = self.open.finish(&self.schema, self.rules.durability)?;
-        self.finished.push_back(Finished { path, bytes, first_row, end_row, generation });
+        self.finished.push_back(Finished { path, bytes, first_row, end_row, generation, warm: None });
         Ok(())
+    }
+
+    /// The file of the segment that was finished a moment ago is used again when its turn comes. One without batches
+    /// was taken away, and stands nowhere.
+    fn keep_warm(&mut self, segment: Segment) {
+        let is_whole = |last: &&mut Finished| last.bytes == self.rules.segment_bytes as u64;
+        if segment.has_batches()
+            && self.finished.len() <= WARM_MAX
+            && let Some(last) = self.finished.back_mut().filter(is_whole)
+        {
+            last.warm = Some(segment.into_warm());
+        }
     }
 
     /// Takes away files that never became segments.
@@ -272,19 +291,21 @@ impl Chain {
         self.finished.pop_front()
     }
 
-    fn recycle(&mut self, dropped: &Finished) {
+    fn recycle(&mut self, dropped: Finished) {
         let path = free_path(&self.rules.folder, &mut self.next_free);
         if fs::rename(&dropped.path, &path).is_err() {
             // Somebody took it away; then there is room for a fresh one.
-            return self.order(None);
+            return self.order();
         }
         fault!("recycle.renamed");
-        self.maker.order(Order { path, bytes: self.rules.segment_bytes, used: Some(dropped.generation) });
+        let used = Used { generation: dropped.generation, warm: dropped.warm };
+        self.maker.order(Order { path, bytes: self.rules.segment_bytes, used: Some(used) });
     }
 
-    fn order(&mut self, used: Option<u64>) {
+    /// Orders a fresh file.
+    fn order(&mut self) {
         let path = free_path(&self.rules.folder, &mut self.next_free);
-        self.maker.order(Order { path, bytes: self.rules.segment_bytes, used });
+        self.maker.order(Order { path, bytes: self.rules.segment_bytes, used: None });
     }
 
     fn remove(&self, path: &Path) {

@@ -112,7 +112,7 @@ fn unwalked(named: &Named, end_row: Option<u64>) -> Result<Option<Finished>, Jou
     let bytes = fs::symlink_metadata(&named.path).map_err(failed(&named.path))?.len();
     let end_row = end_row.unwrap_or(0);
     let first_row = named.first_row.unwrap_or(end_row);
-    Ok(Some(Finished { path: named.path.clone(), bytes, first_row, end_row, generation: 1 }))
+    Ok(Some(Finished { path: named.path.clone(), bytes, first_row, end_row, generation: 1, warm: None }))
 }
 
 fn recover_one(
@@ -152,7 +152,7 @@ fn recover_one(
         (bytes, path) = segment.finish(schema, wanted.durability)?;
         fault!("recovery.finished");
     }
-    Ok(Some(Finished { path, bytes, first_row, end_row, generation: numbers.generation }))
+    Ok(Some(Finished { path, bytes, first_row, end_row, generation: numbers.generation, warm: None }))
 }
 
 fn map(path: &Path) -> io::Result<(File, Mapping)> {

@@ -17,7 +17,7 @@ use crate::layout::{
 use crate::mapping::Mapping;
 use crate::message::{BatchNumbers, Encoder};
 use crate::schema::{SegmentNumbers, Table, TableSchema};
-use crate::spare::{Prepared, unlock};
+use crate::spare::{Prepared, Warm, unlock};
 
 /// The fault points of a table's seal.
 #[derive(Clone, Copy, Debug)]
@@ -118,6 +118,11 @@ impl Segment {
 
     pub(crate) const fn is_finished(&self) -> bool {
         self.is_finished
+    }
+
+    /// Its file and mapping.
+    pub(crate) fn into_warm(self) -> Warm {
+        Warm { file: self.file, mapping: self.mapping }
     }
 
     pub(crate) fn has_batches(&self) -> bool {

@@ -31,41 +31,72 @@ pub(crate) struct Prepared {
     pub(crate) was_held: bool,
 }
 
+/// A finished segment's file as its writer had it, open and mapped. To map a file again costs the kernel more than to
+/// copy the payloads that it holds.
+#[derive(Debug)]
+pub(crate) struct Warm {
+    pub(crate) file: File,
+    pub(crate) mapping: Mapping,
+}
+
+/// A dropped segment's file.
+#[derive(Debug)]
+pub(crate) struct Used {
+    /// How often it was used.
+    pub(crate) generation: u64,
+    /// None: an earlier writer made it, or more files than that are not kept open.
+    pub(crate) warm: Option<Warm>,
+}
+
 /// What is asked of the thread.
 #[derive(Debug)]
 pub(crate) struct Order {
     /// Where the file is, or shall be.
     pub(crate) path: PathBuf,
     pub(crate) bytes: usize,
-    /// How often a dropped segment's file was used; None for a fresh file.
-    pub(crate) used: Option<u64>,
+    /// None for a fresh file.
+    pub(crate) used: Option<Used>,
 }
 
 impl Order {
     /// Carries it out, on whatever thread.
-    pub(crate) fn carry_out(self) -> Result<Prepared, JournalError> {
-        let (file, generation, was_held) = match self.used {
-            Some(used) => match self.again()? {
-                Some(file) => (file, used + 1, false),
-                None => (self.fresh()?, 1, true),
-            },
-            None => (self.fresh()?, 1, false),
+    pub(crate) fn carry_out(mut self) -> Result<Prepared, JournalError> {
+        let used = self.used.take();
+        let generation = used.as_ref().map_or(1, |used| used.generation + 1);
+        let again = used.map(|used| self.again(used)).transpose()?;
+        let was_held = matches!(again, Some(None));
+        let prepared = match again.flatten() {
+            Some(Warm { file, mapping }) => Prepared { file, mapping, path: self.path, generation, was_held },
+            None => {
+                let file = self.fresh()?;
+                let mapping = self.mapped(&file)?;
+                Prepared { file, mapping, path: self.path, generation: 1, was_held }
+            }
         };
-        let mapping = Mapping::new(&file, self.bytes).map_err(|error| self.failed(error))?;
-        mapping.populate();
         fault!("spare.made");
-        Ok(Prepared { file, mapping, path: self.path, generation, was_held })
+        Ok(prepared)
     }
 
     /// The dropped file, if no reader holds it; else it is taken out of the directory and theirs alone.
-    fn again(&self) -> Result<Option<File>, JournalError> {
-        let file = self.options().open(&self.path).map_err(|error| self.failed(error))?;
+    fn again(&self, used: Used) -> Result<Option<Warm>, JournalError> {
+        let (file, mapping) = match used.warm {
+            Some(Warm { file, mapping }) => (file, Some(mapping)),
+            None => (self.options().open(&self.path).map_err(|error| self.failed(error))?, None),
+        };
         let is_mine = lock_exclusively(&file).map_err(|error| self.failed(error))?;
         fault!("recycle.locked");
         if !is_mine {
             fs::remove_file(&self.path).map_err(|error| self.failed(error))?;
+            return Ok(None);
         }
-        Ok(is_mine.then_some(file))
+        let mapping = mapping.map_or_else(|| self.mapped(&file), Ok)?;
+        Ok(Some(Warm { file, mapping }))
+    }
+
+    fn mapped(&self, file: &File) -> Result<Mapping, JournalError> {
+        let mapping = Mapping::new(file, self.bytes).map_err(|error| self.failed(error))?;
+        mapping.populate();
+        Ok(mapping)
     }
 
     fn fresh(&self) -> Result<File, JournalError> {

@@ -290,7 +290,7 @@ impl<P: Policy> Barrier<P> {
             self.older_epochs += 1;
             return false;
         }
-        entry.last_observed_ns = if entry.is_observed { entry.last_observed_ns.max(now_ns) } else { now_ns };
+        entry.last_observed_ns = entry.last_observed_ns.max(now_ns);
         entry.is_observed = true;
         self.policy.see(index, &mut entry.state, seen);
         true

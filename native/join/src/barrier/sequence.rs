@@ -10,10 +10,10 @@ pub type SequenceBarrier = Barrier<Sequence>;
 #[derive(Debug, Default)]
 pub struct Sequence;
 
-/// The two cursors of an input.
+/// The two cursors of an input. One that was observed has shown `observed`; 0 stands for nothing before that.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cursors {
-    observed: Option<u64>,
+    observed: u64,
     processed: Option<u64>,
 }
 
@@ -38,7 +38,7 @@ impl Policy for Sequence {
 
     #[inline]
     fn see(&self, _index: usize, state: &mut Cursors, seen: &Observation) {
-        state.observed = state.observed.max(Some(seen.seq));
+        state.observed = state.observed.max(seen.seq);
     }
 
     #[inline]
@@ -51,10 +51,13 @@ impl Policy for Sequence {
         if out < demand.start {
             return Some(Reason::BeforeStart);
         }
-        let Some(observed) = entry.state.observed else { return Some(Reason::NotObserved) };
+        if !entry.is_observed {
+            return Some(Reason::NotObserved);
+        }
         // Beyond the last sequence there is none to wait for: the rule stays behind.
-        let Some(required) = out.checked_add_signed(demand.shift) else { return Some(Reason::Behind) };
-        let is_behind = observed < required || (entry.needs_processed && entry.state.processed < Some(required));
+        let Some(required) = demand.required(out) else { return Some(Reason::Behind) };
+        let state = &entry.state;
+        let is_behind = state.observed < required || (entry.needs_processed && state.processed < Some(required));
         is_behind.then_some(Reason::Behind)
     }
 }

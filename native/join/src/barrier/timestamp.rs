@@ -2,7 +2,6 @@
 //! The timestamp barrier (PROTOCOL 11.5).
 
 use super::{Barrier, Demand, Entry, NULL_TIMESTAMP, Observation, Policy, Processed, Reason};
-use crate::map::MergeMap;
 
 /// Output t is ready when every input's time has come as far as its rules ask, less the map's lateness.
 pub type TimestampBarrier = Barrier<Timestamp>;
@@ -10,7 +9,6 @@ pub type TimestampBarrier = Barrier<Timestamp>;
 /// By timestamp.
 #[derive(Debug, Default)]
 pub struct Timestamp {
-    lateness_ns: u64,
     last_emitted_ns: u64,
 }
 
@@ -25,8 +23,12 @@ pub struct OutputTimeDecreased {
 /// rule's source; a rule reads its own alone.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct InputTimes {
-    observed: [Option<u64>; 2],
-    processed: [Option<u64>; 2],
+    observed: [u64; 2],
+    processed: [u64; 2],
+    /// Fields that have shown a time, as bits; the others' `observed` says nothing.
+    has_observed: u8,
+    /// Fields of which a time was consumed, as bits.
+    has_processed: u8,
     /// Fields that decreased, as bits.
     rejected: u8,
 }
@@ -63,10 +65,6 @@ impl Policy for Timestamp {
         true
     }
 
-    fn applied(&mut self, map: &MergeMap, _demands: &[Demand]) {
-        self.lateness_ns = map.times.map_or(0, |times| times.lateness_ns);
-    }
-
     fn new_epoch(&mut self) {
         self.last_emitted_ns = 0;
     }
@@ -74,22 +72,26 @@ impl Policy for Timestamp {
     #[inline]
     fn see(&self, _index: usize, state: &mut InputTimes, seen: &Observation) {
         for (place, &time) in seen.times.iter().enumerate() {
-            if time == NULL_TIMESTAMP || state.rejected >> place & 1 == 1 {
+            let field = 1 << place;
+            if time == NULL_TIMESTAMP || state.rejected & field != 0 {
                 continue;
             }
-            if Some(time) < state.observed[place] {
-                state.rejected |= 1 << place;
+            // Of a field that has shown nothing yet, it is 0: no time is less.
+            if time < state.observed[place] {
+                state.rejected |= field;
             } else {
-                state.observed[place] = Some(time);
+                state.observed[place] = time;
+                state.has_observed |= field;
             }
         }
     }
 
     #[inline]
     fn consumed(&self, state: &mut InputTimes, processed: &Processed) {
-        for (known, &time) in state.processed.iter_mut().zip(&processed.times) {
+        for (place, &time) in processed.times.iter().enumerate() {
             if time != NULL_TIMESTAMP {
-                *known = (*known).max(Some(time));
+                state.processed[place] = state.processed[place].max(time);
+                state.has_processed |= 1 << place;
             }
         }
     }
@@ -108,10 +110,12 @@ impl Policy for Timestamp {
         if state.rejected & demand.sources != 0 {
             return Some(Reason::Rejected);
         }
-        let Some(observed) = state.observed[place] else { return Some(Reason::NotObserved) };
-        let least = (i128::from(out) + i128::from(demand.shift) - i128::from(self.lateness_ns)).max(0);
-        let processed = || state.processed[place].is_none_or(|time| i128::from(time) < least);
-        let is_behind = i128::from(observed) < least || (entry.needs_processed && processed());
+        if state.has_observed >> place & 1 == 0 {
+            return Some(Reason::NotObserved);
+        }
+        let Some(least) = demand.required(out) else { return Some(Reason::Behind) };
+        let is_unprocessed = || state.has_processed >> place & 1 == 0 || state.processed[place] < least;
+        let is_behind = state.observed[place] < least || (entry.needs_processed && is_unprocessed());
         is_behind.then_some(Reason::Behind)
     }
 }

@@ -588,7 +588,8 @@ impl Engine {
             self.note_unmatched(now_ns);
         }
         let stage = &self.stage;
-        self.writer.seal(now_ns, |state| stage.write_state(state))
+        // Not the turn's time: the rows were joined after that.
+        self.writer.seal(monotonic_ns(), |state| stage.write_state(state))
     }
 
     /// No room is waited for; anything else ends the join.
