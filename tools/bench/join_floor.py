@@ -21,11 +21,11 @@ from framegate.shmpool.clock import monotonic_ns
 from framegate.tools.bench.join_bed import Case, Process
 from framegate.tools.bench.pool_bed import named, regions, stride_bytes
 
-from framegate._native import bench_copy
+from framegate._native import PoolRegions, bench_copy
 
 _COPIES_OF_A_PAIR: Final = 4
 _TARGET_BYTES: Final = 1 << 30
-_TURN_BYTES: Final = 1 << 20
+_TURN_BYTES: Final = 4 << 20
 """Copied between two looks at the clock."""
 _SUPERBLOCK_BYTES: Final = 64
 
@@ -63,8 +63,7 @@ def main(arguments: Sequence[str]) -> int:
     if role == "in":
         with regions(case.frame_bytes, case.slots) as made:
             print(named(made, case.frame_bytes), flush=True)
-            per_turn = max(1, _TURN_BYTES // case.frame_bytes)
-            _serve(lambda: bench_copy(made, case.frame_bytes, per_turn, how == "streaming") and per_turn)
+            _serve(_In(case, how, made).turn)
     else:
         out = _Out(case, how, pools)
         print(json.dumps("ready"), flush=True)
@@ -79,6 +78,21 @@ def _serve(turn: Callable[[], int]) -> None:
         while (now_ns := monotonic_ns()) < deadline_ns:
             copies += turn()
         print(json.dumps(copies / (now_ns - began_ns) * 1e9), flush=True)
+
+
+class _In:
+    """Copies of one payload into slot after slot, round the whole ring."""
+
+    def __init__(self, case: Case, how: str, made: PoolRegions) -> None:
+        self._frame_bytes, self._is_streaming, self._regions = case.frame_bytes, how == "streaming", made
+        self._per_turn = max(1, _TURN_BYTES // case.frame_bytes)
+        self._copied = 0
+
+    def turn(self) -> int:
+        """The next slots."""
+        bench_copy(self._regions, self._frame_bytes, self._per_turn, self._is_streaming, self._copied)
+        self._copied += self._per_turn
+        return self._per_turn
 
 
 class _Out:

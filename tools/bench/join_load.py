@@ -47,7 +47,7 @@ def _held(producer: PoolProducer, frame_bytes: int, journal: str, ahead: int, co
     head = Head.open(Path(journal))
     if head is None:
         raise AddTimedOut("the journal has no head", journal=journal)
-    idler, began_row, sent = Idler("yield"), head.next_row, 0
+    idler, began_row, sent = Idler("backoff"), head.next_row, 0
     burst = max(1, ahead // 4)
     began_ns = moved_ns = monotonic_ns()
     while sent < count:

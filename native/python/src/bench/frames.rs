@@ -72,14 +72,17 @@ pub fn bench_read(
     }))
 }
 
-/// Nanoseconds to copy `count` payloads of `frame_bytes` into the slots of these regions and do nothing else.
+/// Nanoseconds to copy `count` payloads of `frame_bytes` into the slots of these regions, from that of sequence `first`
+/// on, and do nothing else.
 #[pyfunction]
+#[pyo3(signature = (regions, frame_bytes, count, non_temporal, first = 0))]
 pub fn bench_copy(
     py: Python<'_>,
     regions: &PoolRegions,
     frame_bytes: u32,
     count: u64,
     non_temporal: bool,
+    first: u64,
 ) -> PyResult<u64> {
     let regions = regions.mapped(py)?;
     let Some(pool) = regions.pool_for(frame_bytes) else {
@@ -89,7 +92,7 @@ pub fn bench_copy(
     let kind = if non_temporal { CopyKind::NonTemporal } else { CopyKind::Plain };
     Ok(py.detach(|| {
         let began = Instant::now();
-        for seq in 0..count {
+        for seq in first..first + count {
             let target = regions.payload(pool, slot_index(seq, regions.nslots()));
             // SAFETY: the pool was chosen to hold the payload, and the regions stay mapped here.
             unsafe { copy(kind, payload.as_ptr(), target, payload.len()) };
