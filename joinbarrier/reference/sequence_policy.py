@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
+from framegate.joinbarrier.missing import Cause
 from framegate.joinbarrier.reference.history import Frame, Input, Source
 from framegate.joinbarrier.reference.stage_config import I64_MAX, SKIPS_MAX
 from framegate.joinbarrier.reference.stage_core import StageCore
 from framegate.joinbarrier.reference.stage_policy import Policy
-from framegate.joinbarrier.reference.unmatched import Cause
 
 
 class SequencePolicy(Policy):

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from framegate.joinbarrier.missing import Absence, Cause
 from framegate.joinbarrier.reference.base import Barrier
 from framegate.joinbarrier.reference.history import Frame, Input, Source
 from framegate.joinbarrier.reference.latest import LatestBarrier
 from framegate.joinbarrier.reference.sequence import SequenceBarrier
-from framegate.joinbarrier.reference.stage_config import I64_MAX, Absence, InputConfig, StageConfig
+from framegate.joinbarrier.reference.stage_config import I64_MAX, InputConfig, StageConfig
 from framegate.joinbarrier.reference.timestamp import TimestampBarrier
-from framegate.joinbarrier.reference.unmatched import Cause, Unmatched, UnmatchedQueue
+from framegate.joinbarrier.reference.unmatched import Unmatched, UnmatchedQueue
 
 if TYPE_CHECKING:
     from framegate.joinbarrier.reference.stage_policy import Policy

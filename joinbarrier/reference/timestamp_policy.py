@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
+from framegate.joinbarrier.missing import Absence, Cause
 from framegate.joinbarrier.reference.history import Frame, Input
 from framegate.joinbarrier.reference.out_times import OutTimes
-from framegate.joinbarrier.reference.stage_config import I64_MAX, SKIPS_MAX, Absence
+from framegate.joinbarrier.reference.stage_config import I64_MAX, SKIPS_MAX
 from framegate.joinbarrier.reference.stage_core import StageCore
 from framegate.joinbarrier.reference.stage_policy import Policy
-from framegate.joinbarrier.reference.unmatched import Cause
 
 
 class TimestampPolicy(Policy):

@@ -7,6 +7,12 @@ use pyo3::types::{PyDict, PyList};
 
 use super::engine::Engine;
 
+/// The words by which counters and journals say why a frame was not joined.
+#[pyfunction]
+pub fn join_causes() -> Vec<&'static str> {
+    CAUSE_NAMES.to_vec()
+}
+
 pub(super) fn status<'py>(py: Python<'py>, engine: &Engine) -> PyResult<Bound<'py, PyDict>> {
     let status = engine.stage.status();
     let found = PyDict::new(py);
