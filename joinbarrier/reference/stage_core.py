@@ -210,6 +210,14 @@ class StageCore:
         """Another output is the current one."""
         self.asked_ns, self.is_counted = None, False
 
+    def choose(self, out: int, candidate: Callable[[Input, int], Frame | None]) -> list[Frame | None]:
+        """The frames of an output, for the inputs that it does not go without; an optional one may have none."""
+        frames = [candidate(each, out) if self.absent[each.index] is None else None for each in self.inputs]
+        for each, frame in zip(self.inputs, frames, strict=True):
+            if frame is None and self.absent[each.index] is None and each.config.optional:
+                self.absent[each.index] = "not_joined"
+        return frames
+
     def is_skewed(self, frames: Iterable[Frame | None]) -> bool:
         """Whether frames lie further apart than a row's may."""
         times = [frame.time for frame in frames if frame is not None and frame.time is not None]
