@@ -19,11 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, Self
 
-from framegate.driver.processes import process_exists
 from framegate.schema.errors import DriverDirectoryInUse, MediaDriverFailed
 from framegate.shmpool.aeron import DRIVER_TIMEOUT_MS
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import IdleName, sleep_ns
+from framegate.shmpool.processes import process_exists
 
 from framegate._native import driver_mark
 

@@ -27,12 +27,12 @@ from framegate.driver.lease_actions import (
     Regions,
 )
 from framegate.driver.lease_rules import HEADER_SLOT_BYTES, LAYOUT_VERSION
-from framegate.driver.processes import process_exists
 from framegate.driver.region_folders import RING, RegionFolders
 from framegate.schema.console.reporting import numbered_error
 from framegate.schema.errors import FramegateError, NoRoom, RegionRefused
 from framegate.schema.wire import RegionType, ShmRegionSuperblock
 from framegate.shmpool.clock import Clock, monotonic_ns, realtime_ns
+from framegate.shmpool.processes import process_exists
 
 from framegate._native import PoolRegions, region_mark
 

@@ -39,6 +39,7 @@ __all__ = [
     "bench_read",
     "crc32c",
     "driver_mark",
+    "join_causes",
     "journal_fault_points",
     "parse_toml",
     "region_mark",
@@ -239,6 +240,7 @@ class JournalWriter:
     def unsealed_rows(self) -> int: ...
 
 def crc32c(data: Buffer, seed: int = 0) -> int: ...
+def join_causes() -> list[str]: ...
 def journal_fault_points() -> list[str]: ...
 
 @final

@@ -11,19 +11,21 @@ import fcntl
 import json
 import logging
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
-from framegate.schema.errors import JournalBusy, JournalMismatch
+from framegate.joinbarrier.journal.description import (
+    JournalDescription,
+    JournalInput,
+    read_description,
+    write_description,
+)
+from framegate.joinbarrier.journal.head import Head
+from framegate.joinbarrier.journal.layout import HEAD, LOCK, READERS_FOLDER, ROWS_FOLDER, UNMATCHED_FOLDER
+from framegate.schema.errors import JournalBusy, JournalMismatch, JournalMissing
 from framegate.shmpool.clock import monotonic_ns, realtime_ns
 
-FORMAT: Final = 1
-INFO: Final = "journal.json"
-LOCK: Final = "journal.lock"
-HEAD: Final = "journal.head"
-_CLOSED_CLEANLY: Final = 2
-_STATE_WORD: Final = 4
 _KEPT_MAPS: Final = 4096
 _log = logging.getLogger(__name__)
 
@@ -34,8 +36,8 @@ class JournalShape:
 
     out_stream: int
     policy: str
-    inputs: tuple[tuple[str, int], ...]
-    """Names and streams, in the order of the columns."""
+    inputs: tuple[JournalInput, ...]
+    """In the order of the columns."""
     durability: str
     reader_lease_s: int
 
@@ -49,31 +51,30 @@ class JournalFolder:
         self._lock = _locked(path)
         try:
             self.info = _continued(path, shape, new_epoch=new_epoch)
+            write_description(path, self.info)
         except BaseException:
             os.close(self._lock)
             raise
-        self._write()
 
     @property
     def epoch(self) -> int:
         """The journal epoch: when it began, in realtime nanoseconds."""
-        return int(self.info["journal_epoch"])
+        return self.info.journal_epoch
 
     @property
     def map_version(self) -> int:
         """The number of the newest map."""
-        return len(self.info["maps"]) + int(self.info.get("maps_forgotten", 0))
+        return self.info.maps_forgotten + len(self.info.maps)
 
     def note_map(self, out_epoch: int, rules: list[dict[str, Any]]) -> int:
         """Remember an applied map; its version, which every row that it makes carries."""
-        maps = self.info["maps"]
+        maps = self.info.maps
         if maps and maps[-1]["rules"] == rules and maps[-1]["out_epoch"] == out_epoch:
             return self.map_version
-        maps.append({"version": self.map_version + 1, "out_epoch": out_epoch, "rules": rules})
-        while len(maps) > _KEPT_MAPS:
-            maps.pop(0)
-            self.info["maps_forgotten"] = int(self.info.get("maps_forgotten", 0)) + 1
-        self._write()
+        maps = (*maps, {"version": self.map_version + 1, "out_epoch": out_epoch, "rules": rules})
+        surplus = max(0, len(maps) - _KEPT_MAPS)
+        self.info = replace(self.info, maps=maps[surplus:], maps_forgotten=self.info.maps_forgotten + surplus)
+        write_description(self.path, self.info)
         return self.map_version
 
     def close(self) -> None:
@@ -85,19 +86,6 @@ class JournalFolder:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-    def _write(self) -> None:
-        replace_file(self.path / INFO, json.dumps(self.info, indent=1).encode())
-
-
-def replace_file(target: Path, data: bytes) -> None:
-    """Write a file so that a reader sees the old one or the new one, whole."""
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
-    with temporary.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.rename(target)
 
 
 def boot_id() -> str:
@@ -115,73 +103,60 @@ def _locked(path: Path) -> int:
     return lock
 
 
-def _continued(path: Path, shape: JournalShape, *, new_epoch: bool) -> dict[str, Any]:
+def _continued(path: Path, shape: JournalShape, *, new_epoch: bool) -> JournalDescription:
     """The journal's own description, begun now or read."""
     fresh = _begun(shape)
-    found = _read(path / INFO)
-    if found is None:
+    try:
+        found = read_description(path)
+    except JournalMissing:
         return fresh
-    for key in ("format", "out_stream", "policy", "inputs"):
-        if found.get(key) != fresh[key]:
+    _check_shape(path, found.as_json(), fresh.as_json())
+    if new_epoch or _may_have_lost(path, found, shape):
+        _log.warning("%s: a new journal epoch begins; rows of the old one are in old-%d", path, found.journal_epoch)
+        _set_aside(path, found.journal_epoch)
+        return fresh
+    return replace(fresh, journal_epoch=found.journal_epoch, maps=found.maps, maps_forgotten=found.maps_forgotten)
+
+
+def _begun(shape: JournalShape) -> JournalDescription:
+    now_ns = realtime_ns()
+    return JournalDescription(
+        out_stream=shape.out_stream,
+        policy=shape.policy,
+        inputs=shape.inputs,
+        journal_epoch=now_ns,
+        boot_id=boot_id(),
+        realtime_minus_monotonic_ns=now_ns - monotonic_ns(),
+        durability=shape.durability,
+        reader_lease_s=shape.reader_lease_s,
+    )
+
+
+def _check_shape(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
+    for key in ("out_stream", "policy", "inputs"):
+        if found[key] != wanted[key]:
             raise JournalMismatch(
                 f"the journal was begun with another {key}",
                 journal=str(path),
-                want=json.dumps(fresh[key]),
-                have=json.dumps(found.get(key)),
+                want=json.dumps(wanted[key]),
+                have=json.dumps(found[key]),
             )
-    epoch = int(found["journal_epoch"])
-    if new_epoch or _may_have_lost(path, found, shape):
-        _log.warning("%s: a new journal epoch begins; rows of the old one are in old-%d", path, epoch)
-        _set_aside(path, epoch)
-        return fresh
-    kept = ("journal_epoch", "maps", "maps_forgotten")
-    return {**fresh, **{key: found[key] for key in kept if key in found}}
 
 
-def _begun(shape: JournalShape) -> dict[str, Any]:
-    now_ns = realtime_ns()
-    return {
-        "format": FORMAT,
-        "out_stream": shape.out_stream,
-        "policy": shape.policy,
-        "inputs": [{"name": name, "stream": stream} for name, stream in shape.inputs],
-        "journal_epoch": now_ns,
-        "boot_id": boot_id(),
-        "realtime_minus_monotonic_ns": now_ns - monotonic_ns(),
-        "durability": shape.durability,
-        "reader_lease_s": shape.reader_lease_s,
-        "maps": [],
-    }
-
-
-def _read(info: Path) -> dict[str, Any] | None:
-    try:
-        found = json.loads(info.read_text())
-        return {**found, "journal_epoch": int(found["journal_epoch"]), "maps": list(found.get("maps", []))}
-    except FileNotFoundError:
-        return None
-    except (ValueError, KeyError, TypeError) as failure:
-        raise JournalMismatch(f"journal.json cannot be read: {failure}", journal=str(info.parent)) from None
-
-
-def _may_have_lost(path: Path, found: dict[str, Any], shape: JournalShape) -> bool:
+def _may_have_lost(path: Path, found: JournalDescription, shape: JournalShape) -> bool:
     """Whether the host went down while rows were not safe."""
-    if found.get("boot_id") == boot_id() or found.get("durability", shape.durability) == "fsync":
+    if found.boot_id == boot_id() or (found.durability or shape.durability) == "fsync":
         return False
-    try:
-        words = (path / HEAD).read_bytes()
-    except FileNotFoundError:
-        return True
-    state = int.from_bytes(words[8 * _STATE_WORD : 8 * _STATE_WORD + 8], "little")
-    return state != _CLOSED_CLEANLY
+    head = Head.open(path)
+    return head is None or not head.is_closed
 
 
 def _set_aside(path: Path, epoch: int) -> None:
     aside = path / f"old-{epoch}"
     aside.mkdir(mode=0o700, exist_ok=True)
-    for name in ("segments", "unmatched", HEAD):
+    for name in (ROWS_FOLDER, UNMATCHED_FOLDER, HEAD):
         if (path / name).exists():
             (path / name).rename(aside / name)
-    for reader in (path / "readers").glob("*.json"):
+    for reader in (path / READERS_FOLDER).glob("*.json"):
         # Its row number is one of the old epoch.
         reader.unlink()

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from framegate.joinbarrier.configuration import JoinConfig, load_join_config
 from framegate.joinbarrier.join_agent import JoinAgent
+from framegate.joinbarrier.journal.description import JournalInput
 from framegate.joinbarrier.journal_folder import JournalFolder, JournalShape
 from framegate.schema.config.loading import Given
 from framegate.schema.config.settings import default_aeron_dir
@@ -81,7 +82,7 @@ def _shape(config: JoinConfig) -> JournalShape:
     return JournalShape(
         out_stream=config.join.out_stream,
         policy=config.join.policy,
-        inputs=tuple((each.name, each.stream) for each in config.input),
+        inputs=tuple(JournalInput(name=each.name, stream=each.stream) for each in config.input),
         durability=config.journal.durability,
         reader_lease_s=config.journal.reader_lease_s,
     )

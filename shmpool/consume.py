@@ -7,13 +7,11 @@ import json
 import os
 import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
-from framegate.schema.config.settings import default_aeron_dir, load_client_settings
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, FAILED
-from framegate.shmpool.client import connect
+from framegate.shmpool.client_options import ClientOptions
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.consumer import Consumer
 from framegate.shmpool.pattern import Pattern, flat_bytes
@@ -27,18 +25,13 @@ _PATTERNS_MAX: Final = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ConsumeOptions:
+class ConsumeOptions(ClientOptions):
     """What the command line said; None is what it did not."""
 
     stream: int
     count: int | None = None
     verify: bool = False
     descriptor_stream: int | None = None
-    config: Path | None = None
-    aeron_dir: str | None = None
-    base_dir: str | None = None
-    wait_driver: float | None = None
-    json: bool = False
 
 
 @dataclass(slots=True)
@@ -51,18 +44,10 @@ class _Tally:
 
 def run(options: ConsumeOptions) -> int:
     """Consume until the stream's end, the count, or a signal; the exit code."""
-    settings = load_client_settings(
-        os.environ,
-        config=options.config,
-        aeron_dir=options.aeron_dir,
-        base_dir=options.base_dir,
-        wait_driver=options.wait_driver,
-    )
-    aeron_dir = settings.aeron_dir or default_aeron_dir(os.environ)
     tally = _Tally()
     with (
         StopSignal() as stop,
-        connect(aeron_dir, settings.base_dir, wait_driver_s=settings.wait_driver, config=options.config) as client,
+        options.connect() as client,
         client.consumer(options.stream, descriptor_stream=options.descriptor_stream) as consumer,
     ):
         if options.json:

@@ -13,12 +13,12 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from framegate.schema.config.settings import default_aeron_dir, load_client_settings
 from framegate.schema.console.reporting import emit
 from framegate.schema.control import CheckpointBarrier
 from framegate.schema.driver import ResponseCode
 from framegate.schema.errors import DONE, AttachRefused, NotAttached, WrongUsage
-from framegate.shmpool.client import Client, connect
+from framegate.shmpool.client import Client
+from framegate.shmpool.client_options import ClientOptions
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.pattern import Pattern, PatternName, flat_bytes
 from framegate.shmpool.producer import Producer
@@ -38,7 +38,7 @@ DTYPES: Final = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProduceOptions:
+class ProduceOptions(ClientOptions):
     """What the command line said; None is what it did not."""
 
     stream: int
@@ -52,11 +52,6 @@ class ProduceOptions:
     end: bool = False
     schedule: Path | None = None
     descriptor_stream: int | None = None
-    config: Path | None = None
-    aeron_dir: str | None = None
-    base_dir: str | None = None
-    wait_driver: float | None = None
-    json: bool = False
 
 
 @dataclass(slots=True)
@@ -102,17 +97,9 @@ def run(options: ProduceOptions) -> int:
     """Produce until done or told to end; the exit code."""
     _check(options)
     steps = read_schedule(options.schedule) if options.schedule else None
-    settings = load_client_settings(
-        os.environ,
-        config=options.config,
-        aeron_dir=options.aeron_dir,
-        base_dir=options.base_dir,
-        wait_driver=options.wait_driver,
-    )
-    aeron_dir = settings.aeron_dir or default_aeron_dir(os.environ)
     with (
         StopSignal() as stop,
-        connect(aeron_dir, settings.base_dir, wait_driver_s=settings.wait_driver, config=options.config) as client,
+        options.connect() as client,
         _attached(client, options, stop) as producer,
     ):
         produced = _Run(options, producer, stop)

@@ -30,14 +30,18 @@ class JournalDescription:
     """The file's content; keys that this version does not know are passed over."""
 
     out_stream: int
-    journal_epoch: int
-    inputs: tuple[JournalInput, ...]
     policy: str = "sequence"
+    inputs: tuple[JournalInput, ...]
+    journal_epoch: int
     boot_id: str = ""
     realtime_minus_monotonic_ns: int = 0
+    durability: str = ""
+    """Empty where it is not said."""
     reader_lease_s: int = READER_LEASE_S
     maps: tuple[Mapping[str, Any], ...] = field(default=())
-    """Every map that was applied: version, out_epoch and its rules."""
+    """The newest maps that were applied: version, out_epoch and its rules."""
+    maps_forgotten: int = 0
+    """How many came before those."""
 
     def as_json(self) -> dict[str, Any]:
         """As it is written."""
@@ -62,6 +66,8 @@ def read_description(directory: Path) -> JournalDescription:
         found = json.loads(text)
         if found["format"] > FORMAT:
             raise JournalNewer("a later format", path=path, want=FORMAT, have=found["format"])
+        if found["format"] < FORMAT:
+            raise ValueError(f"there is no format {found['format']}")
         return _described(found)
     except (ValueError, KeyError, TypeError) as broken:
         raise JournalDamaged(f"the description makes no sense: {broken!r}", path=path) from None
@@ -70,13 +76,15 @@ def read_description(directory: Path) -> JournalDescription:
 def _described(found: Mapping[str, Any]) -> JournalDescription:
     return JournalDescription(
         out_stream=int(found["out_stream"]),
-        journal_epoch=int(found["journal_epoch"]),
-        inputs=tuple(JournalInput(name=str(each["name"]), stream=int(each["stream"])) for each in found["inputs"]),
         policy=str(found.get("policy", "sequence")),
+        inputs=tuple(JournalInput(name=str(each["name"]), stream=int(each["stream"])) for each in found["inputs"]),
+        journal_epoch=int(found["journal_epoch"]),
         boot_id=str(found.get("boot_id", "")),
         realtime_minus_monotonic_ns=int(found.get("realtime_minus_monotonic_ns", 0)),
+        durability=str(found.get("durability", "")),
         reader_lease_s=int(found.get("reader_lease_s", READER_LEASE_S)),
         maps=tuple(dict(each) for each in found.get("maps", ())),
+        maps_forgotten=int(found.get("maps_forgotten", 0)),
     )
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Final
 
 from framegate.joinbarrier.journal.layout import CLOSED, FORMAT, HEAD, HEAD_BYTES, HEAD_MAGIC, RUNNING, HeadWord
+from framegate.shmpool.processes import process_exists
 
 HEARTBEAT_STALE_NS: Final = 1_000_000_000
 """The writer beats every 100 ms; taking a slow writer for dead only costs its readers some polling."""
-_PID_MAX: Final = 1 << 31
 
 
 class Head:
@@ -67,7 +67,7 @@ class Head:
         age_ns = now_ns - self[HeadWord.HEARTBEAT_NS]
         # A heartbeat that lies ahead is of another boot.
         is_fresh = 0 <= age_ns <= HEARTBEAT_STALE_NS
-        return self[HeadWord.STATE] == RUNNING and is_fresh and _process_exists(self[HeadWord.WRITER_PID])
+        return self[HeadWord.STATE] == RUNNING and is_fresh and process_exists(self[HeadWord.WRITER_PID])
 
     def is_replaced(self) -> bool:
         """Whether the directory holds another head by now, or none."""
@@ -76,15 +76,3 @@ class Head:
         except OSError:
             return True
         return (status.st_dev, status.st_ino) != self._identity
-
-
-def _process_exists(pid: int) -> bool:
-    if not 0 < pid < _PID_MAX:
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -4,33 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, get_args
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from framegate.joinbarrier.journal.batch import Batch
 from framegate.joinbarrier.journal.description import JournalDescription
+from framegate.joinbarrier.missing import Absence, Cause
 from framegate.schema.errors import JournalDamaged
 
-STATUSES: Final = ("present", "stale", "late", "not_joined")
 _PRESENT: Final = "present"
-CAUSES: Final = (
-    "no_partner",
-    "no_match",
-    "skew",
-    "aged",
-    "superseded",
-    "overwritten",
-    "before_window",
-    "before_first",
-    "late",
-    "regressed",
-    "null_timestamp",
-    "epoch",
-    "agent_down",
-    "pending_at_end",
-)
+STATUSES: Final = (_PRESENT, *get_args(Absence))
 
 
 def check_rows(batch: Batch, info: JournalDescription) -> None:
@@ -47,7 +32,7 @@ def check_rows(batch: Batch, info: JournalDescription) -> None:
 def check_unmatched(batch: Batch, streams: Mapping[str, int]) -> None:
     """Of the unmatched table. Raises JournalDamaged."""
     columns = batch.record_batch
-    for name, known in (("input", tuple(streams)), ("cause", CAUSES)):
+    for name, known in (("input", tuple(streams)), ("cause", tuple(Cause))):
         _all(batch, f"an unknown {name}", pc.is_in(columns.column(name), pa.array(known, pa.utf8())))
     _all(batch, "a range that ends before it begins", pc.less_equal(columns.column("seq"), columns.column("seq_last")))
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from framegate.joinbarrier.missing import Cause
 from framegate.joinbarrier.reference.stage_config import InputConfig
-from framegate.joinbarrier.reference.unmatched import Cause
 
 
 @dataclass(slots=True)

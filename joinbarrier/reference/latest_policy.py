@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
+from framegate.joinbarrier.missing import Cause
 from framegate.joinbarrier.reference.history import Frame, Input, Source
 from framegate.joinbarrier.reference.latest import LatestBarrier
 from framegate.joinbarrier.reference.out_times import OutTimes
 from framegate.joinbarrier.reference.stage_config import SKIPS_MAX
 from framegate.joinbarrier.reference.stage_core import StageCore
 from framegate.joinbarrier.reference.stage_policy import Policy
-from framegate.joinbarrier.reference.unmatched import Cause
 
 
 class LatestPolicy(Policy):

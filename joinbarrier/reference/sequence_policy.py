@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
+from framegate.joinbarrier.missing import Cause
 from framegate.joinbarrier.reference.history import Frame, Input, Source
 from framegate.joinbarrier.reference.stage_config import I64_MAX, SKIPS_MAX
 from framegate.joinbarrier.reference.stage_core import StageCore
 from framegate.joinbarrier.reference.stage_policy import Policy
-from framegate.joinbarrier.reference.unmatched import Cause
 
 
 class SequencePolicy(Policy):
@@ -97,7 +97,7 @@ class SequencePolicy(Policy):
                 if self.core.asked_ns is not None:
                     self.core.not_ready()
                 return None
-            frames = self._frames(n)
+            frames = self.core.choose(n, self.candidate)
             later = self._instead(n, frames, now_ns)
             if later is None:
                 return frames if any(frames) else None
@@ -132,14 +132,6 @@ class SequencePolicy(Policy):
         """Whether no output from n on can ever be: the input has ended before."""
         may_be_absent = each.config.optional or each.config.deadline_ns > 0
         return each.source.is_ended and not may_be_absent and not self.holds(each, n)
-
-    def _frames(self, n: int) -> list[Frame | None]:
-        absent = self.core.absent
-        frames = [self.candidate(each, n) if absent[each.index] is None else None for each in self.core.inputs]
-        for each, frame in zip(self.core.inputs, frames, strict=True):
-            if frame is None and absent[each.index] is None and each.config.optional:
-                absent[each.index] = "not_joined"
-        return frames
 
     def _instead(
         self, n: int, frames: list[Frame | None], now_ns: int

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import cast
 
 from framegate.joinbarrier.mergemap import MergeMap
+from framegate.joinbarrier.missing import Cause
 from framegate.joinbarrier.reference.history import Frame, Input
 from framegate.joinbarrier.reference.latest_policy import LatestPolicy
 from framegate.joinbarrier.reference.out_times import OutTimes
@@ -22,7 +23,7 @@ from framegate.joinbarrier.reference.stage_policy import Policy
 from framegate.joinbarrier.reference.stage_status import status
 from framegate.joinbarrier.reference.timestamp_policy import TimestampPolicy
 from framegate.joinbarrier.reference.union_policy import UnionPolicy
-from framegate.joinbarrier.reference.unmatched import Cause, Unmatched
+from framegate.joinbarrier.reference.unmatched import Unmatched
 
 
 class Stage(StageIntake):

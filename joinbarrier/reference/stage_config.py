@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from framegate.joinbarrier.mergemap import MergeMap, SequenceRule, TimestampRule
+from framegate.joinbarrier.missing import Absence
 from framegate.schema.merge import ClockDomain, TimestampSource
 
 I64_MAX: Final = 2**63 - 1
@@ -16,7 +17,6 @@ SKIPS_MAX: Final = 256
 
 PolicyKind: TypeAlias = Literal["sequence", "timestamp", "latest", "union"]
 DriveKind: TypeAlias = Literal["counter", "input", "clock", "watermark", "external"]
-Absence: TypeAlias = Literal["stale", "late", "not_joined"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from framegate.joinbarrier.missing import Absence, Cause
 from framegate.joinbarrier.reference.base import Barrier
 from framegate.joinbarrier.reference.history import Frame, Input, Source
 from framegate.joinbarrier.reference.latest import LatestBarrier
 from framegate.joinbarrier.reference.sequence import SequenceBarrier
-from framegate.joinbarrier.reference.stage_config import I64_MAX, Absence, InputConfig, StageConfig
+from framegate.joinbarrier.reference.stage_config import I64_MAX, InputConfig, StageConfig
 from framegate.joinbarrier.reference.timestamp import TimestampBarrier
-from framegate.joinbarrier.reference.unmatched import Cause, Unmatched, UnmatchedQueue
+from framegate.joinbarrier.reference.unmatched import Unmatched, UnmatchedQueue
 
 if TYPE_CHECKING:
     from framegate.joinbarrier.reference.stage_policy import Policy
@@ -208,6 +209,14 @@ class StageCore:
     def next_output(self) -> None:
         """Another output is the current one."""
         self.asked_ns, self.is_counted = None, False
+
+    def choose(self, out: int, candidate: Callable[[Input, int], Frame | None]) -> list[Frame | None]:
+        """The frames of an output, for the inputs that it does not go without; an optional one may have none."""
+        frames = [candidate(each, out) if self.absent[each.index] is None else None for each in self.inputs]
+        for each, frame in zip(self.inputs, frames, strict=True):
+            if frame is None and self.absent[each.index] is None and each.config.optional:
+                self.absent[each.index] = "not_joined"
+        return frames
 
     def is_skewed(self, frames: Iterable[Frame | None]) -> bool:
         """Whether frames lie further apart than a row's may."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from framegate.joinbarrier.missing import Cause
 from framegate.joinbarrier.reference.history import Frame, Input, Source
 from framegate.joinbarrier.reference.out_times import OutTimes
 from framegate.joinbarrier.reference.sequence import SequenceBarrier
@@ -13,7 +14,6 @@ from framegate.joinbarrier.reference.stage_config import I64_MAX
 from framegate.joinbarrier.reference.stage_core import StageCore
 from framegate.joinbarrier.reference.stage_policy import Policy
 from framegate.joinbarrier.reference.timestamp_policy import TimestampPolicy
-from framegate.joinbarrier.reference.unmatched import Cause
 
 _NULL: Final = 2**64 - 1
 _NS_PER_MS: Final = 1_000_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from framegate.joinbarrier.missing import Cause
 from framegate.joinbarrier.reference.history import Frame, Input, Source
 from framegate.joinbarrier.reference.stage_core import StageCore
-from framegate.joinbarrier.reference.unmatched import Cause
 
 
 class Policy(ABC):

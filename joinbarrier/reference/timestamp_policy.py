@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
+from framegate.joinbarrier.missing import Absence, Cause
 from framegate.joinbarrier.reference.history import Frame, Input
 from framegate.joinbarrier.reference.out_times import OutTimes
-from framegate.joinbarrier.reference.stage_config import I64_MAX, SKIPS_MAX, Absence
+from framegate.joinbarrier.reference.stage_config import I64_MAX, SKIPS_MAX
 from framegate.joinbarrier.reference.stage_core import StageCore
 from framegate.joinbarrier.reference.stage_policy import Policy
-from framegate.joinbarrier.reference.unmatched import Cause
 
 
 class TimestampPolicy(Policy):
@@ -102,7 +102,7 @@ class TimestampPolicy(Policy):
                 return None
             for each in self._others():
                 self._leave(each, t, None, None)
-            frames = self._frames(t)
+            frames = self.core.choose(t, self.candidate)
             cause = self._instead(t, frames, now_ns)
             if cause is None:
                 return frames
@@ -144,14 +144,6 @@ class TimestampPolicy(Policy):
 
     def _others(self) -> list[Input]:
         return [each for each in self.core.inputs if each is not self.anchor]
-
-    def _frames(self, t: int) -> list[Frame | None]:
-        absent = self.core.absent
-        frames = [self.candidate(each, t) if absent[each.index] is None else None for each in self.core.inputs]
-        for each, frame in zip(self.core.inputs, frames, strict=True):
-            if frame is None and absent[each.index] is None and each.config.optional:
-                absent[each.index] = "not_joined"
-        return frames
 
     def _instead(self, t: int, frames: list[Frame | None], now_ns: int) -> Cause | None:
         """Why there is no row for t."""

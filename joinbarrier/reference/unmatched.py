@@ -4,26 +4,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
-
-class Cause(StrEnum):
-    """Why a frame was not joined."""
-
-    NO_PARTNER = "no_partner"
-    NO_MATCH = "no_match"
-    SKEW = "skew"
-    AGED = "aged"
-    SUPERSEDED = "superseded"
-    OVERWRITTEN = "overwritten"
-    BEFORE_WINDOW = "before_window"
-    BEFORE_FIRST = "before_first"
-    LATE = "late"
-    REGRESSED = "regressed"
-    NULL_TIMESTAMP = "null_timestamp"
-    EPOCH = "epoch"
-    AGENT_DOWN = "agent_down"
-    PENDING_AT_END = "pending_at_end"
+from framegate.joinbarrier.missing import Cause
 
 
 @dataclass(slots=True)

@@ -6,8 +6,10 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import pytest
+from framegate.joinbarrier.missing import Cause
 from framegate.schema.merge import TimestampSource
 
+from framegate._native import join_causes
 from tests.joins.stage_world import IMPLEMENTATIONS, Implementation, World
 
 
@@ -147,7 +149,7 @@ def test_lost_at_arrival_counts_as_observed_and_gives_no_row(world: MakeWorld) -
     stage = world({}, {})
     stage.frames(0, range(3))
     stage.frame(1, 0)
-    assert stage.stage.observe_lost(11, 1, 1, _cause(stage, "overwritten"), 0)
+    assert stage.stage.observe_lost(11, 1, 1, Cause.OVERWRITTEN, 0)
     stage.frame(1, 2)
     assert stage.join() == [(0, 0, 0), (2, 2, 2)]
     assert stage.left() == [(1, 1, 1, "overwritten"), (0, 1, 1, "no_partner")]
@@ -814,7 +816,7 @@ def test_latest_frame_lost_at_arrival_makes_its_input_wait_for_a_newer(latest: M
     stage.frame(0, 0)
     stage.frame(1, 0)
     assert stage.join() == [(0, 0, 0)]
-    stage.stage.observe_lost(11, 1, 1, _cause(stage, "overwritten"), 0)
+    stage.stage.observe_lost(11, 1, 1, Cause.OVERWRITTEN, 0)
     stage.frame(0, 1)
     assert stage.join() == []
     stage.frame(1, 2)
@@ -980,7 +982,12 @@ def test_status_names_the_input_that_is_waited_for_and_what_it_lacks(world: Make
     assert status["waiting"] == [{"input": 1, "reason": "behind", "last_seq": 1, "last_time_ns": None, "missing": 2}]
 
 
-def _cause(stage: World, name: str) -> Any:
-    from framegate.joinbarrier.reference.unmatched import Cause
+def test_causes_are_the_same_words_in_the_same_order() -> None:
+    assert list(Cause) == join_causes()
 
-    return Cause(name)
+
+@pytest.mark.parametrize("cause", Cause)
+def test_a_lost_frame_is_left_with_the_cause_that_was_given(world: MakeWorld, cause: Cause) -> None:
+    stage = world({}, {})
+    assert stage.stage.observe_lost(stage.config.inputs[0].stream, 1, 0, cause, 0)
+    assert stage.left() == [(0, 0, 0, str(cause))]

@@ -8,9 +8,10 @@ from dataclasses import asdict
 from typing import Any, Literal, TypeAlias
 
 from framegate.joinbarrier.mergemap import MergeMap
+from framegate.joinbarrier.missing import Cause
 from framegate.joinbarrier.reference.stage import Stage
 from framegate.joinbarrier.reference.stage_config import Attempt, InputConfig, Pick, StageConfig
-from framegate.joinbarrier.reference.unmatched import Cause, Unmatched
+from framegate.joinbarrier.reference.unmatched import Unmatched
 from framegate.schema.merge import SequenceMergeMapAnnounce
 
 Implementation: TypeAlias = Literal["reference", "native"]

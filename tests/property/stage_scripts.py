@@ -7,8 +7,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from framegate.joinbarrier.missing import Cause
 from framegate.joinbarrier.reference.stage_config import Attempt, InputConfig, StageConfig
-from framegate.joinbarrier.reference.unmatched import Cause, Unmatched
+from framegate.joinbarrier.reference.unmatched import Unmatched
 from framegate.schema.merge import TimestampSource
 from hypothesis import strategies as st
 

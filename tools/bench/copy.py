@@ -17,14 +17,10 @@ from framegate.tools.bench.pool_bed import (
     DESCRIPTORS,
     Partner,
     cold_slots,
-    copy_ns,
-    producer_on,
-    publication,
-    publish_ns,
-    regions,
+    publish_beside_copies,
     sized,
 )
-from framegate.tools.bench.result import Result, in_turn
+from framegate.tools.bench.result import Result
 
 SIZES: Final = ((4 << 10, None), (64 << 10, 1.3), (640 << 10, 1.3), (4 << 20, 1.3))
 """Bytes, and the target where there is one: in small frames the descriptor is what costs."""
@@ -42,16 +38,7 @@ def run() -> Iterator[Result]:
 def _compare(client: AeronTransport, frame_bytes: int, target: float | None) -> Result:
     slots = cold_slots(frame_bytes)
     count = slots * _LAPS
-    with regions(frame_bytes, slots) as made, publication(client) as said:
-        producer = producer_on(made, said)
-        frames, plain, past_cache = in_turn(
-            (
-                lambda: publish_ns(producer, frame_bytes, count),
-                lambda: copy_ns(made, frame_bytes, count, past_cache=False),
-                lambda: copy_ns(made, frame_bytes, count, past_cache=True),
-            ),
-            _ROUNDS,
-        )
+    frames, plain, past_cache = publish_beside_copies(client, frame_bytes, slots, count, _ROUNDS)
     name, copies = min(("plain", plain), ("non-temporal", past_cache), key=lambda kind: statistics.median(kind[1]))
     ratios = [frame / copy for frame, copy in zip(frames, copies, strict=True)]
     frame_ns, copy_each_ns = statistics.median(frames), statistics.median(copies)

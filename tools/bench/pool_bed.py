@@ -21,6 +21,7 @@ from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.streams import DEFAULT_CHANNEL
 from framegate.shmpool.transport import OfferBound, Publication, Subscription
 from framegate.tools.bench.bed import connected
+from framegate.tools.bench.result import in_turn
 
 from framegate._native import (
     AeronPublication,
@@ -210,6 +211,22 @@ def publish_ns(producer: PoolProducer, frame_bytes: int, count: int, *, copied: 
 def copy_ns(made: PoolRegions, frame_bytes: int, count: int, *, past_cache: bool) -> float:
     """Nanoseconds of the bare copy into the slots of the same regions."""
     return bench_copy(made, frame_bytes, count, past_cache) / count
+
+
+def publish_beside_copies(
+    client: AeronTransport, frame_bytes: int, slots: int, count: int, rounds: int
+) -> list[list[float]]:
+    """Nanoseconds of a publish, of the bare plain copy and of the non-temporal one, each round by round in turn."""
+    with regions(frame_bytes, slots) as made, publication(client) as said:
+        producer = producer_on(made, said)
+        return in_turn(
+            (
+                lambda: publish_ns(producer, frame_bytes, count),
+                lambda: copy_ns(made, frame_bytes, count, past_cache=False),
+                lambda: copy_ns(made, frame_bytes, count, past_cache=True),
+            ),
+            rounds,
+        )
 
 
 def _each(spent_ns: int, done: int, count: int) -> float:

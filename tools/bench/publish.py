@@ -20,10 +20,10 @@ from framegate.tools.bench.pool_bed import (
     BARE,
     DESCRIPTORS,
     Partner,
-    copy_ns,
     offer_ns,
     producer_on,
     publication,
+    publish_beside_copies,
     publish_ns,
     regions,
     sized,
@@ -87,16 +87,7 @@ def _alone(client: AeronTransport, frame_bytes: int, slots: int) -> Iterator[Res
 
 
 def _copied(client: AeronTransport, frame_bytes: int, slots: int, count: int) -> Result:
-    with regions(frame_bytes, slots) as made, publication(client) as said:
-        producer = producer_on(made, said)
-        frames, plain, past_cache = in_turn(
-            (
-                lambda: publish_ns(producer, frame_bytes, count),
-                lambda: copy_ns(made, frame_bytes, count, past_cache=False),
-                lambda: copy_ns(made, frame_bytes, count, past_cache=True),
-            ),
-            _ROUNDS,
-        )
+    frames, plain, past_cache = publish_beside_copies(client, frame_bytes, slots, count, _ROUNDS)
     return Result(
         question=f"publish of {sized(frame_bytes)}, copy included",
         measured=statistics.median(frames),

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Observing, asking and an identical output take nothing from the heap once a map is applied (J-034).
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
 use std::hint::black_box;
 
 use framegate_join::barrier::{
@@ -10,34 +8,8 @@ use framegate_join::barrier::{
 };
 use framegate_join::map::{Announced, RawRule};
 
-thread_local! {
-    // Per thread: the test harness allocates on threads of its own.
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-struct Counting;
-
-// SAFETY: every call goes to the system allocator unchanged; counting touches a thread-local without a destructor.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller keeps the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the pointer came from `alloc` above, that is from the system allocator.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-fn allocations(work: impl FnOnce()) -> usize {
-    let before = ALLOCATIONS.with(Cell::get);
-    work();
-    ALLOCATIONS.with(Cell::get) - before
+fn allocations(work: impl FnOnce()) -> u64 {
+    allocation_counter::measure(work).count_total
 }
 
 fn apply<P: Policy>(barrier: &mut Barrier<P>, times: Option<(u32, Option<u64>)>) {

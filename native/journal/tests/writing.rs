@@ -1,41 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A journal written, closed, recovered; and that nothing is allocated on the way of a row and of a seal.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell as StdCell;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use framegate_journal::{
     Cell, Config, Durability, JournalError, Recovered, Reserved, RowHead, Status, Unmatched, WhenFull, Writer,
 };
-
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: StdCell<u64> = const { StdCell::new(0) };
-}
-
-// SAFETY: everything is handed to the system's allocator; the count is the thread's own.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-    unsafe fn dealloc(&self, start: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(start, layout) }
-    }
-    unsafe fn realloc(&self, start: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.realloc(start, layout, bytes) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 struct Folder(PathBuf);
 
@@ -157,7 +128,7 @@ fn what_was_not_sealed_is_gone_and_what_was_is_there() {
 fn more_unmatched_rows_than_wait_at_once_are_counted_by_the_one_seal_behind_them() {
     let folder = Folder::new("spill");
     let (mut writer, _) = Writer::open(config(&folder, 2)).unwrap();
-    let mut fill = |writer: &mut Writer, first: u64| {
+    let fill = |writer: &mut Writer, first: u64| {
         (first..).take_while(|seq| writer.unmatched(&unmatched(*seq), 0)).count() as u64
     };
     let at_once = fill(&mut writer, 0);
@@ -283,9 +254,7 @@ fn nothing_is_allocated_for_rows_and_seals() {
     // The flatbuffer builder and the lists of nodes come to their length in the first seals.
     run(&mut writer);
     assert!(writer.wait_for_segment(0, Duration::from_secs(20)));
-    let before = ALLOCATIONS.with(StdCell::get);
-    run(&mut writer);
-    assert_eq!(ALLOCATIONS.with(StdCell::get) - before, 0);
+    assert_eq!(allocation_counter::measure(|| run(&mut writer)).count_total, 0);
     assert_eq!(writer.counters().rows, 1200);
 }
 

@@ -22,7 +22,7 @@ mod _native {
         bench_ages, bench_copy, bench_echo, bench_offer, bench_paced, bench_ping, bench_poll, bench_publish, bench_read,
     };
     #[pymodule_export]
-    use crate::join::{JoinBarrier, JoinEngine, JoinMailbox, JoinPort, JoinStage};
+    use crate::join::{JoinBarrier, JoinEngine, JoinMailbox, JoinPort, JoinStage, join_causes};
     #[pymodule_export]
     use crate::journal::{JournalWriter, crc32c, journal_fault_points};
     #[pymodule_export]

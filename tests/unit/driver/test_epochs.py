@@ -17,7 +17,6 @@ from framegate.driver.epochs import (
     left_behind,
 )
 from framegate.driver.lease_actions import PoolShape, Provision, Provisioned, StreamProfile
-from framegate.driver.processes import process_exists
 from framegate.driver.region_folders import RegionFolders, clean_user
 from framegate.driver.regions import NativeMaker, RegionStore
 from framegate.shmpool.clock import ManualClock, monotonic_ns
@@ -99,12 +98,6 @@ def test_left_behind_is_what_dead_processes_made_and_what_nobody_finished_before
     ]
     left = left_behind(here, os.getpid(), 1000, {DEAD: False, ALIVE: True, os.getpid(): True})
     assert [each.epoch for each in left] == [1, 2, 4]
-
-
-def test_processes_are_found_and_numbers_that_are_none_are_not() -> None:
-    assert process_exists(os.getpid())
-    assert process_exists(1)
-    assert not any(process_exists(pid) for pid in (0, -1, 2**31, 2**64 - 1))
 
 
 def test_a_user_name_cannot_leave_the_base() -> None:

@@ -10,13 +10,13 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 from framegate.joinbarrier.join_agent import JoinAgent
+from framegate.joinbarrier.journal.description import JournalInput
 from framegate.joinbarrier.journal_folder import JournalFolder, JournalShape
 
 
 def _shape(policy: str = "sequence") -> JournalShape:
-    return JournalShape(
-        out_stream=20001, policy=policy, inputs=(("left", 10001),), durability="memory", reader_lease_s=600
-    )
+    inputs = (JournalInput(name="left", stream=10001),)
+    return JournalShape(out_stream=20001, policy=policy, inputs=inputs, durability="memory", reader_lease_s=600)
 
 
 def _busy() -> None:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 import pytest
 from framegate.joinbarrier.map_client import Apply, Ask, ClientAction, Invalidate, MapClient
 from framegate.joinbarrier.map_exchange import WAITING_MAX, MapExchange
@@ -14,36 +12,13 @@ from framegate.schema.driver import ShmDriverShutdown, ShutdownReason
 from framegate.schema.errors import TransportClosed, TwoAuthorities
 from framegate.shmpool import client as client_module
 from framegate.shmpool.client import Client
-from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.idle import sleep_ns
 from framegate.shmpool.loopback.network import LoopbackNetwork
 
 from tests.joins.map_world import STREAMS, MapWorld, Stage
+from tests.unit.watchdog import until
 
 MAP = MergeMap(20001, 3, [SequenceRule(10001, offset=0)])
 CHANGED = MergeMap(20001, 3, [SequenceRule(10001, offset=-1)])
-WATCHDOG_NS = 30_000_000_000
-
-
-@pytest.fixture
-def network(monkeypatch: pytest.MonkeyPatch) -> LoopbackNetwork:
-    network = LoopbackNetwork()
-    monkeypatch.setattr(client_module, "AeronTransport", lambda *_: network.client())
-    monkeypatch.setattr(client_module, "wait_for_driver", lambda *_: True)
-    return network
-
-
-@pytest.fixture
-def client(network: LoopbackNetwork) -> Iterator[Client]:
-    with Client(aeron_dir="played", base_dirs=[], streams=STREAMS) as client:
-        yield client
-
-
-def until(condition: Callable[[], object]) -> None:
-    deadline_ns = monotonic_ns() + WATCHDOG_NS
-    while not condition():
-        assert monotonic_ns() < deadline_ns
-        sleep_ns(1_000_000)
 
 
 def test_a_stage_and_its_authority_meet_on_one_client(client: Client) -> None:

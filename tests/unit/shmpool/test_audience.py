@@ -3,38 +3,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from framegate.schema.wire import Bool, ConsumerHello, Mode, QosConsumer
+from framegate.schema.wire import Bool, Mode
 from framegate.shmpool.audience import MAX_CONSUMERS, STALE_NS, Audience
 from framegate.shmpool.progress import ProgressPolicy
 
-STREAM = 7
-
-
-def hello(consumer_id: int = 1, **changes: Any) -> ConsumerHello:
-    fields: dict[str, Any] = {
-        "supports_shm": Bool.TRUE,
-        "supports_progress": Bool.FALSE,
-        "mode": Mode.STREAM,
-        "max_rate_hz": 0,
-        "expected_layout_version": 1,
-        "descriptor_stream_id": 0,
-        "control_stream_id": 0,
-    }
-    return ConsumerHello(stream_id=STREAM, consumer_id=consumer_id, **{**fields, **changes})
-
-
-def qos(consumer_id: int = 1, epoch: int = 5) -> QosConsumer:
-    return QosConsumer(
-        stream_id=STREAM,
-        consumer_id=consumer_id,
-        epoch=epoch,
-        last_seq_seen=0,
-        drops_gap=0,
-        drops_late=0,
-        mode=Mode.STREAM,
-    )
+from tests.unit.shmpool.hello_messages import CONSUMER, hello, qos
+from tests.unit.shmpool.lease_messages import STREAM
 
 
 def test_a_consumer_is_ready_when_its_qos_names_the_epoch_and_a_hello_is_not_enough() -> None:
@@ -72,11 +46,11 @@ def test_a_consumer_is_stale_only_when_neither_hello_nor_qos_came_for_five_perio
 
 def test_the_newest_hello_says_the_rate() -> None:
     audience = Audience(STREAM)
-    assert audience.max_rate_hz(1) == 0
+    assert audience.max_rate_hz(CONSUMER) == 0
     audience.on_hello(hello(mode=Mode.RATE_LIMITED, max_rate_hz=30), 0)
-    assert audience.max_rate_hz(1) == 30
+    assert audience.max_rate_hz(CONSUMER) == 30
     audience.on_hello(hello(), 1)
-    assert audience.max_rate_hz(1) == 0
+    assert audience.max_rate_hz(CONSUMER) == 0
 
 
 def test_progress_is_for_those_who_asked_at_the_smallest_that_they_offered() -> None:

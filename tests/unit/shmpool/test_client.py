@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
 
 import pytest
 from framegate.schema import Message
@@ -14,12 +13,10 @@ from framegate.schema.errors import ChannelRefused, MediaDriverNotFound
 from framegate.shmpool import client as client_module
 from framegate.shmpool.client import Client, Link
 from framegate.shmpool.clock import ManualClock, monotonic_ns
-from framegate.shmpool.idle import sleep_ns
 from framegate.shmpool.loopback.network import LoopbackNetwork
-from framegate.shmpool.streams import Streams
 
-STREAMS = Streams(channel="aeron:ipc")
-WATCHDOG_NS = 30_000_000_000
+from tests.joins.map_world import STREAMS
+from tests.unit.watchdog import until
 
 
 class Member:
@@ -49,27 +46,6 @@ class Member:
 
     def close(self) -> None:
         self.closes += 1
-
-
-@pytest.fixture
-def network(monkeypatch: pytest.MonkeyPatch) -> LoopbackNetwork:
-    network = LoopbackNetwork()
-    monkeypatch.setattr(client_module, "AeronTransport", lambda *_: network.client())
-    monkeypatch.setattr(client_module, "wait_for_driver", lambda *_: True)
-    return network
-
-
-@pytest.fixture
-def client(network: LoopbackNetwork) -> Iterator[Client]:
-    with Client(aeron_dir="played", base_dirs=[], streams=STREAMS) as client:
-        yield client
-
-
-def until(condition: Callable[[], object]) -> None:
-    deadline_ns = monotonic_ns() + WATCHDOG_NS
-    while not condition():
-        assert monotonic_ns() < deadline_ns
-        sleep_ns(1_000_000)
 
 
 def joined(client: Client, *members: Member) -> None:

@@ -26,19 +26,18 @@ from framegate.schema.errors import (
 from framegate.schema.wire import (
     Bool,
     ConsumerConfig,
-    ConsumerHello,
     DataSourceAnnounce,
     DataSourceMeta,
     FrameProgress,
     FrameProgressState,
     Mode,
-    QosConsumer,
     QosProducer,
 )
 from framegate.shmpool.ended import is_marked_ended
 from framegate.shmpool.producer import Producer
 
 from tests.unit.shmpool.client_world import LEASE, STREAM, World, producer_world
+from tests.unit.shmpool.hello_messages import CONSUMER, hello, qos
 from tests.unit.shmpool.lease_messages import revoked
 
 OWN = "aeron:ipc?term-length=64k"
@@ -52,32 +51,7 @@ def world(shm: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World[Producer
         yield world
 
 
-def hello(consumer_id: int = 9, **changes: Any) -> ConsumerHello:
-    fields: dict[str, Any] = {
-        "supports_shm": Bool.TRUE,
-        "supports_progress": Bool.FALSE,
-        "mode": Mode.STREAM,
-        "max_rate_hz": 0,
-        "expected_layout_version": 1,
-        "descriptor_stream_id": 0,
-        "control_stream_id": 0,
-    }
-    return ConsumerHello(stream_id=STREAM, consumer_id=consumer_id, **{**fields, **changes})
-
-
-def qos(consumer_id: int = 9, epoch: int = 5) -> QosConsumer:
-    return QosConsumer(
-        stream_id=STREAM,
-        consumer_id=consumer_id,
-        epoch=epoch,
-        last_seq_seen=0,
-        drops_gap=0,
-        drops_late=0,
-        mode=Mode.STREAM,
-    )
-
-
-def config(consumer_id: int = 9, **changes: Any) -> ConsumerConfig:
+def config(consumer_id: int = CONSUMER, **changes: Any) -> ConsumerConfig:
     fields: dict[str, Any] = {
         "use_shm": Bool.TRUE,
         "mode": Mode.STREAM,
@@ -87,7 +61,7 @@ def config(consumer_id: int = 9, **changes: Any) -> ConsumerConfig:
     return ConsumerConfig(stream_id=STREAM, consumer_id=consumer_id, **{**fields, **changes})
 
 
-def granted(world: World[Producer], consumer_id: int = 9, **changes: Any) -> None:
+def granted(world: World[Producer], consumer_id: int = CONSUMER, **changes: Any) -> None:
     world.tell(hello(consumer_id, **{key: changes.pop(key) for key in ("mode", "max_rate_hz") if key in changes}))
     world.tell(config(consumer_id, descriptor_channel=OWN, descriptor_stream_id=31_000, **changes))
 
@@ -149,7 +123,7 @@ def test_consumers_count_once_they_have_mapped_this_epoch(world: World[Producer]
 def test_hellos_of_other_streams_are_not_heard(world: World[Producer]) -> None:
     world.tell(replace(hello(), stream_id=STREAM + 1))
     world.tell(replace(qos(), stream_id=STREAM + 1))
-    assert 9 not in world.member.audience
+    assert CONSUMER not in world.member.audience
 
 
 def test_a_granted_descriptor_stream_is_opened_once_however_often_it_is_granted(world: World[Producer]) -> None:
@@ -225,11 +199,11 @@ def test_the_streams_of_a_consumer_whose_lease_ended_are_closed_at_once(world: W
     publication, _ = world.native.branches[9]
     world.tell(revoked(Role.CONSUMER, stream_id=STREAM, client_id=9))
     assert publication.is_closed
-    assert 9 not in world.member.audience
+    assert CONSUMER not in world.member.audience
 
 
 def test_two_consumers_have_streams_of_their_own(world: World[Producer]) -> None:
-    granted(world, 9)
+    granted(world, CONSUMER)
     granted(world, 10)
     world.tell(revoked(Role.CONSUMER, stream_id=STREAM, client_id=9))
     assert list(world.native.branches) == [10]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Decisions about frames: each ends as joined, or as one entry of the unmatched.
 
+use super::attempt::Absence;
 use super::config::PolicyKind;
 use super::history::{Frame, Wide};
 use super::unmatched::{Cause, Unmatched};
@@ -90,6 +91,27 @@ impl Stage {
             (each.decided, each.joined, each.kept) = (Some(frame.seq), Some(frame.seq), Some(frame));
         }
         self.settle(input);
+    }
+
+    /// Chooses the frames of an output for the inputs that it does not go without. Whether a required one is missing.
+    #[inline]
+    pub(super) fn choose(&mut self, candidate: impl Fn(&Self, usize) -> Choice) -> bool {
+        let mut is_missing = false;
+        for input in 0..self.inputs.len() {
+            self.choices[input] = Choice::Nothing;
+            if self.absent[input].is_some() {
+                continue;
+            }
+            self.choices[input] = candidate(self, input);
+            if self.choices[input] == Choice::Nothing {
+                if self.inputs[input].config.optional {
+                    self.absent[input] = Some(Absence::NotJoined);
+                } else {
+                    is_missing = true;
+                }
+            }
+        }
+        is_missing
     }
 
     /// The frame that a choice names.

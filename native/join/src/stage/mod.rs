@@ -8,10 +8,12 @@ mod asked;
 mod attempt;
 mod clocks;
 mod config;
+mod counters;
 mod decide;
 mod gate;
 mod history;
 mod latest;
+mod map;
 mod observe;
 mod opens;
 mod out_times;
@@ -26,14 +28,16 @@ mod unmatched;
 pub use asked::Progress;
 pub use attempt::{Absence, Attempt, Pick};
 pub use config::{Drive, InputConfig, PolicyKind, Preference, StageConfig};
+pub use counters::{Counters, InputCounters};
+pub use observe::Observed;
 pub use out_times::OUT_TIMES_MAX;
 pub use status::{Status, Waiting};
 pub use unmatched::{CAUSE_NAMES, CAUSES, Cause, Unmatched};
 
-use crate::map::{Announced, Need, Refusal};
 use decide::Choice;
 use gate::Gate;
 use history::Input;
+use map::start;
 use out_times::OutTimes;
 use source::Source;
 use unmatched::Queue;
@@ -43,59 +47,6 @@ const HISTORY_MIN: u32 = 64;
 const QUEUE_MIN: usize = 1024;
 /// Outputs that one call of `next` passes over; the rest waits for the next call.
 pub const SKIPS_MAX: usize = 256;
-
-/// A descriptor, with its slot's timestamp where that was read. All ones is null.
-#[derive(Clone, Copy, Debug)]
-pub struct Observed {
-    /// The producer's epoch.
-    pub epoch: u64,
-    /// The frame's sequence.
-    pub seq: u64,
-    /// When the descriptor was published.
-    pub descriptor_timestamp_ns: u64,
-    /// When the frame was captured.
-    pub slot_timestamp_ns: u64,
-    /// Handed through.
-    pub trace_id: u64,
-}
-
-/// Of one input, since the start.
-#[derive(Clone, Debug, Default)]
-pub struct InputCounters {
-    /// Rows without it.
-    pub absent: u64,
-    /// Frames that were lapped or could not be read.
-    pub overwritten: u64,
-    /// Frames that were not joined, by cause.
-    pub unmatched: [u64; CAUSES],
-}
-
-/// Since the start.
-#[derive(Clone, Debug, Default)]
-pub struct Counters {
-    /// Rows.
-    pub rows: u64,
-    /// Outputs that were asked for before they were possible.
-    pub ticks_not_ready: u64,
-    /// Outputs that gave no row.
-    pub skipped_outputs: u64,
-    /// Output times that decreased or are out of range.
-    pub time_refused: u64,
-    /// Streams that were rejected because their times decreased.
-    pub regressions: u64,
-    /// Frames with numbers above the range of an i64.
-    pub out_of_range: u64,
-    /// Frames whose sequence did not grow.
-    pub repeated: u64,
-    /// Frames of before a resume, seen again.
-    pub already_decided: u64,
-    /// Frames whose entries found no room: nobody drained.
-    pub unmatched_dropped: u64,
-    /// Maps that name other streams than the inputs'.
-    pub maps_refused: u64,
-    /// By input.
-    pub inputs: Vec<InputCounters>,
-}
 
 /// Decisions of one join.
 pub struct Stage {
@@ -215,159 +166,7 @@ impl Stage {
         stage
     }
 
-    /// So that the barrier follows the inputs before the authority has announced a map.
-    fn follow_own_map(&mut self) {
-        let rules = self.config.own_rules();
-        let outcome = self.gate.apply(&self.config.own_map(&rules), &self.streams);
-        debug_assert!(outcome.is_ok(), "the configuration describes a valid map: {outcome:?}");
-        if !self.gate.is_open() {
-            self.gate.invalidate();
-        }
-        if self.config.policy == PolicyKind::Sequence {
-            self.counting.n = self.config.first.map(|first| first.max(self.start));
-            self.counting.first = self.counting.n;
-        }
-    }
-
-    // --- The map ---
-
-    /// Whether the map is in force now: it is for this output, of the policy's kind, and names just the inputs' streams.
-    ///
-    /// # Errors
-    /// Why it is invalid; nothing is attempted then.
-    pub fn apply(&mut self, announced: &Announced<'_>, version: u64) -> Result<bool, Refusal> {
-        if self.gate.is_open() || !self.takes(announced) {
-            return Ok(false);
-        }
-        let is_known = announced.rules.iter().all(|rule| self.streams.contains(&rule.stream));
-        let is_whole = self.streams.iter().all(|stream| announced.rules.iter().any(|rule| rule.stream == *stream));
-        if !is_known || !is_whole {
-            self.gate.invalidate();
-            self.counters.maps_refused += 1;
-            return Ok(false);
-        }
-        let mut announced = *announced;
-        if self.config.is_late_stalled {
-            announced.times = announced.times.map(|(domain, _)| (domain, Some(0)));
-        }
-        if !self.gate.apply(&announced, &self.streams)? {
-            return Ok(false);
-        }
-        self.map_version = version;
-        self.lateness_ns = announced.times.and_then(|(_, lateness_ns)| lateness_ns).unwrap_or(0);
-        self.stale_timeout_ns = announced.stale_timeout_ns;
-        let needs = announced.rules.iter().map(|rule| {
-            let need = rule.offset.map_or(Need::Window(rule.window.unwrap_or(1)), Need::Offset);
-            start(need, announced.times.is_some())
-        });
-        self.start = needs.fold(self.own_start, u64::max);
-        Ok(true)
-    }
-
-    fn takes(&self, announced: &Announced<'_>) -> bool {
-        let is_any_kind = self.config.policy == PolicyKind::Latest && !self.config.is_ordered_by_time;
-        (announced.out_stream, announced.epoch) == (self.config.out_stream, self.out_epoch)
-            && (is_any_kind || announced.times.is_some() == self.config.has_timestamp_map())
-    }
-
-    /// Another map was announced, or an invalid one: nothing is attempted until one is applied.
-    pub fn invalidate(&mut self) {
-        self.gate.invalidate();
-    }
-
-    /// The output epoch that a map is wanted for.
-    #[must_use]
-    pub fn wants_map(&self) -> Option<u64> {
-        (!self.gate.is_valid()).then_some(self.out_epoch)
-    }
-
-    /// Version of the map that was applied last.
-    #[must_use]
-    pub fn map_version(&self) -> u64 {
-        self.map_version
-    }
-
-    // --- What goes out ---
-
-    /// An output whose frames to read, if one is possible.
-    pub fn next(&mut self, now_ns: u64) -> Option<Attempt<'_>> {
-        if self.is_finishing || self.queue.is_backed_up() || !self.gate.is_valid() {
-            self.is_stuck = !self.is_finishing;
-            return None;
-        }
-        self.is_waiting = false;
-        let is_possible = match self.config.policy {
-            PolicyKind::Sequence => self.next_by_sequence(now_ns),
-            PolicyKind::Timestamp => self.next_by_timestamp(now_ns),
-            PolicyKind::Latest => self.next_by_latest(now_ns),
-            PolicyKind::Union => self.next_by_union(),
-        };
-        self.is_stuck = is_possible || self.is_waiting;
-        is_possible.then(|| self.attempt())
-    }
-
-    fn attempt(&mut self) -> Attempt<'_> {
-        for input in 0..self.inputs.len() {
-            self.picks[input] = self.pick(input);
-        }
-        let (out_seq, out_time) = match self.config.policy {
-            PolicyKind::Sequence => (self.counting.n.unwrap_or(0), None),
-            PolicyKind::Timestamp => (self.out_seq, self.timing.t),
-            PolicyKind::Latest => (self.out_seq, self.ticking.t),
-            PolicyKind::Union => (self.out_seq, None),
-        };
-        let out_time_ns = out_time.and_then(|time| i64::try_from(time).ok());
-        Attempt { out_epoch: self.out_epoch, out_seq, out_time_ns, picks: &self.picks }
-    }
-
-    #[inline]
-    fn pick(&self, input: usize) -> Pick {
-        let source = self.inputs[input].source;
-        match self.chosen(input) {
-            None => Pick::Absent(self.absent[input].unwrap_or(Absence::NotJoined)),
-            Some(frame) => Pick::Frame {
-                stream: source as u16,
-                epoch: self.sources[source].epoch.unwrap_or(0),
-                seq: frame.seq,
-                timestamp_ns: frame.slot_ns,
-                descriptor_timestamp_ns: frame.descriptor_ns,
-                trace_id: frame.trace_id,
-            },
-        }
-    }
-
-    /// The attempt's frame of an input cannot be read: it never is tried again. Ask for the next attempt.
-    pub fn failed(&mut self, input: usize, cause: Cause, _now_ns: u64) {
-        let Some(seq) = self.chosen(input).map(|frame| frame.seq) else { return };
-        self.counters.inputs[input].overwritten += u64::from(cause == Cause::Overwritten);
-        match self.choices[input] {
-            Choice::At(position) => self.inputs[input].at_mut(position).lost = Some(cause),
-            Choice::Kept | Choice::Nothing => self.inputs[input].kept = None,
-        }
-        self.choices[input] = Choice::Nothing;
-        self.settle(input);
-        if self.config.policy == PolicyKind::Latest {
-            self.failed_by_latest(input, seq);
-        }
-    }
-
-    /// The attempt's row is written.
-    pub fn joined(&mut self, now_ns: u64) {
-        self.counters.rows += 1;
-        for input in 0..self.inputs.len() {
-            match self.choices[input] {
-                Choice::Nothing => self.counters.inputs[input].absent += 1,
-                choice => self.take(input, choice),
-            }
-        }
-        match self.config.policy {
-            PolicyKind::Sequence => self.joined_by_sequence(now_ns),
-            PolicyKind::Timestamp => self.joined_by_timestamp(),
-            PolicyKind::Latest => self.joined_by_latest(),
-            PolicyKind::Union => {}
-        }
-        self.out_seq += 1;
-    }
+    // --- What was not joined, and the end ---
 
     /// Hands over what was not joined, oldest first. The first that is not taken stays, with all behind it.
     pub fn drain_unmatched(&mut self, take: impl FnMut(&Unmatched) -> bool) -> usize {
@@ -427,24 +226,5 @@ impl Stage {
     #[inline]
     fn next_output(&mut self) {
         (self.asked_ns, self.is_counted) = (None, false);
-    }
-}
-
-fn start(need: Need, is_by_time: bool) -> u64 {
-    match need {
-        Need::Offset(offset) => {
-            if offset < 0 {
-                offset.unsigned_abs()
-            } else {
-                0
-            }
-        }
-        Need::Window(window) => {
-            if is_by_time {
-                window
-            } else {
-                window - 1
-            }
-        }
     }
 }

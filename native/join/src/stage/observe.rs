@@ -4,10 +4,25 @@
 use super::config::PolicyKind;
 use super::history::Frame;
 use super::unmatched::Cause;
-use super::{I64_MAX, Observed, Stage};
+use super::{I64_MAX, Stage};
 use crate::barrier::{NULL_TIMESTAMP, Observation, Processed};
 
 const NO_TIMES: [u64; 2] = [NULL_TIMESTAMP; 2];
+
+/// A descriptor, with its slot's timestamp where that was read. All ones is null.
+#[derive(Clone, Copy, Debug)]
+pub struct Observed {
+    /// The producer's epoch.
+    pub epoch: u64,
+    /// The frame's sequence.
+    pub seq: u64,
+    /// When the descriptor was published.
+    pub descriptor_timestamp_ns: u64,
+    /// When the frame was captured.
+    pub slot_timestamp_ns: u64,
+    /// Handed through.
+    pub trace_id: u64,
+}
 
 impl Stage {
     /// A descriptor came. False: a repetition, of an earlier epoch, or out of range.

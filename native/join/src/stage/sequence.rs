@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Join by sequence: output n takes frame n + offset of an input, or its newest frame of the last N.
 
-use super::attempt::Absence;
 use super::decide::Choice;
 use super::history::{Frame, Wide};
 use super::unmatched::Cause;
@@ -48,7 +47,7 @@ impl Stage {
                 }
                 return false;
             }
-            let is_missing = self.choose(n);
+            let is_missing = self.choose(|stage, input| stage.candidate_at(input, n.into()));
             match self.instead(n, is_missing, now_ns) {
                 None => return self.has_choice(),
                 Some(later) => {
@@ -145,27 +144,6 @@ impl Stage {
         let waiting = each.readable_from(each.position_from(n + each.shift)).map(|at| each.at(at).seq);
         let nearest = waiting.or_else(|| self.sources[each.source].next_seq());
         nearest.map_or(n, |seq| n.max(Wide::from(seq) - each.shift))
-    }
-
-    /// Chooses the frames for n. Whether a required one is missing.
-    #[inline]
-    fn choose(&mut self, n: u64) -> bool {
-        let mut is_missing = false;
-        for input in 0..self.inputs.len() {
-            self.choices[input] = Choice::Nothing;
-            if self.absent[input].is_some() {
-                continue;
-            }
-            self.choices[input] = self.candidate_at(input, n.into());
-            if self.choices[input] == Choice::Nothing {
-                if self.inputs[input].config.optional {
-                    self.absent[input] = Some(Absence::NotJoined);
-                } else {
-                    is_missing = true;
-                }
-            }
-        }
-        is_missing
     }
 
     fn instead(&self, n: u64, is_missing: bool, now_ns: u64) -> Option<Later> {

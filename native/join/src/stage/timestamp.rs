@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Join by time: output t takes an input's newest frame up to t + offset, or of [t - w, t], or the nearest one.
 
-use super::attempt::Absence;
 use super::config::Preference;
 use super::decide::Choice;
 use super::history::{Frame, Wide};
@@ -32,7 +31,7 @@ impl Stage {
             for input in 0..self.inputs.len() {
                 self.leave(input, t, None, None);
             }
-            let is_missing = self.choose_by_time(t);
+            let is_missing = self.choose(|stage, input| stage.candidate_in_time(input, t));
             match self.why_no_row(is_missing, now_ns) {
                 None => return true,
                 Some(cause) => self.skip(t, cause),
@@ -128,25 +127,6 @@ impl Stage {
             }
         }
         best
-    }
-
-    fn choose_by_time(&mut self, t: u64) -> bool {
-        let mut is_missing = false;
-        for input in 0..self.inputs.len() {
-            self.choices[input] = Choice::Nothing;
-            if self.absent[input].is_some() {
-                continue;
-            }
-            self.choices[input] = self.candidate_in_time(input, t);
-            if self.choices[input] == Choice::Nothing {
-                if self.inputs[input].config.optional {
-                    self.absent[input] = Some(Absence::NotJoined);
-                } else {
-                    is_missing = true;
-                }
-            }
-        }
-        is_missing
     }
 
     fn why_no_row(&mut self, is_missing: bool, now_ns: u64) -> Option<Cause> {

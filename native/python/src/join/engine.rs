@@ -283,13 +283,6 @@ impl Engine {
     #[inline]
     fn on_descriptor(&mut self, index: usize, body: &[u8], images_lost: u64, now_ns: u64) {
         let (epoch, seq) = (u64_at(body, 4), u64_at(body, 12));
-        let seen = Observed {
-            epoch,
-            seq,
-            descriptor_timestamp_ns: u64_at(body, 20),
-            slot_timestamp_ns: NULL_TIMESTAMP,
-            trace_id: u64_at(body, 32),
-        };
         let port = &mut self.ports[index];
         if !port.is_reading(epoch) {
             return;
@@ -303,28 +296,33 @@ impl Engine {
         let port = &mut self.ports[index];
         port.images_lost = images_lost;
         port.was_away = false;
-        if let Some(held) = self.held.get_mut(index) {
-            // Copied at once, so that nothing it waits for can cost it.
-            let frame = port.read(epoch, seq);
-            let kept = frame.filter(|frame| port.tensor().is_some_and(|tensor| held.keep(epoch, frame, tensor)));
-            match kept {
-                Some(frame) => {
-                    let seen = Observed { slot_timestamp_ns: frame.header.timestamp_ns, ..seen };
-                    self.stage.observe(index, &seen, now_ns);
-                }
-                None => _ = self.stage.observe_lost(index, epoch, seq, Cause::Overwritten, now_ns),
-            }
+        let Some(slot_timestamp_ns) = self.read_on_arrival(index, epoch, seq) else {
+            self.stage.observe_lost(index, epoch, seq, Cause::Overwritten, now_ns);
+            return;
+        };
+        let seen = Observed {
+            epoch,
+            seq,
+            descriptor_timestamp_ns: u64_at(body, 20),
+            slot_timestamp_ns,
+            trace_id: u64_at(body, 32),
+        };
+        self.stage.observe(index, &seen, now_ns);
+    }
+
+    /// The slot's own time, null where it need not be read now; None where the frame is gone. A frame that is to wait in
+    /// memory of our own is copied at once, so that nothing it waits for can cost it.
+    #[inline]
+    fn read_on_arrival(&mut self, index: usize, epoch: u64, seq: u64) -> Option<u64> {
+        let port = &mut self.ports[index];
+        let frame = if let Some(held) = self.held.get_mut(index) {
+            port.read(epoch, seq).filter(|frame| port.tensor().is_some_and(|tensor| held.keep(epoch, frame, tensor)))?
         } else if self.stage.needs_slot_time(index) {
-            match port.read(epoch, seq) {
-                Some(frame) => {
-                    let seen = Observed { slot_timestamp_ns: frame.header.timestamp_ns, ..seen };
-                    self.stage.observe(index, &seen, now_ns);
-                }
-                None => _ = self.stage.observe_lost(index, epoch, seq, Cause::Overwritten, now_ns),
-            }
+            port.read(epoch, seq)?
         } else {
-            self.stage.observe(index, &seen, now_ns);
-        }
+            return Some(NULL_TIMESTAMP);
+        };
+        Some(frame.header.timestamp_ns)
     }
 
     /// The signal, or a mark beside the regions, says that the epoch is over; what it sent unheard passed while this

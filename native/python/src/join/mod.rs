@@ -16,4 +16,5 @@ mod stage;
 pub use barrier::JoinBarrier;
 pub use join_engine::JoinEngine;
 pub use mailbox::{JoinMailbox, JoinPort};
+pub use report::join_causes;
 pub use stage::JoinStage;

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What an engine says of itself, for summaries and for the lines that explain why nothing is joined.
 
-use framegate_join::stage::CAUSE_NAMES;
+use framegate_join::stage::{CAUSE_NAMES, InputCounters};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use super::engine::Engine;
+use crate::journal;
+
+/// The words by which counters and journals say why a frame was not joined.
+#[pyfunction]
+pub fn join_causes() -> Vec<&'static str> {
+    CAUSE_NAMES.to_vec()
+}
 
 pub(super) fn status<'py>(py: Python<'py>, engine: &Engine) -> PyResult<Bound<'py, PyDict>> {
     let status = engine.stage.status();
@@ -46,11 +53,7 @@ pub(super) fn counters<'py>(py: Python<'py>, engine: &Engine, names: &[String]) 
         absent.set_item(name, input.absent)?;
         overwritten.set_item(name, input.overwritten)?;
         unmatched.set_item(name, input.unmatched.iter().sum::<u64>())?;
-        let by_cause = PyDict::new(py);
-        for (cause, count) in CAUSE_NAMES.iter().zip(input.unmatched).filter(|(_, count)| *count > 0) {
-            by_cause.set_item(cause, count)?;
-        }
-        causes.set_item(name, by_cause)?;
+        causes.set_item(name, by_cause(py, input)?)?;
     }
     found.set_item("absent", absent)?;
     found.set_item("overwritten", overwritten)?;
@@ -74,29 +77,15 @@ pub(super) fn counters<'py>(py: Python<'py>, engine: &Engine, names: &[String]) 
     ] {
         found.set_item(name, value)?;
     }
-    found.set_item("journal", journal(py, engine)?)?;
+    found.set_item("journal", journal::counters(py, &engine.writer.counters())?)?;
     Ok(found)
 }
 
-fn journal<'py>(py: Python<'py>, engine: &Engine) -> PyResult<Bound<'py, PyDict>> {
-    let counters = engine.writer.counters();
+/// How many frames were not joined, by the causes that there were.
+pub(super) fn by_cause<'py>(py: Python<'py>, input: &InputCounters) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
-    for (name, value) in [
-        ("rows", counters.rows),
-        ("bytes", counters.bytes),
-        ("seals", counters.seals),
-        ("unmatched_rows", counters.unmatched_rows),
-        ("segments_made", counters.segments_made),
-        ("segments_recycled", counters.segments_recycled),
-        ("segments_dropped", counters.segments_dropped),
-        ("segments_held", counters.segments_held),
-        ("slack_bytes", counters.slack_bytes),
-        ("blocked", counters.blocked),
-        ("no_room", counters.no_room),
-        ("first_row", counters.first_row),
-        ("next_row", counters.next_row),
-    ] {
-        found.set_item(name, value)?;
+    for (cause, count) in CAUSE_NAMES.iter().zip(input.unmatched).filter(|(_, count)| *count > 0) {
+        found.set_item(cause, count)?;
     }
     Ok(found)
 }

@@ -4,11 +4,12 @@
 use framegate_join::barrier::NULL_TIMESTAMP;
 use framegate_join::map::{Announced, Need, RawRule, Source};
 use framegate_join::stage::{
-    Attempt, CAUSE_NAMES, Cause, Drive, InputConfig, Observed, Pick, PolicyKind, Preference, Stage, StageConfig,
+    Attempt, Cause, Drive, InputConfig, Observed, Pick, PolicyKind, Preference, Stage, StageConfig,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
+use super::report::by_cause;
 use crate::errors::raise;
 
 /// (stream, offset, window, tolerance, source, is nearest, reuse, deadline, optional, processed, ring slots).
@@ -243,14 +244,7 @@ impl JoinStage {
         }
         answer.set_item("absent", counters.inputs.iter().map(|input| input.absent).collect::<Vec<_>>())?;
         answer.set_item("overwritten", counters.inputs.iter().map(|input| input.overwritten).collect::<Vec<_>>())?;
-        let mut unmatched = Vec::new();
-        for input in &counters.inputs {
-            let causes = PyDict::new(py);
-            for (name, count) in CAUSE_NAMES.iter().zip(input.unmatched).filter(|(_, count)| *count > 0) {
-                causes.set_item(name, count)?;
-            }
-            unmatched.push(causes);
-        }
+        let unmatched = counters.inputs.iter().map(|input| by_cause(py, input)).collect::<PyResult<Vec<_>>>()?;
         answer.set_item("unmatched", unmatched)?;
         Ok(answer)
     }

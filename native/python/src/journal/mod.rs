@@ -3,8 +3,10 @@
 
 mod cells;
 mod checksum;
+mod counters;
 pub(crate) mod errors;
 mod writer;
 
 pub use checksum::{crc32c, journal_fault_points};
+pub(crate) use counters::counters;
 pub use writer::JournalWriter;

@@ -11,6 +11,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use super::cells::{self, GivenCell};
+use super::counters::counters;
 use super::errors::raised;
 use crate::errors::raise;
 
@@ -225,26 +226,7 @@ impl JournalWriter {
     }
 
     fn counters<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let counters = self.open(py)?.counters();
-        let facts = PyDict::new(py);
-        for (name, value) in [
-            ("rows", counters.rows),
-            ("bytes", counters.bytes),
-            ("seals", counters.seals),
-            ("unmatched_rows", counters.unmatched_rows),
-            ("segments_made", counters.segments_made),
-            ("segments_recycled", counters.segments_recycled),
-            ("segments_dropped", counters.segments_dropped),
-            ("segments_held", counters.segments_held),
-            ("slack_bytes", counters.slack_bytes),
-            ("blocked", counters.blocked),
-            ("no_room", counters.no_room),
-            ("first_row", counters.first_row),
-            ("next_row", counters.next_row),
-        ] {
-            facts.set_item(name, value)?;
-        }
-        Ok(facts)
+        counters(py, &self.open(py)?.counters())
     }
 
     #[getter]

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures that the unit tests of several packages share."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from framegate.shmpool import client as client_module
+from framegate.shmpool.client import Client
+from framegate.shmpool.loopback.network import LoopbackNetwork
+
+from tests.joins.map_world import STREAMS
+
+
+@pytest.fixture
+def shm() -> Iterator[Path]:
+    """A folder of the test's own in shared memory."""
+    folder = Path(tempfile.mkdtemp(prefix="framegate-unit-", dir="/dev/shm"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture
+def network(monkeypatch: pytest.MonkeyPatch) -> LoopbackNetwork:
+    """What clients of this test take for Aeron."""
+    network = LoopbackNetwork()
+    monkeypatch.setattr(client_module, "AeronTransport", lambda *_: network.client())
+    monkeypatch.setattr(client_module, "wait_for_driver", lambda *_: True)
+    return network
+
+
+@pytest.fixture
+def client(network: LoopbackNetwork) -> Iterator[Client]:
+    """A client with its thread, on that network."""
+    with Client(aeron_dir="played", base_dirs=[], streams=STREAMS) as client:
+        yield client
