@@ -100,6 +100,10 @@ pub(super) struct EngineCounters {
     pub(super) other_streams: u64,
     pub(super) other_messages: u64,
     pub(super) publish_failures: u64,
+    /// The longest that one turn took, with the pause behind it: a ring must hold what comes meanwhile.
+    pub(super) longest_turn_ns: u64,
+    /// The longest that nobody let the engine run.
+    pub(super) longest_absence_ns: u64,
 }
 
 pub(super) struct Engine {
@@ -129,6 +133,8 @@ pub(super) struct Engine {
     sizes: Vec<u32>,
     picks: Vec<Pick>,
     out_epoch: u64,
+    /// When the last slice ended.
+    left_at_ns: Option<u64>,
 }
 
 impl Engine {
@@ -170,6 +176,7 @@ impl Engine {
             picks: Vec::with_capacity(count),
             inputs,
             out_epoch,
+            left_at_ns: None,
         }
     }
 
@@ -177,6 +184,8 @@ impl Engine {
     pub(super) fn run(&mut self, slice_ns: u64, outputs: u64, idle: IdleStrategy) -> Outcome {
         tighten_timer_slack();
         let began_ns = monotonic_ns();
+        let absence_ns = began_ns - self.left_at_ns.unwrap_or(began_ns);
+        self.counters.longest_absence_ns = self.counters.longest_absence_ns.max(absence_ns);
         let mut idler = Idler::new(idle);
         let mut outcome = Outcome::default();
         let mut now_ns = began_ns;
@@ -190,7 +199,9 @@ impl Engine {
             } else {
                 idler.reset();
             }
-            now_ns = monotonic_ns();
+            let turned_ns = monotonic_ns();
+            self.counters.longest_turn_ns = self.counters.longest_turn_ns.max(turned_ns - now_ns);
+            now_ns = turned_ns;
             if now_ns - began_ns >= slice_ns {
                 break;
             }
@@ -199,6 +210,7 @@ impl Engine {
         if let Err(failure) = self.writer.heartbeat(now_ns) {
             self.note_failure(failure, &mut outcome);
         }
+        self.left_at_ns = Some(now_ns);
         outcome
     }
 

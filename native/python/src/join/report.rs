@@ -74,6 +74,8 @@ pub(super) fn counters<'py>(py: Python<'py>, engine: &Engine, names: &[String]) 
         ("other_streams", own.other_streams),
         ("other_messages", own.other_messages),
         ("publish_failures", own.publish_failures),
+        ("longest_turn_ns", own.longest_turn_ns),
+        ("longest_absence_ns", own.longest_absence_ns),
     ] {
         found.set_item(name, value)?;
     }
