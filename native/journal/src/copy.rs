@@ -5,8 +5,9 @@ use crate::crc;
 
 /// From this many bytes on stores go past the cache: nobody on this core reads them again soon.
 pub const NON_TEMPORAL_FROM_BYTES: usize = 4096;
-/// A piece stays in the first-level cache between its CRC and its store.
-pub const PIECE_BYTES: usize = 16 * 1024;
+/// A piece stays in the first-level cache between its CRC and its store. Measured with rings of 40 to 64 MiB: 14.7 GB/s
+/// with this one, 12.7 with four times as much, 16 without a CRC; asking for the next piece ahead costs a quarter.
+pub const PIECE_BYTES: usize = 4 * 1024;
 
 /// Copies `bytes` from `source` to `target` and continues `crc` over them. Stores past the cache are not fenced
 /// here: [`fence`] comes once, before a seal is shown.
