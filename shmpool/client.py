@@ -57,7 +57,10 @@ class Link:
         self.control: Publication = self.transport.add_publication(channel, streams.control, exclusive=False)
         self.qos: Publication = self.transport.add_publication(channel, streams.qos, exclusive=False)
         self.metadata: Publication = self.transport.add_publication(channel, streams.metadata, exclusive=False)
-        self.hears_control: Subscription = self.transport.add_subscription(untethered(channel), streams.control)
+        # It waits for what is rare: parks of a few microseconds would cost a tenth of a core in each process.
+        self.hears_control: Subscription = self.transport.add_subscription(
+            untethered(channel), streams.control, idle="sleep"
+        )
         self.hears_announce: Subscription = self.transport.add_subscription(untethered(channel), streams.announce)
         self.hears_qos: Subscription = self.transport.add_subscription(untethered(channel), streams.qos)
         self.joined_at_ns = monotonic_ns()

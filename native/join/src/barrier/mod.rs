@@ -326,28 +326,18 @@ impl<P: Policy> Barrier<P> {
         if let Some(reason) = self.closed(out) {
             return Err(Blocked { reason, input: None });
         }
-        // The usual outcome, and all of its work.
-        let Some(demand) = self.demands.get(self.blocker) else { return Ok(InputSet::EMPTY) };
-        if let Verdict::Waiting(reason) = self.verdict(demand, out, now_ns) {
-            return Err(Blocked { reason, input: Some(demand.input) });
-        }
-        self.attempt_from_blocker(out, now_ns)
-    }
-
-    #[inline]
-    fn attempt_from_blocker(&mut self, out: u64, now_ns: u64) -> Result<InputSet, Blocked> {
-        let mut absent = InputSet::EMPTY;
         let count = self.demands.len();
+        let mut absent = InputSet::EMPTY;
         let mut index = self.blocker;
         for _ in 0..count {
             let demand = &self.demands[index];
             match self.verdict(demand, out, now_ns) {
                 Verdict::Present => {}
                 Verdict::Absent => absent.insert(usize::from(demand.input)),
+                // The usual outcome, mostly of the first look.
                 Verdict::Waiting(reason) => {
-                    let input = Some(demand.input);
                     self.blocker = index;
-                    return Err(Blocked { reason, input });
+                    return Err(Blocked { reason, input: Some(demand.input) });
                 }
             }
             index = if index + 1 == count { 0 } else { index + 1 };
