@@ -81,11 +81,11 @@ class MicroBatches:
     def latest(self, start: Mapping[str, Position], limit: Limit) -> dict[str, Position]:
         """The end of the micro-batch that begins at ``start``; ``start`` itself when there is nothing new."""
         self._check(start)
-        available = {path: self._available(path, start[path].row) for path in self._tables}
+        available = {path: self._available(path) for path in self._tables}
+        # The head of a writer that was killed may lie behind what an earlier run has seen.
         waiting = [path for path in self._tables if available[path] > start[path].row]
         ends = dict(start)
         if waiting:
-            self._idle_at = None
             ends |= self._limited(start, available, waiting, limit)
         else:
             self._release_when_idle(start)
@@ -135,12 +135,9 @@ class MicroBatches:
             self.newest()
             raise
 
-    def _available(self, path: str, start_row: int) -> int:
+    def _available(self, path: str) -> int:
         latest = self._tables[path].latest_row()
-        if self._frozen is not None:
-            latest = min(latest, self._frozen[path])
-        # The head of a writer that was killed may lie behind what an earlier run has seen.
-        return max(latest, start_row)
+        return latest if self._frozen is None else min(latest, self._frozen[path])
 
     def _limited(
         self, start: Mapping[str, Position], available: Mapping[str, int], waiting: list[str], limit: Limit

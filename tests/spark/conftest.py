@@ -14,6 +14,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""A JVM that lives for a minute gains nothing from what takes longer to compile than to run."""
+
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
@@ -37,6 +40,8 @@ def spark() -> Iterator[SparkSession]:
             SparkSession.builder.master("local[2]")
             .appName("framegate tests")
             .config("spark.ui.enabled", "false")
+            .config("spark.driver.extraJavaOptions", SHORT_LIVED)
+            .config("spark.sql.codegen.wholeStage", "false")
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.driver.memory", "1g")
             .config("spark.local.dir", str(home))

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
+from pyspark.sql.pandas.functions import arrow_udf, pandas_udf
 
 import framegate.spark as fgs
 from tests.spark.test_stream_queries import Collected, run_available, stream
@@ -63,9 +65,6 @@ def test_resolve_batches_runs_it_over_whole_batches(spark: SparkSession, journal
 
 @pytest.mark.parametrize("payload", MODES)
 def test_frames_work_in_map_in_arrow_and_in_both_kinds_of_udf(spark: SparkSession, journal: Path, payload: str) -> None:
-    import pandas as pd
-    from pyspark.sql.pandas.functions import arrow_udf, pandas_udf
-
     segments_of(journal, [5, 7])
     df = table(spark, journal, payload=payload)
     wanted = [pair[1] for _, pair in sorted(sums().items())]

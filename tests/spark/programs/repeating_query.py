@@ -11,6 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 import framegate.spark as fgs
 
+SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""A JVM that lives for a minute gains nothing from what takes longer to compile than to run."""
+
 
 def total(row: dict[str, Any]) -> tuple[int, int, int, int]:
     """What is computed of each row: something that needs its payload."""
@@ -21,6 +24,8 @@ def main(folder: str, payload: str) -> None:
     spark = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
+        .config("spark.driver.extraJavaOptions", SHORT_LIVED)
+        .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.memory", "512m")
         .config("spark.local.dir", f"{folder}/spark")

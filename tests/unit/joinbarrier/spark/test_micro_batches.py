@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from framegate.joinbarrier.journal.layout import HEAD
+from framegate.joinbarrier.journal.layout import HEAD, HeadWord, segment_names
 from framegate.joinbarrier.journal.readers import NamedReader, readers
 from framegate.joinbarrier.spark.extents import Limit
 from framegate.joinbarrier.spark.micro_batches import RELEASE_AFTER_NS, MicroBatches
@@ -158,6 +158,23 @@ def test_journals_share_the_limit_and_leave_what_they_do_not_need(folder: Path) 
         assert batches.latest(start, Limit(rows_max=10)) == at(paths[0], 2) | at(paths[1], 8)
         assert len(rows_of(batches, start, batches.latest(start, Limit(rows_max=1)))) == 1
         assert len(rows_of(batches, start, batches.latest(start, ALL))) == 32
+
+
+def test_journals_that_all_have_much_get_the_same_share(folder: Path) -> None:
+    paths = [folder / name for name in ("a", "b")]
+    for path in paths:
+        path.mkdir()
+        segments_of(path, [30])
+    with opened(*paths) as batches:
+        assert batches.latest(batches.initial(), Limit(rows_max=10)) == at(paths[0], 5) | at(paths[1], 5)
+
+
+def test_a_head_that_lies_behind_is_no_way_back(folder: Path) -> None:
+    made = segments_of(folder, [5])
+    with opened(folder) as batches:
+        assert batches.latest(at(folder, 5), ALL) == at(folder, 5)
+        made._set(HeadWord.NEXT_ROW, 2)
+        assert batches.latest(at(folder, 5), ALL) == at(folder, 5)
 
 
 def test_a_micro_batch_never_crosses_a_barrier(folder: Path) -> None:
@@ -355,6 +372,22 @@ def test_the_unmatched_table_is_read_in_the_same_way(folder: Path) -> None:
         assert end == at(folder, 6)
         assert batches.latest(start, ALL) == batches.newest() == at(folder, 12)
         assert rows_of(batches, end, at(folder, 12)) == list(range(6, 12))
+
+
+def test_unmatched_rows_that_are_gone_are_data_loss_too(folder: Path) -> None:
+    made = writer(folder)
+    for seal in range(2):
+        for seq in range(4):
+            made.unmatched("left", 10 * seal + seq, "no_partner")
+        fill(made, 1)
+        made.finish_segment("unmatched")
+    (folder / "unmatched" / str(segment_names(folder, "unmatched")[0])).unlink()
+    with opened(folder, table="unmatched") as batches:
+        assert batches.initial() == at(folder, 4)
+        with pytest.raises(DataLoss, match="first_row=1 last_row=3 rows=3"):
+            batches.ranges(at(folder, 1), at(folder, 8))
+    with opened(folder, table="unmatched", failOnDataLoss="false") as batches:
+        assert rows_of(batches, at(folder, 1), at(folder, 8)) == [4, 5, 6, 7]
 
 
 def test_unmatched_rows_that_no_seal_accounts_for_are_not_read(folder: Path) -> None:
