@@ -133,7 +133,7 @@ def test_exploded_there_is_a_row_for_each_input(spark: SparkSession, journal: Pa
 
 
 def test_event_times_are_exact_to_the_microsecond(spark: SparkSession) -> None:
-    ns = 1_700_000_000_123_456_789
+    ns = 1_700_000_000_123_456_999  # As a float it is more than 457 microseconds.
     df = spark.createDataFrame([(ns, ns - 5_000), (None, None)], "a bigint, b bigint")
     found = df.select(fgs.event_time("a").alias("a"), fgs.event_time(f.col("b"), offset_ns=5_000).alias("b")).collect()
     assert found[0].a == found[0].b

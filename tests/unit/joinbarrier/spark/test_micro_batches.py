@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 from framegate.joinbarrier.journal.layout import HEAD, HeadWord, segment_names
-from framegate.joinbarrier.journal.readers import NamedReader, readers
+from framegate.joinbarrier.journal.readers import NamedReader, living_readers, readers
 from framegate.joinbarrier.spark.extents import Limit
 from framegate.joinbarrier.spark.micro_batches import RELEASE_AFTER_NS, MicroBatches
 from framegate.joinbarrier.spark.offsets import Position
@@ -24,7 +25,8 @@ from framegate.schema.errors import (
     ReaderFenced,
     WrongOffset,
 )
-from framegate.shmpool.clock import Clock, ManualClock, monotonic_ns
+from framegate.shmpool.clock import Clock, ManualClock, monotonic_ns, realtime_ns
+from framegate.shmpool.idle import sleep_ns
 
 from tests.unit.joinbarrier.journal.journal_world import EPOCH, fill, segments_of, writer
 
@@ -345,6 +347,20 @@ def test_the_thread_that_keeps_the_lease_tells_of_a_fence_at_the_next_question(f
         keeper._keep()
         with pytest.raises(ReaderFenced):
             earlier.latest(at(folder, 0), ALL)
+
+
+def test_a_batch_that_takes_longer_than_the_lease_keeps_its_rows(folder: Path) -> None:
+    """Nobody asks the query anything for two leases; its name is alive at every look."""
+    segments_of(folder, [5])
+    info = json.loads((folder / "journal.json").read_text())
+    (folder / "journal.json").write_text(json.dumps({**info, "reader_lease_s": 1}))
+    with opened(folder, readerName="spark"):
+        claimed_ns = readers(folder)[0].seen_at_ns
+        deadline_ns = monotonic_ns() + 60_000_000_000
+        while readers(folder)[0].seen_at_ns < claimed_ns + 2_000_000_000:
+            assert living_readers(folder, realtime_ns()) == ["spark"]
+            assert monotonic_ns() < deadline_ns
+            sleep_ns(20_000_000)
 
 
 def test_a_query_that_comes_back_under_its_name_goes_on_at_once(folder: Path) -> None:
