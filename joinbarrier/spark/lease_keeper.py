@@ -11,6 +11,7 @@ from framegate.joinbarrier.journal.readers import NamedReader
 from framegate.schema.errors import FramegateError
 
 RENEWALS_PER_LEASE: Final = 4
+_PERIOD_S_MIN: Final = 0.05
 
 
 class LeaseKeeper:
@@ -18,7 +19,7 @@ class LeaseKeeper:
 
     def __init__(self, readers: Mapping[str, NamedReader], lease_s: int) -> None:
         self._readers = dict(readers)
-        self._period_s = lease_s / RENEWALS_PER_LEASE
+        self._period_s = max(lease_s / RENEWALS_PER_LEASE, _PERIOD_S_MIN)
         self._lock = threading.Lock()
         self._failure: FramegateError | OSError | None = None
         self._is_over = threading.Event()

@@ -2,7 +2,12 @@
 """What the driver's side of a streaming query decides: offsets, ranges, and what may be released. Knows no Spark.
 
 Offsets follow from the one before and from the journals, never from what this object remembers: Spark makes it anew
-whenever it likes. What is remembered here only saves time, but for one thing: how long nothing new has come.
+whenever it likes. What is remembered here only saves time, but for two things: how long nothing new has come, and
+where the query begins.
+
+Spark writes the end of each micro-batch into its log, but not where the first one begins: it asks for that again when
+it runs that batch, and after a crash in it, when ``latest`` and ``earliest`` mean other rows. So the first micro-batch
+is empty. Its end is where the query begins, and that is in the log before any row is read.
 """
 
 from __future__ import annotations
@@ -21,7 +26,7 @@ from framegate.joinbarrier.spark.lease_keeper import LeaseKeeper
 from framegate.joinbarrier.spark.offsets import Position, wishes
 from framegate.joinbarrier.spark.options import SourceOptions
 from framegate.joinbarrier.spark.starting import open_tables, resolved
-from framegate.schema.errors import ReaderFenced
+from framegate.schema.errors import ReaderFenced, WrongOffset
 from framegate.shmpool.clock import Clock, monotonic_ns
 
 RELEASE_AFTER_NS: Final = 100_000_000
@@ -47,9 +52,14 @@ class MicroBatches:
 
     def __init__(self, options: SourceOptions, *, cores: int, clock: Clock = monotonic_ns) -> None:
         self._options, self._cores, self._clock = options, cores, clock
+        # Before the name is claimed: a query that cannot begin must not fence the one that runs.
+        self._wishes = wishes("startingOffsets", options.starting_offsets or "latest", options.paths)
         self._tables = open_tables(options)
         self._keeper = self._claimed()
         self._frozen: dict[str, int] | None = None
+        self._initial: dict[str, Position] | None = None
+        self._is_beginning = False
+        """The next micro-batch that is planned is the first one, if it begins at ``_initial``."""
         self._idle_at: dict[str, Position] | None = None
         self._idle_since_ns = 0
 
@@ -66,9 +76,13 @@ class MicroBatches:
     # --- what Spark asks -----------------------------------------------------------------------------------------
 
     def initial(self) -> dict[str, Position]:
-        """Where a query without a checkpoint begins."""
-        wanted = wishes("startingOffsets", self._options.starting_offsets or "latest", list(self._tables))
-        return {path: resolved(table, wanted[path], self._options) for path, table in self._tables.items()}
+        """Where a query begins of which Spark's log says nothing; the same however often it is asked."""
+        if self._initial is None:
+            self._initial = {
+                path: resolved(table, self._wishes[path], self._options) for path, table in self._tables.items()
+            }
+            self._is_beginning = True
+        return dict(self._initial)
 
     def newest(self) -> dict[str, Position]:
         """Behind the last sealed row of each journal."""
@@ -81,6 +95,8 @@ class MicroBatches:
     def latest(self, start: Mapping[str, Position], limit: Limit) -> dict[str, Position]:
         """The end of the micro-batch that begins at ``start``; ``start`` itself when there is nothing new."""
         self._check(start)
+        if self._is_beginning and start == self._initial:
+            return dict(start)
         available = {path: self._available(path) for path in self._tables}
         # The head of a writer that was killed may lie behind what an earlier run has seen.
         waiting = [path for path in self._tables if available[path] > start[path].row]
@@ -95,8 +111,16 @@ class MicroBatches:
         """The tasks of a micro-batch. The same two offsets give the same rows, or an error."""
         self._check(start)
         self._check(end)
+        is_first, self._is_beginning = self._is_beginning and start == self._initial, False
+        if is_first:
+            # Also after a crash, when ``end`` is where the query began, and ``start`` only what was asked for today.
+            return []
         found = list[RangeOfRows]()
         for path, table in self._tables.items():
+            if end[path].row < start[path].row:
+                raise WrongOffset(
+                    "the micro-batch ends before it begins", path=path, start=start[path].row, end=end[path].row
+                )
             extents = table.extents(start[path].row, end[path].row)
             report_lost(table, start[path].row, end[path].row, extents)
             claim = None if self._keeper is None else self._keeper.claim_of(path)

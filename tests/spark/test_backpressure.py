@@ -30,6 +30,8 @@ class Agent(threading.Thread):
         self.has_waited = False
 
     def run(self) -> None:
+        # As a join agent does at every turn: who knows of no reader keeps only what fits.
+        self._writer.set_floor(floor(self._directory, realtime_ns()))
         for seq in range(ROWS):
             while (outcome := self._writer.append({"left": cell(PAYLOAD, seq)}, out_seq=seq)) != "ready":
                 if self._is_over.is_set():

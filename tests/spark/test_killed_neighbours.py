@@ -50,6 +50,7 @@ def write(program: subprocess.Popen[str], rows: int) -> int:
     return int(said[1])
 
 
+@pytest.mark.long
 def test_a_query_goes_on_when_its_journals_writer_is_killed_and_comes_back(spark: SparkSession, folder: Path) -> None:
     journal = folder / "journal"
     journal.mkdir()
@@ -60,7 +61,9 @@ def test_a_query_goes_on_when_its_journals_writer_is_killed_and_comes_back(spark
     def sink(df: DataFrame, batch_id: int) -> None:
         for row in df.collect():
             assert row.row not in sums, "a row came twice"
-            sums[row.row] = int(fgs.to_numpy(row.left).view("<u8").sum())
+            frame = fgs.to_numpy(row.left)
+            assert frame is not None
+            sums[row.row] = int(frame.view("<u8").sum())
 
     with told_writer(journal) as program:
         write(program, 5)  # A query needs a segment to begin with.
@@ -102,7 +105,7 @@ class Killing(Collected):
 
     def __call__(self, df: DataFrame, batch_id: int) -> None:
         super().__call__(df, batch_id)
-        if batch_id != 1:
+        if batch_id != 2:
             return
         for pid in self._victims():
             with suppress(ProcessLookupError):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -86,13 +87,19 @@ def offsets(folder: Path) -> list[Any]:
     return [json.loads(logs[number].read_text().splitlines()[2]) for number in sorted(logs)]
 
 
+def forget(folder: Path, batch: int) -> None:
+    """Spark's log does not say any more that this batch, the last one, was done."""
+    for name in (str(batch), f".{batch}.crc"):
+        (folder / "checkpoint/commits" / name).unlink()
+
+
 def test_available_now_reads_to_the_end_within_its_limits(spark: SparkSession, folder: Path, journal: Path) -> None:
     segments_of(journal, [5, 7, 3])
     sink = Collected()
     run_available(stream(spark, folder, maxRowsPerTrigger="4"), folder, sink)
     assert sink.rows == list(range(15))
-    assert [len(rows) for _, rows in sink.batches] == [4, 4, 4, 3]
-    assert offsets(folder) == [{"epoch": EPOCH, "row": row} for row in (4, 8, 12, 15)]
+    assert [len(rows) for _, rows in sink.batches] == [0, 4, 4, 4, 3], "the first one says where the query begins"
+    assert offsets(folder) == [{"epoch": EPOCH, "row": row} for row in (0, 4, 8, 12, 15)]
 
 
 def test_bytes_limit_too(spark: SparkSession, folder: Path, journal: Path) -> None:
@@ -109,20 +116,36 @@ def test_a_restarted_query_goes_on_with_the_next_row(spark: SparkSession, folder
     run_available(stream(spark, folder), folder, sink)
     fill(made, 4)
     run_available(stream(spark, folder, startingOffsets="latest"), folder, sink)
-    assert sink.batches == [(0, [0, 1, 2, 3, 4]), (1, [5, 6, 7, 8])]
+    assert sink.batches == [(0, []), (1, [0, 1, 2, 3, 4]), (2, [5, 6, 7, 8])]
 
 
+@pytest.mark.long
 def test_a_batch_that_was_not_logged_as_done_comes_again(spark: SparkSession, folder: Path, journal: Path) -> None:
     made = segments_of(journal, [5, 4])
     sink = Collected()
     run_available(stream(spark, folder, maxRowsPerTrigger="6"), folder, sink)
-    for path in (folder / "checkpoint/commits").iterdir():
-        if "1" in path.name:
-            path.unlink()
+    forget(folder, 2)
     fill(made, 4)
     again = Collected()
     run_available(stream(spark, folder, maxRowsPerTrigger="50"), folder, again)
-    assert again.batches == [(1, [6, 7, 8]), (2, [9, 10, 11, 12])]
+    assert again.batches == [(2, [6, 7, 8]), (3, [9, 10, 11, 12])]
+
+
+@pytest.mark.parametrize("start", ["earliest", "latest"])
+def test_a_query_that_was_killed_in_its_first_batch_begins_where_it_had_begun(
+    spark: SparkSession, folder: Path, journal: Path, start: str
+) -> None:
+    made = segments_of(journal, [5, 4])
+    run_available(stream(spark, folder, startingOffsets=start), folder, Collected())
+    # What a kill in the first batch leaves: where it ends, and nothing of what came after.
+    shutil.rmtree(folder / "checkpoint/commits")
+    for path in (folder / "checkpoint/offsets").iterdir():
+        if path.name not in ("0", ".0.crc"):
+            path.unlink()
+    fill(made, 4)
+    again = Collected()
+    run_available(stream(spark, folder, startingOffsets="latest"), folder, again)
+    assert again.rows == list(range(0 if start == "earliest" else 9, 13))
 
 
 def test_a_running_query_follows_the_journal(spark: SparkSession, folder: Path, journal: Path) -> None:
@@ -148,7 +171,7 @@ def test_what_is_released_comes_one_batch_late(spark: SparkSession, folder: Path
         held.append(readers(journal)[0].committed_row)
 
     run_available(stream(spark, folder, readerName="spark", maxRowsPerTrigger="4"), folder, look)
-    assert held == [0, 4, 8]
+    assert held == [0, 0, 4, 8]
 
 
 def test_micro_batches_end_at_barriers(spark: SparkSession, folder: Path, journal: Path) -> None:
@@ -159,7 +182,7 @@ def test_micro_batches_end_at_barriers(spark: SparkSession, folder: Path, journa
     made.seal()
     sink = Collected()
     run_available(stream(spark, folder, alignToCheckpoints="true"), folder, sink)
-    assert [rows for _, rows in sink.batches] == [[0, 1, 2, 3], [4, 5, 6], [7, 8]]
+    assert [rows for _, rows in sink.batches] == [[], [0, 1, 2, 3], [4, 5, 6], [7, 8]]
 
 
 def test_the_unmatched_table_streams_too(spark: SparkSession, folder: Path, journal: Path) -> None:

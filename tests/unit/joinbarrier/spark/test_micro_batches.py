@@ -24,6 +24,7 @@ from framegate.schema.errors import (
     JournalsDiffer,
     ReaderFenced,
     WrongOffset,
+    WrongOption,
 )
 from framegate.shmpool.clock import Clock, ManualClock, monotonic_ns, realtime_ns
 from framegate.shmpool.idle import sleep_ns
@@ -45,6 +46,14 @@ def opened(*paths: Path, clock: Clock = monotonic_ns, **options: str) -> Iterato
 
 def at(path: Path, row: int, epoch: int = EPOCH) -> dict[str, Position]:
     return {str(path): Position(epoch, row)}
+
+
+def begun(batches: MicroBatches) -> dict[str, Position]:
+    """The start of a new query, behind its first micro-batch, which is empty."""
+    start = batches.initial()
+    assert batches.latest(start, ALL) == start
+    assert batches.ranges(start, start) == []
+    return start
 
 
 def rows_of(batches: MicroBatches, start: Any, end: Any) -> list[int]:
@@ -106,6 +115,41 @@ def test_journals_with_other_inputs_are_not_read_together(folder: Path) -> None:
         pass
 
 
+def test_the_start_stays_what_it_was_however_the_journal_goes_on(folder: Path) -> None:
+    """Spark asks for it again when it runs the first micro-batch."""
+    made = segments_of(folder, [5, 7])
+    for start in ("earliest", "latest"):
+        with opened(folder, startingOffsets=start) as batches:
+            first = batches.initial()
+            fill(made, 3)
+            made.finish_segment()
+            made.drop_oldest()
+            assert batches.initial() == first
+
+
+@pytest.mark.parametrize("start", ["earliest", "latest"])
+def test_a_query_that_ends_in_its_first_micro_batch_begins_where_it_had_begun(folder: Path, start: str) -> None:
+    """Spark has logged the end of the empty batch; today's words for the start mean other rows."""
+    made = segments_of(folder, [5, 7])
+    with opened(folder, startingOffsets=start) as batches:
+        first = batches.initial()
+        logged = batches.latest(first, ALL)
+    fill(made, 3)
+    if start == "earliest":
+        first = logged = at(folder, 5)
+        made.drop_oldest()
+    with opened(folder, startingOffsets=start) as batches:
+        assert batches.ranges(batches.initial(), logged) == []
+        end = batches.latest(logged, ALL)
+        assert rows_of(batches, logged, end) == list(range(logged[str(folder)].row, 15))
+
+
+def test_a_micro_batch_that_ends_before_it_begins_is_an_error(folder: Path) -> None:
+    segments_of(folder, [5])
+    with opened(folder) as batches, pytest.raises(WrongOffset, match="start=4 end=2"):
+        batches.ranges(at(folder, 4), at(folder, 2))
+
+
 # --- how far a micro-batch goes ------------------------------------------------------------------------------
 
 
@@ -131,7 +175,7 @@ def test_limits_may_end_it_inside_a_sealed_batch_and_one_row_always_passes(
 def test_a_query_passes_its_whole_backlog_within_its_limits(folder: Path) -> None:
     segments_of(folder, [5, 7, 3])
     with opened(folder) as batches:
-        seen, start = list[int](), batches.initial()
+        seen, start = list[int](), begun(batches)
         while (end := batches.latest(start, Limit(rows_max=4))) != start:
             part = rows_of(batches, start, end)
             assert 1 <= len(part) <= 4
@@ -156,7 +200,7 @@ def test_journals_share_the_limit_and_leave_what_they_do_not_need(folder: Path) 
         path.mkdir()
         segments_of(path, rows)
     with opened(*paths) as batches:
-        start = batches.initial()
+        start = begun(batches)
         assert batches.latest(start, Limit(rows_max=10)) == at(paths[0], 2) | at(paths[1], 8)
         assert len(rows_of(batches, start, batches.latest(start, Limit(rows_max=1)))) == 1
         assert len(rows_of(batches, start, batches.latest(start, ALL))) == 32
@@ -168,7 +212,7 @@ def test_journals_that_all_have_much_get_the_same_share(folder: Path) -> None:
         path.mkdir()
         segments_of(path, [30])
     with opened(*paths) as batches:
-        assert batches.latest(batches.initial(), Limit(rows_max=10)) == at(paths[0], 5) | at(paths[1], 5)
+        assert batches.latest(begun(batches), Limit(rows_max=10)) == at(paths[0], 5) | at(paths[1], 5)
 
 
 def test_a_head_that_lies_behind_is_no_way_back(folder: Path) -> None:
@@ -187,7 +231,7 @@ def test_a_micro_batch_never_crosses_a_barrier(folder: Path) -> None:
         if checkpoint != 0:
             made.seal()  # The first barrier lies inside a sealed batch, the second at the end of one.
     with opened(folder, alignToCheckpoints="true") as batches:
-        ends, start = [], batches.initial()
+        ends, start = [], begun(batches)
         while (end := batches.latest(start, ALL)) != start:
             ends.append(end[str(folder)].row)
             start = end
@@ -349,6 +393,15 @@ def test_the_thread_that_keeps_the_lease_tells_of_a_fence_at_the_next_question(f
             earlier.latest(at(folder, 0), ALL)
 
 
+def test_a_query_that_cannot_begin_fences_nobody(folder: Path) -> None:
+    segments_of(folder, [5])
+    with opened(folder, readerName="spark") as running:
+        with pytest.raises(WrongOption), opened(folder, readerName="spark", startingOffsets="soon"):
+            pass
+        running.commit(at(folder, 3))
+    assert committed(folder) == 3
+
+
 def test_a_batch_that_takes_longer_than_the_lease_keeps_its_rows(folder: Path) -> None:
     """Nobody asks the query anything for two leases; its name is alive at every look."""
     segments_of(folder, [5])
@@ -382,7 +435,7 @@ def test_the_unmatched_table_is_read_in_the_same_way(folder: Path) -> None:
             made.unmatched("left", 10 * seal + seq, "no_partner")
         fill(made, 1)
     with opened(folder, table="unmatched") as batches:
-        start = batches.initial()
+        start = begun(batches)
         assert start == at(folder, 0)
         end = batches.latest(start, Limit(rows_max=6))
         assert end == at(folder, 6)
