@@ -82,7 +82,8 @@ def _frame(payload: Any, dtype: Any, shape: Any) -> Frame:
     # A null text in a pandas column may come as nan.
     if payload is None or payload != payload:
         return None
-    dims = None if shape is None else [int(size) for size in shape]
+    # Arrow and Spark give a list, pandas an array.
+    dims = shape if shape is None or isinstance(shape, list) else [int(size) for size in shape]
     kind = dtype if isinstance(dtype, str) else None
     if isinstance(payload, str):
         return _mapped.array(payload, kind, dims)

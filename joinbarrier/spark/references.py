@@ -11,11 +11,9 @@ used again, so the generation says which use is meant; who has the segment mappe
 
 from __future__ import annotations
 
-import re
 from collections import OrderedDict
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +24,12 @@ from framegate.joinbarrier.journal.payload import payload_array
 from framegate.joinbarrier.journal.segments import Segment
 from framegate.schema.errors import JournalDamaged, ReferenceOutlived, ReferenceRefused
 
-_PREFIX: Final = "framegate:1"
-_TEXT: Final = re.compile(r"framegate:1:(\d{1,20}):(\d{1,20}):(\d{1,20}):(\d{1,20}):(\d{1,20}):(/.*)", re.DOTALL)
+_SCHEME: Final = "framegate"
+_VERSION: Final = "1"
+_PARTS: Final = 8
+_DIGITS_MAX: Final = 20
+_Use: TypeAlias = tuple[str, int, int, int]
+"""Directory, epoch, ordinal and generation: one use of one file."""
 SEGMENTS_MAX: Final = 4
 """So many segments stay mapped in a process between two batches: what is mapped cannot be used again by the writer."""
 _LOOKS: Final = 16
@@ -36,7 +38,7 @@ _LOOKS: Final = 16
 def references(payload: pa.BinaryArray, memory: memoryview, segment: Segment) -> pa.StringArray:
     """One text for each payload of a column that lies in ``memory``, the segment; null for null."""
     facts = segment.facts
-    prefix = f"{_PREFIX}:{facts.journal_epoch}:{facts.ordinal}:{facts.generation}"
+    prefix = f"{_SCHEME}:{_VERSION}:{facts.journal_epoch}:{facts.ordinal}:{facts.generation}"
     directory = str(segment.path.parent.parent.resolve())
     _, offsets_buffer, data = payload.buffers()
     if len(payload) == 0 or data is None or data.size == 0:
@@ -50,8 +52,7 @@ def references(payload: pa.BinaryArray, memory: memoryview, segment: Segment) ->
     return pc.if_else(payload.is_valid(), joined, pa.scalar(None, pa.utf8()))
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(NamedTuple):
     """A reference, read; its segment is not looked for yet."""
 
     epoch: int
@@ -64,35 +65,41 @@ class Reference:
     @classmethod
     def parse(cls, text: str) -> Reference:
         """Raises ReferenceRefused."""
-        found = _TEXT.fullmatch(text)
-        if found is None:
+        parts = text.split(":", _PARTS - 1)
+        if len(parts) != _PARTS or parts[0] != _SCHEME or parts[1] != _VERSION or parts[-1][:1] != "/":
             raise ReferenceRefused("not a reference", have=text[:200])
-        epoch, ordinal, generation, offset, length = (int(number) for number in found.groups()[:-1])
-        return cls(epoch, ordinal, generation, offset, length, found[6])
-
-    @property
-    def segment_key(self) -> tuple[str, int, int, int]:
-        """The segment it lies in."""
-        return self.directory, self.epoch, self.ordinal, self.generation
+        numbers = parts[2:-1]
+        for number in numbers:
+            # What `int` takes besides digits, such as a sign or spaces, no reference has.
+            if not (number.isascii() and number.isdigit() and len(number) <= _DIGITS_MAX):
+                raise ReferenceRefused("not a reference", have=text[:200])
+        return cls(*map(int, numbers), directory=parts[-1])
 
 
 class MappedSegments:
     """The segments that a process has mapped to resolve references, a few of them kept for the next batch."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, int, int, int], tuple[Segment, memoryview]] = OrderedDict()
+        self._kept: OrderedDict[_Use, Segment] = OrderedDict()
+        self._sizes: dict[_Use, int] = {}
+        """Looked up once between two ``let_go``: it is a question to the system."""
 
     def array(self, text: str, dtype: str | None, shape: list[int] | None) -> npt.NDArray[Any]:
         """A read-only view of the payload. Raises ReferenceRefused, ReferenceOutlived or JournalDamaged."""
-        reference = Reference.parse(text)
-        segment, memory = self._mapped(reference)
-        end = reference.offset + reference.length
-        if end > segment.file_bytes:
+        epoch, ordinal, generation, offset, length, directory = reference = Reference.parse(text)
+        use = directory, epoch, ordinal, generation
+        segment = self._kept.get(use)
+        if segment is None or use not in self._sizes:
+            segment = self._mapped(use, reference)
+        if offset + length > self._sizes[use]:
             raise ReferenceRefused(
-                "it points outside its segment", path=segment.path, end=end, segment_bytes=segment.file_bytes
+                "it points outside its segment",
+                path=segment.path,
+                end=offset + length,
+                segment_bytes=self._sizes[use],
             )
         try:
-            return payload_array(memory[reference.offset : end], dtype, shape)
+            return payload_array(segment.memory, dtype, shape, start=offset, end=offset + length)
         except JournalDamaged as broken:
             refused = ReferenceRefused(broken.message, path=segment.path)
             refused.facts |= broken.facts
@@ -100,18 +107,17 @@ class MappedSegments:
 
     def let_go(self) -> None:
         """Unmap what lies beyond ``SEGMENTS_MAX`` and what retention has dropped."""
-        for key, (segment, _) in list(self._kept.items()):
+        self._sizes.clear()
+        for use, segment in list(self._kept.items()):
             if len(self._kept) > SEGMENTS_MAX or not _is_named(segment):
-                del self._kept[key]
+                del self._kept[use]
 
-    def _mapped(self, reference: Reference) -> tuple[Segment, memoryview]:
-        key = reference.segment_key
-        found = self._kept.get(key)
-        if found is None:
-            segment = _opened(reference)
-            found = self._kept[key] = (segment, segment.memory)
-        self._kept.move_to_end(key)
-        return found
+    def _mapped(self, use: _Use, reference: Reference) -> Segment:
+        segment = self._kept.get(use) or _opened(reference)
+        self._kept[use] = segment
+        self._kept.move_to_end(use)
+        self._sizes[use] = segment.file_bytes
+        return segment
 
 
 def _opened(reference: Reference) -> Segment:

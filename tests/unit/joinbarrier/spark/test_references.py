@@ -87,7 +87,9 @@ def test_a_column_without_payloads_says_so(folder: Path) -> None:
 
 
 HOSTILE = ["", "framegate:1:", "framegate:2:1:1:1:0:1:/a", "framegate:1:1:1:1:0:1:a", "framegate:1:-1:1:1:0:1:/a",
-           "framegate:1:1:1:1:0:1e3:/a", "framegate:1:" + "9" * 30 + ":1:1:0:1:/a"]  # fmt: skip
+           "framegate:1:1:1:1:0:1e3:/a", "framegate:1:" + "9" * 30 + ":1:1:0:1:/a",
+           "framegate:1:+1:1:1:0:1:/a", "framegate:1:1: 1:1:0:1:/a", "framegate:1:1:1_0:1:0:1:/a", "x:1:1:1:1:0:1:/a",
+           "framegate:1:1:1:1:0:1:", "framegate:1:1:1:٣:0:1:/a"]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", HOSTILE)
