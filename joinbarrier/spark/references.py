@@ -73,7 +73,8 @@ class Reference(NamedTuple):
             # What `int` takes besides digits, such as a sign or spaces, no reference has.
             if not (number.isascii() and number.isdigit() and len(number) <= _DIGITS_MAX):
                 raise ReferenceRefused("not a reference", have=text[:200])
-        return cls(*map(int, numbers), directory=parts[-1])
+        epoch, ordinal, generation, offset, length = map(int, numbers)
+        return cls(epoch, ordinal, generation, offset, length, parts[-1])
 
 
 class MappedSegments:
