@@ -57,7 +57,7 @@ test: setup ## set everything up, then run the whole test suite
 	$(SAY) 'Rust: the commit word under every order that the memory model allows'
 	RUSTFLAGS='--cfg loom' cargo test --quiet --locked --release --manifest-path native/Cargo.toml \
 		--target-dir native/target/loom -p framegate-core --test loom_commit
-	$(SAY) 'Python: unit, property, conformance, interop, system'
+	$(SAY) 'Python: unit, property, conformance, interop, system, spark'
 	$(PYTEST) $(TESTS)
 
 long: setup ## the tests with their full counts

@@ -443,6 +443,107 @@ class JournalNewer(JournalError):
     default_hint = "Upgrade framegate here, or read with the version that wrote it."
 
 
+# --- 7xx: Spark -----------------------------------------------------------------------------------------
+
+
+class SparkError(FramegateError):
+    """The data source of PySpark: what a query asks for, and what it cannot have."""
+
+
+class UnknownOption(SparkError):
+    """An option that the source does not know."""
+
+    code = 701
+    exit_code = WRONG_USAGE
+    default_hint = "Remove the option, or use the nearest known one; names are case-insensitive."
+
+
+class WrongOption(SparkError):
+    """An option with a value that it cannot have."""
+
+    code = 702
+    exit_code = WRONG_USAGE
+    default_hint = "Give the option a value of the kind that the message names."
+
+
+class MissingOption(SparkError):
+    """An option without which nothing can be read."""
+
+    code = 703
+    exit_code = WRONG_USAGE
+    default_hint = 'Name the journal: .option("path", "out/joined"), or several, separated by commas.'
+
+
+class ConflictingOptions(SparkError):
+    """Options that are each allowed and cannot stand together, or not in this kind of query."""
+
+    code = 704
+    exit_code = WRONG_USAGE
+    default_hint = "Change one of the options that the message names."
+
+
+class WrongOffset(SparkError):
+    """An offset that is none, or belongs to other journals than the query's."""
+
+    code = 705
+    default_hint = (
+        "A checkpoint belongs to the journals that it was begun with: name the same paths, or begin a new checkpoint."
+    )
+
+
+class JournalsDiffer(SparkError):
+    """Journals of one query whose inputs are not the same."""
+
+    code = 706
+    exit_code = WRONG_USAGE
+    default_hint = "Read these journals by a query each, and union the columns that they share."
+
+
+class SchemaChanged(SparkError):
+    """The journal has other columns than the query was planned with."""
+
+    code = 707
+    default_hint = "Begin the query anew, with a new checkpoint, so that it is planned with the present columns."
+
+
+class ReferenceOutlived(SparkError):
+    """A reference to a payload that retention has dropped since."""
+
+    code = 708
+    default_hint = "Resolve references in the query that reads them, under a readerName, before the batch is committed."
+
+
+class ReferenceRefused(SparkError):
+    """A text that is no reference, or points outside its segment."""
+
+    code = 709
+    default_hint = 'References are made by the option payload="reference", and are used as they are.'
+
+
+class PySparkMissing(SparkError):
+    """PySpark is not installed, or too old."""
+
+    code = 710
+    exit_code = ENVIRONMENT
+    default_hint = "Install it with: pip install 'framegate[spark]'"
+
+
+class WorkerPython(SparkError):
+    """The Python of Spark's workers is not there, is another version, or has no framegate."""
+
+    code = 711
+    exit_code = ENVIRONMENT
+    default_hint = "Set PYSPARK_PYTHON to this program's Python before the session starts."
+
+
+class JavaMissing(SparkError):
+    """No Java that can run Spark."""
+
+    code = 712
+    exit_code = ENVIRONMENT
+    default_hint = "Install Java 17 or newer, or point JAVA_HOME at it."
+
+
 # --- 9xx: configuration and environment -----------------------------------------------------------------
 
 

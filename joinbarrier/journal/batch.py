@@ -44,10 +44,9 @@ class BatchNumbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """A sealed batch. It keeps its segment mapped, and locked against reuse, as long as anybody holds a column."""
+class BatchPlace:
+    """Where a sealed batch lies, and what it says about itself; its columns were not looked at."""
 
-    record_batch: pa.RecordBatch
     numbers: BatchNumbers
     raw_state: bytes
     message: Message
@@ -75,6 +74,11 @@ class Batch:
             raise JournalDamaged("the state is no JSON object", offset=self.message.offset, seal=self.numbers.seal)
         return found
 
+    @property
+    def column_bytes(self) -> int:
+        """What its columns hold, without the gaps between them. Raises JournalDamaged."""
+        return sum(length for _, length in self.message.buffers())
+
     def check(self) -> None:
         """Compute the check sum anew. Raises JournalDamaged when it is another one."""
         numbers = self.numbers
@@ -93,20 +97,33 @@ class Batch:
         for offset, length in self.message.buffers():
             yield self.memory[offset : offset + length]
 
+
+@dataclass(frozen=True, slots=True)
+class Batch(BatchPlace):
+    """A sealed batch. It keeps its segment mapped, and locked against reuse, as long as anybody holds a column."""
+
+    record_batch: pa.RecordBatch
+
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
         """So that ``pyarrow.record_batch(batch)`` and other Arrow libraries take it as it is."""
         found: tuple[object, object] = self.record_batch.__arrow_c_array__(requested_schema)
         return found
 
 
-def decode(message: Message, memory: memoryview, buffer: pa.Buffer, schema: pa.Schema) -> Batch:
-    """The batch of a message; ``buffer`` and ``memory`` are its segment. Raises JournalDamaged."""
+def place(message: Message, memory: memoryview) -> BatchPlace:
+    """The batch of a message without its columns; ``memory`` is its segment. Raises JournalDamaged."""
     missing = {BATCH_KEY, STATE_KEY} - set(message.custom)
     if missing:
         raise JournalDamaged("the batch lacks its own metadata", missing=", ".join(sorted(missing)))
     numbers = BatchNumbers.parse(message.custom[BATCH_KEY])
     if numbers.rows != message.rows:
         raise JournalDamaged("two counts of the batch's rows differ", want=numbers.rows, have=message.rows)
+    return BatchPlace(numbers, message.custom[STATE_KEY], message, memory)
+
+
+def decode(found: BatchPlace, buffer: pa.Buffer, schema: pa.Schema) -> Batch:
+    """The batch with its columns; ``buffer`` is its segment. Raises JournalDamaged."""
+    message = found.message
     try:
         whole = buffer.slice(message.offset, message.end - message.offset)
         columns = pa.ipc.read_record_batch(whole, schema)
@@ -114,4 +131,4 @@ def decode(message: Message, memory: memoryview, buffer: pa.Buffer, schema: pa.S
         columns.validate(full=True)
     except (pa.ArrowException, OSError) as broken:
         raise JournalDamaged(f"the columns cannot be read: {broken}", offset=message.offset) from None
-    return Batch(columns, numbers, message.custom[STATE_KEY], message, memory)
+    return Batch(found.numbers, found.raw_state, message, found.memory, columns)

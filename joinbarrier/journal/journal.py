@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from framegate.joinbarrier.journal.batch import Batch
+from framegate.joinbarrier.journal.batch import Batch, BatchPlace
 from framegate.joinbarrier.journal.description import JournalDescription, read_description
 from framegate.joinbarrier.journal.doorbell import Doorbell, take_away
 from framegate.joinbarrier.journal.follow import Waiter
 from framegate.joinbarrier.journal.head import Head
 from framegate.joinbarrier.journal.layout import Table, segment_names
+from framegate.joinbarrier.journal.message import Ending
 from framegate.joinbarrier.journal.readers import NamedReader
 from framegate.joinbarrier.journal.reading import RowReading
 from framegate.joinbarrier.journal.schema import UNMATCHED_SCHEMA, rows_schema
 from framegate.joinbarrier.journal.segments import Segment
-from framegate.joinbarrier.journal.walk import OnLoss, Walk
+from framegate.joinbarrier.journal.walk import Found, OnLoss, Walk
 from framegate.schema.errors import JournalDamaged
 
 if TYPE_CHECKING:
@@ -39,6 +40,11 @@ class Journal:
         description = read_description(self.path)
         self._journal_epoch = description.journal_epoch
         self._rows_schema = rows_schema([each.name for each in description.inputs])
+
+    @property
+    def journal_epoch(self) -> int:
+        """Which life of the journal was opened here."""
+        return self._journal_epoch
 
     @property
     def info(self) -> JournalDescription:
@@ -146,6 +152,16 @@ class Journal:
                 found.append(batch.record_batch)
         return pa.Table.from_batches(found, schema=UNMATCHED_SCHEMA)
 
+    @property
+    def unmatched_rows(self) -> tuple[int, int]:
+        """The first row of the unmatched table that is still there, and the one after the last accounted for."""
+        last_seal = self._end()[1]
+        walk = self.places("unmatched")
+        first, end = None, 0
+        while (place := walk.next()) is not None and accounted_by(place) <= last_seal:
+            first, end = place.first_row if first is None else first, place.end_row
+        return (end if first is None else first), end
+
     def walk(
         self,
         table: Table = "rows",
@@ -153,19 +169,40 @@ class Journal:
         start: int | None = None,
         on_loss: OnLoss = "error",
         on_segment: Callable[[Segment], None] | None = None,
-    ) -> Walk:
+    ) -> Walk[Batch]:
         """A place among the batches of a table, those without rows included. ``on_segment`` is told of each segment."""
+        return self._walk(Segment.read, table, start, on_loss, on_segment)
+
+    def places(self, table: Table = "rows", *, start: int | None = None, on_loss: OnLoss = "error") -> Walk[BatchPlace]:
+        """The same without the columns: where rows lie, and how many bytes they are."""
+        return self._walk(Segment.place, table, start, on_loss, None)
+
+    def _walk(
+        self,
+        read: Callable[[Segment, int], Found | Ending],
+        table: Table,
+        start: int | None,
+        on_loss: OnLoss,
+        on_segment: Callable[[Segment], None] | None,
+    ) -> Walk[Found]:
         schema = self._rows_schema if table == "rows" else UNMATCHED_SCHEMA
         return Walk(
-            self.path, table, schema, self._journal_epoch, start_row=start, on_loss=on_loss, on_segment=on_segment
+            self.path,
+            table,
+            schema,
+            self._journal_epoch,
+            read,
+            start_row=start,
+            on_loss=on_loss,
+            on_segment=on_segment,
         )
 
     def _end(self) -> tuple[int, int]:
         """The next row and the last seal, from the newest segments."""
         # The newest may hold nothing yet: then the one before it has the last seal.
         for name in reversed(segment_names(self.path, "rows")):
-            walk = self.walk(start=name.first_row)
-            last: Batch | None = None
+            walk = self.places(start=name.first_row)
+            last: BatchPlace | None = None
             while (batch := walk.next()) is not None:
                 last = batch
             if last is not None:
@@ -173,7 +210,7 @@ class Journal:
         return 0, 0
 
 
-def accounted_by(batch: Batch) -> int:
+def accounted_by(batch: BatchPlace) -> int:
     """The seal of the rows table whose state accounts for a batch of the unmatched table. Raises JournalDamaged."""
     seal: Any = batch.state.get("seal")
     if type(seal) is not int:

@@ -82,7 +82,7 @@ class NamedReader:
     def commit(self, row: int) -> None:
         """Every row before ``row`` is done; this also renews the lease. A lower row than before only does that."""
         with _locked(self._directory):
-            self._check_still_ours()
+            _checked(self._directory, self.state.reader, self.state.claim)
             committed = max(row, self.state.committed_row)
             self.state = replace(self.state, committed_row=committed, seen_at_ns=self._clock())
             _write(self._directory, self.state)
@@ -94,16 +94,12 @@ class NamedReader:
             if found is not None and found.claim == self.state.claim:
                 _path(self._directory, self.state.reader).unlink(missing_ok=True)
 
-    def _check_still_ours(self) -> None:
-        found = _read(self._directory, self.state.reader)
-        if found is None or found.claim != self.state.claim:
-            raise ReaderFenced(
-                "another claim of this name came later" if found else "the name was given up",
-                reader=self.state.reader,
-                want_claim=self.state.claim,
-                have_claim=found.claim if found else "none",
-                by_pid=found.pid if found else "none",
-            )
+
+def renew(directory: Path, name: str, claim: int, clock: Clock = realtime_ns) -> None:
+    """Renew a claim's lease from another process than the one that made it. Raises ReaderFenced when it was lost."""
+    with _locked(directory):
+        found = _checked(directory, name, claim)
+        _write(directory, replace(found, seen_at_ns=clock()))
 
 
 def check_name(name: str) -> None:
@@ -150,6 +146,20 @@ def _living(directory: Path, now_ns: int) -> list[ReaderState]:
         for state in readers(directory)
         if state.journal_epoch == description.journal_epoch and state.is_living(now_ns, description.reader_lease_s)
     ]
+
+
+def _checked(directory: Path, name: str, claim: int) -> ReaderState:
+    """The reader's file, while this claim holds the name. Raises ReaderFenced."""
+    found = _read(directory, name)
+    if found is None or found.claim != claim:
+        raise ReaderFenced(
+            "another claim of this name came later" if found else "the name was given up",
+            reader=name,
+            want_claim=claim,
+            have_claim=found.claim if found else "none",
+            by_pid=found.pid if found else "none",
+        )
+    return found
 
 
 def _path(directory: Path, name: str) -> Path:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from typing import Final, Self
 
+from framegate.joinbarrier.journal.batch import Batch
 from framegate.joinbarrier.journal.follow import Waited, Waiter
 from framegate.joinbarrier.journal.readers import NamedReader
 from framegate.joinbarrier.journal.row import Row, rows_of
@@ -27,7 +28,7 @@ class RowReading(Iterator[Row]):
 
     def __init__(
         self,
-        walk: Walk,
+        walk: Walk[Batch],
         *,
         stop: int | None = None,
         limit: int | None = None,

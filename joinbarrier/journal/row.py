@@ -5,26 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from math import prod
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from framegate.joinbarrier.journal.batch import Batch
+from framegate.joinbarrier.journal.payload import payload_array
 from framegate.joinbarrier.journal.schema import ROW_FIELDS
 from framegate.schema.errors import JournalDamaged
 
 _SCALARS: Final = tuple(field.name for field in ROW_FIELDS)
 _CELLS: Final = ("status", "seq", "timestamp_ns", "epoch", "trace_id", "dtype", "shape")
-_BYTES: Final = np.dtype(np.uint8)
-DTYPES: Final[dict[str | None, np.dtype[Any]]] = {
-    **{name: np.dtype(name) for name in ("uint8", "int8", "bool", "float32", "float64")},
-    **{f"{sign}int{bits}": np.dtype(f"<{sign or 'i'}{bits // 8}") for sign in ("u", "") for bits in (16, 32, 64)},
-    "": _BYTES,
-    None: _BYTES,
-}
-"""What a payload can be; one of an unknown dtype is bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,22 +97,11 @@ class _InputColumns:
 
     def _array(self, index: int, dtype: str | None, shape: list[int] | None) -> npt.NDArray[Any]:
         start, end = int(self._offsets[index]), int(self._offsets[index + 1])
-        kind = DTYPES.get(dtype)
-        dims = [end - start] if shape is None else shape
-        if kind is None or min(dims, default=0) < 0 or prod(dims) * kind.itemsize != end - start:
-            raise JournalDamaged(
-                "a payload does not fit its dtype and shape",
-                input=self._name,
-                dtype=dtype,
-                shape=shape,
-                bytes=end - start,
-            )
-        if start == end:
-            # numpy takes no view of nothing; what it makes instead is read-only like the others.
-            empty = np.zeros(dims, kind)
-            empty.flags.writeable = False
-            return empty
-        return np.frombuffer(self._data, kind, (end - start) // kind.itemsize, start).reshape(dims)
+        try:
+            return payload_array(self._data, dtype, shape, start=start, end=end)
+        except JournalDamaged as broken:
+            broken.facts = {"input": self._name, **broken.facts}
+            raise
 
 
 def rows_of(batch: Batch, first_row: int = 0) -> Iterator[Row]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-from framegate.joinbarrier.journal.batch import Batch, decode
+from framegate.joinbarrier.journal.batch import Batch, BatchPlace, decode, place
 from framegate.joinbarrier.journal.layout import ARROW_MAGIC, FOLDERS, FORMAT, SEGMENT_KEY, SegmentName, Table
 from framegate.joinbarrier.journal.message import Ending, Kind, Message, read_message
 from framegate.joinbarrier.journal.naming import naming
@@ -80,21 +80,34 @@ class Segment:
         return segment
 
     @property
+    def memory(self) -> memoryview:
+        """The mapped file, read-only."""
+        return self._memory
+
+    @property
     def file_bytes(self) -> int:
         """The file's present size. A segment may be cut to its content, never into it."""
         return min(self._map.size(), len(self._memory))
 
     def read(self, offset: int) -> Batch | Ending:
         """The batch at ``offset``, or why there is none. Raises JournalDamaged."""
+        found = self.place(offset)
+        if isinstance(found, Ending):
+            return found
+        with naming(self.path):
+            return decode(found, self._buffer, self.schema)
+
+    def place(self, offset: int) -> BatchPlace | Ending:
+        """The same without its columns, for who only asks where rows lie. Raises JournalDamaged."""
         with naming(self.path):
             message = read_message(self._memory, offset, self.file_bytes)
             if isinstance(message, Ending):
                 return message
             if message.kind is not Kind.RECORD_BATCH:
                 raise JournalDamaged("a second schema", offset=offset)
-            return self._of_this_use(decode(message, self._memory, self._buffer, self.schema))
+            return self._of_this_use(place(message, self._memory))
 
-    def _of_this_use(self, batch: Batch) -> Batch | Ending:
+    def _of_this_use(self, batch: BatchPlace) -> BatchPlace | Ending:
         want, have = self.facts.generation, batch.numbers.generation
         if want == have:
             return batch

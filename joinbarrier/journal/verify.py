@@ -118,7 +118,7 @@ class _Segments:
                 )
 
 
-def _is_a_hole(journal: Journal, walk: Walk) -> bool:
+def _is_a_hole(journal: Journal, walk: Walk[Batch]) -> bool:
     """Whether older segments than those that are missing are still there: retention takes the oldest first."""
     standing = walk.segment
     return standing is not None and any(

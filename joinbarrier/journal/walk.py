@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Generic, Literal, TypeVar
 
 import pyarrow as pa
-from framegate.joinbarrier.journal.batch import Batch
+from framegate.joinbarrier.journal.batch import BatchPlace
 from framegate.joinbarrier.journal.layout import SegmentName, Table, segment_names
 from framegate.joinbarrier.journal.message import Ending
 from framegate.joinbarrier.journal.naming import naming
@@ -20,12 +20,16 @@ from framegate.joinbarrier.journal.segments import Segment
 from framegate.schema.errors import DataLoss, JournalDamaged, JournalRecreated
 
 OnLoss = Literal["error", "skip"]
+Found = TypeVar("Found", bound=BatchPlace)
 _LISTINGS: Final = 16
 """A listing beside renames can miss a file; how often it is repeated before what is missing counts as gone."""
 
 
-class Walk:
-    """A place in a table. ``start_row`` None begins with the oldest segment."""
+class Walk(Generic[Found]):
+    """A place in a table. ``start_row`` None begins with the oldest segment.
+
+    ``read`` says what is wanted of a batch: ``Segment.read``, or ``Segment.place``.
+    """
 
     def __init__(
         self,
@@ -33,6 +37,7 @@ class Walk:
         table: Table,
         schema: pa.Schema,
         journal_epoch: int,
+        read: Callable[[Segment, int], Found | Ending],
         *,
         start_row: int | None = None,
         on_loss: OnLoss = "error",
@@ -40,7 +45,7 @@ class Walk:
     ) -> None:
         self._directory, self._table = directory, table
         self._schema, self._journal_epoch = schema, journal_epoch
-        self._on_loss, self._on_segment = on_loss, on_segment
+        self._read_at, self._on_loss, self._on_segment = read, on_loss, on_segment
         self._offset = 0
         self.next_row = start_row
         """Rows before it are not given."""
@@ -50,7 +55,7 @@ class Walk:
         self.segment: Segment | None = None
         """Where the walk stands."""
 
-    def next(self) -> Batch | None:
+    def next(self) -> Found | None:
         """The next batch, or None while there is none. Raises DataLoss, JournalDamaged or JournalRecreated."""
         while True:
             if self.segment is None and not self._enter(None):
@@ -62,9 +67,9 @@ class Walk:
             elif not self._is_behind(batch):
                 return batch
 
-    def _read(self) -> Batch | None:
+    def _read(self) -> Found | None:
         assert self.segment is not None  # noqa: S101 - asked only inside a segment
-        found = self.segment.read(self._offset)
+        found = self._read_at(self.segment, self._offset)
         if isinstance(found, Ending):
             return None
         if self.position is not None and found.first_row != self.position:
@@ -74,7 +79,7 @@ class Walk:
         self._offset, self.position = found.message.end, found.end_row
         return found
 
-    def _is_behind(self, batch: Batch) -> bool:
+    def _is_behind(self, batch: Found) -> bool:
         """Whether all of it lies before the rows that are wanted. What is given is also taken."""
         if self._table != "rows":
             return False
@@ -91,7 +96,7 @@ class Walk:
         if not any(name.ordinal > current.name.ordinal for name in segment_names(self._directory, self._table)):
             return False
         # A batch that was sealed before the successor came is seen now at the latest.
-        if not isinstance(current.read(self._offset), Ending):
+        if not isinstance(current.place(self._offset), Ending):
             return True
         return self._enter(current)
 

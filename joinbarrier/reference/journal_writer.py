@@ -30,6 +30,7 @@ from framegate.joinbarrier.journal.layout import (
     segment_names,
 )
 from framegate.joinbarrier.journal.schema import UNMATCHED_SCHEMA, rows_schema
+from framegate.joinbarrier.journal.segments import Segment
 from framegate.joinbarrier.journal.walk import Walk
 from framegate.joinbarrier.reference.journal_segment import SegmentFile, padded_state
 from framegate.shmpool.clock import Clock, monotonic_ns, realtime_ns
@@ -169,7 +170,7 @@ class ReferenceJournalWriter:
 
     def _recover(self, table: Table) -> None:
         names = segment_names(self.directory, table)
-        walk = Walk(self.directory, table, self._schemas[table], self._journal_epoch)
+        walk = Walk(self.directory, table, self._schemas[table], self._journal_epoch, Segment.read)
         kept = list[Batch]()
         while names and (batch := walk.next()) is not None:
             batch.check()

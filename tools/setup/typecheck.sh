@@ -10,7 +10,8 @@ mkdir -p "$tree/framegate"
 for file in framegate/*.py framegate/*.pyi framegate/py.typed; do ln -s "../../../$file" "$tree/framegate/"; done
 for package in schema shmpool joinbarrier driver tools; do ln -s "../../../$package" "$tree/framegate/$package"; done
 ln -s ../../tests "$tree/tests"
+ln -s ../../pyspark_framegate.py "$tree/"
 # Each line: the types, then the native stub against the binary.
 export MYPYPATH="$tree"
-"$PWD/.venv/bin/mypy" --config-file pyproject.toml --cache-dir .mypy_cache -p framegate -p tests "$@"
+"$PWD/.venv/bin/mypy" --config-file pyproject.toml --cache-dir .mypy_cache -p framegate -p tests -m pyspark_framegate "$@"
 "$PWD/.venv/bin/python" -m mypy.stubtest framegate._native --mypy-config-file pyproject.toml

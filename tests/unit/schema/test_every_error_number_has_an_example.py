@@ -25,6 +25,7 @@ from tests.unit.driver.driver_error_examples import DRIVER_ERROR_EXAMPLES as LEA
 from tests.unit.joinbarrier.agent_error_examples import AGENT_ERROR_EXAMPLES as AGENTS
 from tests.unit.joinbarrier.journal.journal_error_examples import JOURNAL_ERROR_EXAMPLES as JOURNAL
 from tests.unit.joinbarrier.map_error_examples import MAP_ERROR_EXAMPLES as MAPS
+from tests.unit.joinbarrier.spark.spark_error_examples import SPARK_ERROR_EXAMPLES as SPARK
 from tests.unit.schema.join_error_examples import JOIN_ERROR_EXAMPLES as BARRIERS
 from tests.unit.schema.message_errors import EXAMPLES as MESSAGES
 from tests.unit.schema.pool_error_examples import POOL_ERROR_EXAMPLES as POOL
@@ -98,6 +99,7 @@ EXAMPLES: Final[dict[int, Example]] = {
     **JOURNAL,
     **MAPS,
     **AGENTS,
+    **SPARK,
     **CONFIGURATION_AND_ENVIRONMENT,
 }
 KINDS: Final = list(numbered())

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PySpark over journals: ``spark.readStream.format("framegate")`` and ``spark.read.format("framegate")``.
+
+``session()`` makes a session that knows the format, ``register(spark)`` makes it known to one; where framegate is
+installed as a package, Spark finds it by itself. The rest are helpers for what comes after. Each is imported when it is
+first used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from framegate.joinbarrier.spark.dataframes import event_time, explode_inputs, flatten
+    from framegate.joinbarrier.spark.frames import frames, to_numpy
+    from framegate.joinbarrier.spark.registering import register, session
+    from framegate.joinbarrier.spark.resolving import resolve, resolve_batches
+    from framegate.joinbarrier.spark.sink import exactly_once
+
+__all__ = [
+    "event_time",
+    "exactly_once",
+    "explode_inputs",
+    "flatten",
+    "frames",
+    "register",
+    "resolve",
+    "resolve_batches",
+    "session",
+    "to_numpy",
+]
+
+_HOMES = {
+    "event_time": "dataframes",
+    "exactly_once": "sink",
+    "explode_inputs": "dataframes",
+    "flatten": "dataframes",
+    "frames": "frames",
+    "register": "registering",
+    "resolve": "resolving",
+    "resolve_batches": "resolving",
+    "session": "registering",
+    "to_numpy": "frames",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'framegate.spark' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(f"framegate.joinbarrier.spark.{_HOMES[name]}"), name)

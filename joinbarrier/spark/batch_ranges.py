@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the driver's side of a batch query decides: which rows, and which task reads which of them. Knows no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from framegate.joinbarrier.journal.readers import NamedReader
+from framegate.joinbarrier.spark.extents import partition
+from framegate.joinbarrier.spark.journal_table import JournalTable
+from framegate.joinbarrier.spark.micro_batches import RangeOfRows, report_lost
+from framegate.joinbarrier.spark.offsets import EARLIEST, LATEST, Wish, wishes
+from framegate.joinbarrier.spark.options import SourceOptions
+from framegate.joinbarrier.spark.starting import open_tables, resolved
+from framegate.schema.errors import ConflictingOptions, WrongOption
+
+if TYPE_CHECKING:
+    from framegate.joinbarrier.spark.filters import Comparison
+
+
+def batch_ranges(options: SourceOptions, comparisons: Sequence[Comparison], *, cores: int) -> list[RangeOfRows]:
+    """The tasks of a batch query over what is sealed now."""
+    tables = open_tables(options)
+    starts = _wished("startingOffsets", options.starting_offsets or "earliest", tables, refused=LATEST)
+    ends = _wished("endingOffsets", options.ending_offsets or "latest", tables, refused=EARLIEST)
+    found = list[RangeOfRows]()
+    for path, table in tables.items():
+        found += _ranges(table, starts[path], ends[path], options, comparisons, cores, len(tables))
+    return found
+
+
+def _ranges(
+    table: JournalTable,
+    start: Wish,
+    end: Wish,
+    options: SourceOptions,
+    comparisons: Sequence[Comparison],
+    cores: int,
+    journals: int,
+) -> list[RangeOfRows]:
+    claim = _claimed(table, options, start)
+    first, last = resolved(table, start, options).row, resolved(table, end, options).row
+    if first > last:
+        raise ConflictingOptions(
+            "the range ends before it begins", options="startingOffsets,endingOffsets", start=first, end=last
+        )
+    first, last = _narrowed(first, last, comparisons)
+    extents = table.extents(first, last)
+    report_lost(table, first, last, extents)
+    wanted = None if options.partitions_min is None else -(-options.partitions_min // journals)
+    return [
+        RangeOfRows(table.path, table.epoch, begin, end_row, claim)
+        for begin, end_row in partition(extents, cores=cores, wanted=wanted)
+    ]
+
+
+def _narrowed(first: int, last: int, comparisons: Sequence[Comparison]) -> tuple[int, int]:
+    if not comparisons:
+        return first, last
+    from framegate.joinbarrier.spark.filters import range_of_rows
+
+    return range_of_rows(comparisons, first, last)
+
+
+def _claimed(table: JournalTable, options: SourceOptions, start: Wish) -> int | None:
+    """Rows are kept from before they are counted until the lease is over: nobody says when a batch query has ended."""
+    if options.reader_name is None:
+        return None
+    first = table.first_row() if start.row is None else start.row
+    reader = NamedReader.claim(table.journal.path, options.reader_name, journal_epoch=table.epoch, first_row=first)
+    return reader.state.claim
+
+
+def _wished(option: str, text: str, tables: dict[str, JournalTable], *, refused: Wish) -> dict[str, Wish]:
+    found = wishes(option, text, list(tables))
+    if refused in found.values():
+        raise WrongOption("a table of no rows", option=option, have=text)
+    return found

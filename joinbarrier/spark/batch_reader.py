@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Batch queries: a range of rows that is fixed when the query is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from framegate.joinbarrier.spark.batch_ranges import batch_ranges
+from framegate.joinbarrier.spark.filters import Comparison
+from framegate.joinbarrier.spark.micro_batches import RangeOfRows
+from framegate.joinbarrier.spark.options import SourceOptions
+from framegate.joinbarrier.spark.read_range import read_range
+from framegate.joinbarrier.spark.shown import shown, shown_while_reading
+from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass
+class RangePartition(InputPartition):
+    """A task's range, as Spark carries it."""
+
+    wanted: RangeOfRows
+
+
+class FramegateBatchReader(DataSourceReader):
+    """Made where a query is planned, and pickled to where it is executed."""
+
+    def __init__(self, options: SourceOptions, inputs: Sequence[str], cores: int) -> None:
+        self._options, self._inputs, self._cores = options, tuple(inputs), cores
+        self._comparisons: tuple[Comparison, ...] = ()
+
+    @property
+    def pushFilters(self) -> Callable[[list[Filter]], Iterable[Filter]]:  # noqa: N802
+        """Takes over what ``Comparison`` can compare; gives back the rest."""
+        return _FiltersTaken(self)
+
+    @shown
+    def partitions(self) -> Sequence[InputPartition]:
+        """The ranges of the tasks."""
+        found = batch_ranges(self._options, self._comparisons, cores=self._cores)
+        return [RangePartition(each) for each in found]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """A task's rows. Spark makes a partition of its own where there are no rows."""
+        if not isinstance(partition, RangePartition):
+            return iter(())
+        return shown_while_reading(
+            read_range(partition.wanted, self._options, self._inputs, self._comparisons, may_be_fenced=True)
+        )
+
+    def take(self, filters: list[Filter]) -> Iterable[Filter]:
+        """Keep what can be compared here."""
+        taken = [(given, Comparison.of(given)) for given in filters]
+        self._comparisons = tuple(comparison for _, comparison in taken if comparison is not None)
+        return [given for given, comparison in taken if comparison is None]
+
+
+class _FiltersTaken:
+    """``pushFilters`` of a reader, looking like the one that every reader inherits.
+
+    Spark refuses a reader that has one of its own while ``spark.sql.python.filterPushdown.enabled`` is off, as it is by
+    default, instead of not asking it. So the source would not work without that setting.
+    """
+
+    def __init__(self, reader: FramegateBatchReader) -> None:
+        self._reader = reader
+        # Of this object, not of the class: a function of the class would be bound when it is asked for.
+        self.__func__ = DataSourceReader.pushFilters
+
+    def __call__(self, filters: list[Filter]) -> Iterable[Filter]:
+        return self._reader.take(filters)

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One table of one journal, as queries ask for it: where it begins and ends, where its batches lie, the batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from framegate.joinbarrier.journal.batch import Batch, BatchPlace
+from framegate.joinbarrier.journal.head import Head
+from framegate.joinbarrier.journal.journal import Journal
+from framegate.joinbarrier.journal.layout import HeadWord, Table
+from framegate.joinbarrier.journal.segments import Segment
+from framegate.joinbarrier.journal.walk import Found, OnLoss, Walk
+from framegate.joinbarrier.spark.extents import Extent, Limit
+from framegate.joinbarrier.spark.offsets import Position
+from framegate.schema.errors import DataLoss, JournalRecreated, WrongOffset
+from framegate.shmpool.idle import sleep_ns
+
+_LOOK_AGAIN_NS: Final = 1_000_000
+_LOOKS: Final = 200
+"""A segment that is being renamed hides its rows for a moment; how often they are looked for again."""
+
+
+class JournalTable:
+    """Open for one query or one partition. Raises JournalMissing, JournalDamaged or JournalNewer."""
+
+    def __init__(self, path: str, table: Table, on_loss: OnLoss = "error") -> None:
+        self.path = path
+        self.table: Table = table
+        self.journal = Journal(path)
+        self.epoch = self.journal.journal_epoch
+        self._on_loss: OnLoss = on_loss
+        self._head: Head | None = None
+        self._extents = list[Extent]()
+        self._places: Walk[BatchPlace] | None = None
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of its inputs."""
+        return tuple(each.name for each in self.journal.info.inputs)
+
+    def check_epoch(self, wanted: int) -> None:
+        """Raises JournalRecreated when an offset is of another life of the journal."""
+        if wanted != self.epoch:
+            raise self._recreated(wanted, self.epoch)
+
+    def _check_alive(self, present: int) -> None:
+        if present != self.epoch:
+            raise self._recreated(self.epoch, present)
+
+    def _recreated(self, want: int, have: int) -> JournalRecreated:
+        return JournalRecreated(
+            "it began anew, and rows count from 0 again",
+            path=self.journal.path,
+            want=want,
+            have=have,
+            hint="Begin a new checkpoint for it; rows of the old epoch lie under old-EPOCH, if they were kept.",
+        )
+
+    def first_row(self) -> int:
+        """The oldest row that is still there."""
+        return self.journal.first_row if self.table == "rows" else self.journal.unmatched_rows[0]
+
+    def sealed_row(self) -> int:
+        """The row after the last that is sealed, as the segments say it."""
+        return self.journal.sealed_row if self.table == "rows" else self.journal.unmatched_rows[1]
+
+    def latest_row(self) -> int:
+        """The same as the head says it: two loads and one look at a name. Raises JournalRecreated, JournalMissing."""
+        if self._head is None or self._head.is_replaced():
+            self._head = Head.open(self.journal.path)
+        if self._head is None:
+            self._check_alive(self.journal.info.journal_epoch)
+            return self.sealed_row()
+        self._check_alive(self._head.journal_epoch)
+        return self._head.next_row if self.table == "rows" else self._head[HeadWord.UNMATCHED_ROWS]
+
+    def position(self, row: int) -> Position:
+        """A row of this life."""
+        return Position(self.epoch, row)
+
+    # --- where batches lie -------------------------------------------------------------------------------------
+
+    def extents(self, first_row: int, end_row: int, limit: Limit | None = None) -> list[Extent]:
+        """The sealed batches of a range, its first and last cut to it; no further than ``limit`` needs.
+
+        Rows that are gone are left out where that is wished, and are DataLoss otherwise. Raises WrongOffset when the
+        journal ends before the range does.
+        """
+        self._stand_at(first_row)
+        found, left = list[Extent](), limit or Limit()
+        for extent in self._known_from(first_row, end_row):
+            part = extent.cut(first_row, end_row)
+            if part.rows:
+                found.append(part)
+                left = left.less(part)
+            if limit is not None and 0 in (left.rows_max, left.bytes_max):
+                break
+        return found
+
+    def forget(self, before_row: int) -> None:
+        """Rows before this one are not asked for any more."""
+        while self._extents and self._extents[0].end_row <= before_row:
+            self._extents.pop(0)
+
+    def _stand_at(self, first_row: int) -> None:
+        is_known = self._extents and self._extents[0].first_row <= first_row
+        is_next = self._places is not None and not self._extents and self._places.position == first_row
+        if self._places is None or not (is_known or is_next):
+            self._extents.clear()
+            start = first_row if self.table == "rows" else None
+            self._places = self.journal.places(self.table, start=start, on_loss=self._on_loss)
+
+    def _known_from(self, first_row: int, end_row: int) -> Iterator[Extent]:
+        self.forget(first_row)
+        index, seen_row = 0, first_row
+        while seen_row < end_row:
+            if index == len(self._extents) and not self._learn():
+                raise self._ends_early(end_row, seen_row)
+            extent = self._extents[index]
+            index += 1
+            self._check_gap(seen_row, min(extent.first_row, end_row))
+            seen_row = extent.end_row
+            yield extent
+
+    def _learn(self) -> bool:
+        """Find where the next batch lies; whether there is one."""
+        assert self._places is not None  # noqa: S101 - made by _stand_at
+        place = _looked_for(self._places)
+        if place is not None:
+            self._extents.append(Extent(place.first_row, place.end_row, place.column_bytes))
+        return place is not None
+
+    def _check_gap(self, seen_row: int, next_row: int) -> None:
+        # The walk over rows says so itself; segments of unmatched frames do not know where they begin.
+        if seen_row < next_row and self._on_loss == "error":
+            raise DataLoss(
+                "retention has dropped these rows",
+                path=self.journal.path,
+                first_row=seen_row,
+                last_row=next_row - 1,
+                rows=next_row - seen_row,
+            )
+
+    def _ends_early(self, want: int, have: int) -> WrongOffset:
+        return WrongOffset("the journal ends before this row", path=self.journal.path, want=want, have=have)
+
+    # --- the batches themselves --------------------------------------------------------------------------------
+
+    def batches(self, first_row: int, end_row: int) -> Iterator[tuple[Batch, Segment]]:
+        """The batches of a range, whole, each with its segment. Raises DataLoss, or WrongOffset at an early end."""
+        start = first_row if self.table == "rows" else None
+        walk = self.journal.walk(self.table, start=start, on_loss=self._on_loss)
+        seen_row = first_row
+        while seen_row < end_row:
+            batch = _looked_for(walk)
+            if batch is None:
+                raise self._ends_early(end_row, seen_row)
+            if batch.end_row <= seen_row:
+                continue
+            self._check_gap(seen_row, min(batch.first_row, end_row))
+            seen_row = batch.end_row
+            assert walk.segment is not None  # noqa: S101 - it has just given a batch
+            if batch.first_row < end_row:
+                yield batch, walk.segment
+
+
+def _looked_for(walk: Walk[Found]) -> Found | None:
+    """The next batch of a walk. Its rows are promised, so it is waited for a little; None when it does not come."""
+    for _ in range(_LOOKS):
+        found = walk.next()
+        if found is not None:
+            return found
+        sleep_ns(_LOOK_AGAIN_NS)
+    return None

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the driver's side of a streaming query decides: offsets, ranges, and what may be released. Knows no Spark.
+
+Offsets follow from the one before and from the journals, never from what this object remembers: Spark makes it anew
+whenever it likes. What is remembered here only saves time, but for two things: how long nothing new has come, and
+where the query begins.
+
+Spark writes the end of each micro-batch into its log, but not where the first one begins: it asks for that again when
+it runs that batch, and after a crash in it, when ``latest`` and ``earliest`` mean other rows. So the first micro-batch
+is empty. Its end is where the query begins, and that is in the log before any row is read.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from framegate.joinbarrier.journal.readers import NamedReader
+from framegate.joinbarrier.spark.extents import Extent, Limit, admit, partition
+from framegate.joinbarrier.spark.journal_table import JournalTable
+from framegate.joinbarrier.spark.lease_keeper import LeaseKeeper
+from framegate.joinbarrier.spark.offsets import Position, wishes
+from framegate.joinbarrier.spark.options import SourceOptions
+from framegate.joinbarrier.spark.starting import open_tables, resolved
+from framegate.schema.errors import ReaderFenced, WrongOffset
+from framegate.shmpool.clock import Clock, monotonic_ns
+
+RELEASE_AFTER_NS: Final = 100_000_000
+"""A journal that is full waits for its reader, and Spark commits a batch only once it has another one to begin: what
+was executed is released when nothing has come for so long."""
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RangeOfRows:
+    """What one task reads."""
+
+    path: str
+    epoch: int
+    first_row: int
+    end_row: int
+    claim: int | None
+    """The claim of the reader's name that keeps these rows."""
+
+
+class MicroBatches:
+    """The driver's side of one query, from its first question on. Raises the errors of journals and options."""
+
+    def __init__(self, options: SourceOptions, *, cores: int, clock: Clock = monotonic_ns) -> None:
+        self._options, self._cores, self._clock = options, cores, clock
+        # Before the name is claimed: a query that cannot begin must not fence the one that runs.
+        self._wishes = wishes("startingOffsets", options.starting_offsets or "latest", options.paths)
+        self._tables = open_tables(options)
+        self._keeper = self._claimed()
+        self._frozen: dict[str, int] | None = None
+        self._initial: dict[str, Position] | None = None
+        self._is_beginning = False
+        """The next micro-batch that is planned is the first one, if it begins at ``_initial``."""
+        self._idle_at: dict[str, Position] | None = None
+        self._idle_since_ns = 0
+
+    def _claimed(self) -> LeaseKeeper | None:
+        name = self._options.reader_name
+        if name is None:
+            return None
+        readers = {
+            path: NamedReader.claim(table.journal.path, name, journal_epoch=table.epoch, first_row=table.first_row())
+            for path, table in self._tables.items()
+        }
+        return LeaseKeeper(readers, min(table.journal.info.reader_lease_s for table in self._tables.values()))
+
+    # --- what Spark asks -----------------------------------------------------------------------------------------
+
+    def initial(self) -> dict[str, Position]:
+        """Where a query begins of which Spark's log says nothing; the same however often it is asked."""
+        if self._initial is None:
+            self._initial = {
+                path: resolved(table, self._wishes[path], self._options) for path, table in self._tables.items()
+            }
+            self._is_beginning = True
+        return dict(self._initial)
+
+    def newest(self) -> dict[str, Position]:
+        """Behind the last sealed row of each journal."""
+        return {path: table.position(table.latest_row()) for path, table in self._tables.items()}
+
+    def freeze(self) -> None:
+        """Nothing that is sealed after this belongs to the query."""
+        self._frozen = {path: table.sealed_row() for path, table in self._tables.items()}
+
+    def latest(self, start: Mapping[str, Position], limit: Limit) -> dict[str, Position]:
+        """The end of the micro-batch that begins at ``start``; ``start`` itself when there is nothing new."""
+        self._check(start)
+        if self._is_beginning and start == self._initial:
+            return dict(start)
+        available = {path: self._available(path) for path in self._tables}
+        # The head of a writer that was killed may lie behind what an earlier run has seen.
+        waiting = [path for path in self._tables if available[path] > start[path].row]
+        ends = dict(start)
+        if waiting:
+            ends |= self._limited(start, available, waiting, limit)
+        else:
+            self._release_when_idle(start)
+        return ends
+
+    def ranges(self, start: Mapping[str, Position], end: Mapping[str, Position]) -> list[RangeOfRows]:
+        """The tasks of a micro-batch. The same two offsets give the same rows, or an error."""
+        self._check(start)
+        self._check(end)
+        is_first, self._is_beginning = self._is_beginning and start == self._initial, False
+        if is_first:
+            # Also after a crash, when ``end`` is where the query began, and ``start`` only what was asked for today.
+            return []
+        found = list[RangeOfRows]()
+        for path, table in self._tables.items():
+            if end[path].row < start[path].row:
+                raise WrongOffset(
+                    "the micro-batch ends before it begins", path=path, start=start[path].row, end=end[path].row
+                )
+            extents = table.extents(start[path].row, end[path].row)
+            report_lost(table, start[path].row, end[path].row, extents)
+            claim = None if self._keeper is None else self._keeper.claim_of(path)
+            wanted = self._options.partitions_min
+            # Each journal gives its share of the tasks that were asked for.
+            share = None if wanted is None else -(-wanted // len(self._tables))
+            cuts = partition(extents, cores=self._cores, wanted=share)
+            found += [RangeOfRows(path, table.epoch, first, last, claim) for first, last in cuts]
+        return found
+
+    def commit(self, end: Mapping[str, Position]) -> None:
+        """Spark asks for no row before ``end`` any more."""
+        self._check(end)
+        self._commit(end)
+
+    def stop(self) -> None:
+        """End the lease's thread; Spark mostly does not call this."""
+        if self._keeper is not None:
+            self._keeper.stop()
+
+    # --- how it is answered --------------------------------------------------------------------------------------
+
+    def _check(self, positions: Mapping[str, Position]) -> None:
+        for path, table in self._tables.items():
+            table.check_epoch(positions[path].epoch)
+        if self._keeper is not None:
+            with self._told_if_anew():
+                self._keeper.check()
+
+    @contextmanager
+    def _told_if_anew(self) -> Iterator[None]:
+        """A journal that began anew has forgotten its readers: then that is what has to be said."""
+        try:
+            yield
+        except ReaderFenced:
+            self.newest()
+            raise
+
+    def _available(self, path: str) -> int:
+        latest = self._tables[path].latest_row()
+        return latest if self._frozen is None else min(latest, self._frozen[path])
+
+    def _limited(
+        self, start: Mapping[str, Position], available: Mapping[str, int], waiting: list[str], limit: Limit
+    ) -> dict[str, Position]:
+        """Every journal gets an equal share; what one does not need is left to the others."""
+        if limit.is_none and not self._options.is_aligned:
+            return {path: start[path].at(available[path]) for path in waiting}
+        ends = dict[str, Position]()
+        left = limit
+        by_need = sorted(waiting, key=lambda path: available[path] - start[path].row)
+        for index, path in enumerate(by_need):
+            share = left.share(len(by_need) - index)
+            taken = self._taken(path, start[path].row, available[path], share)
+            left = left.less(taken)
+            ends[path] = start[path].at(taken.end_row)
+        if all(ends[path] == start[path] for path in by_need):
+            # One row always passes, or a small limit would stop the query for ever.
+            ends[by_need[-1]] = self._one_row(by_need[-1], start[by_need[-1]].row)
+        return ends
+
+    def _taken(self, path: str, start_row: int, end_row: int, limit: Limit) -> Extent:
+        table = self._tables[path]
+        extents = table.extents(start_row, end_row, limit)
+        if not extents:
+            return Extent(start_row, end_row, 0)  # All of it is gone, and that is wished.
+        taken = admit(extents, limit)
+        if self._options.is_aligned:
+            end = self._next_checkpoint(table, taken.first_row, taken.end_row)
+            taken = taken.cut(taken.first_row, end)
+        return Extent(start_row, taken.end_row, taken.column_bytes) if taken.rows else Extent(start_row, start_row, 0)
+
+    def _one_row(self, path: str, start_row: int) -> Position:
+        table = self._tables[path]
+        first = table.extents(start_row, table.latest_row(), Limit(rows_max=1))[0]
+        return table.position(first.first_row + 1)
+
+    def _next_checkpoint(self, table: JournalTable, first_row: int, end_row: int) -> int:
+        """The first row behind another checkpoint than the range's first row; its end when there is none."""
+        wanted: int | None = None
+        for batch, _ in table.batches(first_row, end_row) if first_row < end_row else ():
+            column = batch.record_batch.column("checkpoint_id").fill_null(0).to_numpy()
+            begin = max(first_row - batch.first_row, 0)
+            ids = column[begin : end_row - batch.first_row]
+            if wanted is None:
+                wanted = int(ids[0])
+            others = np.flatnonzero(ids != wanted)
+            if len(others):
+                return batch.first_row + begin + int(others[0])
+        return end_row
+
+    def _release_when_idle(self, start: Mapping[str, Position]) -> None:
+        """Spark asks for the next batch when it has executed the one that ends at ``start``, and logged that."""
+        if self._keeper is None:
+            return
+        if self._idle_at != start:
+            self._idle_at, self._idle_since_ns = dict(start), self._clock()
+        elif self._clock() - self._idle_since_ns >= RELEASE_AFTER_NS:
+            self._commit(start)
+
+    def _commit(self, end: Mapping[str, Position]) -> None:
+        if self._keeper is None:
+            return
+        for path in self._tables:
+            if end[path].row > self._keeper.committed_row(path):
+                with self._told_if_anew():
+                    self._keeper.commit(path, end[path].row)
+
+
+def report_lost(table: JournalTable, first_row: int, end_row: int, extents: list[Extent]) -> None:
+    """Say how many rows of a range were passed over because they are gone."""
+    lost = end_row - first_row - sum(extent.rows for extent in extents)
+    if lost:
+        _log.warning(
+            "%s: %d rows of %d to %d are gone and were passed over (failOnDataLoss=false)",
+            table.journal.path,
+            lost,
+            first_row,
+            end_row - 1,
+        )

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Offsets: which row comes next, in which life of which journal. Canonical, so that equal offsets are equal texts.
+
+One journal: ``{"epoch": E, "row": R}``. Several: ``{"PATH": {"epoch": E, "row": R}, ...}``, sorted by path.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from framegate.schema.errors import WrongOffset, WrongOption
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """The next row of one journal."""
+
+    epoch: int
+    row: int
+
+    def at(self, row: int) -> Position:
+        """Another row of the same life."""
+        return replace(self, row=row)
+
+
+def to_spark(positions: Mapping[str, Position]) -> dict[str, Any]:
+    """What Spark writes into its log.
+
+    >>> to_spark({"out/joined": Position(7, 12)})
+    {'epoch': 7, 'row': 12}
+    """
+    as_json = {path: {"epoch": positions[path].epoch, "row": positions[path].row} for path in sorted(positions)}
+    return next(iter(as_json.values())) if len(as_json) == 1 else as_json
+
+
+def from_spark(offset: object, paths: Sequence[str]) -> dict[str, Position]:
+    """What ``to_spark`` made, for the journals of this query. Raises WrongOffset."""
+    found = {paths[0]: offset} if len(paths) == 1 else offset
+    if not isinstance(found, dict) or set(found) != set(paths):
+        have = ",".join(map(str, found)) if isinstance(found, dict) else type(found).__name__
+        raise WrongOffset("the offset is of other journals", want=",".join(sorted(paths)), have=have)
+    return {path: _position(path, found[path]) for path in paths}
+
+
+def _position(path: str, found: object) -> Position:
+    if isinstance(found, dict) and set(found) == {"epoch", "row"}:
+        epoch, row = found["epoch"], found["row"]
+        if type(epoch) is int and type(row) is int and min(epoch, row) >= 0:
+            return Position(epoch, row)
+    raise WrongOffset("not an offset", path=path, want='{"epoch":E,"row":R}', have=json.dumps(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Where a user wants one journal to begin or end: ``earliest``, ``latest``, or a row, perhaps of a certain life."""
+
+    row: int | None = None
+    epoch: int | None = None
+    is_latest: bool = False
+
+
+EARLIEST = Wish()
+LATEST = Wish(is_latest=True)
+
+
+def wishes(option: str, text: str, paths: Sequence[str]) -> dict[str, Wish]:
+    """Read ``startingOffsets`` or ``endingOffsets``: a word, a row, or JSON by journal. Raises WrongOption.
+
+    >>> wishes("startingOffsets", "12", ["a"])["a"].row
+    12
+    """
+    for word, wish in (("earliest", EARLIEST), ("latest", LATEST)):
+        if text.lower() == word:
+            return dict.fromkeys(paths, wish)
+    try:
+        found = json.loads(text)
+    except ValueError:
+        raise _not_a_wish(option, text) from None
+    if isinstance(found, dict) and set(found) == set(paths):
+        return {path: _wish(option, found[path]) for path in paths}
+    if len(paths) > 1:
+        raise WrongOption(
+            "several journals need a row each, as JSON", option=option, have=text, want=",".join(sorted(paths))
+        )
+    return {paths[0]: _wish(option, found)}
+
+
+def _wish(option: str, found: object) -> Wish:
+    if found == "earliest":
+        return EARLIEST
+    if found == "latest":
+        return LATEST
+    if type(found) is int and found >= 0:
+        return Wish(row=found)
+    if isinstance(found, dict) and set(found) == {"epoch", "row"}:
+        epoch, row = found["epoch"], found["row"]
+        if type(epoch) is int and type(row) is int and min(epoch, row) >= 0:
+            return Wish(row=row, epoch=epoch)
+    raise _not_a_wish(option, json.dumps(found))
+
+
+def _not_a_wish(option: str, have: str) -> WrongOption:
+    want = 'earliest, latest, a row, or {"epoch":E,"row":R}'
+    return WrongOption("not an offset", option=option, have=have, want=want)

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What users write with ``.option(name, value)``: checked once, each mistake with its own text. Knows no Spark."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, NoReturn, TypeVar, cast, get_args
+
+from framegate.joinbarrier.journal.layout import READER_NAME, Table
+from framegate.schema.errors import ConflictingOptions, MissingOption, UnknownOption, WrongOption
+
+Payload = Literal["value", "reference", "none"]
+Choice = TypeVar("Choice", bound=str)
+
+NAMES: Final = (
+    "path",
+    "endpoint",
+    "readerName",
+    "startingOffsets",
+    "endingOffsets",
+    "failOnDataLoss",
+    "maxRowsPerTrigger",
+    "maxBytesPerTrigger",
+    "minPartitions",
+    "payload",
+    "table",
+    "alignToCheckpoints",
+)
+_PATHS_OF_SPARK: Final = "paths"
+"""What ``load([a, b])`` becomes on its way: a JSON list."""
+_KNOWN: Final = {name.lower(): name for name in (*NAMES, _PATHS_OF_SPARK)}
+
+MAX_BYTES_PER_TRIGGER: Final = 256 << 20
+_SIZE: Final = re.compile(r"(\d+)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
+_SHIFTS: Final = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+_COUNT_MAX: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceOptions:
+    """The options of one query."""
+
+    paths: tuple[str, ...]
+    reader_name: str | None = None
+    starting_offsets: str | None = None
+    """None: the default of the kind of query."""
+    ending_offsets: str | None = None
+    fail_on_data_loss: bool = True
+    rows_per_trigger_max: int | None = None
+    bytes_per_trigger_max: int = MAX_BYTES_PER_TRIGGER
+    partitions_min: int | None = None
+    payload: Payload = "value"
+    table: Table = "rows"
+    is_aligned: bool = False
+
+    @classmethod
+    def parse(cls, given: Mapping[str, str]) -> SourceOptions:
+        """Read what Spark hands over. Raises UnknownOption, WrongOption, MissingOption or ConflictingOptions.
+
+        >>> SourceOptions.parse({"path": "a, b", "maxbytespertrigger": "64m"}).paths
+        ('a', 'b')
+        """
+        found = {_name_of(name): value.strip() for name, value in given.items()}
+        made = cls(
+            paths=_paths(found),
+            reader_name=_reader_name(found),
+            starting_offsets=found.get("startingOffsets"),
+            ending_offsets=found.get("endingOffsets"),
+            fail_on_data_loss=_switch(found, "failOnDataLoss", default=True),
+            rows_per_trigger_max=_count(found, "maxRowsPerTrigger"),
+            bytes_per_trigger_max=_size(found, "maxBytesPerTrigger"),
+            partitions_min=_count(found, "minPartitions"),
+            payload=_choice(found, "payload", cast(tuple[Payload, ...], get_args(Payload))),
+            table=_choice(found, "table", cast(tuple[Table, ...], get_args(Table))),
+            is_aligned=_switch(found, "alignToCheckpoints", default=False),
+        )
+        made.check_together()
+        return made
+
+    def check_together(self) -> None:
+        """Raises ConflictingOptions for what no query can have together."""
+        if self.table == "unmatched":
+            if self.reader_name is not None:
+                _conflict("table", "readerName", "a reader holds rows, and the unmatched table is kept apart from them")
+            if self.is_aligned:
+                _conflict("table", "alignToCheckpoints", "the unmatched table has no checkpoints")
+            if self.payload != "value":
+                _conflict("table", "payload", "the unmatched table has no payloads")
+
+    def check_streaming(self) -> None:
+        """Raises ConflictingOptions for what a streaming query cannot have."""
+        if self.ending_offsets is not None:
+            raise ConflictingOptions("a streaming query does not end by itself", option="endingOffsets")
+        if self.payload == "reference" and self.reader_name is None:
+            _conflict("payload", "readerName", "without a named reader the rows may be gone before they are resolved")
+
+
+def _name_of(given: str) -> str:
+    name = _KNOWN.get(given.lower())
+    if name is None:
+        near = difflib.get_close_matches(given.lower(), _KNOWN, n=1, cutoff=0)
+        raise UnknownOption("the source has no such option", option=given, nearest=_KNOWN[near[0]])
+    return name
+
+
+def _paths(found: Mapping[str, str]) -> tuple[str, ...]:
+    if "endpoint" in found:
+        if "path" in found:
+            _conflict("path", "endpoint", "a journal is read here, or from another host")
+        raise WrongOption(
+            "this version reads journals of its own host only",
+            option="endpoint",
+            hint="Name the journal's directory with the option path.",
+        )
+    if _PATHS_OF_SPARK in found and "path" not in found:
+        named = [str(each) for each in json.loads(found[_PATHS_OF_SPARK])]
+    else:
+        named = found.get("path", "").split(",")
+    paths = tuple(path.strip() for path in named if path.strip())
+    if not paths:
+        raise MissingOption("there is nothing to read", option="path")
+    if len(set(paths)) != len(paths):
+        raise WrongOption("a journal is named twice", option="path", have=",".join(paths))
+    return paths
+
+
+def _reader_name(found: Mapping[str, str]) -> str | None:
+    name = found.get("readerName")
+    if name is not None and not READER_NAME.fullmatch(name):
+        raise WrongOption("not a name for a reader", option="readerName", have=name, want=READER_NAME.pattern)
+    return name
+
+
+def _switch(found: Mapping[str, str], name: str, *, default: bool) -> bool:
+    return _choice(found, name, ("true", "false") if default else ("false", "true")) == "true"
+
+
+def _choice(found: Mapping[str, str], name: str, choices: tuple[Choice, ...]) -> Choice:
+    """One of the choices; the first is the default."""
+    given = found.get(name, choices[0]).lower()
+    for choice in choices:
+        if choice == given:
+            return choice
+    raise WrongOption("not one of the choices", option=name, have=found[name], want="|".join(choices))
+
+
+def _count(found: Mapping[str, str], name: str) -> int | None:
+    given = found.get(name)
+    if given is None:
+        return None
+    if not (given.isascii() and given.isdigit() and 0 < int(given) <= _COUNT_MAX):
+        raise WrongOption("not a number of at least 1", option=name, have=given)
+    return int(given)
+
+
+def _size(found: Mapping[str, str], name: str) -> int:
+    given = found.get(name)
+    if given is None:
+        return MAX_BYTES_PER_TRIGGER
+    parts = _SIZE.fullmatch(given)
+    size = int(parts[1]) << _SHIFTS[parts[2].lower()] if parts else 0
+    if not 0 < size <= _COUNT_MAX:
+        raise WrongOption("not a size of at least 1 byte", option=name, have=given, want="such as 64m or 1g")
+    return size
+
+
+def _conflict(first: str, second: str, why: str) -> NoReturn:
+    raise ConflictingOptions(why, options=f"{first},{second}")

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a task does: one range of rows, read from the mapped segments. Attaches by itself, and keeps nothing."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+from framegate.joinbarrier.journal.readers import renew
+from framegate.joinbarrier.journal.segments import Segment
+from framegate.joinbarrier.spark.journal_table import JournalTable
+from framegate.joinbarrier.spark.micro_batches import RangeOfRows
+from framegate.joinbarrier.spark.options import SourceOptions
+from framegate.joinbarrier.spark.shape import pieces, shaped, wanted_schema
+from framegate.schema.errors import JournalDamaged, ReaderFenced, SchemaChanged
+from framegate.shmpool.clock import Clock, monotonic_ns
+
+if TYPE_CHECKING:
+    from framegate.joinbarrier.spark.filters import Comparison
+
+RENEW_NS: Final = 1_000_000_000
+_log = logging.getLogger(__name__)
+
+
+def read_range(
+    wanted: RangeOfRows,
+    options: SourceOptions,
+    inputs: Sequence[str],
+    comparisons: Sequence[Comparison] = (),
+    *,
+    may_be_fenced: bool = False,
+    clock: Clock = monotonic_ns,
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a range, in pieces. Raises DataLoss, JournalRecreated, SchemaChanged, ReaderFenced, JournalDamaged.
+
+    ``may_be_fenced``: a later claim of the reader's name is no error here, only the end of what this one keeps.
+    """
+    table = JournalTable(wanted.path, options.table, "error" if options.fail_on_data_loss else "skip")
+    table.check_epoch(wanted.epoch)
+    if options.table == "rows" and table.inputs != tuple(inputs):
+        raise SchemaChanged(
+            "the journal has other inputs than the query",
+            path=table.journal.path,
+            want=",".join(inputs),
+            have=",".join(table.inputs),
+        )
+    schema = wanted_schema(options.table, inputs, options.payload)
+    lease = _Lease(table, options.reader_name, wanted.claim, clock, may_be_fenced=may_be_fenced)
+    given = 0
+    for batch, segment in table.batches(wanted.first_row, wanted.end_row):
+        lease.renew_if_due()
+        whole = shaped(batch, segment, options.table, options.payload, schema)
+        first = max(wanted.first_row - batch.first_row, 0)
+        part = whole.slice(first, wanted.end_row - batch.first_row - first)
+        if options.table == "rows":
+            _check_rows(part, batch.first_row + first, segment)
+        given += part.num_rows
+        column_bytes = batch.column_bytes if options.payload == "value" else whole.nbytes
+        for piece in pieces(part, column_bytes * part.num_rows // max(whole.num_rows, 1)):
+            yield _passing(piece, comparisons)
+    missing = wanted.end_row - wanted.first_row - given
+    if missing:
+        # Gone since the query was planned, and wished to be passed over.
+        _log.warning("%s: %d rows are gone and were passed over (failOnDataLoss=false)", wanted.path, missing)
+
+
+def _check_rows(part: pa.RecordBatch, first_row: int, segment: Segment) -> None:
+    """The first and the last row of what is given must be those that were asked for."""
+    rows = part.column("row")
+    want = (first_row, first_row + part.num_rows - 1)
+    have = (rows[0].as_py(), rows[-1].as_py())
+    if have != want:
+        raise JournalDamaged("a batch has other rows than it says", path=segment.path, want=want, have=have)
+
+
+def _passing(piece: pa.RecordBatch, comparisons: Sequence[Comparison]) -> pa.RecordBatch:
+    if not comparisons:
+        return piece
+    from framegate.joinbarrier.spark.filters import passing
+
+    return passing(piece, comparisons)
+
+
+class _Lease:
+    """Says from inside a task that the query lives, in case the driver's side is too busy to."""
+
+    def __init__(
+        self, table: JournalTable, name: str | None, claim: int | None, clock: Clock, *, may_be_fenced: bool
+    ) -> None:
+        self._table, self._name, self._claim, self._clock = table, name, claim, clock
+        self._may_be_fenced = may_be_fenced
+        self._renewed_ns: int | None = None
+
+    def renew_if_due(self) -> None:
+        if self._name is None or self._claim is None:
+            return
+        now_ns = self._clock()
+        if self._renewed_ns is not None and now_ns - self._renewed_ns < RENEW_NS:
+            return
+        self._renewed_ns = now_ns
+        try:
+            renew(self._table.journal.path, self._name, self._claim)
+        except ReaderFenced:
+            if not self._may_be_fenced:
+                raise

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A sealed batch in the shape that a query wants: payloads, references to them, or neither. Nothing is copied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import pyarrow as pa
+from framegate.joinbarrier.journal.batch import Batch
+from framegate.joinbarrier.journal.layout import Table
+from framegate.joinbarrier.journal.schema import INPUT_TYPE, ROW_FIELDS, UNMATCHED_SCHEMA, rows_schema
+from framegate.joinbarrier.journal.segments import Segment
+from framegate.joinbarrier.spark.options import Payload
+from framegate.joinbarrier.spark.references import references
+
+PAYLOAD: Final = "payload"
+REFERENCE: Final = "ref"
+YIELD_BYTES: Final = 16 << 20
+"""A sealed batch goes to the JVM in pieces of about this size, since Spark holds each of them whole, more than once."""
+
+_CELLS: Final = tuple(
+    INPUT_TYPE.field(index) for index in range(INPUT_TYPE.num_fields) if INPUT_TYPE.field(index).name != PAYLOAD
+)
+
+
+def input_type(payload: Payload) -> pa.StructType:
+    """An input's column."""
+    if payload == "value":
+        return INPUT_TYPE
+    return pa.struct([*_CELLS, pa.field(REFERENCE, pa.utf8())] if payload == "reference" else _CELLS)
+
+
+def wanted_schema(table: Table, inputs: Sequence[str], payload: Payload) -> pa.Schema:
+    """What every batch of a query has."""
+    if table == "unmatched":
+        return UNMATCHED_SCHEMA
+    if payload == "value":
+        return rows_schema(inputs)
+    return pa.schema([*ROW_FIELDS, *(pa.field(name, input_type(payload)) for name in inputs)])
+
+
+def shaped(batch: Batch, segment: Segment, table: Table, payload: Payload, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch as ``schema`` wants it."""
+    found = batch.record_batch
+    columns = list(found.columns)
+    if table == "rows" and payload != "value":
+        scalars = len(ROW_FIELDS)
+        columns[scalars:] = [_without_payload(column, batch, segment, payload) for column in columns[scalars:]]
+    # The same types; but the name of a list's values, which Arrow does not compare, is the one that Spark expects.
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _without_payload(column: pa.StructArray, batch: Batch, segment: Segment, payload: Payload) -> pa.StructArray:
+    kept = [column.field(field.name) for field in _CELLS]
+    if payload == "reference":
+        kept.append(references(column.field(PAYLOAD), batch.memory, segment))
+    return pa.StructArray.from_arrays(kept, fields=list(input_type(payload)))
+
+
+def pieces(batch: pa.RecordBatch, column_bytes: int) -> Iterator[pa.RecordBatch]:
+    """The batch in slices of about ``YIELD_BYTES``, of one row at least."""
+    rows = max(batch.num_rows * YIELD_BYTES // max(column_bytes, 1), 1)
+    for first in range(0, batch.num_rows, rows):
+        yield batch.slice(first, rows)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where queries begin and end: a user's wish and a journal's rows become a position."""
+
+from __future__ import annotations
+
+from framegate.joinbarrier.journal.walk import OnLoss
+from framegate.joinbarrier.spark.journal_table import JournalTable
+from framegate.joinbarrier.spark.offsets import Position, Wish
+from framegate.joinbarrier.spark.options import SourceOptions
+from framegate.schema.errors import DataLoss, JournalsDiffer, WrongOffset
+
+
+def open_tables(options: SourceOptions) -> dict[str, JournalTable]:
+    """Every journal of a query, in the order of its options. Raises JournalMissing, JournalDamaged, JournalsDiffer."""
+    on_loss: OnLoss = "error" if options.fail_on_data_loss else "skip"
+    tables = {path: JournalTable(path, options.table, on_loss) for path in options.paths}
+    if options.table == "rows":
+        _check_alike(tables)
+    return tables
+
+
+def _check_alike(tables: dict[str, JournalTable]) -> None:
+    first, *others = tables.values()
+    for other in others:
+        if other.inputs != first.inputs:
+            raise JournalsDiffer(
+                "the inputs of the journals are not the same, in the same order",
+                path=first.path,
+                have=",".join(first.inputs),
+                other_path=other.path,
+                other_have=",".join(other.inputs),
+            )
+
+
+def resolved(table: JournalTable, wish: Wish, options: SourceOptions) -> Position:
+    """The position that is meant. Raises DataLoss for a row that is gone, WrongOffset for one that is not there yet."""
+    if wish.epoch is not None:
+        table.check_epoch(wish.epoch)
+    if wish.is_latest:
+        return table.position(table.sealed_row())
+    first = table.first_row()
+    if wish.row is None:
+        return table.position(first)
+    end = table.sealed_row()
+    if wish.row > end:
+        raise WrongOffset("the journal ends before this row", path=table.journal.path, want=wish.row, have=end)
+    if wish.row < first and options.fail_on_data_loss:
+        raise DataLoss(
+            "retention has dropped these rows",
+            path=table.journal.path,
+            first_row=wish.row,
+            last_row=first - 1,
+            rows=first - wish.row,
+        )
+    return table.position(max(wish.row, first))

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Streaming queries, as Spark drives them: a thin skin over ``micro_batches.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from framegate.joinbarrier.spark.batch_reader import RangePartition
+from framegate.joinbarrier.spark.extents import Limit
+from framegate.joinbarrier.spark.micro_batches import MicroBatches
+from framegate.joinbarrier.spark.offsets import from_spark, to_spark
+from framegate.joinbarrier.spark.options import SourceOptions
+from framegate.joinbarrier.spark.read_range import read_range
+from framegate.joinbarrier.spark.shown import shown, shown_while_reading
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxBytes,
+    ReadMaxRows,
+    SupportsTriggerAvailableNow,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class FramegateStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Made in two processes: one only pickles it to the executors, the other is asked for offsets, and opens."""
+
+    def __init__(self, options: SourceOptions, inputs: Sequence[str], cores: int) -> None:
+        self._options, self._inputs, self._cores = options, tuple(inputs), cores
+        self._opened: MicroBatches | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_opened": None}
+
+    @shown
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's names, here and below
+        """Where a query begins that has no checkpoint."""
+        return to_spark(self._batches().initial())
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """Says only that there is a limit: Spark has none of rows and bytes together."""
+        if self._options.rows_per_trigger_max is not None:
+            return ReadMaxRows(self._options.rows_per_trigger_max)
+        return ReadMaxBytes(self._options.bytes_per_trigger_max)
+
+    @shown
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+        """The end of the next micro-batch."""
+        first = from_spark(start, self._options.paths)
+        return to_spark(self._batches().latest(first, self._limit(limit)))
+
+    @shown
+    def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802
+        """What is sealed, for the query's progress."""
+        return to_spark(self._batches().newest())
+
+    @shown
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """From now on nothing new comes."""
+        self._batches().freeze()
+
+    @shown
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """The tasks of a micro-batch."""
+        paths = self._options.paths
+        found = self._batches().ranges(from_spark(start, paths), from_spark(end, paths))
+        return [RangePartition(each) for each in found]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """A task's rows."""
+        if not isinstance(partition, RangePartition):
+            return iter(())
+        return shown_while_reading(read_range(partition.wanted, self._options, self._inputs))
+
+    @shown
+    def commit(self, end: dict[str, Any]) -> None:
+        """Rows before ``end`` need not be kept for this query."""
+        self._batches().commit(from_spark(end, self._options.paths))
+
+    def stop(self) -> None:
+        """Let the lease run out by itself."""
+        if self._opened is not None:
+            self._opened.stop()
+
+    def _batches(self) -> MicroBatches:
+        if self._opened is None:
+            self._opened = MicroBatches(self._options, cores=self._cores)
+        return self._opened
+
+    def _limit(self, given: ReadLimit) -> Limit:
+        if isinstance(given, ReadAllAvailable):
+            return Limit()
+        return Limit(self._options.rows_per_trigger_max, self._options.bytes_per_trigger_max)

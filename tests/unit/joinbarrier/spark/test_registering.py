@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said of a machine before Spark would say it worse: Java, PySpark, and the workers' Python."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from framegate.joinbarrier.spark.registering import check_java, check_pyspark, check_worker_python, register
+from framegate.joinbarrier.spark.source import FramegateDataSource
+from framegate.schema.errors import JavaMissing, PySparkMissing, WorkerPython
+
+
+def program(path: Path, *lines: str) -> str:
+    """A script that stands for another program."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(["#!/bin/sh", *lines]) + "\n")
+    path.chmod(0o700)
+    return str(path)
+
+
+def session(python: str, registered: list[Any]) -> Any:
+    return SimpleNamespace(
+        sparkContext=SimpleNamespace(pythonExec=python), dataSource=SimpleNamespace(register=registered.append)
+    )
+
+
+def test_a_session_is_told_of_the_format() -> None:
+    registered = list[Any]()
+    register(session(sys.executable, registered))
+    assert registered == [FramegateDataSource]
+
+
+def test_a_session_with_the_wrong_python_is_not(folder: Path) -> None:
+    registered = list[Any]()
+    with pytest.raises(WorkerPython):
+        register(session(str(folder / "python"), registered))
+    assert registered == []
+
+
+def test_each_wrong_python_has_its_own_text(folder: Path) -> None:
+    wrong = {
+        str(folder / "none"): "there is no such program",
+        program(folder / "old", "echo 3.9"): "another version of Python",
+        program(folder / "bare", "echo 'No module named framegate' >&2; exit 1"): "No module named framegate",
+    }
+    for python, text in wrong.items():
+        with pytest.raises(WorkerPython, match=text) as caught:
+            check_worker_python(python)
+        assert caught.value.facts["PYSPARK_PYTHON"] == python
+    check_worker_python(sys.executable)
+
+
+def test_pyspark_must_be_there_and_new_enough() -> None:
+    def missing(_: str) -> str:
+        raise PackageNotFoundError("pyspark")
+
+    with pytest.raises(PySparkMissing, match="not installed"):
+        check_pyspark(missing)
+    with pytest.raises(PySparkMissing, match=r"want=4\.3 have=4\.2\.1: PySpark is too old"):
+        check_pyspark(lambda _: "4.2.1")
+    check_pyspark(lambda _: "4.10.0")
+    check_pyspark()
+
+
+def test_java_is_looked_for_where_spark_would(folder: Path) -> None:
+    old = program(folder / "old/bin/java", "echo 'openjdk version \"11.0.2\" 2019' >&2")
+    program(folder / "new/bin/java", "echo 'openjdk version \"21.0.1\" 2023' >&2")
+    program(folder / "other/java", "echo hello >&2")
+    nowhere = {"PATH": str(folder / "nothing")}
+    with pytest.raises(JavaMissing, match="no such program"):
+        check_java(nowhere)
+    with pytest.raises(JavaMissing, match="have=11") as caught:
+        check_java({**nowhere, "JAVA_HOME": str(folder / "old")})
+    assert caught.value.facts["java"] == old
+    with pytest.raises(JavaMissing, match="have=hello"):
+        check_java({"PATH": f"{folder / 'other'}{os.pathsep}/bin"})
+    check_java({**nowhere, "JAVA_HOME": str(folder / "new")})
+    check_java({"PATH": f"{folder / 'new/bin'}{os.pathsep}/bin"})
