@@ -144,7 +144,8 @@ def test_a_full_journal_waits_for_its_named_reader_and_goes_on_after_its_commit(
     agent.until(lambda: read_rows(bed.journal())[-1].row > held[-1].row + 100, "making rows")
     assert_rows_go_on(bed.journal())
     reader.release()
-    assert interrupted(agent)["overwritten"]["left"] > 0
+    # Of each pair the input that is ahead loses its frame first, and the other one's frame has no partner then.
+    assert sum(interrupted(agent)["overwritten"].values()) > 0
 
 
 @pytest.fixture
