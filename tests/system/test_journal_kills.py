@@ -51,7 +51,9 @@ def _run(folder: Path, fault: str | None) -> tuple[int, list[list[str]]]:
         [sys.executable, str(_PROGRAM), str(folder)], env=environment, capture_output=True, text=True, timeout=100
     )
     assert done.returncode in {0, -signal.SIGKILL}, done.stderr
-    return done.returncode, [line.split(maxsplit=2) for line in done.stdout.splitlines()]
+    # What it was still writing when it was killed is no line.
+    whole, _, _unfinished = done.stdout.rpartition("\n")
+    return done.returncode, [line.split(maxsplit=2) for line in whole.splitlines()]
 
 
 def _sealed(said: list[list[str]]) -> int:
