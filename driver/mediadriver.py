@@ -34,6 +34,7 @@ _SETTLE_NS: Final = 3_000_000_000
 """A mark that has not moved for this long, of a process that is gone, belongs to a dead driver."""
 _STEP_NS: Final = 50_000_000
 _ORPHAN_NS: Final = 10_000_000_000
+_DIRECTORY_OPTION: Final = "--aeron-dir"
 _PARENT_OPTION: Final = "--parent-pid"
 _LOG_TAIL_BYTES: Final = 2_000
 
@@ -88,23 +89,35 @@ def is_live(aeron_dir: str) -> bool:
 
 
 def await_orphan(aeron_dir: str) -> None:
-    """Wait for a bundled driver to end that has just lost its parent, so that nobody joins it in its last moment."""
+    """Wait for a bundled driver to end that has just lost its parent: nobody shall join it in its last moment, nor make
+    anew what it is about to remove. Its mark may be gone by then, so it is looked for among the processes.
+    """
     deadline_ns = monotonic_ns() + _ORPHAN_NS
-    while _is_orphan(driver_mark(aeron_dir)) and monotonic_ns() < deadline_ns:
+    while any(_is_orphan(pid, aeron_dir) for pid in _process_ids()) and monotonic_ns() < deadline_ns:
         sleep_ns(_STEP_NS)
 
 
-def _is_orphan(mark: tuple[int, int] | None) -> bool:
-    if mark is None or not process_exists(mark[1]):
-        return False
+def _process_ids() -> list[int]:
+    """Of all processes, where the system shows them as files."""
+    processes = Path("/proc")
+    names = [entry.name for entry in processes.iterdir()] if processes.is_dir() else []
+    return [int(name) for name in names if name.isdigit()]
+
+
+def _is_orphan(pid: int, aeron_dir: str) -> bool:
     try:
-        words = Path(f"/proc/{mark[1]}/cmdline").read_bytes().decode(errors="replace").split("\0")
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
         return False
-    if Path(words[0]).name != PROGRAM or _PARENT_OPTION not in words[:-1]:
+    if Path(words[0]).name != PROGRAM or _option(words, _DIRECTORY_OPTION) != aeron_dir:
         return False
-    parent = words[words.index(_PARENT_OPTION) + 1]
+    parent = _option(words, _PARENT_OPTION)
     return parent.isdigit() and not process_exists(int(parent))
+
+
+def _option(words: Sequence[str], name: str) -> str:
+    """The word behind an option; nothing, where it is not given."""
+    return words[words.index(name) + 1] if name in words[:-1] else ""
 
 
 def _why_not_ready(line: bytes, *, timed_out: bool, timeout_s: float) -> str:
@@ -175,7 +188,7 @@ class MediaDriver:
 
     def _spawn(self, program: Path) -> subprocess.Popen[bytes]:
         # What is in the directory was found dead above, so the driver need not wait for its mark to age.
-        words = [str(program), "--aeron-dir", self.aeron_dir, "--delete-on-start", _PARENT_OPTION, str(os.getpid())]
+        words = [str(program), _DIRECTORY_OPTION, self.aeron_dir, "--delete-on-start", _PARENT_OPTION, str(os.getpid())]
         log = self._open_log()
         try:
             return subprocess.Popen(
