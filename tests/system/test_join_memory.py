@@ -42,8 +42,11 @@ def test_five_minutes_at_full_rate_memory_stays_flat(system: System, shm: Path) 
 def work(agent: Program, minutes: int) -> None:
     """Let it work; it must not end meanwhile."""
     for _ in range(minutes * STEPS):
-        until_ns = monotonic_ns() + MINUTE_NS // STEPS
-        agent.until(lambda until_ns=until_ns: monotonic_ns() >= until_ns, "working")
+        work_until(agent, monotonic_ns() + MINUTE_NS // STEPS)
+
+
+def work_until(agent: Program, end_ns: int) -> None:
+    agent.until(lambda: monotonic_ns() >= end_ns, "working")
 
 
 def private_bytes(program: Program) -> int:
