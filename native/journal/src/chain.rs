@@ -122,14 +122,13 @@ impl Chain {
         self.failure.take_if(|failure| !matches!(failure, JournalError::NoRoom { .. }))
     }
 
-    /// Whether the file system had no room.
-    pub(crate) fn is_out_of_room(&self) -> bool {
-        matches!(self.failure, Some(JournalError::NoRoom { .. }))
-    }
-
-    /// Whether a spare segment is being made, and no reason is known why it should fail.
-    pub(crate) fn is_spare_coming(&self) -> bool {
-        self.maker.outstanding() > 0 && self.failure.is_none()
+    /// Why there is no spare segment.
+    pub(crate) fn why_no_spare(&self) -> JournalError {
+        match self.failure {
+            Some(JournalError::NoRoom { want_bytes }) => JournalError::NoRoom { want_bytes },
+            None if self.maker.outstanding() > 0 => JournalError::SegmentComing,
+            _ => JournalError::Full,
+        }
     }
 
     /// Sees to it that a spare segment is there or on its way. `may_drop` says which rows may go, by the row behind

@@ -116,8 +116,10 @@ pub enum JournalError {
         /// Bytes wanted.
         want_bytes: u64,
     },
-    /// There is no segment to write into yet; everything is as it was. Try again later.
+    /// There is no segment to write into; everything is as it was. Try again later.
     Full,
+    /// The same, but the next segment's file is being made: nobody has to do anything. Try again in a moment.
+    SegmentComing,
     /// A row that no segment of this length can hold.
     RowTooLarge {
         /// Bytes that it needs.
@@ -156,6 +158,7 @@ impl fmt::Display for JournalError {
             Self::Locked { path } => write!(out, "{}: another writer holds this journal", path.display()),
             Self::NoRoom { want_bytes } => write!(out, "the file system has no room for {want_bytes} bytes"),
             Self::Full => write!(out, "the journal is full"),
+            Self::SegmentComing => write!(out, "the journal's next file is being made"),
             Self::RowTooLarge { want_bytes, segment_bytes } => write!(
                 out,
                 "a row needs {want_bytes} bytes, and segment_bytes={segment_bytes} cannot hold it: raise segment_bytes"

@@ -144,6 +144,7 @@ impl Writer {
             if is_text { JournalError::StateTooLong { want_bytes, capacity } } else { not_text() }
         })?;
         if self.batch.rows() == 0 && !self.begin_empty_batch(now_ns)? {
+            self.counters.blocked += 1;
             return Err(self.why_full());
         }
         let unmatched_rows = self.seal_unmatched(now_ns)?;
@@ -195,7 +196,7 @@ impl Writer {
             // Nobody holds this table's retention: its oldest rows go.
             self.unmatched.look_after(now_ns, |_| true, |_| {});
             if !self.unmatched.next_segment()? {
-                return Err(self.unmatched.take_failure().unwrap_or(JournalError::Full));
+                return Err(self.unmatched.take_failure().unwrap_or_else(|| self.unmatched.why_no_spare()));
             }
         }
         let (segment, encoder) = (&mut self.unmatched.open, &mut self.unmatched_encoder);
@@ -241,16 +242,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Whether what has no room now has some as soon as a file is made: nobody needs to be told, nor to do anything.
+    /// Why `reserve` found no segment.
     #[must_use]
-    pub fn is_segment_coming(&self) -> bool {
-        self.rows.is_spare_coming()
-    }
-
-    /// Whether the file system has no room for the next segment.
-    #[must_use]
-    pub fn is_out_of_room(&self) -> bool {
-        self.rows.is_out_of_room()
+    pub fn why_full(&self) -> JournalError {
+        self.rows.why_no_spare()
     }
 
     /// Waits until the next segment is there, for callers that have nothing else to do; false when it is not.
@@ -374,12 +369,6 @@ impl Writer {
         };
         self.rows.look_after(now_ns, may_drop, |first_row| head.set(HeadWord::FirstRow, first_row));
         self.unmatched.look_after(now_ns, |_| true, |_| {});
-    }
-
-    fn why_full(&mut self) -> JournalError {
-        self.counters.blocked += 1;
-        let want_bytes = self.config.segment_bytes;
-        if self.is_out_of_room() { JournalError::NoRoom { want_bytes } } else { JournalError::Full }
     }
 
     /// Brings the head up to date; the next row last, because readers look at it first.

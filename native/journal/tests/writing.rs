@@ -146,6 +146,27 @@ fn more_unmatched_rows_than_wait_at_once_are_counted_by_the_one_seal_behind_them
 }
 
 #[test]
+fn a_file_that_is_being_made_is_told_from_a_journal_that_is_full() {
+    let folder = Folder::new("coming");
+    let (mut writer, _) = Writer::open(config(&folder, 2)).unwrap();
+    let (mut seq, mut waits) = (0, 0);
+    // Three segments of the side table: each time the next file is asked for only when it is needed.
+    while writer.counters().unmatched_rows < 3 * (2 << 20) / 64 {
+        while writer.unmatched(&unmatched(seq), 0) {
+            seq += 1;
+        }
+        if let Err(failure) = writer.spill_unmatched(0) {
+            assert!(matches!(failure, JournalError::SegmentComing), "{failure}");
+            assert!(writer.wait_for_segment(0, Duration::from_secs(20)));
+            waits += 1;
+            writer.spill_unmatched(0).unwrap();
+        }
+    }
+    assert!(waits > 0);
+    assert_eq!(writer.counters().unmatched_rows, seq);
+}
+
+#[test]
 fn a_second_writer_is_refused() {
     let folder = Folder::new("locked");
     let (_writer, _) = Writer::open(config(&folder, 1)).unwrap();

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use framegate_codecs::control;
 use framegate_core::idle::{IdleStrategy, Idler, tighten_timer_slack};
@@ -27,14 +28,14 @@ use crate::pool::{PublishTarget, Republished};
 const FRAGMENTS: usize = 64;
 /// Rows in one turn: then descriptors are looked at again, or a fast input would overrun the history of a slow one.
 const ROWS: usize = 64;
+/// Files that an end waits for, and for how long: more than a full stage can fill.
+const FILES_AWAITED: usize = 64;
+const FILE_PATIENCE: Duration = Duration::from_secs(1);
 /// Copies that wait, of one stream.
 const HELD_FRAMES: usize = 16_384;
 const CONTROL_SCHEMA: u16 = 920;
 /// StreamGracefulEnd.
 const END_KIND: u8 = 0;
-/// Why a journal takes no row.
-const NO_ROOM: &str = "the file system has no room";
-const NO_COMMIT: &str = "no reader has committed";
 const DESCRIPTOR: RecordFilter = RecordFilter::new(40, 4, 900, 1, true);
 
 /// What a slice came to.
@@ -390,12 +391,11 @@ impl Engine {
             let head = (next.out_epoch, next.out_seq, next.out_time_ns);
             self.picks.clear();
             self.picks.extend_from_slice(next.picks());
-            match self.write_row(head, now_ns) {
+            match self.write_row(head, now_ns, outcome) {
                 Written::Row => {}
                 Written::Unreadable => self.note_unmatched(now_ns),
                 Written::Full => {
                     self.counters.full_turns += 1;
-                    outcome.is_full = !self.writer.is_segment_coming();
                     return attempt;
                 }
             }
@@ -403,7 +403,12 @@ impl Engine {
         ROWS
     }
 
-    fn write_row(&mut self, (out_epoch, out_seq, out_time_ns): (u64, u64, Option<i64>), now_ns: u64) -> Written {
+    fn write_row(
+        &mut self,
+        (out_epoch, out_seq, out_time_ns): (u64, u64, Option<i64>),
+        now_ns: u64,
+        outcome: &mut Outcome,
+    ) -> Written {
         if let Some(input) = self.look() {
             self.stage.failed(input, Cause::Overwritten, now_ns);
             return Written::Unreadable;
@@ -412,16 +417,16 @@ impl Engine {
             match self.writer.reserve(&self.sizes, now_ns) {
                 Ok(Reserved::Ready) => break,
                 Ok(Reserved::SealFirst) => {
-                    if !self.seal(now_ns, &mut Outcome::default()) {
+                    if !self.seal(now_ns, outcome) {
                         return Written::Full;
                     }
                 }
                 Ok(Reserved::Full) => {
-                    self.full_reason = if self.writer.is_out_of_room() { NO_ROOM } else { NO_COMMIT };
+                    self.note_failure(self.writer.why_full(), outcome);
                     return Written::Full;
                 }
                 Err(failure) => {
-                    self.note_failure(failure, &mut Outcome::default());
+                    self.note_failure(failure, outcome);
                     return Written::Full;
                 }
             }
@@ -605,14 +610,16 @@ impl Engine {
     /// No room is waited for; anything else ends the join.
     fn note_failure(&mut self, failure: JournalError, outcome: &mut Outcome) {
         self.full_reason = match failure {
-            JournalError::NoRoom { .. } => NO_ROOM,
-            JournalError::Full => NO_COMMIT,
+            // There is room in a moment, and nothing to tell.
+            JournalError::SegmentComing => return,
+            JournalError::NoRoom { .. } => "the file system has no room",
+            JournalError::Full => "no reader has committed",
             _ => {
                 self.failure = Some(failure);
                 return;
             }
         };
-        outcome.is_full = !self.writer.is_segment_coming();
+        outcome.is_full = true;
     }
 
     /// A clean end: what is pending is recorded as that, everything is sealed, the journal closed.
@@ -620,12 +627,18 @@ impl Engine {
         let now_ns = monotonic_ns();
         self.obey();
         self.stage.finish(now_ns);
-        self.seal(now_ns, &mut Outcome::default());
-        if let Some(failure) = self.failure.take() {
-            return Err(failure);
+        for _ in 0..FILES_AWAITED {
+            match self.seal_all(now_ns) {
+                // A state must not be sealed before what it counts; so the file is waited for here, not by `close`.
+                Err(JournalError::SegmentComing) => _ = self.writer.wait_for_segment(now_ns, FILE_PATIENCE),
+                sealed => {
+                    self.bells.ring();
+                    self.publish_facts();
+                    return sealed.map(drop);
+                }
+            }
         }
-        self.publish_facts();
-        Ok(())
+        Err(JournalError::SegmentComing)
     }
 
     /// Closes the journal of an engine that has finished.
