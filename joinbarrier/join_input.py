@@ -17,7 +17,8 @@ from framegate.shmpool.subscriber import Subscriber, Wishes
 from framegate._native import AeronSubscription, JoinMailbox
 
 if TYPE_CHECKING:
-    from framegate.shmpool.client import Client, Link
+    from framegate.shmpool.client import Client
+    from framegate.shmpool.link import Link
 
 _SLOTS_UNKNOWN: Final = 1024
 _UNHEARD_NS: Final = 1_000_000_000

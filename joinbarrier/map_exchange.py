@@ -17,8 +17,9 @@ from framegate.joinbarrier.map_messages import Announced, Pair, Requested, hear
 from framegate.joinbarrier.mergemap import MergeMap
 from framegate.schema import Message
 from framegate.schema.errors import MessageError, TwoAuthorities
-from framegate.shmpool.client import Client, Link
+from framegate.shmpool.client import Client
 from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.link import Link
 from framegate.shmpool.transport import Outcome, Publication, Received
 
 WAITING_MAX: Final = 256

@@ -14,7 +14,8 @@ from framegate.joinbarrier.map_text import as_object, described
 from framegate.schema import Message
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, MessageError, NoMapAnnounced
-from framegate.shmpool.client import Client, Link
+from framegate.shmpool.client import Client
+from framegate.shmpool.link import Link
 from framegate.shmpool.stop_signal import StopSignal
 from framegate.shmpool.transport import Received
 

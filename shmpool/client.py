@@ -20,7 +20,9 @@ from typing import Final, Protocol, Self, TypeVar
 from framegate.schema import Message, decode_any
 from framegate.schema.config.settings import DEFAULT_WAIT_DRIVER_S, default_aeron_dir, load_client_settings
 from framegate.schema.errors import (
+    AddTimedOut,
     ClientStalled,
+    DriverSilent,
     InvalidValue,
     MediaDriverGone,
     MediaDriverNotFound,
@@ -29,48 +31,22 @@ from framegate.schema.errors import (
     TransportError,
 )
 from framegate.schema.wire import FrameProgress
-from framegate.shmpool.aeron import DRIVER_TIMEOUT_MS, AeronTransport, wait_for_driver
+from framegate.shmpool.aeron import DRIVER_TIMEOUT_MS
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.consumer import Consumer
 from framegate.shmpool.control_between import Control
 from framegate.shmpool.leaseholder import Leaseholder
+from framegate.shmpool.link import LINK_IS_DEAD, RECONNECT_NS, Link, first_link
 from framegate.shmpool.owner_times import OwnerTimes
 from framegate.shmpool.producer import Producer
 from framegate.shmpool.regions import canonical
-from framegate.shmpool.streams import AERON_STREAM_MAX, Streams, untethered
-from framegate.shmpool.transport import Publication, Received, Subscription
+from framegate.shmpool.streams import AERON_STREAM_MAX, Streams
+from framegate.shmpool.transport import Received
 
 _TURN_NS: Final = 5_000_000
-_RECONNECT_NS: Final = 200_000_000
 _NS_PER_MS: Final = 1_000_000
 _log = logging.getLogger(__name__)
 _Attachable = TypeVar("_Attachable", bound=Leaseholder)
-
-
-class Link:
-    """The Aeron client of the moment and the streams that every member shares. Replaced as a whole when it dies."""
-
-    def __init__(self, aeron_dir: str, streams: Streams, driver_timeout_ms: int) -> None:
-        self.streams = streams
-        self.transport = AeronTransport(aeron_dir, driver_timeout_ms)
-        channel = streams.channel
-        self.control: Publication = self.transport.add_publication(channel, streams.control, exclusive=False)
-        self.qos: Publication = self.transport.add_publication(channel, streams.qos, exclusive=False)
-        self.metadata: Publication = self.transport.add_publication(channel, streams.metadata, exclusive=False)
-        # It waits for what is rare: parks of a few microseconds would cost a tenth of a core in each process.
-        self.hears_control: Subscription = self.transport.add_subscription(
-            untethered(channel), streams.control, idle="sleep"
-        )
-        self.hears_announce: Subscription = self.transport.add_subscription(untethered(channel), streams.announce)
-        self.hears_qos: Subscription = self.transport.add_subscription(untethered(channel), streams.qos)
-        self.joined_at_ns = monotonic_ns()
-        """When the announce stream became available; announces of before are replays."""
-
-    def note_images(self) -> None:
-        """Look whether another sender of announces has come."""
-        for event in self.hears_announce.image_events():
-            if event.is_available:
-                self.joined_at_ns = max(self.joined_at_ns, event.at_ns)
 
 
 class Member(Protocol):
@@ -119,8 +95,6 @@ class Client:
         times: OwnerTimes | None = None,
         driver_timeout_ms: int = DRIVER_TIMEOUT_MS,
     ) -> None:
-        if not wait_for_driver(aeron_dir, wait_driver_s):
-            raise MediaDriverNotFound("no media driver came", aeron_dir=aeron_dir, waited_s=wait_driver_s)
         self.aeron_dir = aeron_dir
         self.wait_driver_s = wait_driver_s
         self.allowed = canonical(base_dirs)
@@ -129,7 +103,10 @@ class Client:
         self._streams = streams or Streams()
         self._descriptor_streams = dict(descriptor_streams or {})
         self._driver_timeout_ms = driver_timeout_ms
-        self._link: Link | None = Link(aeron_dir, self._streams, driver_timeout_ms)
+        self._link: Link | None = first_link(aeron_dir, self._streams, driver_timeout_ms, wait_driver_s)
+        self._death: TransportError | None = None
+        """What a caller's thread met that ends the link; this client's own thread carries it out."""
+        self._has_failed = False
         self.turn = threading.RLock()
         """Held while a member is called, added or closed. Never while waiting for messages."""
         self._members: list[Member] = []
@@ -204,27 +181,41 @@ class Client:
         Raises what ``producer`` and ``consumer`` raise; the member is closed then.
         """
         with self.turn:
-            member.on_link(self._current_link())
-            self._members.append(member)
+            self._admit(member)
         try:
             member.wait_attached(self.wait_driver_s)
+        except DriverSilent as silence:
+            member.close()
+            if self._link is None:
+                raise MediaDriverNotFound(
+                    "the media driver ended, and no other came", aeron_dir=self.aeron_dir, waited_s=self.wait_driver_s
+                ) from silence
+            raise
         except BaseException:
             member.close()
             raise
         return member
 
     def listen(self, listener: ControlListener) -> None:
-        """Add a member that needs no lease. Raises ``TransportClosed`` when there is no media driver."""
+        """Add a member that needs no lease. It hears nothing while there is no media driver."""
         with self.turn:
-            listener.on_link(self._current_link())
-            self._members.append(listener)
+            self._admit(listener)
             self._control_listeners.append(listener)
 
-    def _current_link(self) -> Link:
-        link = self._link
-        if link is None or self._stopping.is_set():
-            raise TransportClosed("the client is closed, or has lost its media driver", aeron_dir=self.aeron_dir)
-        return link
+    def _admit(self, member: Member) -> None:
+        """Add a member, on the link if there is one. Without, or when it dies just now, this client's thread connects
+        again and puts every member on the next link."""
+        if self._has_failed or self._stopping.is_set():
+            raise TransportClosed("the client is closed", aeron_dir=self.aeron_dir)
+        if self._link is not None:
+            try:
+                member.on_link(self._link)
+            except LINK_IS_DEAD as death:
+                if self._members and isinstance(death, AddTimedOut):
+                    # The driver may be slow and not dead: the others' leases are not risked on it.
+                    raise
+                self._death = death
+        self._members.append(member)
 
     def remove(self, member: Member) -> None:
         """A member closed itself."""
@@ -267,7 +258,7 @@ class Client:
             while not self._stopping.is_set():
                 try:
                     self._turn()
-                except (MediaDriverGone, ClientStalled) as death:
+                except LINK_IS_DEAD as death:
                     self._lose_link(death)
                 except TransportError:
                     if not self._stopping.is_set():
@@ -276,6 +267,7 @@ class Client:
         finally:
             if not self._stopping.is_set():
                 # A defect. Nobody keeps the leases any more, so nobody may write or read by them.
+                self._has_failed = True
                 self._lose_link(TransportClosed("the client's thread failed", aeron_dir=self.aeron_dir))
 
     def _turn(self) -> None:
@@ -283,6 +275,8 @@ class Client:
         if link is None:
             self._reconnect()
             return
+        if (death := self._death) is not None:
+            raise death
         control = link.hears_control.poll(64, _TURN_NS)
         link.note_images()
         received = control + link.hears_announce.poll(64)
@@ -323,14 +317,14 @@ class Client:
     def _lose_link(self, death: TransportError) -> None:
         _log.warning("%s", death)
         with self.turn:
-            link, self._link = self._link, None
+            link, self._link, self._death = self._link, None, None
             for member in list(self._members):
                 member.on_link_lost(death.message)
         if link is not None:
             link.transport.close()
 
     def _reconnect(self) -> None:
-        self._stopping.wait(_RECONNECT_NS / 1e9)
+        self._stopping.wait(RECONNECT_NS / 1e9)
         try:
             link = Link(self.aeron_dir, self._streams, self._driver_timeout_ms)
         except TransportError:
@@ -338,8 +332,13 @@ class Client:
         with self.turn:
             self._link = link
             for member in list(self._members):
-                with self._alone(member):
+                try:
                     member.on_link(link)
+                except LINK_IS_DEAD:
+                    raise
+                except TransportError as refusal:
+                    # What one member is refused is not the others' affair.
+                    _log.warning("%s: %s", member, refusal)
         _log.warning("connected again to the media driver in %s", self.aeron_dir)
 
 

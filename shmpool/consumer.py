@@ -20,7 +20,8 @@ from framegate.shmpool.subscriber import Subscriber, Wishes
 from framegate._native import Frame, FrameBatch, PoolConsumer
 
 if TYPE_CHECKING:
-    from framegate.shmpool.client import Client, Link
+    from framegate.shmpool.client import Client
+    from framegate.shmpool.link import Link
 
 _WAIT_SLICE_NS: Final = 50_000_000
 _BATCH: Final = 64

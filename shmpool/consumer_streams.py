@@ -14,7 +14,7 @@ from framegate.shmpool.transport import Subscription
 from framegate._native import AeronSubscription
 
 if TYPE_CHECKING:
-    from framegate.shmpool.client import Link
+    from framegate.shmpool.link import Link
 
 _NONE: Final = ("", 0)
 

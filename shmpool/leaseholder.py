@@ -15,7 +15,8 @@ from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.lease import Action, Gained, Lease, LeaseState, LeaseTimes, Lost, Refused, Send, new_client_id
 
 if TYPE_CHECKING:
-    from framegate.shmpool.client import Client, Link
+    from framegate.shmpool.client import Client
+    from framegate.shmpool.link import Link
 
 _REASONS_MAX: Final = 64
 _log = logging.getLogger(__name__)

@@ -37,7 +37,8 @@ from framegate.shmpool.transport import OfferBound, Publication, Subscription
 from framegate._native import AeronPublication, AeronSubscription, FrameClaim, PoolProducer
 
 if TYPE_CHECKING:
-    from framegate.shmpool.client import Client, Link
+    from framegate.shmpool.client import Client
+    from framegate.shmpool.link import Link
     from typing_extensions import Buffer
 
 _QOS_NS: Final = 1_000_000_000

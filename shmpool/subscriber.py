@@ -30,7 +30,8 @@ from framegate.shmpool.regions import open_announced, open_regions
 from framegate._native import PoolRegions
 
 if TYPE_CHECKING:
-    from framegate.shmpool.client import Client, Link
+    from framegate.shmpool.client import Client
+    from framegate.shmpool.link import Link
 
 _HELLO_NS: Final = 1_000_000_000
 _SWITCH_GRACE_NS: Final = 2_000_000_000

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from framegate.shmpool import client as client_module
+from framegate.shmpool import link as link_module
 from framegate.shmpool.client import Client
 from framegate.shmpool.loopback.network import LoopbackNetwork
 
@@ -30,8 +30,8 @@ def shm() -> Iterator[Path]:
 def network(monkeypatch: pytest.MonkeyPatch) -> LoopbackNetwork:
     """What clients of this test take for Aeron."""
     network = LoopbackNetwork()
-    monkeypatch.setattr(client_module, "AeronTransport", lambda *_: network.client())
-    monkeypatch.setattr(client_module, "wait_for_driver", lambda *_: True)
+    monkeypatch.setattr(link_module, "AeronTransport", lambda *_: network.client())
+    monkeypatch.setattr(link_module, "wait_for_driver", lambda *_: True)
     return network
 
 

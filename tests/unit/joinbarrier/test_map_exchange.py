@@ -10,7 +10,7 @@ from framegate.joinbarrier.mergemap import MergeMap, SequenceRule
 from framegate.schema.codec import HEADER
 from framegate.schema.driver import ShmDriverShutdown, ShutdownReason
 from framegate.schema.errors import TransportClosed, TwoAuthorities
-from framegate.shmpool import client as client_module
+from framegate.shmpool import link as link_module
 from framegate.shmpool.client import Client
 from framegate.shmpool.loopback.network import LoopbackNetwork
 
@@ -65,7 +65,7 @@ def test_a_media_driver_that_dies_costs_no_map_and_the_next_one_hears_it_at_once
     until(lambda: told)
     successor = LoopbackNetwork()
     hears = successor.client().add_subscription(STREAMS.channel, STREAMS.control)
-    monkeypatch.setattr(client_module, "AeronTransport", lambda *_: successor.client())
+    monkeypatch.setattr(link_module, "AeronTransport", lambda *_: successor.client())
     network.kill_driver()
     heard: list[bytes] = []
 

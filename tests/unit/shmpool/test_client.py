@@ -10,9 +10,10 @@ import pytest
 from framegate.schema import Message
 from framegate.schema.driver import ShmDriverShutdown, ShutdownReason
 from framegate.schema.errors import ChannelRefused, MediaDriverNotFound
-from framegate.shmpool import client as client_module
-from framegate.shmpool.client import Client, Link
+from framegate.shmpool import link as link_module
+from framegate.shmpool.client import Client
 from framegate.shmpool.clock import ManualClock, monotonic_ns
+from framegate.shmpool.link import Link
 from framegate.shmpool.loopback.network import LoopbackNetwork
 
 from tests.joins.map_world import STREAMS
@@ -98,7 +99,7 @@ def test_a_media_driver_that_dies_is_told_to_all_and_the_next_one_taken_up(
     joined(client, member)
     until(lambda: member.ticks)
     successor = LoopbackNetwork()
-    monkeypatch.setattr(client_module, "AeronTransport", lambda *_: successor.client())
+    monkeypatch.setattr(link_module, "AeronTransport", lambda *_: successor.client())
     network.kill_driver()
     until(lambda: member.links)
     assert len(member.lost) == 1
@@ -123,7 +124,7 @@ def test_without_a_media_driver_there_is_no_client() -> None:
 def test_the_join_time_is_when_a_sender_of_announces_became_available(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = ManualClock(monotonic_ns())
     network = LoopbackNetwork(clock)
-    monkeypatch.setattr(client_module, "AeronTransport", lambda *_: network.client())
+    monkeypatch.setattr(link_module, "AeronTransport", lambda *_: network.client())
     link = Link("played", STREAMS, 1)
     before_ns = link.joined_at_ns
     clock.advance(60_000_000_000)

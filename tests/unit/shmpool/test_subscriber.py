@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from framegate.schema.driver import Role
 from framegate.schema.wire import Bool, ConsumerConfig, ConsumerHello, Mode
-from framegate.shmpool.client import Link
 from framegate.shmpool.ended import mark_ended
+from framegate.shmpool.link import Link
 from framegate.shmpool.reader_port import ReaderPort
 from framegate.shmpool.subscriber import Subscriber, Wishes
 
