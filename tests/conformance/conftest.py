@@ -4,16 +4,15 @@
 from __future__ import annotations
 
 import itertools
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 from framegate.shmpool.loopback.network import LoopbackNetwork
 from framegate.shmpool.transport import OfferBound, Publication, Received, Subscription, Transport
+
+from tests.own_folder import own_folder
 
 WATCHDOG_NS = 30_000_000_000
 _STREAM_IDS = itertools.count(20_000)
@@ -24,13 +23,9 @@ def aeron_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The directory of a live media driver that only this session uses; its log stays with the test's files."""
     from framegate.driver.mediadriver import MediaDriver
 
-    root = Path(tempfile.mkdtemp(prefix="framegate-conformance-", dir="/dev/shm"))
     log_file = tmp_path_factory.mktemp("driver") / "mediadriver.log"
-    try:
-        with MediaDriver(aeron_dir=str(root / "aeron"), log_file=str(log_file)):
-            yield str(root / "aeron")
-    finally:
-        shutil.rmtree(root, ignore_errors=True)
+    with own_folder("conformance") as root, MediaDriver(aeron_dir=str(root / "aeron"), log_file=str(log_file)):
+        yield str(root / "aeron")
 
 
 class Wire:

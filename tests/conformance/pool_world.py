@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import itertools
 import mmap
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -26,6 +24,7 @@ from framegate.shmpool.idle import sleep_ns
 from framegate.shmpool.reference import Cause, Expected, ReferenceReader, ReferenceRegions, ReferenceWriter
 
 from framegate._native import AeronClient, Frame, PoolConsumer, PoolProducer, PoolRegions
+from tests.own_folder import own_folder
 
 Array = np.ndarray[Any, Any]
 
@@ -166,12 +165,9 @@ class PoolWorld:
 @contextmanager
 def pool_world(pipes: Pipes, ring: Expected = RING, strides: Mapping[int, int] = POOLS) -> Iterator[PoolWorld]:
     """A world in shared memory, removed afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="framegate-pool-", dir="/dev/shm"))
-    try:
+    with own_folder("pool") as folder:
         pipes.drain()
         yield PoolWorld(folder, pipes, ring, strides)
-    finally:
-        shutil.rmtree(folder)
 
 
 def mapped(path: str) -> mmap.mmap:

@@ -6,8 +6,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -32,6 +30,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framegate import _native
+from tests.own_folder import own_folder
 
 OUT_STREAM: Final = 20001
 EPOCH: Final = 1_700_000_000_000_000_000
@@ -114,11 +113,8 @@ Make = Callable[..., Any]
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    made = Path(tempfile.mkdtemp(prefix="framegate-conformance-", dir="/dev/shm"))
-    try:
+    with own_folder("conformance") as made:
         yield made
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
 
 
 def described(directory: Path, epoch: int = EPOCH) -> Path:

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.own_folder import own_folder
+
 SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """A JVM that lives for a minute gains nothing from what takes longer to compile than to run."""
 
@@ -21,11 +23,8 @@ SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """A folder of the test's own."""
-    made = Path(tempfile.mkdtemp(prefix="framegate-spark-", dir="/dev/shm"))
-    try:
+    with own_folder("spark") as made:
         yield made
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

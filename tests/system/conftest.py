@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +20,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pytest
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
+
+from tests.own_folder import own_folder
 
 if TYPE_CHECKING:
     from framegate.driver.mediadriver import MediaDriver
@@ -235,12 +235,9 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def shm(request: pytest.FixtureRequest) -> Iterator[Path]:
     """A folder of the test's own in shared memory."""
-    folder = Path(tempfile.mkdtemp(prefix="framegate-system-", dir="/dev/shm"))
-    request.node.stash[_EVIDENCE] = [folder]
-    try:
+    with own_folder("system") as folder:
+        request.node.stash[_EVIDENCE] = [folder]
         yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture

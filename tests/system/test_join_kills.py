@@ -6,8 +6,8 @@ from __future__ import annotations
 import random
 import shutil
 import signal
-import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from framegate._native import journal_fault_points
+from tests.own_folder import own_folder
 from tests.system.conftest import System
 from tests.system.frame_account import Frame, accounts, sent, sent_so_far
 from tests.system.join_bed import (
@@ -119,15 +120,10 @@ class Running:
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    shm = Path(tempfile.mkdtemp(prefix="framegate-system-", dir="/dev/shm"))
-    system = System(tmp_path_factory.mktemp("kills"))
-    try:
+    with own_folder("system") as shm, closing(System(tmp_path_factory.mktemp("kills"))) as system:
         bed = JoinBed(system, shm)
         bed.start_driver()
         yield Running(bed)
-    finally:
-        system.close()
-        shutil.rmtree(shm, ignore_errors=True)
 
 
 def test_every_place_has_a_kill() -> None:

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +21,7 @@ import pyarrow.ipc as ipc
 import pytest
 
 from framegate._native import journal_fault_points
+from tests.own_folder import own_folder
 from tests.system.journal_rows import INPUTS, ROWS, payloads
 
 _PROGRAM: Final = Path(__file__).with_name("programs") / "write_journal.py"
@@ -34,11 +33,8 @@ _ONCE: Final = {"open.locked", "close.sealed", "close.finished", "retention.drop
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    made = Path(tempfile.mkdtemp(prefix="framegate-kills-", dir="/dev/shm"))
-    try:
+    with own_folder("kills") as made:
         yield made
-    finally:
-        shutil.rmtree(made)
 
 
 def _run(folder: Path, fault: str | None) -> tuple[int, list[list[str]]]:

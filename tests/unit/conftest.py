@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,16 +12,14 @@ from framegate.shmpool.client import Client
 from framegate.shmpool.loopback.network import LoopbackNetwork
 
 from tests.joins.map_world import STREAMS
+from tests.own_folder import own_folder
 
 
 @pytest.fixture
 def shm() -> Iterator[Path]:
     """A folder of the test's own in shared memory."""
-    folder = Path(tempfile.mkdtemp(prefix="framegate-unit-", dir="/dev/shm"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with own_folder("unit") as made:
+        yield made
 
 
 @pytest.fixture

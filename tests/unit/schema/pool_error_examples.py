@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +18,7 @@ from framegate.shmpool.client import connect
 from framegate.shmpool.uri import RegionUri
 
 from framegate._native import PoolConsumer, PoolProducer, PoolRegions
+from tests.own_folder import own_folder
 
 
 def _regions(folder: Path, slots: int = 1) -> PoolRegions:
@@ -52,18 +51,13 @@ def _open(regions: PoolRegions, allowed: str, epoch: int = 7) -> PoolRegions:
 
 
 @contextmanager
-def _home() -> Iterator[Path]:
-    home = Path(tempfile.mkdtemp(prefix="framegate-example-", dir="/dev/shm"))
-    try:
-        yield home
-    finally:
-        shutil.rmtree(home, ignore_errors=True)
-
-
-@contextmanager
 def _stream() -> Iterator[tuple[PoolProducer, PoolConsumer]]:
     """A producer and a consumer of a ring with one slot."""
-    with _home() as home, MediaDriver(aeron_dir=f"{home}/aeron"), AeronTransport(f"{home}/aeron") as transport:
+    with (
+        own_folder("example") as home,
+        MediaDriver(aeron_dir=f"{home}/aeron"),
+        AeronTransport(f"{home}/aeron") as transport,
+    ):
         regions = _regions(home / "pool")
         consumer = PoolConsumer(transport.add_subscription("aeron:ipc", 5), 1)  # type: ignore[arg-type]
         producer = PoolProducer(transport.add_publication("aeron:ipc", 5), 1, dtype="uint8", shape=None)  # type: ignore[arg-type]
@@ -73,12 +67,12 @@ def _stream() -> Iterator[tuple[PoolProducer, PoolConsumer]]:
 
 
 def _refused() -> None:
-    with _home() as home:
+    with own_folder("example") as home:
         _open(_regions(home / "pool"), allowed=f"{home}/elsewhere")
 
 
 def _mismatch() -> None:
-    with _home() as home:
+    with own_folder("example") as home:
         _open(_regions(home / "pool"), allowed=str(home), epoch=8)
 
 
@@ -112,7 +106,7 @@ def _not_attached() -> None:
 
 
 def _second_producer() -> None:
-    with _home() as home:
+    with own_folder("example") as home:
         command = [
             sys.executable,
             "-m",
@@ -136,7 +130,7 @@ def _second_producer() -> None:
 
 def _no_lease_driver() -> None:
     with (
-        _home() as home,
+        own_folder("example") as home,
         MediaDriver(aeron_dir=f"{home}/aeron"),
         connect(f"{home}/aeron", f"{home}/b", wait_driver_s=0.2) as client,
     ):

@@ -23,6 +23,7 @@ from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.reference import Expected, superblock
 
 from framegate._native import PoolRegions, region_mark
+from tests.own_folder import own_folder
 
 RING: Final = Expected(stream_id=10_000, epoch=7, nslots=4)
 POOLS: Final = [(1, 64), (2, 4096)]
@@ -32,9 +33,8 @@ IS_ROOT: Final = os.geteuid() == 0
 @pytest.fixture
 def base() -> Iterator[Path]:
     """A directory in shared memory, canonical and private, removed afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="framegate-regions-", dir="/dev/shm")).resolve()
-    yield folder
-    shutil.rmtree(folder)
+    with own_folder("regions") as folder:
+        yield folder.resolve()
 
 
 def create(folder: Path, **changes: Any) -> PoolRegions:

@@ -3,19 +3,16 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.own_folder import own_folder
+
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """A folder of the test's own in shared memory."""
-    made = Path(tempfile.mkdtemp(prefix="framegate-unit-", dir="/dev/shm"))
-    try:
+    with own_folder("unit") as made:
         yield made
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
