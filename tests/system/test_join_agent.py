@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from framegate.joinbarrier.journal.readers import NamedReader
+from framegate.shmpool.idle import sleep_ns
 
 from tests.system.frame_account import sent, sent_so_far
 from tests.system.join_bed import (
@@ -71,6 +72,21 @@ def test_a_signal_ends_an_agent_that_nothing_was_sent_to(bed: JoinBed) -> None:
     agent = bed.join(bed.lockstep())
     assert interrupted(agent)["rows"] == 0
     assert read_rows(bed.journal()) == []
+
+
+def test_the_summary_tells_how_long_the_agent_was_kept_from_its_inputs(system: System, bed: JoinBed) -> None:
+    for stream in (LEFT, RIGHT):
+        bed.counted(stream)
+    agent = bed.join(bed.lockstep())
+    bed.until_rows(agent, 50)
+    stopped_ns = 400_000_000
+    system.suspend(agent.pid)
+    sleep_ns(stopped_ns)
+    agent.send(signal.SIGCONT)
+    bed.until_rows(agent, row_count(bed.journal()) + 50)
+    summary = interrupted(agent)
+    # It stands in a turn, or between two slices of turns.
+    assert max(summary["longest_turn_ns"], summary["longest_absence_ns"]) >= stopped_ns
 
 
 def test_an_input_that_stands_still_is_named_after_two_seconds(bed: JoinBed) -> None:

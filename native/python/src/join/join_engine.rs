@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use framegate_core::idle::IdleStrategy;
 use framegate_join::map::Announced;
 use framegate_join::stage::Stage;
-use framegate_journal::{JournalError, Recovered, Writer};
+use framegate_journal::{Recovered, Writer};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -17,6 +17,7 @@ use super::plan::{Rule, inputs_of, journal_of, rule_of, stage_of};
 use super::report;
 use crate::aeron::unpoisoned;
 use crate::errors::raise;
+use crate::journal::errors::raised;
 use crate::pool::PoolProducer;
 
 /// (rule, stream, reason) of a map that is not applied.
@@ -56,7 +57,7 @@ impl JoinEngine {
         let (config_for_new, names) = (config.clone(), journal.inputs.clone());
         let mut stage = Stage::new(config_for_new);
         journal.state_capacity = stage.state_capacity();
-        let (writer, recovered) = py.detach(|| Writer::open(journal)).map_err(|failure| journal_error(py, &failure))?;
+        let (writer, recovered) = py.detach(|| Writer::open(journal)).map_err(|failure| raised(py, &failure))?;
         if let Some(state) = &recovered.state {
             stage = Stage::resume(config, state)
                 .ok_or_else(|| raise(py, "JournalFailed", "the state in the journal is not of these inputs", &[]))?;
@@ -94,7 +95,7 @@ impl JoinEngine {
             })
             .ok_or_else(|| closed(py))?;
         if let Some(failure) = failure {
-            return Err(journal_error(py, &failure));
+            return Err(raised(py, &failure));
         }
         let found = PyDict::new(py);
         found.set_item("is_full", outcome.is_full)?;
@@ -185,7 +186,7 @@ impl JoinEngine {
         let mut engine = py.detach(|| unpoisoned(&self.engine).take()).ok_or_else(|| closed(py))?;
         let finished = py.detach(|| engine.finish());
         let counters = report::counters(py, &engine, &self.names)?;
-        finished.and_then(|()| py.detach(|| engine.close())).map_err(|failure| journal_error(py, &failure))?;
+        finished.and_then(|()| py.detach(|| engine.close())).map_err(|failure| raised(py, &failure))?;
         Ok(counters)
     }
 }
@@ -209,9 +210,4 @@ impl JoinEngine {
 
 fn closed(py: Python<'_>) -> PyErr {
     raise(py, "JournalFailed", "the engine was closed before", &[])
-}
-
-fn journal_error(py: Python<'_>, failure: &JournalError) -> PyErr {
-    let name = if matches!(failure, JournalError::NoRoom { .. }) { "NoRoom" } else { "JournalFailed" };
-    raise(py, name, &failure.to_string(), &[])
 }

@@ -129,6 +129,8 @@ pub(crate) struct Shared {
 /// Why a frame was not published.
 pub(crate) enum PublishFault {
     NotAttached,
+    /// Its source could not be copied; Python's error indicator says why.
+    NotCopied,
     Write(WriteFault),
 }
 
@@ -233,7 +235,7 @@ impl Shared {
         let claim = writer.claim(values_bytes)?;
         if !fill(&claim) {
             writer.abandon(claim);
-            return Err(PublishFault::NotAttached);
+            return Err(PublishFault::NotCopied);
         }
         let message = writer.commit(&claim, stamps.of_frame(*meta_version))?;
         Ok(Published { seq: claim.seq, answer: self.announce(branches, counters, message, values_bytes) })
@@ -604,6 +606,8 @@ impl PoolProducer {
             let stream = ("stream", self.stream(py)?);
             Ok(match fault {
                 PublishFault::NotAttached => raise(py, "NotAttached", "the producer holds no lease now", &[stream]),
+                PublishFault::NotCopied => PyErr::take(py)
+                    .unwrap_or_else(|| raise(py, "WrongArray", "the array could not be copied", &[stream])),
                 PublishFault::Write(WriteFault::TooLarge { limit_bytes }) => {
                     let facts = [
                         stream,
