@@ -12,14 +12,20 @@
 //! | `region` | region files, made and opened safely |
 //! | `regions` | the ring and pools of one stream together |
 //! | `writer`, `reader` | frames in, frames out |
+//! | `arrivals` | what a descriptor's sequence means after those before it |
+//! | `catch_up`, `edge` | how a reader that was lapped comes back to frames that last: many passed over, or few copies |
 
+pub mod arrivals;
 pub mod commit;
+pub mod edge;
 pub mod layout;
 pub mod tensor;
 
 // Under loom the commit word is a model of an atomic, which mapped memory cannot hold.
 #[cfg(not(loom))]
 mod cache;
+#[cfg(not(loom))]
+pub mod catch_up;
 #[cfg(not(loom))]
 pub mod copy;
 #[cfg(not(loom))]

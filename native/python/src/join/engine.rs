@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use framegate_codecs::control;
 use framegate_core::idle::{IdleStrategy, Idler, tighten_timer_slack};
+use framegate_core::pool::arrivals::Order;
 use framegate_core::pool::layout::NULL_TIMESTAMP;
 use framegate_core::pool::reader::FrameRef;
 use framegate_core::pool::tensor::Tensor;
@@ -20,7 +21,7 @@ use super::clock::{monotonic_ns, realtime_ns};
 use super::doorbell::Doorbells;
 use super::held::Held;
 use super::mailbox::{Command, Mailbox};
-use super::port::{Order, Port};
+use super::port::Port;
 use crate::aeron::SubscriptionShared;
 use crate::pool::{PublishTarget, Republished};
 
@@ -303,7 +304,7 @@ impl Engine {
         let is_anew = port.was_away || images_lost != port.images_lost;
         match port.take(epoch, seq, is_anew) {
             Order::Next => {}
-            Order::Regressed => return,
+            Order::Repeated | Order::Regressed => return,
             Order::Gap(frames) => self.on_gap(index, epoch, seq, frames, images_lost, now_ns),
         }
         let port = &mut self.ports[index];
@@ -329,7 +330,14 @@ impl Engine {
     fn read_on_arrival(&mut self, index: usize, epoch: u64, seq: u64) -> Option<u64> {
         let port = &mut self.ports[index];
         let frame = if let Some(held) = self.held.get_mut(index) {
-            port.read(epoch, seq).filter(|frame| port.tensor().is_some_and(|tensor| held.keep(epoch, frame, tensor)))?
+            let frame = port.read(epoch, seq)?;
+            if !held.keep(epoch, &frame, port.tensor()?) {
+                if !frame.is_valid() {
+                    port.on_torn(seq);
+                }
+                return None;
+            }
+            frame
         } else if self.stage.needs_slot_time(index) {
             port.read(epoch, seq)?
         } else {
@@ -433,6 +441,7 @@ impl Engine {
         }
         if let Some(input) = self.copy() {
             self.writer.abandon_row();
+            self.note_torn(input);
             self.stage.failed(input, Cause::Overwritten, now_ns);
             return Written::Unreadable;
         }
@@ -485,16 +494,26 @@ impl Engine {
 
     /// Copies every payload to its place; the input of the first that was overwritten meanwhile.
     fn copy(&mut self) -> Option<usize> {
-        for (input, frame) in self.frames.iter().enumerate() {
+        let Self { frames, writer, ports, inputs, sizes, .. } = self;
+        for (input, frame) in frames.iter().enumerate() {
             let Some(frame) = frame else { continue };
             // SAFETY: the payload lies in regions that the port keeps mapped, or in an arena, and is as long as its
             // checked header says; the writer has reserved as much. Bytes that change meanwhile are not believed.
-            unsafe { self.writer.copy_payload(input, frame.payload, self.sizes[input] as usize) };
+            unsafe { writer.copy_payload(input, frame.payload, sizes[input] as usize) };
             if !frame.is_whole() {
                 return Some(input);
             }
+            ports[inputs[input].stream].edge.on_whole();
         }
         None
+    }
+
+    /// The next frames of that input would be overwritten under the copy as well.
+    #[cold]
+    fn note_torn(&mut self, input: usize) {
+        if let Pick::Frame { seq, .. } = self.picks[input] {
+            self.ports[self.inputs[input].stream].on_torn(seq);
+        }
     }
 
     /// Everything beside the payloads; how far the row's times lie apart.

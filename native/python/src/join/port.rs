@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use framegate_core::pool::arrivals::{Arrivals, Order};
+use framegate_core::pool::edge::Edge;
 use framegate_core::pool::reader::{FrameRef, Reader};
 use framegate_core::pool::regions::Regions;
 use framegate_core::pool::tensor::Tensor;
@@ -34,31 +36,19 @@ impl PortCounters {
     }
 }
 
-/// What a descriptor's sequence means after those before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
-    /// The next one, or the first of its epoch.
-    Next,
-    /// So many were left out before it.
-    Gap(u64),
-    /// It had already passed.
-    Regressed,
-}
-
 /// A stream.
 pub(super) struct Port {
     reader: Option<Reader>,
     /// The next epoch's, taken when its first descriptor comes or the log was read to its end.
     next: Option<Reader>,
-    /// Epoch and sequence that should come next; from a journal before the first descriptor.
-    expected: Option<(u64, u64)>,
-    /// Descriptors taken in this epoch.
-    heard: u64,
+    arrivals: Arrivals,
     /// How many images its subscriptions had lost when its last descriptor came.
     pub(super) images_lost: u64,
     /// Whether there was a time without regions or subscriptions since its last descriptor: the lease was lost, or the
     /// media driver. What was announced then passed unheard.
     pub(super) was_away: bool,
+    /// What is let go after a lap.
+    pub(super) edge: Edge,
     pub(super) counters: PortCounters,
     pub(super) has_news: bool,
 }
@@ -69,10 +59,10 @@ impl Port {
         Self {
             reader: None,
             next: None,
-            expected: resumed.map(|(epoch, seq)| (epoch, seq.saturating_add(1))),
-            heard: 0,
+            arrivals: Arrivals::new(resumed),
             images_lost: 0,
             was_away: false,
+            edge: Edge::default(),
             counters: PortCounters::default(),
             has_news: true,
         }
@@ -83,17 +73,14 @@ impl Port {
     }
 
     pub(super) fn last_seq(&self) -> Option<u64> {
-        let (epoch, next) = self.expected?;
-        // What a journal remembers was not heard in this life.
-        if self.epoch() == Some(epoch) && self.heard > 0 { next.checked_sub(1) } else { None }
+        self.arrivals.last_seq(self.epoch()?)
     }
 
     /// The epoch is over after that sequence: what lies between the last one that was taken and it, and will not come.
     pub(super) fn unheard_until(&mut self, epoch: u64, after: u64) -> Option<(u64, u64)> {
-        let (_, next) = self.expected.filter(|(of, next)| *of == epoch && *next <= after)?;
-        self.expected = Some((epoch, after.saturating_add(1)));
-        self.counters.missed += after - next + 1;
-        Some((next, after))
+        let unheard = self.arrivals.unheard_until(epoch, after);
+        self.counters.missed += unheard.map_or(0, |(first, last)| last - first + 1);
+        unheard
     }
 
     pub(super) fn attach(&mut self, regions: Arc<Regions>) {
@@ -115,6 +102,7 @@ impl Port {
     pub(super) fn switch(&mut self) {
         if let Some(next) = self.next.take() {
             self.reader = Some(next);
+            self.edge.forget();
             self.has_news = true;
         }
     }
@@ -143,23 +131,12 @@ impl Port {
     #[inline]
     pub(super) fn take(&mut self, epoch: u64, seq: u64, is_anew: bool) -> Order {
         self.has_news = true;
-        let order = match self.expected {
-            Some((of, expected)) if of == epoch => {
-                if seq < expected {
-                    // Aeron may begin with what was read before: no second writer sent that.
-                    self.counters.regressions += u64::from(self.heard > 0 && !is_anew);
-                    return Order::Regressed;
-                }
-                if seq == expected { Order::Next } else { Order::Gap(seq - expected) }
-            }
-            _ => {
-                self.heard = 0;
-                Order::Next
-            }
-        };
-        self.heard += 1;
-        self.expected = Some((epoch, seq.saturating_add(1)));
-        self.counters.frames += 1;
+        let order = self.arrivals.take(epoch, seq, is_anew);
+        match order {
+            Order::Regressed => self.counters.regressions += 1,
+            Order::Repeated => {}
+            Order::Next | Order::Gap(_) => self.counters.frames += 1,
+        }
         order
     }
 
@@ -178,6 +155,10 @@ impl Port {
     #[inline]
     pub(super) fn read(&mut self, epoch: u64, seq: u64) -> Option<FrameRef> {
         let reader = self.reader.as_mut().filter(|reader| reader.regions().epoch == epoch)?;
+        if self.edge.lets_go(seq) {
+            self.counters.late_drops += 1;
+            return None;
+        }
         match reader.read(seq) {
             Ok(frame) => Some(frame),
             Err(cause) => {
@@ -186,55 +167,13 @@ impl Port {
             }
         }
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sequences_are_told_apart_by_what_came_before() {
-        let mut port = Port::new(None);
-        assert_eq!(port.take(7, 100, false), Order::Next);
-        assert_eq!(port.take(7, 101, false), Order::Next);
-        assert_eq!(port.take(7, 105, false), Order::Gap(3));
-        assert_eq!(port.take(7, 105, false), Order::Regressed);
-        assert_eq!(port.take(8, 0, false), Order::Next);
-        assert_eq!((port.counters.frames, port.counters.regressions), (4, 1));
-    }
-
-    #[test]
-    fn after_a_restart_what_was_decided_before_is_heard_again_and_is_no_regression() {
-        let mut port = Port::new(Some((7, 41)));
-        assert_eq!(port.take(7, 40, false), Order::Regressed);
-        assert_eq!(port.take(7, 41, false), Order::Regressed);
-        assert_eq!(port.take(7, 42, false), Order::Next);
-        assert_eq!(port.counters.regressions, 0);
-        assert_eq!(port.take(7, 42, false), Order::Regressed);
-        assert_eq!(port.counters.regressions, 1);
-    }
-
-    #[test]
-    fn what_a_log_that_was_joined_again_repeats_is_no_regression() {
-        let mut port = Port::new(None);
-        assert_eq!(port.take(7, 10, false), Order::Next);
-        assert_eq!(port.take(7, 10, true), Order::Regressed);
-        assert_eq!(port.counters.regressions, 0);
-        assert_eq!(port.take(7, 11, true), Order::Next);
-    }
-
-    #[test]
-    fn after_a_restart_what_passed_meanwhile_is_a_gap() {
-        let mut port = Port::new(Some((7, 41)));
-        assert_eq!(port.take(7, 50, false), Order::Gap(8));
-    }
-
-    #[test]
-    fn what_an_ended_epoch_sent_unheard_is_known_once() {
-        let mut port = Port::new(Some((7, 41)));
-        assert_eq!(port.unheard_until(6, 50), None);
-        assert_eq!(port.unheard_until(7, 41), None);
-        assert_eq!(port.unheard_until(7, 50), Some((42, 50)));
-        assert_eq!(port.unheard_until(7, 50), None);
+    /// A frame was overwritten while it was copied.
+    #[cold]
+    pub(super) fn on_torn(&mut self, seq: u64) {
+        self.counters.late_drops += 1;
+        if let Some(reader) = &self.reader {
+            self.edge.on_torn(seq, reader.regions().nslots());
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use framegate_codecs::control;
+use framegate_core::pool::catch_up::CatchUp;
 use framegate_core::pool::layout::NULL_TIMESTAMP;
 use framegate_core::pool::reader::{DROP_CAUSES, DROP_NAMES, FrameRef, Reader};
 use framegate_core::record::{MESSAGE_HEADER_BYTES, RecordFilter, Verdict};
@@ -12,7 +13,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use super::batch::FrameBatch;
-use super::catch_up::CatchUp;
 use super::frame::Found;
 use super::regions::PoolRegions;
 use crate::aeron::{AeronSubscription, SubscriptionShared, unpoisoned};

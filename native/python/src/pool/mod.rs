@@ -2,7 +2,6 @@
 //! The shared-memory pool as Python classes: regions, a producer, a consumer, frames.
 
 mod batch;
-mod catch_up;
 mod consumer;
 mod frame;
 mod frame_claim;

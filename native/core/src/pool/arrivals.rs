@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a descriptor's sequence means after those before it: the next, a gap, or one that had passed.
+
+/// What a sequence means after those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The next one, or the first of its epoch.
+    Next,
+    /// So many were left out before it.
+    Gap(u64),
+    /// It had passed before, and this was to be expected: the log was joined again, or an earlier life has read it.
+    Repeated,
+    /// It had passed before: a second writer, or one that went back.
+    Regressed,
+}
+
+/// The descriptors of one stream, in the order in which they come.
+#[derive(Default)]
+pub struct Arrivals {
+    /// Epoch and sequence that should come next; from an earlier life before the first descriptor.
+    expected: Option<(u64, u64)>,
+    /// Descriptors taken in this epoch.
+    heard: u64,
+}
+
+impl Arrivals {
+    /// `resumed`: epoch and sequence of the last frame that an earlier life of this reader decided.
+    #[must_use]
+    pub fn new(resumed: Option<(u64, u64)>) -> Self {
+        Self { expected: resumed.map(|(epoch, seq)| (epoch, seq.saturating_add(1))), heard: 0 }
+    }
+
+    /// Takes a descriptor of the epoch that is read.
+    /// `is_anew`: the log was left and joined again before this descriptor, perhaps at a place that had been read.
+    #[inline]
+    pub const fn take(&mut self, epoch: u64, seq: u64, is_anew: bool) -> Order {
+        let order = match self.expected {
+            Some((of, expected)) if of == epoch => {
+                if seq < expected {
+                    // Aeron may begin with what was read before: no second writer sent that.
+                    return if self.heard > 0 && !is_anew { Order::Regressed } else { Order::Repeated };
+                }
+                if seq == expected { Order::Next } else { Order::Gap(seq - expected) }
+            }
+            _ => {
+                self.heard = 0;
+                Order::Next
+            }
+        };
+        self.heard += 1;
+        self.expected = Some((epoch, seq.saturating_add(1)));
+        order
+    }
+
+    /// The newest sequence that was heard of an epoch. What an earlier life remembers was not heard in this one.
+    #[must_use]
+    pub fn last_seq(&self, epoch: u64) -> Option<u64> {
+        let (of, next) = self.expected?;
+        if of == epoch && self.heard > 0 { next.checked_sub(1) } else { None }
+    }
+
+    /// The epoch is over after that sequence: what lies between the last one that was taken and it, and will not come.
+    pub fn unheard_until(&mut self, epoch: u64, after: u64) -> Option<(u64, u64)> {
+        let (_, next) = self.expected.filter(|(of, next)| *of == epoch && *next <= after)?;
+        self.expected = Some((epoch, after.saturating_add(1)));
+        Some((next, after))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequences_are_told_apart_by_what_came_before() {
+        let mut arrivals = Arrivals::new(None);
+        assert_eq!(arrivals.take(7, 100, false), Order::Next);
+        assert_eq!(arrivals.take(7, 101, false), Order::Next);
+        assert_eq!(arrivals.take(7, 105, false), Order::Gap(3));
+        assert_eq!(arrivals.take(7, 105, false), Order::Regressed);
+        assert_eq!(arrivals.take(8, 0, false), Order::Next);
+    }
+
+    #[test]
+    fn after_a_restart_what_was_decided_before_is_heard_again_and_is_no_regression() {
+        let mut arrivals = Arrivals::new(Some((7, 41)));
+        assert_eq!(arrivals.take(7, 40, false), Order::Repeated);
+        assert_eq!(arrivals.take(7, 41, false), Order::Repeated);
+        assert_eq!(arrivals.last_seq(7), None);
+        assert_eq!(arrivals.take(7, 42, false), Order::Next);
+        assert_eq!(arrivals.last_seq(7), Some(42));
+        assert_eq!(arrivals.take(7, 42, false), Order::Regressed);
+    }
+
+    #[test]
+    fn what_a_log_that_was_joined_again_repeats_is_no_regression() {
+        let mut arrivals = Arrivals::new(None);
+        assert_eq!(arrivals.take(7, 10, false), Order::Next);
+        assert_eq!(arrivals.take(7, 10, true), Order::Repeated);
+        assert_eq!(arrivals.take(7, 11, true), Order::Next);
+    }
+
+    #[test]
+    fn after_a_restart_what_passed_meanwhile_is_a_gap() {
+        let mut arrivals = Arrivals::new(Some((7, 41)));
+        assert_eq!(arrivals.take(7, 50, false), Order::Gap(8));
+    }
+
+    #[test]
+    fn what_an_ended_epoch_sent_unheard_is_known_once() {
+        let mut arrivals = Arrivals::new(Some((7, 41)));
+        assert_eq!(arrivals.unheard_until(6, 50), None);
+        assert_eq!(arrivals.unheard_until(7, 41), None);
+        assert_eq!(arrivals.unheard_until(7, 50), Some((42, 50)));
+        assert_eq!(arrivals.unheard_until(7, 50), None);
+    }
+}
