@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the engine takes from its streams: descriptors, watermarks and ends, in the order in which they stand there.
+
+use std::sync::Arc;
+
+use framegate_codecs::control;
+use framegate_core::pool::arrivals::Order;
+use framegate_core::pool::layout::NULL_TIMESTAMP;
+use framegate_core::record::{MESSAGE_HEADER_BYTES, RecordFilter, Verdict};
+use framegate_join::stage::{Cause, Observed};
+
+use super::Engine;
+use crate::join::port::Port;
+
+const CONTROL_SCHEMA: u16 = 920;
+/// StreamGracefulEnd.
+const END_KIND: u8 = 0;
+const DESCRIPTOR: RecordFilter = RecordFilter::new(40, 4, 900, 1, true);
+
+impl Engine {
+    /// Takes what came; how many fragments.
+    pub(super) fn hear(&mut self, now_ns: u64) -> usize {
+        let mut heard = 0;
+        for index in 0..self.subscriptions.len() {
+            let subscription = Arc::clone(&self.subscriptions[index]);
+            // Asked for each message: the image that brings it may have come in this very poll.
+            let polled = subscription.poll_whole(self.fragments, |message| {
+                self.on_message(message, subscription.images_lost(), now_ns);
+            });
+            heard += polled.and_then(Result::ok).unwrap_or(0);
+        }
+        if heard == 0 {
+            // What was announced of the present epochs has been read.
+            self.ports.iter_mut().for_each(Port::switch);
+        }
+        heard
+    }
+
+    #[inline]
+    fn port_of(&self, stream_id: u32) -> Option<usize> {
+        let at = if self.route.len() <= 8 {
+            self.route.iter().position(|entry| entry.0 == stream_id)?
+        } else {
+            self.route.binary_search_by_key(&stream_id, |entry| entry.0).ok()?
+        };
+        Some(self.route[at].1)
+    }
+
+    #[inline]
+    fn on_message(&mut self, message: &[u8], images_lost: u64, now_ns: u64) {
+        match DESCRIPTOR.verdict(message) {
+            Verdict::Record => {
+                let body = &message[MESSAGE_HEADER_BYTES..];
+                match self.port_of(u32_at(body, 0)) {
+                    Some(port) => self.on_descriptor(port, body, images_lost, now_ns),
+                    None => self.counters.other_streams += 1,
+                }
+            }
+            Verdict::OtherSchema => self.on_control(message, now_ns),
+            _ => self.counters.other_messages += 1,
+        }
+    }
+
+    #[inline]
+    fn on_descriptor(&mut self, index: usize, body: &[u8], images_lost: u64, now_ns: u64) {
+        let (epoch, seq) = (u64_at(body, 4), u64_at(body, 12));
+        let port = &mut self.ports[index];
+        if !port.is_reading(epoch) {
+            return;
+        }
+        let is_anew = port.was_away || images_lost != port.images_lost;
+        match port.take(epoch, seq, is_anew) {
+            Order::Next => {}
+            Order::Repeated | Order::Regressed => return,
+            Order::Gap(frames) => self.on_gap(index, epoch, seq, frames, images_lost, now_ns),
+        }
+        let port = &mut self.ports[index];
+        port.images_lost = images_lost;
+        port.was_away = false;
+        let Some(slot_timestamp_ns) = self.read_on_arrival(index, epoch, seq) else {
+            self.stage.observe_lost(index, epoch, seq, Cause::Overwritten, now_ns);
+            return;
+        };
+        let seen = Observed {
+            epoch,
+            seq,
+            descriptor_timestamp_ns: u64_at(body, 20),
+            slot_timestamp_ns,
+            trace_id: u64_at(body, 32),
+        };
+        self.stage.observe(index, &seen, now_ns);
+    }
+
+    /// The slot's own time, null where it need not be read now; None where the frame is gone. A frame that is to wait in
+    /// memory of our own is copied at once, so that nothing it waits for can cost it.
+    #[inline]
+    fn read_on_arrival(&mut self, index: usize, epoch: u64, seq: u64) -> Option<u64> {
+        let port = &mut self.ports[index];
+        let frame = if let Some(held) = self.held.get_mut(index) {
+            let frame = port.read(epoch, seq)?;
+            if !held.keep(epoch, &frame, port.tensor()?) {
+                if !frame.is_valid() {
+                    port.on_torn(seq);
+                }
+                return None;
+            }
+            frame
+        } else if self.stage.needs_slot_time(index) {
+            port.read(epoch, seq)?
+        } else {
+            return Some(NULL_TIMESTAMP);
+        };
+        Some(frame.header.timestamp_ns)
+    }
+
+    /// The signal, or a mark beside the regions, says that the epoch is over; what it sent unheard passed while this
+    /// agent was down.
+    pub(in crate::join) fn note_end(&mut self, index: usize, epoch: u64, after: Option<u64>, now_ns: u64) {
+        let unheard = after.and_then(|after| self.ports[index].unheard_until(epoch, after));
+        if let Some((first, last)) = unheard {
+            self.stage.missed(index, epoch, first, last, now_ns);
+        }
+        self.stage.ended(index, epoch, now_ns);
+    }
+
+    /// Sequences were left out. If nobody was listening for a while, they passed unheard; else nobody can have them.
+    #[cold]
+    fn on_gap(&mut self, index: usize, epoch: u64, seq: u64, frames: u64, images_lost: u64, now_ns: u64) {
+        let port = &mut self.ports[index];
+        let was_away = port.is_first() || port.was_away || images_lost != port.images_lost;
+        if was_away {
+            port.counters.missed += frames;
+            self.stage.missed(index, epoch, seq - frames, seq - 1, now_ns);
+        } else {
+            port.counters.gap_drops += frames;
+        }
+    }
+
+    /// Watermarks and ends stand between the descriptors of their stream.
+    #[cold]
+    fn on_control(&mut self, message: &[u8], now_ns: u64) {
+        if message.get(4..6) != Some(&CONTROL_SCHEMA.to_le_bytes()) {
+            self.counters.other_messages += 1;
+            return;
+        }
+        if let Ok(watermark) = control::Watermark::checked(message) {
+            if let Some(port) = self.port_of(watermark.stream_id()) {
+                self.stage.watermark(port, watermark.timestamp_ms(), now_ns);
+            }
+        } else if let Ok(signal) = control::ControlSignal::checked(message) {
+            let port = signal.stream_id().and_then(|stream| self.port_of(stream));
+            if let (Some(port), END_KIND) = (port, u8::from(signal.kind())) {
+                self.note_end(port, signal.source_epoch(), signal.after_seq(), now_ns);
+            }
+        }
+    }
+}
+
+#[inline]
+fn u32_at(body: &[u8], offset: usize) -> u32 {
+    u32::from_le_bytes([body[offset], body[offset + 1], body[offset + 2], body[offset + 3]])
+}
+
+#[inline]
+fn u64_at(body: &[u8], offset: usize) -> u64 {
+    u64::from(u32_at(body, offset)) | u64::from(u32_at(body, offset + 4)) << 32
+}

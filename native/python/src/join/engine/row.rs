@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How frames that belong together become a row: looked at once, copied straight to their place, believed only when
+//! they are whole afterwards.
+
+use framegate_core::pool::layout::NULL_TIMESTAMP;
+use framegate_core::pool::reader::FrameRef;
+use framegate_join::stage::{Absence, Cause, Pick};
+use framegate_journal::{Cell, Reserved, RowHead, Status};
+
+use super::{Engine, Outcome};
+use crate::join::clock::realtime_ns;
+use crate::pool::Republished;
+
+/// Rows in one turn: then descriptors are looked at again, or a fast input would overrun the history of a slow one.
+const ROWS: usize = 64;
+
+/// A frame that is to be copied into a row.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Source {
+    payload: *const u8,
+    bytes: u32,
+    timestamp_ns: u64,
+    /// Where it still lies in its ring: the commit word tells whether it was overwritten.
+    in_ring: Option<FrameRef>,
+}
+
+// SAFETY: the pointer is used only while the engine's own ports and arenas keep what it points into.
+unsafe impl Send for Source {}
+
+impl Source {
+    fn is_whole(&self) -> bool {
+        self.in_ring.is_none_or(|frame| frame.is_valid())
+    }
+}
+
+impl Engine {
+    /// Tries outputs that are ready; how many attempts.
+    pub(super) fn join(&mut self, now_ns: u64, outputs: u64, outcome: &mut Outcome) -> usize {
+        for attempt in 0..ROWS {
+            if outputs > 0 && self.counters.rows >= outputs {
+                outcome.has_all_outputs = true;
+                return attempt;
+            }
+            let Some(next) = self.stage.next(now_ns) else { return attempt };
+            let head = (next.out_epoch, next.out_seq, next.out_time_ns);
+            self.picks.clear();
+            self.picks.extend_from_slice(next.picks());
+            match self.write_row(head, now_ns, outcome) {
+                Written::Row => {}
+                Written::Unreadable => self.note_unmatched(now_ns),
+                Written::Full => {
+                    self.counters.full_turns += 1;
+                    return attempt;
+                }
+            }
+        }
+        ROWS
+    }
+
+    fn write_row(
+        &mut self,
+        (out_epoch, out_seq, out_time_ns): (u64, u64, Option<i64>),
+        now_ns: u64,
+        outcome: &mut Outcome,
+    ) -> Written {
+        if let Some(input) = self.look() {
+            self.stage.failed(input, Cause::Overwritten, now_ns);
+            return Written::Unreadable;
+        }
+        loop {
+            match self.writer.reserve(&self.sizes, now_ns) {
+                Ok(Reserved::Ready) => break,
+                Ok(Reserved::SealFirst) => {
+                    if !self.seal(now_ns, outcome) {
+                        return Written::Full;
+                    }
+                }
+                Ok(Reserved::Full) => {
+                    self.note_failure(self.writer.why_full(), outcome);
+                    return Written::Full;
+                }
+                Err(failure) => {
+                    self.note_failure(failure, outcome);
+                    return Written::Full;
+                }
+            }
+        }
+        if let Some(input) = self.copy() {
+            self.writer.abandon_row();
+            self.note_torn(input);
+            self.stage.failed(input, Cause::Overwritten, now_ns);
+            return Written::Unreadable;
+        }
+        let skew_ns = self.fill_cells();
+        let joined_at_us = (realtime_ns() / 1000) as i64;
+        self.writer.commit_row(&RowHead {
+            out_epoch,
+            out_seq,
+            out_time_ns,
+            joined_at_us,
+            skew_ns,
+            map_version: self.stage.map_version(),
+            checkpoint_id: 0,
+        });
+        self.republish(out_seq);
+        self.counters.rows += 1;
+        self.counters.bytes += self.sizes.iter().map(|bytes| u64::from(*bytes)).sum::<u64>();
+        self.stage.joined(now_ns);
+        Written::Row
+    }
+
+    /// Reads the header of every frame that was picked; the input of the first that is not there.
+    fn look(&mut self) -> Option<usize> {
+        for (input, pick) in self.picks.iter().enumerate() {
+            self.frames[input] = None;
+            self.sizes[input] = 0;
+            if let Pick::Frame { epoch, seq, .. } = *pick {
+                let stream = self.inputs[input].stream;
+                let source = if let Some((held, frame)) =
+                    self.held.get(stream).and_then(|held| Some((held, held.get(epoch, seq)?)))
+                {
+                    self.tensors[input] = frame.tensor;
+                    let payload = held.payload(frame);
+                    Source { payload, bytes: frame.bytes, timestamp_ns: frame.timestamp_ns, in_ring: None }
+                } else {
+                    let port = &mut self.ports[stream];
+                    let Some(frame) = port.read(epoch, seq) else { return Some(input) };
+                    if let Some(tensor) = port.tensor() {
+                        self.tensors[input] = *tensor;
+                    }
+                    let (bytes, timestamp_ns) = (frame.header.values_bytes, frame.header.timestamp_ns);
+                    Source { payload: frame.payload, bytes, timestamp_ns, in_ring: Some(frame) }
+                };
+                self.sizes[input] = source.bytes;
+                self.frames[input] = Some(source);
+            }
+        }
+        None
+    }
+
+    /// Copies every payload to its place; the input of the first that was overwritten meanwhile.
+    fn copy(&mut self) -> Option<usize> {
+        let Self { frames, writer, ports, inputs, sizes, .. } = self;
+        for (input, frame) in frames.iter().enumerate() {
+            let Some(frame) = frame else { continue };
+            // SAFETY: the payload lies in regions that the port keeps mapped, or in an arena, and is as long as its
+            // checked header says; the writer has reserved as much. Bytes that change meanwhile are not believed.
+            unsafe { writer.copy_payload(input, frame.payload, sizes[input] as usize) };
+            if !frame.is_whole() {
+                return Some(input);
+            }
+            ports[inputs[input].stream].edge.on_whole();
+        }
+        None
+    }
+
+    /// The next frames of that input would be overwritten under the copy as well.
+    #[cold]
+    fn note_torn(&mut self, input: usize) {
+        if let Pick::Frame { seq, .. } = self.picks[input] {
+            self.ports[self.inputs[input].stream].on_torn(seq);
+        }
+    }
+
+    /// Everything beside the payloads; how far the row's times lie apart.
+    fn fill_cells(&mut self) -> Option<i64> {
+        let (mut least, mut most) = (i64::MAX, i64::MIN);
+        for (input, pick) in self.picks.iter().enumerate() {
+            let (Pick::Frame { epoch, seq, descriptor_timestamp_ns, trace_id, .. }, Some(frame)) =
+                (*pick, self.frames[input])
+            else {
+                let status = match *pick {
+                    Pick::Absent(Absence::Stale) => Status::Stale,
+                    Pick::Absent(Absence::Late) => Status::Late,
+                    _ => Status::NotJoined,
+                };
+                self.writer.cell(input, &Cell { status, ..NOTHING });
+                continue;
+            };
+            let timestamp =
+                if self.inputs[input].has_descriptor_time { descriptor_timestamp_ns } else { frame.timestamp_ns };
+            let timestamp_ns = Some(timestamp).filter(|time| *time != NULL_TIMESTAMP && *time <= i64::MAX as u64);
+            if let Some(time) = timestamp_ns {
+                (least, most) = (least.min(time as i64), most.max(time as i64));
+            }
+            let tensor = &self.tensors[input];
+            let cell = Cell {
+                status: Status::Present,
+                seq,
+                timestamp_ns,
+                epoch,
+                trace_id,
+                dtype: tensor.dtype,
+                dims: &tensor.dims[..usize::from(tensor.ndims)],
+                bytes: frame.bytes,
+            };
+            self.writer.cell(input, &cell);
+        }
+        (least <= most).then(|| most.saturating_sub(least))
+    }
+
+    #[inline]
+    fn republish(&mut self, out_seq: u64) {
+        let Some((input, target)) = &self.publish else { return };
+        if let (Some(frame), Pick::Frame { trace_id, .. }) = (self.frames[*input], self.picks[*input]) {
+            let again = Republished {
+                payload: frame.payload,
+                bytes: frame.bytes,
+                tensor: &self.tensors[*input],
+                timestamp_ns: frame.timestamp_ns,
+                trace_id,
+                seq: out_seq,
+            };
+            // SAFETY: as for the copy into the row, a moment ago.
+            if !unsafe { target.publish(&again, || frame.is_whole()) } {
+                self.counters.publish_failures += 1;
+            }
+        }
+    }
+}
+
+/// What an absent input's cell says beside its status.
+const NOTHING: Cell<'static> = Cell {
+    status: Status::NotJoined,
+    seq: 0,
+    timestamp_ns: None,
+    epoch: 0,
+    trace_id: 0,
+    dtype: 0,
+    dims: &[],
+    bytes: 0,
+};
+
+enum Written {
+    Row,
+    /// A frame was not there; the stage decides what comes next.
+    Unreadable,
+    Full,
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the engine seals and in which order: what was not joined before the state that counts it; and how it ends.
+
+use std::time::Duration;
+
+use framegate_journal::{JournalError, Sealed, Unmatched};
+
+use super::{Engine, Outcome};
+use crate::join::clock::{monotonic_ns, realtime_ns};
+
+/// Files that an end waits for, and for how long: more than a full stage can fill.
+const FILES_AWAITED: usize = 64;
+const FILE_PATIENCE: Duration = Duration::from_secs(1);
+
+impl Engine {
+    /// Moves what the stage says was not joined to the journal's side table.
+    pub(super) fn note_unmatched(&mut self, now_ns: u64) {
+        if !self.keeps_unmatched {
+            self.stage.drain_unmatched(|_| true);
+            return;
+        }
+        let Self { stage, writer, inputs, .. } = self;
+        let at_ns = realtime_ns() as i64;
+        stage.drain_unmatched(|entry| {
+            let input = usize::from(entry.input);
+            writer.unmatched(
+                &Unmatched {
+                    input,
+                    stream: inputs[input].stream_id,
+                    epoch: entry.epoch,
+                    seq: entry.seq,
+                    seq_last: entry.seq_last,
+                    timestamp_ns: entry.timestamp_ns,
+                    out_seq: entry.out_seq,
+                    at_ns,
+                    cause: entry.cause.name(),
+                },
+                now_ns,
+            )
+        });
+    }
+
+    /// Seals rows and state; whether it could.
+    pub(super) fn seal(&mut self, now_ns: u64, outcome: &mut Outcome) -> bool {
+        match self.seal_all(now_ns) {
+            Ok(_) => {
+                self.bells.ring();
+                true
+            }
+            Err(failure) => {
+                self.note_failure(failure, outcome);
+                false
+            }
+        }
+    }
+
+    /// The state calls every frame decided that the stage has decided. So all of them go before it, however many they
+    /// are: what stayed behind would be lost with this process.
+    fn seal_all(&mut self, now_ns: u64) -> Result<Sealed, JournalError> {
+        self.note_unmatched(now_ns);
+        while self.stage.has_unmatched() {
+            self.writer.spill_unmatched(now_ns)?;
+            self.note_unmatched(now_ns);
+        }
+        let stage = &self.stage;
+        // Not the turn's time: the rows were joined after that.
+        self.writer.seal(monotonic_ns(), |state| stage.write_state(state))
+    }
+
+    /// No room is waited for; anything else ends the join.
+    pub(super) fn note_failure(&mut self, failure: JournalError, outcome: &mut Outcome) {
+        self.full_reason = match failure {
+            // There is room in a moment, and nothing to tell.
+            JournalError::SegmentComing => return,
+            JournalError::NoRoom { .. } => "the file system has no room",
+            JournalError::Full => "no reader has committed",
+            _ => {
+                self.failure = Some(failure);
+                return;
+            }
+        };
+        outcome.is_full = true;
+    }
+
+    /// A clean end: what is pending is recorded as that, everything is sealed, the journal closed.
+    pub(in crate::join) fn finish(&mut self) -> Result<(), JournalError> {
+        let now_ns = monotonic_ns();
+        self.obey();
+        self.stage.finish(now_ns);
+        for _ in 0..FILES_AWAITED {
+            match self.seal_all(now_ns) {
+                // A state must not be sealed before what it counts; so the file is waited for here, not by `close`.
+                Err(JournalError::SegmentComing) => _ = self.writer.wait_for_segment(now_ns, FILE_PATIENCE),
+                sealed => {
+                    self.bells.ring();
+                    self.publish_facts();
+                    return sealed.map(drop);
+                }
+            }
+        }
+        Err(JournalError::SegmentComing)
+    }
+
+    /// Closes the journal of an engine that has finished.
+    pub(in crate::join) fn close(self) -> Result<(), JournalError> {
+        let Self { stage, writer, bells, .. } = self;
+        let closed = writer.close(monotonic_ns(), |state| stage.write_state(state));
+        bells.ring();
+        closed.map(|_| ())
+    }
+}
