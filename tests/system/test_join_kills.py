@@ -77,7 +77,8 @@ KILLS = {
     "finish.truncated": Kill(),
     "finish.renamed": Kill(),
     "retention.told": Kill(is_tight=True),
-    "retention.dropped": Kill(after="seal.head", is_tight=True),
+    # Only a file that was cut short is removed when it is dropped: one of a life that ended early.
+    "retention.dropped": Kill(after="unmatched.sealed", is_tight=True),
     "recycle.renamed": Kill(is_tight=True),
     "recycle.locked": Kill(is_tight=True),
     "close.sealed": Kill(is_at_the_end=True),
