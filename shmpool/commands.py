@@ -31,12 +31,26 @@ DescriptorStreamOption = Annotated[
 ]
 
 
+LagOption = Annotated[
+    int,
+    typer.Option("--lag", metavar="N", min=0, max=1 << 20, help="Frames by which a moving picture is late."),
+]
+
+
 class PatternChoice(StrEnum):
     """What payloads hold."""
 
     COUNTER = "counter"
     NOISE = "noise"
     ZEROS = "zeros"
+    MOVING = "moving"
+
+
+class CheckedPattern(StrEnum):
+    """What payloads can be checked for."""
+
+    COUNTER = "counter"
+    MOVING = "moving"
 
 
 def register(app: typer.Typer) -> None:
@@ -55,6 +69,7 @@ def _produce(
     pattern: Annotated[
         PatternChoice, typer.Option("--pattern", help="What the payload holds.")
     ] = PatternChoice.COUNTER,
+    lag: LagOption = 0,
     wait_consumers: Annotated[
         int, typer.Option("--wait-consumers", metavar="N", min=0, help="Begin when so many consumers are there.")
     ] = 0,
@@ -82,6 +97,7 @@ def _produce(
             shape=parse_shape(shape),
             dtype=dtype,
             pattern=pattern.value,
+            lag=lag,
             wait_consumers=wait_consumers,
             end=end,
             schedule=schedule,
@@ -98,7 +114,11 @@ def _produce(
 def _consume(
     stream: StreamOption,
     count: Annotated[int | None, typer.Option("--count", metavar="N", min=1, help="End after so many.")] = None,
-    verify: Annotated[bool, typer.Option("--verify", help="Check payloads of the counter pattern.")] = False,
+    verify: Annotated[bool, typer.Option("--verify", help="Check the payloads.")] = False,
+    pattern: Annotated[
+        CheckedPattern, typer.Option("--pattern", help="What --verify expects in them.")
+    ] = CheckedPattern.COUNTER,
+    lag: LagOption = 0,
     descriptor_stream: DescriptorStreamOption = None,
     config: ConfigOption = None,
     aeron_dir: AeronDirOption = None,
@@ -114,6 +134,8 @@ def _consume(
             stream=stream,
             count=count,
             verify=verify,
+            pattern=pattern.value,
+            lag=lag,
             descriptor_stream=descriptor_stream,
             config=config,
             aeron_dir=absolute(aeron_dir),

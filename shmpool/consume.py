@@ -7,14 +7,14 @@ import json
 import os
 import sys
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from framegate.schema.console.reporting import emit
-from framegate.schema.errors import DONE, FAILED
+from framegate.schema.errors import DONE, FAILED, WrongUsage
 from framegate.shmpool.client_options import ClientOptions
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.consumer import Consumer
-from framegate.shmpool.pattern import Pattern, flat_bytes
+from framegate.shmpool.pattern import PatternName, Payloads, flat_bytes, payloads
 from framegate.shmpool.stop_signal import StopSignal
 
 from framegate._native import Frame
@@ -22,6 +22,7 @@ from framegate._native import Frame
 _SLICE_S: Final = 0.05
 _PROGRESS_NS: Final = 1_000_000_000
 _PATTERNS_MAX: Final = 16
+_Patterns: TypeAlias = dict[tuple[tuple[int, ...], str], Payloads | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,8 @@ class ConsumeOptions(ClientOptions):
     stream: int
     count: int | None = None
     verify: bool = False
+    pattern: PatternName = "counter"
+    lag: int = 0
     descriptor_stream: int | None = None
 
 
@@ -60,7 +63,7 @@ def run(options: ConsumeOptions) -> int:
 
 
 def _consume(options: ConsumeOptions, consumer: Consumer, stop: StopSignal, tally: _Tally) -> None:
-    patterns: dict[int, Pattern] = {}
+    patterns: _Patterns = {}
     shown_at_ns = 0
     while not stop.is_set and (options.count is None or tally.frames < options.count):
         frames = consumer.poll(timeout_s=_SLICE_S)
@@ -78,8 +81,8 @@ def _consume(options: ConsumeOptions, consumer: Consumer, stop: StopSignal, tall
             print(f"\rstream {options.stream}: {tally.frames} frames ", end="", file=sys.stderr)
 
 
-def _take(options: ConsumeOptions, frame: Frame, patterns: dict[int, Pattern], tally: _Tally) -> None:
-    if options.verify and not _is_right(options.stream, frame, patterns):
+def _take(options: ConsumeOptions, frame: Frame, patterns: _Patterns, tally: _Tally) -> None:
+    if options.verify and not _is_right(options, frame, patterns):
         # A payload that was overwritten while it was looked at is late, not wrong.
         if not frame.is_valid():
             tally.overwritten += 1
@@ -92,13 +95,23 @@ def _take(options: ConsumeOptions, frame: Frame, patterns: dict[int, Pattern], t
         print(json.dumps(_described(frame)))
 
 
-def _is_right(stream: int, frame: Frame, patterns: dict[int, Pattern]) -> bool:
-    pattern = patterns.get(frame.nbytes)
-    if pattern is None:
+def _is_right(options: ConsumeOptions, frame: Frame, patterns: _Patterns) -> bool:
+    # The counter is a run of bytes, whatever they mean.
+    key = (frame.shape, frame.dtype) if options.pattern == "moving" else ((frame.nbytes,), "uint8")
+    if key not in patterns:
         if len(patterns) >= _PATTERNS_MAX:
             patterns.clear()
-        pattern = patterns[frame.nbytes] = Pattern("counter", stream=stream, payload_bytes=frame.nbytes)
-    return pattern.holds(flat_bytes(frame.array), frame.seq)
+        patterns[key] = _payloads(options, *key)
+    pattern = patterns[key]
+    return pattern is not None and pattern.holds(flat_bytes(frame.array), frame.seq)
+
+
+def _payloads(options: ConsumeOptions, shape: tuple[int, ...], dtype: str) -> Payloads | None:
+    """None where the pattern makes no frames like these."""
+    try:
+        return payloads(options.pattern, stream=options.stream, shape=shape, dtype=dtype, lag=options.lag)
+    except WrongUsage:
+        return None
 
 
 def _described(frame: Frame) -> dict[str, Any]:

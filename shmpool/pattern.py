@@ -2,21 +2,42 @@
 """Payloads that can be checked: what `framegate produce` writes, `framegate consume --verify` knows.
 
 ``counter``: the sequence as the first 8 bytes, little-endian, then a run of bytes that stream and sequence decide.
-``noise``: random bytes, the same for every frame. ``zeros``: zeros.
+``noise``: random bytes, the same for every frame. ``zeros``: zeros. ``moving`` is in ``moving.py``.
 """
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, Protocol, get_args
 
 import numpy as np
 import numpy.typing as npt
+from framegate.shmpool.moving import MovingPattern
 
-PatternName = Literal["counter", "noise", "zeros"]
+PatternName = Literal["counter", "noise", "zeros", "moving"]
 PATTERNS: Final[tuple[str, ...]] = get_args(PatternName)
 _PERIOD: Final = 251
 """Prime, so that no power-of-two slip of a copy goes unnoticed."""
 _SEQUENCE_BYTES: Final = 8
+
+
+class Payloads(Protocol):
+    """What fills the payloads of one stream, and knows them again."""
+
+    def fill(self, payload: npt.NDArray[np.uint8], seq: int) -> None:
+        """Write frame ``seq`` into its payload, as flat bytes."""
+        ...
+
+    def holds(self, payload: npt.NDArray[np.uint8], seq: int) -> bool:
+        """Whether a payload is the one of ``seq``."""
+        ...
+
+
+def payloads(name: PatternName, *, stream: int, shape: tuple[int, ...], dtype: str, lag: int = 0) -> Payloads:
+    """The pattern of a name. Raises WrongUsage for a shape or dtype that it does not make."""
+    if name == "moving":
+        return MovingPattern(stream=stream, shape=shape, dtype=dtype, lag=lag)
+    payload_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    return Pattern(name, stream=stream, payload_bytes=payload_bytes)
 
 
 class Pattern:

@@ -20,7 +20,7 @@ from framegate.schema.errors import DONE, AttachRefused, NotAttached, WrongUsage
 from framegate.shmpool.client import Client
 from framegate.shmpool.client_options import ClientOptions
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.pattern import Pattern, PatternName, flat_bytes
+from framegate.shmpool.pattern import PatternName, Payloads, flat_bytes, payloads
 from framegate.shmpool.producer import Producer
 from framegate.shmpool.schedule import Step, read_schedule
 from framegate.shmpool.stop_signal import StopSignal
@@ -48,6 +48,7 @@ class ProduceOptions(ClientOptions):
     shape: tuple[int, ...] = (480, 640)
     dtype: str = "uint8"
     pattern: PatternName = "counter"
+    lag: int = 0
     wait_consumers: int = 0
     end: bool = False
     schedule: Path | None = None
@@ -96,6 +97,9 @@ class _Run:
 def run(options: ProduceOptions) -> int:
     """Produce until done or told to end; the exit code."""
     _check(options)
+    pattern = payloads(
+        options.pattern, stream=options.stream, shape=options.shape, dtype=options.dtype, lag=options.lag
+    )
     steps = read_schedule(options.schedule) if options.schedule else None
     with (
         StopSignal() as stop,
@@ -106,7 +110,7 @@ def run(options: ProduceOptions) -> int:
         _say_ready(options, producer)
         if _audience_is_there(produced):
             produced.began_ns = monotonic_ns()
-            _play(produced, steps) if steps is not None else _synthesise(produced)
+            _play(produced, steps) if steps is not None else _synthesise(produced, pattern)
         summary = produced.summary()
         if options.end and not stop.is_set and producer.is_attached:
             producer.end()
@@ -121,6 +125,8 @@ def _check(options: ProduceOptions) -> None:
         raise WrongUsage(f"--rate takes frames a second, not {options.rate}; as fast as it goes is --max-rate")
     if options.dtype not in DTYPES:
         raise WrongUsage(f"--dtype {options.dtype!r} is none of {', '.join(DTYPES)}")
+    if options.lag and options.pattern != "moving":
+        raise WrongUsage(f"--lag is of --pattern moving, not of {options.pattern}")
 
 
 def _attached(client: Client, options: ProduceOptions, stop: StopSignal) -> Producer:
@@ -148,10 +154,8 @@ def _audience_is_there(run: _Run) -> bool:
     return True
 
 
-def _synthesise(run: _Run) -> None:
+def _synthesise(run: _Run, pattern: Payloads) -> None:
     options, producer = run.options, run.producer
-    payload_bytes = int(np.prod(options.shape)) * np.dtype(options.dtype).itemsize
-    pattern = Pattern(options.pattern, stream=options.stream, payload_bytes=payload_bytes)
     interval_ns = 0 if options.rate is None else int(1e9 / options.rate)
     next_ns = monotonic_ns()
     while options.count is None or run.frames < options.count:

@@ -104,6 +104,24 @@ def test_for_people_there_is_one_line_and_nothing_on_standard_error(pool: Pool, 
     assert producer.stderr == consumer.stderr == ""
 
 
+def test_a_moving_picture_is_known_by_its_lag_and_by_no_other(pool: Pool, driver: Program) -> None:
+    moving = ("--pattern", "moving", "--lag")
+    consumers = [pool.consume("--verify", *moving, lag, "--json") for lag in ("2", "3")]
+    words = (*moving, "2", "--shape", "32x48", "--rate", "1000", "--count", "50", "--end", "--wait-consumers", "2")
+    assert pool.produce(*words).wait() == 0
+    for consumer, exit_code, wrong in zip(consumers, (0, 1), (0, 50), strict=True):
+        assert consumer.wait() == exit_code, consumer
+        found = consumer.objects()[-1]
+        assert (found["frames"], found["verify_errors"]) == (50, wrong)
+
+
+@pytest.mark.parametrize("words", [("--pattern", "moving"), ("--lag", "1")])
+def test_a_pattern_that_cannot_be_made_is_wrong_usage(pool: Pool, words: tuple[str, ...]) -> None:
+    producer = pool.produce("--rate", "1", "--shape", "2x3", *words)
+    assert producer.wait() == 2, producer
+    assert "FG-907" in producer.stderr
+
+
 def test_a_payload_that_is_not_the_counters_is_a_verify_error_and_the_exit_code_says_so(
     pool: Pool, driver: Program
 ) -> None:
