@@ -626,7 +626,14 @@ class DemoFailed(FramegateError):
     """The demo's processes did not do what they were to show."""
 
     code = 930
-    default_hint = "Run it with FRAMEGATE_LOG=debug, and see `framegate doctor`."
+    default_hint = "Run it with --keep DIR and FRAMEGATE_LOG=debug for its logs, and see `framegate doctor`."
+
+
+class DemoWrong(FramegateError):
+    """What the demo's query found is not what its cameras sent, or frames are missing without a cause."""
+
+    code = 931
+    default_hint = "It should never happen: run it again with --keep DIR, and report it with what is in DIR then."
 
 
 class Interrupted(FramegateError):

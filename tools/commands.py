@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from framegate.schema.console.command_options import AeronDirOption, BaseDirOption, ConfigOption, JsonOption, absolute
+from framegate.tools.demo.options import INPUTS, RATE, SECONDS, SHAPE, DemoOptions
 
 
 def register(app: typer.Typer) -> None:
@@ -31,13 +33,38 @@ def _doctor(
 
 
 def _demo(
+    seconds: Annotated[
+        float, typer.Option("--seconds", metavar="S", min=0.1, max=86_400, help="How long the cameras run.")
+    ] = SECONDS,
+    inputs: Annotated[int, typer.Option("--inputs", metavar="N", help="Cameras; the last one lags.")] = INPUTS,
+    shape: Annotated[
+        str, typer.Option("--shape", metavar="HxW", help="Rows and columns of a picture.")
+    ] = f"{SHAPE[0]}x{SHAPE[1]}",
+    rate: Annotated[
+        float, typer.Option("--rate", metavar="HZ", min=0.1, max=100_000, help="Pictures a second.")
+    ] = RATE,
+    spark: Annotated[bool, typer.Option("--spark/--no-spark", help="Compute in Spark, or in Python.")] = True,
+    keep: Annotated[
+        Path | None, typer.Option("--keep", metavar="DIR", help="Keep journal, pictures and logs in this new folder.")
+    ] = None,
     aeron_dir: AeronDirOption = None,
     base_dir: BaseDirOption = None,
-    seconds: Annotated[float | None, typer.Option("--seconds", metavar="S", min=0, help="End after this time.")] = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Everything at once: media driver, driver, producers, a join and what comes out of it."""
-    from framegate.tools.demo import run
-    from framegate.tools.demo_options import DemoOptions
+    """Cameras, a join and Spark over it, watched and checked; the pictures go to framegate-demo.png."""
+    from framegate.shmpool.produce import parse_shape
+    from framegate.tools.demo.run import run
 
-    return run(DemoOptions(aeron_dir=absolute(aeron_dir), base_dir=absolute(base_dir), seconds=seconds, json=as_json))
+    return run(
+        DemoOptions(
+            aeron_dir=absolute(aeron_dir),
+            base_dir=absolute(base_dir),
+            seconds=seconds,
+            inputs=inputs,
+            shape=parse_shape(shape),
+            rate=rate,
+            has_spark=spark,
+            keep=absolute(keep),
+            json=as_json,
+        )
+    )

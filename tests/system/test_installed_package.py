@@ -167,10 +167,14 @@ def test_installed_the_driver_serves_with_its_own_media_driver(environment: Path
     assert program.wait() == 0, program
 
 
-def test_installed_the_demo_runs(environment: Path, system: System) -> None:
-    demo = system.start(str(environment / "bin/framegate"), "demo", "--json", PATH="/usr/bin:/bin")
+def test_installed_the_demo_runs_without_spark_and_says_so(environment: Path, system: System) -> None:
+    small = ("--seconds", "2", "--shape", "120x160", "--json")
+    demo = system.start(str(environment / "bin/framegate"), "demo", *small, PATH="/usr/bin:/bin")
     assert demo.wait() == 0, demo
-    assert demo.objects()[-1]["event"] == "summary"
+    summary = demo.objects()[-1]
+    assert (summary["event"], summary["spark"]) == ("summary", False)
+    assert summary["rows"] > 0
+    assert demo.stderr.startswith("[FG-710 PY_SPARK_MISSING]")
 
 
 def test_installed_its_declared_dependencies_are_all_that_it_needs(environment: Path, tmp_path: Path) -> None:

@@ -3,24 +3,22 @@
 
 from __future__ import annotations
 
+import signal
 import socket
-import sys
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from framegate.driver.mediadriver import MediaDriver
-from framegate.schema.errors import DemoFailed
 from framegate.schema.merge import SequenceMergeMapAnnounce, SequenceMergeMapRequest
 from framegate.shmpool.aeron import AeronTransport
 from framegate.shmpool.transport import Publication, Subscription
-from framegate.tools.demo import exchange
-from framegate.tools.demo_peer import CONTROL_STREAM, OUT_EPOCH, OUT_STREAM, THE_MAP
+
+from tests.system.programs.map_peer import CONTROL_CHANNEL, CONTROL_STREAM, OUT_EPOCH, OUT_STREAM, THE_MAP
 
 if TYPE_CHECKING:
     from framegate._native import AeronSubscription
     from tests.system.conftest import Program, System
 
-PEER = "framegate.tools.demo_peer"
 THE_REQUEST = SequenceMergeMapRequest(out_stream_id=OUT_STREAM, epoch=OUT_EPOCH)
 THE_FOUR = {
     ("sent", "requester", "SequenceMergeMapRequest", len(THE_REQUEST.encode())),
@@ -74,7 +72,7 @@ def is_a(kind: type, data: bytes) -> bool:
 
 def start_peer(system: System, role: str, aeron_dir: str, *, request: str, announce: str) -> Program:
     words = ["--aeron-dir", aeron_dir, "--request-channel", request, "--announce-channel", announce, "--seconds", "60"]
-    return system.start(sys.executable, "-m", PEER, role, *words)
+    return system.own_program("map_peer", role, *words)
 
 
 @pytest.mark.parametrize("kind", ["ipc", "udp"])
@@ -133,46 +131,31 @@ def test_an_authority_is_silent_about_an_output_that_is_not_its_own(media_driver
         assert [event for event, _ in told] == ["received", "sent"]
 
 
+def exchange(system: System, aeron_dir: str, *, request: str, announce: str) -> list[dict[str, Any]]:
+    """Let an authority and a requester meet; every message that either tells of, in the order of its time."""
+    authority, requester = (
+        start_peer(system, role, aeron_dir, request=request, announce=announce) for role in ("authority", "requester")
+    )
+    assert requester.wait() == 0, requester
+    authority.send(signal.SIGTERM)
+    assert authority.wait() == 0, authority
+    return sorted(requester.objects() + authority.objects(), key=lambda message: int(message["at_ns"]))
+
+
 @pytest.mark.parametrize("kind", ["ipc", "udp"])
-def test_two_processes_meet_and_each_tells_what_it_sent_and_received(kind: str, media_driver: MediaDriver) -> None:
-    channels = {}
+def test_two_processes_meet_and_each_tells_what_it_sent_and_received(
+    kind: str, media_driver: MediaDriver, system: System
+) -> None:
+    channels = {"request": CONTROL_CHANNEL, "announce": CONTROL_CHANNEL}
     if kind == "udp":
-        channels = {
-            name: f"aeron:udp?endpoint=127.0.0.1:{free_port()}" for name in ("request_channel", "announce_channel")
-        }
-    messages = exchange(media_driver.aeron_dir, seconds=60, **channels)
+        channels = {name: f"aeron:udp?endpoint=127.0.0.1:{free_port()}" for name in channels}
+    messages = exchange(system, media_driver.aeron_dir, **channels)
     assert {(each["event"], each["role"], each["message"], each["bytes"]) for each in messages} == THE_FOUR
     assert [each["at_ns"] for each in messages] == sorted(each["at_ns"] for each in messages)
     for message in ("SequenceMergeMapRequest", "SequenceMergeMapAnnounce"):
         assert len({each["text"] for each in messages if each["message"] == message}) == 1
 
 
-def test_a_requester_that_has_no_time_to_be_answered_is_a_failed_demo(media_driver: MediaDriver) -> None:
-    with pytest.raises(DemoFailed) as caught:
-        exchange(media_driver.aeron_dir, seconds=0.0)
-    assert caught.value.facts["exit_code"] == 1
-
-
-def test_the_demo_as_a_program_shows_the_four_messages(system: System) -> None:
-    demo = system.framegate("demo")
-    assert demo.wait() == 0, demo
-    lines = [line.split() for line in demo.stdout.splitlines()]
-    shown = {(words[3], words[2], words[4], int(words[5])) for words in lines if words[1:2] == ["us"]}
-    assert shown == THE_FOUR, demo
-    assert demo.stderr == ""
-
-
-def test_the_demo_with_json_prints_objects_and_a_summary(system: System) -> None:
-    demo = system.framegate("demo", "--json")
-    assert demo.wait() == 0, demo
-    *messages, summary = demo.objects()
-    assert {(each["event"], each["role"], each["message"], each["bytes"]) for each in messages} == THE_FOUR
-    wanted = {"event": "summary", "messages": len(messages), "bytes": sum(each["bytes"] for each in messages)}
-    assert summary == wanted
-
-
-def test_the_demo_joins_the_media_driver_that_it_is_given(media_driver: MediaDriver, system: System) -> None:
-    demo = system.framegate("demo", "--aeron-dir", media_driver.aeron_dir, "--json")
-    assert demo.wait() == 0, demo
-    assert media_driver.is_running
-    assert system.serves(media_driver.aeron_dir)
+def test_a_requester_that_has_no_time_to_be_answered_fails(media_driver: MediaDriver, system: System) -> None:
+    requester = system.own_program("map_peer", "requester", "--aeron-dir", media_driver.aeron_dir, "--seconds", "0")
+    assert requester.wait() == 1, requester

@@ -30,6 +30,7 @@ from tests.unit.schema.join_error_examples import JOIN_ERROR_EXAMPLES as BARRIER
 from tests.unit.schema.message_errors import EXAMPLES as MESSAGES
 from tests.unit.schema.pool_error_examples import POOL_ERROR_EXAMPLES as POOL
 from tests.unit.schema.transport_error_examples import TRANSPORT_ERROR_EXAMPLES
+from tests.unit.tools.demo.demo_error_examples import DEMO_ERROR_EXAMPLES as DEMO
 
 Example = Callable[[], object]
 
@@ -100,6 +101,7 @@ EXAMPLES: Final[dict[int, Example]] = {
     **MAPS,
     **AGENTS,
     **SPARK,
+    **DEMO,
     **CONFIGURATION_AND_ENVIRONMENT,
 }
 KINDS: Final = list(numbered())

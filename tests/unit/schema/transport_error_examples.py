@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How product code comes to raise each error of the transport, the media driver and the demo.
+"""How product code comes to raise each error of the transport and of the media driver.
 
 What needs no media driver uses the in-memory network; the others start one of their own, in a folder that goes.
 """
@@ -18,13 +18,12 @@ from functools import cache
 from typing import Final
 
 from framegate.driver.mediadriver import MediaDriver, MediaDriverOptions
+from framegate.driver.outbox import Outbox
 from framegate.schema.errors import FramegateError
-from framegate.schema.merge import SequenceMergeMapRequest
 from framegate.shmpool.aeron import AeronTransport
 from framegate.shmpool.idle import sleep_ns
 from framegate.shmpool.loopback.network import LoopbackNetwork
-from framegate.shmpool.transport import OfferBound, Outcome
-from framegate.tools import demo, demo_peer
+from framegate.shmpool.transport import Outcome
 
 CHANNEL: Final = "aeron:ipc"
 STREAM: Final = 77
@@ -66,11 +65,11 @@ def _add_while_the_driver_stands_still() -> None:
             os.kill(driver.pid, signal.SIGCONT)
 
 
-def _offer_to_a_slow_subscriber() -> None:
+def _announce_on_a_stream_that_is_used_up() -> None:
     network = LoopbackNetwork()
-    publication = network.client().add_publication(CHANNEL, STREAM, bound=OfferBound(attempts=1))
-    network.force_outcome(Outcome.BACK_PRESSURED)
-    demo_peer._send("requester", publication, SequenceMergeMapRequest(out_stream_id=1, epoch=1))
+    publication = network.client().add_publication(CHANNEL, STREAM)
+    network.force_outcome(Outcome.MAX_POSITION)
+    Outbox().send(publication, b"an announce")
 
 
 def _use_after_close() -> None:
@@ -131,10 +130,6 @@ def _stall() -> None:
     raise _of_a_stalled_process()
 
 
-def _demonstrate_without_a_media_driver() -> None:
-    demo.exchange("/nowhere/aeron", seconds=0.0)
-
-
 TRANSPORT_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     301: lambda: AeronTransport("/nowhere/aeron"),
     302: _driver_dies,
@@ -144,8 +139,7 @@ TRANSPORT_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     306: _use_after_close,
     307: _add_while_the_driver_stands_still,
     308: _start_where_one_lives,
-    309: _offer_to_a_slow_subscriber,
+    309: _announce_on_a_stream_that_is_used_up,
     310: _stall,
     311: _keep_a_view_of_a_claim,
-    930: _demonstrate_without_a_media_driver,
 }

@@ -4,6 +4,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+SECONDS: Final = 15.0
+INPUTS: Final = 3
+SHAPE: Final = (480, 640)
+RATE: Final = 200.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -12,5 +18,10 @@ class DemoOptions:
 
     aeron_dir: str | None = None
     base_dir: str | None = None
-    seconds: float | None = None
+    seconds: float = SECONDS
+    inputs: int = INPUTS
+    shape: tuple[int, ...] = SHAPE
+    rate: float = RATE
+    has_spark: bool = True
+    keep: str | None = None
     json: bool = False

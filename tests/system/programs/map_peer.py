@@ -44,7 +44,7 @@ THE_MAP: Final = merge.SequenceMergeMapAnnounce(
 
 def main(arguments: Sequence[str]) -> int:
     """Run one role; the exit code."""
-    parser = argparse.ArgumentParser(prog="framegate.tools.demo_peer")
+    parser = argparse.ArgumentParser()
     parser.add_argument("role", choices=("authority", "requester"))
     parser.add_argument("--aeron-dir", required=True)
     parser.add_argument("--request-channel", default=CONTROL_CHANNEL)

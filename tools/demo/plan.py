@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the demo starts: each command line, the join's configuration, the sizes of rings and journal. No processes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from framegate.schema.errors import WrongUsage
+from framegate.shmpool.moving import SIDE_MIN
+from framegate.tools.demo.options import DemoOptions
+
+LAG: Final = 2
+"""Frames by which the last camera is late: what the offset rule makes up for."""
+OUT_STREAM: Final = 20_001
+_FIRST_STREAM: Final = 10_001
+_INPUTS_MAX: Final = 16
+_RING_S: Final = 0.5
+"""Rings hold so much: the cameras do not begin in the same moment, and two of them wait for the late one."""
+_SLOTS_MIN: Final = 64
+_JOURNAL_S: Final = 4.0
+"""The journal holds so much: Spark's first batches take their time."""
+_JOURNAL_BYTES: Final = (64 << 20, 1 << 30)
+_SEGMENTS: Final = 8
+_AERON_BYTES: Final = 96 << 20
+_SMALL_POOL_BYTES: Final = 64 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class Camera:
+    """One synthetic camera, which is an input of the join and a column of its rows."""
+
+    name: str
+    stream: int
+    lag: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The whole demo. ``home`` goes at its end; ``kept`` may be the same or what the user wants to keep."""
+
+    options: DemoOptions
+    home: Path
+    kept: Path
+
+    @property
+    def cameras(self) -> tuple[Camera, ...]:
+        """All of them; the last one lags."""
+        count = self.options.inputs
+        return tuple(
+            Camera(f"camera{index + 1}", _FIRST_STREAM + index, LAG if index == count - 1 else 0)
+            for index in range(count)
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns of a picture."""
+        rows, columns = self.options.shape
+        return rows, columns
+
+    @property
+    def frames(self) -> int:
+        """What each camera makes."""
+        return max(1, round(self.options.seconds * self.options.rate))
+
+    @property
+    def aeron_dir(self) -> str:
+        """The media driver's."""
+        return self.options.aeron_dir or str(self.home / "aeron")
+
+    @property
+    def base_dir(self) -> str:
+        """The regions'."""
+        return self.options.base_dir or str(self.home / "pool")
+
+    @property
+    def journal(self) -> Path:
+        """Where rows go."""
+        return self.kept / "journal"
+
+    @property
+    def logs(self) -> Path:
+        """Where each process says what it says."""
+        return self.kept / "logs"
+
+    @property
+    def join_file(self) -> Path:
+        """The join's configuration."""
+        return self.kept / "join.toml"
+
+    @property
+    def sheet(self) -> Path:
+        """The contact sheet."""
+        return self.kept / "contact-sheet.png"
+
+    # --- sizes ---------------------------------------------------------------------------------------------
+
+    @property
+    def frame_bytes(self) -> int:
+        """Of one picture."""
+        return self.shape[0] * self.shape[1]
+
+    @property
+    def row_bytes(self) -> int:
+        """Of one joined set's pictures."""
+        return self.frame_bytes * len(self.cameras)
+
+    @property
+    def slots(self) -> int:
+        """Of each ring: a power of two."""
+        return 1 << (max(_SLOTS_MIN, round(self.options.rate * _RING_S)) - 1).bit_length()
+
+    @property
+    def segment_bytes(self) -> int:
+        """Of each file of the journal: several rows at least."""
+        low, high = _JOURNAL_BYTES
+        wanted = int(self.row_bytes * self.options.rate * _JOURNAL_S)
+        return max(min(max(wanted, low), high) // _SEGMENTS, 4 * self.row_bytes + (1 << 20))
+
+    @property
+    def journal_bytes(self) -> int:
+        """Of all of them."""
+        return self.segment_bytes * _SEGMENTS
+
+    @property
+    def ring_bytes(self) -> int:
+        """Of all rings: a pool for these pictures, and the one for small frames that every stream has."""
+        stride = 1 << (self.frame_bytes - 1).bit_length()
+        return len(self.cameras) * self.slots * (stride + _SMALL_POOL_BYTES)
+
+    @property
+    def memory_bytes(self) -> int:
+        """Of shared memory, all in all."""
+        kept_elsewhere = 0 if self.kept == self.home else self.journal_bytes
+        return self.ring_bytes + self.journal_bytes + _AERON_BYTES - kept_elsewhere
+
+    # --- processes -----------------------------------------------------------------------------------------
+
+    @property
+    def places(self) -> list[str]:
+        """How a command finds the two drivers."""
+        return ["--aeron-dir", self.aeron_dir, "--base-dir", self.base_dir]
+
+    def driver(self) -> list[str]:
+        """The lease driver, with the media driver in its hand."""
+        sizes = ["--slots", str(self.slots), "--frame-bytes", str(self.frame_bytes)]
+        return _framegate("driver", *self.places, *sizes)
+
+    def authority(self) -> list[str]:
+        """Who answers the join's request for its map."""
+        return _framegate("mergemap", "serve", "--config", str(self.join_file), *self.places)
+
+    def join(self) -> list[str]:
+        """The join agent."""
+        return _framegate("join", "--config", str(self.join_file), *self.places)
+
+    def camera(self, camera: Camera) -> list[str]:
+        """A camera that begins when the join and the demo's table listen."""
+        picture = ["--pattern", "moving", "--lag", str(camera.lag), "--shape", "x".join(map(str, self.shape))]
+        pace = ["--rate", str(self.options.rate), "--count", str(self.frames), "--wait-consumers", "2", "--end"]
+        return _framegate("produce", "--stream", str(camera.stream), *picture, *pace, *self.places)
+
+    def query(self, *, in_spark: bool) -> list[str]:
+        """What looks at every row."""
+        names = ",".join(camera.name for camera in self.cameras)
+        words = ["--journal", str(self.journal), "--cameras", names, "--shape", "x".join(map(str, self.shape))]
+        words += ["--spark-home", str(self.home / "spark")] if in_spark else []
+        return [sys.executable, "-m", "framegate.tools.demo.query", *words]
+
+    def join_toml(self) -> str:
+        """The join: by sequence, and the late camera's frame ``n + LAG`` belongs to row ``n``."""
+        return _JOIN.format(
+            out_stream=OUT_STREAM,
+            journal=json.dumps(str(self.journal)),
+            max_bytes=self.journal_bytes,
+            segment_bytes=self.segment_bytes,
+            seal_bytes=max(self.segment_bytes // 4, self.row_bytes + (1 << 16)),
+        ) + "".join(_INPUT.format(name=each.name, stream=each.stream, offset=each.lag) for each in self.cameras)
+
+
+_JOIN: Final = """\
+# SPDX-License-Identifier: Apache-2.0
+# framegate demo: cameras of one rate, the last of which shows everything some frames later than the others.
+
+[join]
+out_stream = {out_stream}
+policy = "sequence"
+journal = {journal}
+
+[journal]
+max_bytes = {max_bytes}
+segment_bytes = {segment_bytes}
+seal_bytes = {seal_bytes}
+when_full = "block"             # no row goes before the query has looked at it
+
+[mergemap]
+serve = false                   # the map comes from `framegate mergemap serve`, over the control stream
+epoch = 1
+"""
+_INPUT: Final = """
+[[input]]
+name = "{name}"
+stream = {stream}
+offset = {offset}
+"""
+
+
+def check(options: DemoOptions) -> None:
+    """Raises WrongUsage for what cannot be shown."""
+    if not 2 <= options.inputs <= _INPUTS_MAX:
+        raise WrongUsage(f"--inputs takes 2 to {_INPUTS_MAX} cameras, not {options.inputs}")
+    if len(options.shape) != 2 or min(options.shape) < SIDE_MIN:
+        given = "x".join(map(str, options.shape))
+        raise WrongUsage(f"--shape takes rows and columns of a picture, {SIDE_MIN}x{SIDE_MIN} at least, not {given}")
+    if not 0 < options.seconds * options.rate < 1e9:
+        raise WrongUsage(f"--seconds {options.seconds:g} at --rate {options.rate:g} is no number of pictures to make")
+
+
+def _framegate(*words: str) -> list[str]:
+    return [sys.executable, "-m", "framegate", *words, "--json"]
