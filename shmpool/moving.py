@@ -63,7 +63,8 @@ def scene(shape: tuple[int, int]) -> Scene:
 def _around(places: npt.NDArray[np.float32], middle: int, size: int) -> npt.NDArray[Any]:
     """How far places are from one of them, the shorter way round."""
     apart = np.abs(places - middle)
-    return np.minimum(apart, size - apart)
+    found: npt.NDArray[Any] = np.minimum(apart, size - apart)
+    return found
 
 
 def moved_by(tick: int, shape: tuple[int, int]) -> tuple[int, int]:

@@ -110,4 +110,6 @@ def environment(inherited: Mapping[str, str], home: Path) -> dict[str, Any]:
     folder = str(home / "tmp")
     java = f"{inherited.get('JDK_JAVA_OPTIONS', '')} -Djava.io.tmpdir={folder} -XX:-UsePerfData".strip()
     python = dict.fromkeys(("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"), sys.executable)
-    return {**kept, **python, "TMPDIR": folder, "JDK_JAVA_OPTIONS": java}
+    # Linear algebra is small here, and threads of it that spin would take the cores from the others.
+    threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    return {**kept, **python, **threads, "TMPDIR": folder, "JDK_JAVA_OPTIONS": java}

@@ -9,7 +9,7 @@ from typing import Final
 SECONDS: Final = 15.0
 INPUTS: Final = 3
 SHAPE: Final = (480, 640)
-RATE: Final = 200.0
+RATE: Final = 100.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,8 +21,8 @@ _INPUTS_MAX: Final = 16
 _RING_S: Final = 0.5
 """Rings hold so much: the cameras do not begin in the same moment, and two of them wait for the late one."""
 _SLOTS_MIN: Final = 64
-_JOURNAL_S: Final = 4.0
-"""The journal holds so much: Spark's first batches take their time."""
+_JOURNAL_S: Final = 8.0
+"""The journal has room for so much: the first micro-batches of a query wait for workers that start anew."""
 _JOURNAL_BYTES: Final = (64 << 20, 1 << 30)
 _SEGMENTS: Final = 8
 _AERON_BYTES: Final = 96 << 20

@@ -31,6 +31,7 @@ _SETTINGS: Final = {
     # A JVM of a minute gains nothing from what takes longer to compile than to run.
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData",
     "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
     "spark.sql.shuffle.partitions": str(_CORES),
     "spark.sql.session.timeZone": "UTC",
     # Renames files where the default one asks Hadoop for more: tens of milliseconds less a micro-batch.
@@ -65,8 +66,12 @@ def _rehearse(spark: SparkSession, path: Path, look: Look, home: Path) -> None:
     played = str(home / "played")
     spark.createDataFrame([row, row], schema).repartition(_CORES).write.parquet(played)
     writing = _looked_at(spark.readStream.schema(schema).parquet(played), look).writeStream
-    rehearsal = writing.foreachBatch(lambda df, _: df.collect()).trigger(availableNow=True)
-    rehearsal.option("checkpointLocation", str(home / "rehearsal")).start().awaitTermination()
+
+    def collect(df: DataFrame, _batch: int) -> None:
+        df.collect()
+
+    rehearsal = writing.foreachBatch(collect).option("checkpointLocation", str(home / "rehearsal"))
+    rehearsal.trigger(availableNow=True).start().awaitTermination()
 
 
 def _looked_at(joined: DataFrame, look: Look) -> DataFrame:

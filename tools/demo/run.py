@@ -13,7 +13,7 @@ from typing import Final
 
 from framegate.joinbarrier.spark.registering import check_java, check_pyspark
 from framegate.schema.console.reporting import emit
-from framegate.schema.errors import DONE, JavaMissing, NoRoom, PySparkMissing, WrongUsage
+from framegate.schema.errors import DONE, JavaMissing, NoPermission, NoRoom, PySparkMissing, WrongUsage
 from framegate.shmpool.stop_signal import StopSignal
 from framegate.tools.demo.cast import Cast
 from framegate.tools.demo.cleaner import Cleaner
@@ -55,8 +55,11 @@ def run(options: DemoOptions) -> int:
 
 
 def _kept(options: DemoOptions) -> Path | None:
-    """The folder that stays, which is to hold one run and nothing else."""
+    """The folder that stays, which is to hold one run and nothing else; without one the pictures stay here."""
     if options.keep is None:
+        if not os.access(Path.cwd(), os.W_OK):
+            what = "the demo's pictures have no place here"
+            raise NoPermission(what, hint="Start it elsewhere, or name a place with --keep DIR.", path=Path.cwd())
         return None
     folder = Path(options.keep)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

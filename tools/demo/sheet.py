@@ -117,14 +117,15 @@ def _difference(left: Picture, right: Picture) -> Picture:
 
 def _factor(picture: Picture) -> int:
     """By how much a picture is made smaller."""
-    return max(-(-picture.shape[1] // _TILE), 1)
+    return max(-(-int(picture.shape[1]) // _TILE), 1)
 
 
 def _small(picture: npt.NDArray[np.uint8] | npt.NDArray[np.float32], factor: int) -> npt.NDArray[np.float32]:
     """Means over squares; what does not fill one is left out."""
     rows, columns = (side // factor for side in picture.shape)
     squares = picture[: rows * factor, : columns * factor].reshape(rows, factor, columns, factor)
-    return squares.mean(axis=(1, 3), dtype=np.float32)
+    means: npt.NDArray[np.float32] = squares.mean(axis=(1, 3), dtype=np.float32)
+    return means
 
 
 def _grey(picture: npt.NDArray[np.float32]) -> Picture:

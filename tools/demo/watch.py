@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from framegate.joinbarrier.journal.head import Head
 from framegate.joinbarrier.journal.journal import journal
 from framegate.shmpool.client import Client
@@ -84,25 +85,16 @@ class Watch:
 
 def not_joined_by_camera(unmatched: pa.Table) -> Counter[str]:
     """How many frames of each input the table names; a line may be a range."""
-    return Counter(_counted(unmatched, "input"))
+    return Counter({name: frames for (name,), frames in _counted(unmatched, ["input"])})
 
 
 def causes(unmatched: pa.Table, camera: str) -> dict[str, int]:
     """How many frames of one input, by why they were not joined."""
-    counted = Counter[str]()
-    for line in unmatched.to_pylist():
-        if line["input"] == camera:
-            counted[line["cause"]] += _frames(line)
-    return dict(counted)
+    return {cause: frames for (name, cause), frames in _counted(unmatched, ["input", "cause"]) if name == camera}
 
 
-def _counted(unmatched: pa.Table, column: str) -> Counter[str]:
-    counted = Counter[str]()
-    for line in unmatched.select([column, "seq", "seq_last"]).to_pylist():
-        counted[line[column]] += _frames(line)
-    return counted
-
-
-def _frames(line: dict[str, Any]) -> int:
-    first, last = line["seq"], line["seq_last"]
-    return 1 if last is None else int(last) - int(first) + 1
+def _counted(unmatched: pa.Table, keys: list[str]) -> list[tuple[tuple[str, ...], int]]:
+    first, last = unmatched["seq"], pc.coalesce(unmatched["seq_last"], unmatched["seq"])
+    table = unmatched.select(keys).append_column("frames", pc.add(pc.subtract(last, first), 1))
+    lines = table.group_by(keys).aggregate([("frames", "sum")]).to_pylist()
+    return sorted((tuple(line[key] for key in keys), int(line["frames_sum"])) for line in lines)

@@ -72,4 +72,5 @@ def test_what_is_configured_for_others_stays_out_and_temporary_files_stay_in(tmp
     found, folder = environment(inherited, tmp_path), tmp_path / "tmp"
     assert found.pop("JDK_JAVA_OPTIONS").split()[:2] == ["-Xmx1g", f"-Djava.io.tmpdir={folder}"]
     assert {found.pop(name) for name in ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")} == {sys.executable}
+    assert {found.pop(name) for name in list(found) if name.endswith("_NUM_THREADS")} == {"1"}
     assert found == {"PATH": "/bin", "FRAMEGATE_LOG": "debug", "TMPDIR": str(folder)}
