@@ -13,11 +13,12 @@ from typing import Final, Generic, Literal, TypeVar
 import pyarrow as pa
 from framegate.joinbarrier.journal.batch import BatchPlace
 from framegate.joinbarrier.journal.layout import SegmentName, Table, segment_names
+from framegate.joinbarrier.journal.loss import dropped
 from framegate.joinbarrier.journal.message import Ending
 from framegate.joinbarrier.journal.naming import naming
 from framegate.joinbarrier.journal.schema import check_schema
 from framegate.joinbarrier.journal.segments import Segment
-from framegate.schema.errors import DataLoss, JournalDamaged, JournalRecreated
+from framegate.schema.errors import JournalDamaged, JournalRecreated
 
 OnLoss = Literal["error", "skip"]
 Found = TypeVar("Found", bound=BatchPlace)
@@ -135,21 +136,15 @@ class Walk(Generic[Found]):
             return False
         first = max((self.next_row if before is None else self.position) or 0, self.next_row or 0)
         if first < name.first_row:
-            self._lose(first, name.first_row - 1)
+            self._lose(first, name.first_row)
         self.next_row = self.position = name.first_row
         self.segment = None
         return self._enter(None)
 
-    def _lose(self, first: int, last: int) -> None:
+    def _lose(self, first: int, end: int) -> None:
         if self._on_loss == "error":
-            raise DataLoss(
-                "retention has dropped these rows",
-                path=self._directory,
-                first_row=first,
-                last_row=last,
-                rows=last - first + 1,
-            )
-        self.lost_rows += last - first + 1
+            raise dropped(self._directory, first, end)
+        self.lost_rows += end - first
 
     def _stand_at(self, segment: Segment, before: Segment | None) -> None:
         epoch = segment.facts.journal_epoch

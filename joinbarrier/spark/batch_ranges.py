@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from framegate.joinbarrier.journal.readers import NamedReader
-from framegate.joinbarrier.spark.extents import partition
 from framegate.joinbarrier.spark.journal_table import JournalTable
-from framegate.joinbarrier.spark.micro_batches import RangeOfRows, report_lost
 from framegate.joinbarrier.spark.offsets import EARLIEST, LATEST, Wish, wishes
 from framegate.joinbarrier.spark.options import SourceOptions
+from framegate.joinbarrier.spark.ranges import RangeOfRows, Tasks
 from framegate.joinbarrier.spark.starting import open_tables, resolved
 from framegate.schema.errors import ConflictingOptions, WrongOption
 
@@ -24,9 +23,10 @@ def batch_ranges(options: SourceOptions, comparisons: Sequence[Comparison], *, c
     tables = open_tables(options)
     starts = _wished("startingOffsets", options.starting_offsets or "earliest", tables, refused=LATEST)
     ends = _wished("endingOffsets", options.ending_offsets or "latest", tables, refused=EARLIEST)
+    tasks = Tasks(cores=cores, partitions_min=options.partitions_min, journals=len(tables))
     found = list[RangeOfRows]()
     for path, table in tables.items():
-        found += _ranges(table, starts[path], ends[path], options, comparisons, cores, len(tables))
+        found += _ranges(table, starts[path], ends[path], options, comparisons, tasks)
     return found
 
 
@@ -36,8 +36,7 @@ def _ranges(
     end: Wish,
     options: SourceOptions,
     comparisons: Sequence[Comparison],
-    cores: int,
-    journals: int,
+    tasks: Tasks,
 ) -> list[RangeOfRows]:
     claim = _claimed(table, options, start)
     first, last = resolved(table, start, options).row, resolved(table, end, options).row
@@ -46,13 +45,7 @@ def _ranges(
             "the range ends before it begins", options="startingOffsets,endingOffsets", start=first, end=last
         )
     first, last = _narrowed(first, last, comparisons)
-    extents = table.extents(first, last)
-    report_lost(table, first, last, extents)
-    wanted = None if options.partitions_min is None else -(-options.partitions_min // journals)
-    return [
-        RangeOfRows(table.path, table.epoch, begin, end_row, claim)
-        for begin, end_row in partition(extents, cores=cores, wanted=wanted)
-    ]
+    return tasks.of(table, first, last, claim)
 
 
 def _narrowed(first: int, last: int, comparisons: Sequence[Comparison]) -> tuple[int, int]:

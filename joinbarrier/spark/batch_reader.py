@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from framegate.joinbarrier.spark.batch_ranges import batch_ranges
 from framegate.joinbarrier.spark.filters import Comparison
-from framegate.joinbarrier.spark.micro_batches import RangeOfRows
 from framegate.joinbarrier.spark.options import SourceOptions
+from framegate.joinbarrier.spark.ranges import RangeOfRows
 from framegate.joinbarrier.spark.read_range import read_range
 from framegate.joinbarrier.spark.shown import shown, shown_while_reading
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition

@@ -10,11 +10,12 @@ from framegate.joinbarrier.journal.batch import Batch, BatchPlace
 from framegate.joinbarrier.journal.head import Head
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.layout import HeadWord, Table
+from framegate.joinbarrier.journal.loss import dropped
 from framegate.joinbarrier.journal.segments import Segment
 from framegate.joinbarrier.journal.walk import Found, OnLoss, Walk
 from framegate.joinbarrier.spark.extents import Extent, Limit
 from framegate.joinbarrier.spark.offsets import Position
-from framegate.schema.errors import DataLoss, JournalRecreated, WrongOffset
+from framegate.schema.errors import JournalRecreated, WrongOffset
 from framegate.shmpool.idle import sleep_ns
 
 _LOOK_AGAIN_NS: Final = 1_000_000
@@ -135,13 +136,7 @@ class JournalTable:
     def _check_gap(self, seen_row: int, next_row: int) -> None:
         # The walk over rows says so itself; segments of unmatched frames do not know where they begin.
         if seen_row < next_row and self._on_loss == "error":
-            raise DataLoss(
-                "retention has dropped these rows",
-                path=self.journal.path,
-                first_row=seen_row,
-                last_row=next_row - 1,
-                rows=next_row - seen_row,
-            )
+            raise dropped(self.journal.path, seen_row, next_row)
 
     def _ends_early(self, want: int, have: int) -> WrongOffset:
         return WrongOffset("the journal ends before this row", path=self.journal.path, want=want, have=have)

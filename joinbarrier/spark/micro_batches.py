@@ -12,19 +12,18 @@ is empty. Its end is where the query begins, and that is in the log before any r
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 from framegate.joinbarrier.journal.readers import NamedReader
-from framegate.joinbarrier.spark.extents import Extent, Limit, admit, partition
+from framegate.joinbarrier.spark.extents import Extent, Limit, admit
 from framegate.joinbarrier.spark.journal_table import JournalTable
 from framegate.joinbarrier.spark.lease_keeper import LeaseKeeper
 from framegate.joinbarrier.spark.offsets import Position, wishes
 from framegate.joinbarrier.spark.options import SourceOptions
+from framegate.joinbarrier.spark.ranges import RangeOfRows, Tasks
 from framegate.joinbarrier.spark.starting import open_tables, resolved
 from framegate.schema.errors import ReaderFenced, WrongOffset
 from framegate.shmpool.clock import Clock, monotonic_ns
@@ -32,29 +31,17 @@ from framegate.shmpool.clock import Clock, monotonic_ns
 RELEASE_AFTER_NS: Final = 100_000_000
 """A journal that is full waits for its reader, and Spark commits a batch only once it has another one to begin: what
 was executed is released when nothing has come for so long."""
-_log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class RangeOfRows:
-    """What one task reads."""
-
-    path: str
-    epoch: int
-    first_row: int
-    end_row: int
-    claim: int | None
-    """The claim of the reader's name that keeps these rows."""
 
 
 class MicroBatches:
     """The driver's side of one query, from its first question on. Raises the errors of journals and options."""
 
     def __init__(self, options: SourceOptions, *, cores: int, clock: Clock = monotonic_ns) -> None:
-        self._options, self._cores, self._clock = options, cores, clock
+        self._options, self._clock = options, clock
         # Before the name is claimed: a query that cannot begin must not fence the one that runs.
         self._wishes = wishes("startingOffsets", options.starting_offsets or "latest", options.paths)
         self._tables = open_tables(options)
+        self._tasks = Tasks(cores=cores, partitions_min=options.partitions_min, journals=len(self._tables))
         self._keeper = self._claimed()
         self._frozen: dict[str, int] | None = None
         self._initial: dict[str, Position] | None = None
@@ -121,14 +108,8 @@ class MicroBatches:
                 raise WrongOffset(
                     "the micro-batch ends before it begins", path=path, start=start[path].row, end=end[path].row
                 )
-            extents = table.extents(start[path].row, end[path].row)
-            report_lost(table, start[path].row, end[path].row, extents)
             claim = None if self._keeper is None else self._keeper.claim_of(path)
-            wanted = self._options.partitions_min
-            # Each journal gives its share of the tasks that were asked for.
-            share = None if wanted is None else -(-wanted // len(self._tables))
-            cuts = partition(extents, cores=self._cores, wanted=share)
-            found += [RangeOfRows(path, table.epoch, first, last, claim) for first, last in cuts]
+            found += self._tasks.of(table, start[path].row, end[path].row, claim)
         return found
 
     def commit(self, end: Mapping[str, Position]) -> None:
@@ -228,16 +209,3 @@ class MicroBatches:
             if end[path].row > self._keeper.committed_row(path):
                 with self._told_if_anew():
                     self._keeper.commit(path, end[path].row)
-
-
-def report_lost(table: JournalTable, first_row: int, end_row: int, extents: list[Extent]) -> None:
-    """Say how many rows of a range were passed over because they are gone."""
-    lost = end_row - first_row - sum(extent.rows for extent in extents)
-    if lost:
-        _log.warning(
-            "%s: %d rows of %d to %d are gone and were passed over (failOnDataLoss=false)",
-            table.journal.path,
-            lost,
-            first_row,
-            end_row - 1,
-        )

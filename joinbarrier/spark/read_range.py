@@ -11,8 +11,8 @@ import pyarrow as pa
 from framegate.joinbarrier.journal.readers import renew
 from framegate.joinbarrier.journal.segments import Segment
 from framegate.joinbarrier.spark.journal_table import JournalTable
-from framegate.joinbarrier.spark.micro_batches import RangeOfRows
 from framegate.joinbarrier.spark.options import SourceOptions
+from framegate.joinbarrier.spark.ranges import RangeOfRows
 from framegate.joinbarrier.spark.shape import pieces, shaped, wanted_schema
 from framegate.schema.errors import JournalDamaged, ReaderFenced, SchemaChanged
 from framegate.shmpool.clock import Clock, monotonic_ns

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from framegate.joinbarrier.journal.loss import dropped
 from framegate.joinbarrier.journal.walk import OnLoss
 from framegate.joinbarrier.spark.journal_table import JournalTable
 from framegate.joinbarrier.spark.offsets import Position, Wish
 from framegate.joinbarrier.spark.options import SourceOptions
-from framegate.schema.errors import DataLoss, JournalsDiffer, WrongOffset
+from framegate.schema.errors import JournalsDiffer, WrongOffset
 
 
 def open_tables(options: SourceOptions) -> dict[str, JournalTable]:
@@ -45,11 +46,5 @@ def resolved(table: JournalTable, wish: Wish, options: SourceOptions) -> Positio
     if wish.row > end:
         raise WrongOffset("the journal ends before this row", path=table.journal.path, want=wish.row, have=end)
     if wish.row < first and options.fail_on_data_loss:
-        raise DataLoss(
-            "retention has dropped these rows",
-            path=table.journal.path,
-            first_row=wish.row,
-            last_row=first - 1,
-            rows=first - wish.row,
-        )
+        raise dropped(table.journal.path, wish.row, first)
     return table.position(max(wish.row, first))

@@ -11,8 +11,8 @@ import pytest
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.readers import NamedReader, readers
 from framegate.joinbarrier.spark import shape
-from framegate.joinbarrier.spark.micro_batches import RangeOfRows
 from framegate.joinbarrier.spark.options import SourceOptions
+from framegate.joinbarrier.spark.ranges import RangeOfRows
 from framegate.joinbarrier.spark.read_range import RENEW_NS, read_range
 from framegate.schema.errors import (
     DataLoss,

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said of rows that retention has dropped: one text and the same facts, whoever misses them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from framegate.schema.errors import DataLoss
+
+
+def dropped(directory: Path, first_row: int, end_row: int) -> DataLoss:
+    """The error for the rows from ``first_row`` up to, and without, ``end_row``."""
+    return DataLoss(
+        "retention has dropped these rows",
+        path=directory,
+        first_row=first_row,
+        last_row=end_row - 1,
+        rows=end_row - first_row,
+    )
