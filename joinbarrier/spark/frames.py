@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from framegate.joinbarrier.journal.payload import payload_array
+from framegate.joinbarrier.spark.alike import Format, one_format, spread, views
 from framegate.joinbarrier.spark.references import MappedSegments
 from framegate.schema.errors import ReferenceRefused
 
@@ -30,8 +31,9 @@ def frames(column: pa.StructArray | pa.ChunkedArray | pd.DataFrame) -> list[Fram
 
     Raises ReferenceRefused and ReferenceOutlived.
     """
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
     try:
-        return list(_frames(column))
+        return [frame for chunk in chunks for frame in _alike(chunk) or _one_by_one(chunk)]
     finally:
         # What was mapped for this batch stays alive with its arrays; what retention dropped is given back.
         _mapped.let_go()
@@ -46,20 +48,48 @@ def to_numpy(cell: Mapping[str, Any] | Any) -> Frame:
     raise _no_payload(found)
 
 
-def _frames(column: Any) -> Iterator[Frame]:
-    if isinstance(column, pa.ChunkedArray):
-        for chunk in column.chunks:
-            yield from _frames(chunk)
-        return
+def _alike(column: Any) -> list[Frame] | None:
+    """All at once, where the frames of the column have one format."""
+    if not isinstance(column, pa.StructArray):
+        return None
+    payloads = column.field(_payload_name(column))
+    is_present, dtypes, shapes = payloads.is_valid(), column.field("dtype"), column.field("shape")
+    if payloads.null_count:
+        dtypes, shapes = dtypes.filter(is_present), shapes.filter(is_present)
+    form = one_format(dtypes, shapes)
+    if form is None:
+        return None
+    found = _mapped.arrays(payloads.drop_null(), form) if _is_text(payloads) else _viewed(payloads, form)
+    return None if found is None else spread(found, is_present) if payloads.null_count else list(found)
+
+
+def _viewed(column: pa.BinaryArray, form: Format) -> list[npt.NDArray[Any]] | None:
+    _, _, data = column.buffers()
+    offsets, is_valid = _offsets(column), column.is_valid().to_numpy(zero_copy_only=False)
+    starts, lengths = offsets[:-1][is_valid], np.diff(offsets)[is_valid]
+    return views(data, starts, form) if (lengths == form.frame_bytes).all() else None
+
+
+def _one_by_one(column: Any) -> Iterator[Frame]:
+    """Any column. Refuses what is wrong with one cell."""
     is_arrow = isinstance(column, pa.StructArray)
-    names = [field.name for field in column.type] if is_arrow else list(column.columns)
-    name = next((each for each in _PAYLOADS if each in names), None)
-    if name is None:
-        raise _no_payload(names)
+    name = _payload_name(column)
     take = column.field if is_arrow else column.__getitem__
     payloads = _buffers(take(name)) if is_arrow and name == "payload" else _values(take(name))
     for payload, dtype, shape in zip(payloads, _values(take("dtype")), _values(take("shape")), strict=True):
         yield _frame(payload, dtype, shape)
+
+
+def _payload_name(column: Any) -> str:
+    names = [field.name for field in column.type] if isinstance(column, pa.StructArray) else list(column.columns)
+    for name in _PAYLOADS:
+        if name in names:
+            return name
+    raise _no_payload(names)
+
+
+def _is_text(column: pa.Array) -> bool:
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type))
 
 
 def _values(column: Any) -> list[Any]:
@@ -69,13 +99,19 @@ def _values(column: Any) -> list[Any]:
 
 def _buffers(column: pa.BinaryArray) -> Iterator[pa.Buffer | None]:
     """Each value as a slice of the column's memory: ``to_pylist`` would copy megabytes."""
-    _, offsets, data = column.buffers()
-    is_large = pa.types.is_large_binary(column.type)
-    kind = np.int64 if is_large else np.int32
-    places = np.frombuffer(offsets, kind, len(column) + 1, column.offset * kind().itemsize) if len(column) else ()
+    _, _, data = column.buffers()
+    places = _offsets(column)
     for index, is_valid in enumerate(column.is_valid().to_pylist()):
         start, end = int(places[index]), int(places[index + 1])
         yield (data.slice(start, end - start) if data is not None else pa.py_buffer(b"")) if is_valid else None
+
+
+def _offsets(column: pa.BinaryArray) -> npt.NDArray[Any]:
+    """Where each value begins in the column's memory, and where the last one ends."""
+    kind = np.int64 if pa.types.is_large_binary(column.type) else np.int32
+    if len(column) == 0:
+        return np.zeros(1, kind)
+    return np.frombuffer(column.buffers()[1], kind, len(column) + 1, column.offset * kind().itemsize)
 
 
 def _frame(payload: Any, dtype: Any, shape: Any) -> Frame:

@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from framegate.joinbarrier.journal.layout import segment_names
 from framegate.joinbarrier.journal.payload import payload_array
 from framegate.joinbarrier.journal.segments import Segment
+from framegate.joinbarrier.spark.alike import Format, runs, views
 from framegate.schema.errors import JournalDamaged, ReferenceOutlived, ReferenceRefused
 
 _SCHEME: Final = "framegate"
@@ -62,6 +63,11 @@ class Reference(NamedTuple):
     length: int
     directory: str
 
+    @property
+    def use(self) -> _Use:
+        """Which segment it leads to."""
+        return self.directory, self.epoch, self.ordinal, self.generation
+
     @classmethod
     def parse(cls, text: str) -> Reference:
         """Raises ReferenceRefused."""
@@ -87,24 +93,30 @@ class MappedSegments:
 
     def array(self, text: str, dtype: str | None, shape: list[int] | None) -> npt.NDArray[Any]:
         """A read-only view of the payload. Raises ReferenceRefused, ReferenceOutlived or JournalDamaged."""
-        epoch, ordinal, generation, offset, length, directory = reference = Reference.parse(text)
-        use = directory, epoch, ordinal, generation
-        segment = self._kept.get(use)
-        if segment is None or use not in self._sizes:
-            segment = self._mapped(use, reference)
-        if offset + length > self._sizes[use]:
+        reference = Reference.parse(text)
+        segment, segment_bytes = self._mapped(reference), self._sizes[reference.use]
+        end = reference.offset + reference.length
+        if end > segment_bytes:
             raise ReferenceRefused(
-                "it points outside its segment",
-                path=segment.path,
-                end=offset + length,
-                segment_bytes=self._sizes[use],
+                "it points outside its segment", path=segment.path, end=end, segment_bytes=segment_bytes
             )
         try:
-            return payload_array(segment.memory, dtype, shape, start=offset, end=offset + length)
+            return payload_array(segment.memory, dtype, shape, start=reference.offset, end=end)
         except JournalDamaged as broken:
             refused = ReferenceRefused(broken.message, path=segment.path)
             refused.facts |= broken.facts
             raise refused from None
+
+    def arrays(self, texts: pa.StringArray, form: Format) -> list[npt.NDArray[Any]] | None:
+        """The same for many payloads of one format. None where that is not plain: then ``array`` says for each."""
+        found = list[npt.NDArray[Any]]()
+        for run in runs(texts, form.frame_bytes) or ():
+            reference = Reference.parse(run.first_text)
+            segment = self._mapped(reference)
+            if int(run.offsets.max()) + form.frame_bytes > self._sizes[reference.use]:
+                return None
+            found += views(segment.memory, run.offsets, form)
+        return found if len(found) == len(texts) else None
 
     def let_go(self) -> None:
         """Unmap what lies beyond ``SEGMENTS_MAX`` and what retention has dropped."""
@@ -113,11 +125,14 @@ class MappedSegments:
             if len(self._kept) > SEGMENTS_MAX or not _is_named(segment):
                 del self._kept[use]
 
-    def _mapped(self, use: _Use, reference: Reference) -> Segment:
-        segment = self._kept.get(use) or _opened(reference)
-        self._kept[use] = segment
-        self._kept.move_to_end(use)
-        self._sizes[use] = segment.file_bytes
+    def _mapped(self, reference: Reference) -> Segment:
+        use = reference.use
+        segment = self._kept.get(use)
+        if segment is None or use not in self._sizes:
+            segment = segment or _opened(reference)
+            self._kept[use] = segment
+            self._kept.move_to_end(use)
+            self._sizes[use] = segment.file_bytes
         return segment
 
 

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames of one dtype and shape, made all at once: hardly a step of Python for each.
+
+Most columns are so: one camera, one format. Whatever is not plainly so is left to who looks at one cell after another,
+and says there what is wrong with it. Here nothing is refused; None means: not by this way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from framegate.joinbarrier.journal.payload import DTYPES
+
+Offsets: TypeAlias = npt.NDArray[np.int64]
+_PARTS: Final = 8
+_RUNS_MAX: Final = 16
+"""Segments that a column leads to, one after another. Each is looked for in all of the column that is left."""
+_DIGITS_MAX: Final = 18
+"""Of an offset; with a length added it is still an int64."""
+
+
+class Format(NamedTuple):
+    """What every frame of a column is."""
+
+    dtype: np.dtype[Any]
+    dims: tuple[int, ...]
+
+    @property
+    def frame_bytes(self) -> int:
+        """Of one frame."""
+        return prod(self.dims) * self.dtype.itemsize
+
+
+def one_format(dtypes: pa.StringArray, shapes: pa.ListArray) -> Format | None:
+    """The dtype and shape that all these cells have; None where they differ, or are not of frames with bytes."""
+    if len(dtypes) == 0 or dtypes.null_count or shapes.null_count:
+        return None
+    names, sizes = dtypes.unique(), shapes.value_lengths().unique()
+    if len(names) > 1 or len(sizes) > 1:
+        return None
+    values, rank = shapes.flatten(), sizes[0].as_py()
+    if rank == 0 or values.null_count:
+        return None
+    dims = values.to_numpy().reshape(-1, rank)
+    dtype = DTYPES.get(names[0].as_py())
+    if dtype is None or (dims != dims[0]).any() or dims[0].min() <= 0:
+        return None
+    return Format(dtype, tuple(dims[0].tolist()))
+
+
+def views(memory: Any, offsets: Offsets, form: Format) -> list[npt.NDArray[Any]]:
+    """A read-only view of each frame. Who calls has checked that all of them lie inside the memory."""
+    # Payloads of a sealed batch lie back to back: one array over each such stretch, and its parts are the frames.
+    breaks = np.flatnonzero(np.diff(offsets) != form.frame_bytes) + 1
+    found = list[npt.NDArray[Any]]()
+    for begin, end in zip([0, *breaks.tolist()], [*breaks.tolist(), len(offsets)], strict=True):
+        stretch: npt.NDArray[Any] = np.ndarray((end - begin, *form.dims), form.dtype, memory, int(offsets[begin]))
+        stretch.flags.writeable = False
+        found.extend(stretch)
+    return found
+
+
+def spread(frames: Iterable[npt.NDArray[Any]], is_present: pa.BooleanArray) -> list[npt.NDArray[Any] | None]:
+    """The frames in the rows that have one, None in the others."""
+    following = iter(frames)
+    return [next(following) if is_one else None for is_one in is_present.to_pylist()]
+
+
+class Run(NamedTuple):
+    """Neighbouring references into one segment."""
+
+    first_text: str
+    offsets: Offsets
+
+
+def runs(texts: pa.StringArray, frame_bytes: int) -> list[Run] | None:
+    """References, none of them null, to frames of the same size; None where a text looks otherwise."""
+    found = list[Run]()
+    while len(texts):
+        run = _run(texts, frame_bytes)
+        if run is None or len(found) == _RUNS_MAX:
+            return None
+        found.append(run)
+        texts = texts.slice(len(run.offsets))
+    return found
+
+
+def _run(texts: pa.StringArray, frame_bytes: int) -> Run | None:
+    """Those at the beginning that differ from the first in their offset alone."""
+    first: str = texts[0].as_py()
+    parts = first.split(":", _PARTS - 1)
+    if len(parts) != _PARTS or parts[6] != str(frame_bytes):
+        return None
+    before, behind = ":".join(parts[:5]) + ":", f":{parts[6]}:{parts[7]}"
+    others = np.flatnonzero(~pc.starts_with(texts, before).to_numpy(zero_copy_only=False))
+    texts = texts.slice(0, int(others[0])) if len(others) else texts
+    numbers = pc.utf8_slice_codeunits(texts, len(before), -len(behind))
+    # What lies between is only digits: also where the text is too short for both, and nothing lies there.
+    is_sound = pc.and_(pc.ends_with(texts, behind), pc.ascii_is_decimal(numbers))
+    if not (pc.all(is_sound).as_py() and pc.max(pc.utf8_length(numbers)).as_py() <= _DIGITS_MAX):
+        return None
+    return Run(first, numbers.cast(pa.int64()).to_numpy())
