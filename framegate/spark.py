@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from framegate.joinbarrier.spark.frames import frames, to_numpy
     from framegate.joinbarrier.spark.registering import register, session
     from framegate.joinbarrier.spark.resolving import resolve, resolve_batches
+    from framegate.joinbarrier.spark.settings import RECOMMENDED
     from framegate.joinbarrier.spark.sink import exactly_once
 
 __all__ = [
+    "RECOMMENDED",
     "event_time",
     "exactly_once",
     "explode_inputs",
@@ -31,6 +33,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "RECOMMENDED": "settings",
     "event_time": "dataframes",
     "exactly_once": "sink",
     "explode_inputs": "dataframes",

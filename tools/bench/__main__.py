@@ -29,8 +29,20 @@ NAMES: Final = (
     "join",
     "join_ages",
     "joins_by_hand",
+    "spark_value",
+    "spark_reference",
+    "spark_join",
+    "spark_latency",
 )
-QUICK: Final = ("join", "join_ages", "joins_by_hand")
+QUICK: Final = (
+    "join",
+    "join_ages",
+    "joins_by_hand",
+    "spark_value",
+    "spark_reference",
+    "spark_join",
+    "spark_latency",
+)
 """Those that have a short run which only shows that they work."""
 
 

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Joined rows a second: a journal read by Spark, over Spark's own join of the same two streams.
+
+Spark joins two journals of one input each, which hold the same frames, by sequence within a watermark of 2 s. Each end
+takes the mean of both frames of every row by the same UDF, and sums it up; the sums must agree. Each has the size of
+micro-batch that a sweep found best for it.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from framegate.tools.bench.pool_bed import sized
+from framegate.tools.bench.result import Result
+from framegate.tools.bench.spark_bed import INPUTS, KIB, batches_of, home, journal_of, spark_session, stream
+from framegate.tools.bench.spark_load import Others, in_words, ratios
+from framegate.tools.bench.spark_mean import means
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+STORES: Final = {
+    "default": "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider",
+    "RocksDB": "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+}
+TARGETS: Final = {"reference": 10.0, "value": 3.0}
+WATERMARK: Final = "2 seconds"
+_ROUNDS: Final = 5
+_ROUNDING: Final = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Frames of a size; how many rows there are; the sizes of micro-batch that are tried."""
+
+    frame_bytes: int
+    rows: int
+    sweep: tuple[int, ...]
+
+
+CASES: Final = (
+    Case(4 * KIB, 48_000, (2_000, 6_000, 12_000, 24_000)),
+    Case(64 * KIB, 6_000, (250, 750, 1_500, 3_000)),
+)
+_QUICK: Final = Case(4 * KIB, 600, (200,))
+
+
+def run(*, quick: bool = False) -> Iterator[Result]:
+    """Four results a size; ``quick``: one size, and few rows."""
+    with home() as folder, spark_session(folder) as spark:
+        for case in (_QUICK,) if quick else CASES:
+            yield from _compared(Ends(spark, folder, case), rounds=1 if quick else _ROUNDS)
+
+
+def _compared(ends: Ends, rounds: int) -> Iterator[Result]:
+    others = Others()
+    best = {name: _best(ends, end) for name, end in ends.all().items()}
+    rates: dict[str, list[float]] = {name: [] for name in best}
+    for number in range(rounds):
+        order = list(best) if number % 2 else list(reversed(best))
+        for name in order:
+            rates[name].append(ends.rate(ends.all()[name], best[name]))
+    remark = others.remark()
+    for payload, target in TARGETS.items():
+        for store in STORES:
+            found = ratios(rates[payload], rates[store])
+            ours, theirs = statistics.median(rates[payload]), statistics.median(rates[store])
+            yield Result(
+                question=f"rows of two {sized(ends.case.frame_bytes)} by {payload}, over Spark's own join, {store}",
+                measured=statistics.median(found),
+                unit="x",
+                target=target,
+                is_floor=True,
+                spread=(min(found), max(found)),
+                how=f"{ours:,.0f} over {theirs:,.0f} rows/s, in micro-batches of {best[payload]} and {best[store]}; "
+                f"{in_words(found)}; {remark}",
+            )
+
+
+def _best(ends: Ends, end: Callable[[int], DataFrame]) -> int:
+    """The size of micro-batch with the highest rate; the first run of all only warms up."""
+    ends.rate(end, ends.case.sweep[0])
+    return max(ends.case.sweep, key=lambda rows: ends.rate(end, rows))
+
+
+class Ends:
+    """The ways to joined rows, each a stream of ``seq`` and ``mean``."""
+
+    def __init__(self, spark: SparkSession, folder: Path, case: Case) -> None:
+        self.case = case
+        self._spark, self._folder = spark, folder
+        place = folder / f"{case.frame_bytes}"
+        place.mkdir()
+        self._joined = journal_of(place / "joined", case.frame_bytes, case.rows)
+        self._single = {name: journal_of(place / name, case.frame_bytes, case.rows, (name,)) for name in INPUTS}
+        self._total: float | None = None
+        self._count = 0
+
+    def all(self) -> dict[str, Callable[[int], DataFrame]]:
+        """By name: how a journal is read, or where Spark keeps its state."""
+        return {
+            **{payload: self._journal(payload) for payload in TARGETS},
+            **{store: self._spark_join(store) for store in STORES},
+        }
+
+    def rate(self, end: Callable[[int], DataFrame], batch_rows: int) -> float:
+        """Joined rows a second of Spark's time, over all micro-batches that had rows but the first two."""
+        self._count += 1
+        sums = dict[int, tuple[int, float]]()
+        query = (
+            end(batch_rows)
+            .writeStream.foreachBatch(lambda df, number: sums.update({number: _summed(df)}))
+            .option("checkpointLocation", str(self._folder / f"checkpoint-{self._count}"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+        self._check([count for count, _ in sums.values()], sum(total for _, total in sums.values()))
+        counted = batches_of(query)
+        # The first ones compile the plan and fill the state; where there are no others, the last one stands for all.
+        counted = counted[min(2, len(counted) - 1) :]
+        joined: int = sum(sums[each["batchId"]][0] for each in counted)
+        spent_ms: float = sum(each["durationMs"]["triggerExecution"] for each in counted)
+        return joined / spent_ms * 1e3
+
+    def _check(self, counts: Sequence[int], total: float) -> None:
+        """Every row was joined, and every end computes the same."""
+        assert sum(counts) == self.case.rows, f"{sum(counts)} of {self.case.rows} rows"  # noqa: S101  (or the figure lies)
+        self._total = total if self._total is None else self._total
+        assert abs(total - self._total) <= _ROUNDING * self._total, (total, self._total)  # noqa: S101
+
+    def _journal(self, payload: str) -> Callable[[int], DataFrame]:
+        return lambda rows: means(stream(self._spark, self._joined, payload, rows), "row")
+
+    def _spark_join(self, store: str) -> Callable[[int], DataFrame]:
+        def joined(rows: int) -> DataFrame:
+            from pyspark.sql import functions as f
+
+            self._spark.conf.set("spark.sql.streaming.stateStore.providerClass", STORES[store])
+            left, right = (self._input(name, rows) for name in INPUTS)
+            is_near = f.col("right_at").between(f.col("left_at"), f.col("left_at") + f.expr("interval 1 second"))
+            return means(left.join(right, (f.col("left_seq") == f.col("right_seq")) & is_near), "left_seq")
+
+        return joined
+
+    def _input(self, name: str, rows: int) -> DataFrame:
+        """One stream of frames, as a query over it alone would have them."""
+        from pyspark.sql import functions as f
+
+        import framegate.spark as fgs
+
+        frames = stream(self._spark, self._single[name], "value", rows)
+        at = fgs.event_time(f"{name}.timestamp_ns").alias(f"{name}_at")
+        return frames.select(f.col(f"{name}.seq").alias(f"{name}_seq"), at, name).withWatermark(f"{name}_at", WATERMARK)
+
+
+def _summed(df: DataFrame) -> tuple[int, float]:
+    from pyspark.sql import functions as f
+
+    count, total = df.agg(f.count(f.lit(1)), f.sum("mean")).collect()[0]
+    return count, total or 0.0
