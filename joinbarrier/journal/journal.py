@@ -20,7 +20,7 @@ from framegate.joinbarrier.journal.readers import NamedReader
 from framegate.joinbarrier.journal.reading import RowReading
 from framegate.joinbarrier.journal.schema import UNMATCHED_SCHEMA, rows_schema
 from framegate.joinbarrier.journal.segments import Segment
-from framegate.joinbarrier.journal.walk import Found, OnLoss, Walk
+from framegate.joinbarrier.journal.walk import Found, OnLoss, Spot, Walk
 from framegate.schema.errors import JournalDamaged
 
 if TYPE_CHECKING:
@@ -169,13 +169,17 @@ class Journal:
         start: int | None = None,
         on_loss: OnLoss = "error",
         on_segment: Callable[[Segment], None] | None = None,
+        spot: Spot | None = None,
     ) -> Walk[Batch]:
-        """A place among the batches of a table, those without rows included. ``on_segment`` is told of each segment."""
-        return self._walk(Segment.read, table, start, on_loss, on_segment)
+        """A place among the batches of a table, those without rows included. ``on_segment`` is told of each segment.
+
+        ``spot``: where a batch at or before ``start`` was seen, to begin there.
+        """
+        return self._walk(Segment.read, table, start, on_loss, on_segment, spot)
 
     def places(self, table: Table = "rows", *, start: int | None = None, on_loss: OnLoss = "error") -> Walk[BatchPlace]:
         """The same without the columns: where rows lie, and how many bytes they are."""
-        return self._walk(Segment.place, table, start, on_loss, None)
+        return self._walk(Segment.place, table, start, on_loss, None, None)
 
     def _walk(
         self,
@@ -184,6 +188,7 @@ class Journal:
         start: int | None,
         on_loss: OnLoss,
         on_segment: Callable[[Segment], None] | None,
+        spot: Spot | None,
     ) -> Walk[Found]:
         schema = self._rows_schema if table == "rows" else UNMATCHED_SCHEMA
         return Walk(
@@ -195,6 +200,7 @@ class Journal:
             start_row=start,
             on_loss=on_loss,
             on_segment=on_segment,
+            spot=spot,
         )
 
     def _end(self) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Generic, Literal, TypeVar
+from typing import Final, Generic, Literal, NamedTuple, TypeVar
 
 import pyarrow as pa
 from framegate.joinbarrier.journal.batch import BatchPlace
@@ -26,8 +26,17 @@ _LISTINGS: Final = 16
 """A listing beside renames can miss a file; how often it is repeated before what is missing counts as gone."""
 
 
+class Spot(NamedTuple):
+    """Where somebody has seen a batch. It only saves the way there: what lies there is looked at as anywhere else."""
+
+    ordinal: int
+    """Of its segment."""
+    offset: int
+    first_row: int
+
+
 class Walk(Generic[Found]):
-    """A place in a table. ``start_row`` None begins with the oldest segment.
+    """A place in a table. ``start_row`` None begins with the oldest segment; ``spot``: a batch not behind that row.
 
     ``read`` says what is wanted of a batch: ``Segment.read``, or ``Segment.place``.
     """
@@ -43,8 +52,10 @@ class Walk(Generic[Found]):
         start_row: int | None = None,
         on_loss: OnLoss = "error",
         on_segment: Callable[[Segment], None] | None = None,
+        spot: Spot | None = None,
     ) -> None:
         self._directory, self._table = directory, table
+        self._spot = spot
         self._schema, self._journal_epoch = schema, journal_epoch
         self._read_at, self._on_loss, self._on_segment = read, on_loss, on_segment
         self._offset = 0
@@ -160,3 +171,17 @@ class Walk(Generic[Found]):
         if self._on_segment is not None:
             self._on_segment(segment)
         self.segment, self._offset, self.position = segment, segment.first_offset, first_row
+        if before is None:
+            self._leap(segment)
+
+    def _leap(self, segment: Segment) -> None:
+        """Over the batches of the first segment that are not wanted, when it is known where to."""
+        spot, self._spot = self._spot, None
+        if spot is None or spot.ordinal != segment.name.ordinal or spot.first_row > (self.next_row or 0):
+            return
+        try:
+            found = segment.place(spot.offset)
+        except JournalDamaged:
+            return  # Where no batch begins anything may lie.
+        if not isinstance(found, Ending) and found.first_row == spot.first_row:
+            self._offset, self.position = spot.offset, spot.first_row

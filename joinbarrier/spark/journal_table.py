@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final
 
@@ -12,7 +13,7 @@ from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.layout import HeadWord, Table
 from framegate.joinbarrier.journal.loss import dropped
 from framegate.joinbarrier.journal.segments import Segment
-from framegate.joinbarrier.journal.walk import Found, OnLoss, Walk
+from framegate.joinbarrier.journal.walk import Found, OnLoss, Spot, Walk
 from framegate.joinbarrier.spark.extents import Extent, Limit
 from framegate.joinbarrier.spark.offsets import Position
 from framegate.schema.errors import JournalRecreated, WrongOffset
@@ -34,6 +35,8 @@ class JournalTable:
         self._on_loss: OnLoss = on_loss
         self._head: Head | None = None
         self._extents = list[Extent]()
+        self._spots = list[Spot]()
+        """Where the batches of the extents lie, one for each."""
         self._places: Walk[BatchPlace] | None = None
 
     @property
@@ -104,12 +107,19 @@ class JournalTable:
         """Rows before this one are not asked for any more."""
         while self._extents and self._extents[0].end_row <= before_row:
             self._extents.pop(0)
+            self._spots.pop(0)
+
+    def spot(self, row: int) -> Spot | None:
+        """Where the batch with this row lies; None when ``extents`` has not come by there."""
+        index = bisect_right(self._extents, row, key=lambda extent: extent.first_row) - 1
+        return self._spots[index] if index >= 0 else None
 
     def _stand_at(self, first_row: int) -> None:
         is_known = self._extents and self._extents[0].first_row <= first_row
         is_next = self._places is not None and not self._extents and self._places.position == first_row
         if self._places is None or not (is_known or is_next):
             self._extents.clear()
+            self._spots.clear()
             start = first_row if self.table == "rows" else None
             self._places = self.journal.places(self.table, start=start, on_loss=self._on_loss)
 
@@ -129,9 +139,12 @@ class JournalTable:
         """Find where the next batch lies; whether there is one."""
         assert self._places is not None  # noqa: S101 - made by _stand_at
         place = _looked_for(self._places)
-        if place is not None:
-            self._extents.append(Extent(place.first_row, place.end_row, place.column_bytes))
-        return place is not None
+        if place is None:
+            return False
+        assert self._places.segment is not None  # noqa: S101 - it has just given a place
+        self._extents.append(Extent(place.first_row, place.end_row, place.column_bytes))
+        self._spots.append(Spot(self._places.segment.name.ordinal, place.message.offset, place.first_row))
+        return True
 
     def _check_gap(self, seen_row: int, next_row: int) -> None:
         # The walk over rows says so itself; segments of unmatched frames do not know where they begin.
@@ -143,10 +156,13 @@ class JournalTable:
 
     # --- the batches themselves --------------------------------------------------------------------------------
 
-    def batches(self, first_row: int, end_row: int) -> Iterator[tuple[Batch, Segment]]:
-        """The batches of a range, whole, each with its segment. Raises DataLoss, or WrongOffset at an early end."""
+    def batches(self, first_row: int, end_row: int, spot: Spot | None = None) -> Iterator[tuple[Batch, Segment]]:
+        """The batches of a range, whole, each with its segment. Raises DataLoss, or WrongOffset at an early end.
+
+        ``spot``: where the first one lies, if that is known.
+        """
         start = first_row if self.table == "rows" else None
-        walk = self.journal.walk(self.table, start=start, on_loss=self._on_loss)
+        walk = self.journal.walk(self.table, start=start, on_loss=self._on_loss, spot=spot)
         seen_row = first_row
         while seen_row < end_row:
             batch = _looked_for(walk)

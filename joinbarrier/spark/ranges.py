@@ -6,6 +6,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
+from framegate.joinbarrier.journal.walk import Spot
 from framegate.joinbarrier.spark.extents import Extent, partition
 from framegate.joinbarrier.spark.journal_table import JournalTable
 
@@ -22,6 +23,8 @@ class RangeOfRows:
     end_row: int
     claim: int | None
     """The claim of the reader's name that keeps these rows."""
+    spot: Spot | None = None
+    """Where the batch with the first row lies: a segment may hold thousands before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +44,7 @@ class Tasks:
         _report_lost(table, first_row, end_row, extents)
         share = None if self.partitions_min is None else -(-self.partitions_min // self.journals)
         cuts = partition(extents, cores=self.cores, wanted=share)
-        return [RangeOfRows(table.path, table.epoch, first, end, claim) for first, end in cuts]
+        return [RangeOfRows(table.path, table.epoch, first, end, claim, table.spot(first)) for first, end in cuts]
 
 
 def _report_lost(table: JournalTable, first_row: int, end_row: int, extents: list[Extent]) -> None:

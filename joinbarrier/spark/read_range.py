@@ -13,7 +13,7 @@ from framegate.joinbarrier.journal.segments import Segment
 from framegate.joinbarrier.spark.journal_table import JournalTable
 from framegate.joinbarrier.spark.options import SourceOptions
 from framegate.joinbarrier.spark.ranges import RangeOfRows
-from framegate.joinbarrier.spark.shape import pieces, shaped, wanted_schema
+from framegate.joinbarrier.spark.shape import gathered, pieces, shaped, wanted_schema
 from framegate.schema.errors import JournalDamaged, ReaderFenced, SchemaChanged
 from framegate.shmpool.clock import Clock, monotonic_ns
 
@@ -46,10 +46,19 @@ def read_range(
             want=",".join(inputs),
             have=",".join(table.inputs),
         )
-    schema = wanted_schema(options.table, inputs, options.payload)
     lease = _Lease(table, options.reader_name, wanted.claim, clock, may_be_fenced=may_be_fenced)
+    found = _pieces(table, wanted, options, inputs, lease)
+    # Payloads stay where they are; what goes without them is small.
+    for piece in found if options.payload == "value" else gathered(found):
+        yield _passing(piece, comparisons)
+
+
+def _pieces(
+    table: JournalTable, wanted: RangeOfRows, options: SourceOptions, inputs: Sequence[str], lease: _Lease
+) -> Iterator[pa.RecordBatch]:
+    schema = wanted_schema(options.table, inputs, options.payload)
     given = 0
-    for batch, segment in table.batches(wanted.first_row, wanted.end_row):
+    for batch, segment in table.batches(wanted.first_row, wanted.end_row, wanted.spot):
         lease.renew_if_due()
         whole = shaped(batch, segment, options.table, options.payload, schema)
         first = max(wanted.first_row - batch.first_row, 0)
@@ -58,8 +67,7 @@ def read_range(
             _check_rows(part, batch.first_row + first, segment)
         given += part.num_rows
         column_bytes = batch.column_bytes if options.payload == "value" else whole.nbytes
-        for piece in pieces(part, column_bytes * part.num_rows // max(whole.num_rows, 1)):
-            yield _passing(piece, comparisons)
+        yield from pieces(part, column_bytes * part.num_rows // max(whole.num_rows, 1))
     missing = wanted.end_row - wanted.first_row - given
     if missing:
         # Gone since the query was planned, and wished to be passed over.

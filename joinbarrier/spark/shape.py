@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import pyarrow as pa
@@ -18,6 +18,9 @@ PAYLOAD: Final = "payload"
 REFERENCE: Final = "ref"
 YIELD_BYTES: Final = 16 << 20
 """A sealed batch goes to the JVM in pieces of about this size, since Spark holds each of them whole, more than once."""
+
+GATHER_BYTES: Final = 1 << 20
+"""Smaller pieces go together, up to about this: at a few hundred rows a second a sealed batch has two or three."""
 
 _CELLS: Final = tuple(
     INPUT_TYPE.field(index) for index in range(INPUT_TYPE.num_fields) if INPUT_TYPE.field(index).name != PAYLOAD
@@ -63,3 +66,16 @@ def pieces(batch: pa.RecordBatch, column_bytes: int) -> Iterator[pa.RecordBatch]
     rows = max(batch.num_rows * YIELD_BYTES // max(column_bytes, 1), 1)
     for first in range(0, batch.num_rows, rows):
         yield batch.slice(first, rows)
+
+
+def gathered(small: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows in fewer batches: each costs Spark and its workers as much as some hundred rows. Copies them."""
+    waiting, waiting_bytes = list[pa.RecordBatch](), 0
+    for batch in small:
+        waiting.append(batch)
+        waiting_bytes += batch.nbytes
+        if waiting_bytes >= GATHER_BYTES:
+            yield pa.concat_batches(waiting)
+            waiting, waiting_bytes = [], 0
+    if waiting:
+        yield pa.concat_batches(waiting)

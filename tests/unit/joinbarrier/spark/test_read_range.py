@@ -70,6 +70,22 @@ def test_payloads_stay_where_the_journal_has_them(folder: Path) -> None:
     assert lowest < min(_places(shaped.column("left"))) < lowest + len(batch.memory)
 
 
+@pytest.mark.parametrize("payload", ["reference", "none"])
+def test_small_batches_without_payloads_come_together(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, payload: str
+) -> None:
+    made = writer(folder)
+    for _ in range(40):
+        fill(made, 2)
+    (one,) = read(folder, 3, 77, payload=payload)
+    assert rows_of([one]) == list(range(3, 77))
+    monkeypatch.setattr(shape, "GATHER_BYTES", 4 * one.nbytes // 10)
+    found = read(folder, 3, 77, payload=payload)
+    assert [batch.num_rows > 20 for batch in found] == [True, True, False]
+    assert pa.Table.from_batches(found) == pa.Table.from_batches([one])
+    assert read(folder, 3, 3, payload=payload) == []
+
+
 def test_large_batches_come_in_pieces(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     segments_of(folder, [20])
     monkeypatch.setattr(shape, "YIELD_BYTES", 512)
