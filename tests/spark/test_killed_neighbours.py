@@ -130,10 +130,14 @@ def journal(folder: Path) -> Path:
 OPTIONS = {"readerName": "spark", "maxRowsPerTrigger": "4"}
 
 
-@pytest.mark.long
-def test_a_query_whose_workers_are_killed_goes_on(spark: SparkSession, folder: Path, journal: Path, jvm: int) -> None:
+@pytest.mark.parametrize("payload", [pytest.param("value", marks=pytest.mark.long), "reference"])
+def test_a_query_whose_workers_are_killed_goes_on(
+    spark: SparkSession, folder: Path, journal: Path, jvm: int, payload: str
+) -> None:
     sink = Killing(lambda: workers_of(jvm))
-    with running(stream(spark, folder, **OPTIONS), folder, sink) as query:
+    source = stream(spark, folder, payload=payload, **OPTIONS)
+    joined = fgs.resolve(source, lambda row: (row["row"], int(row["left"].sum())), "row bigint, total bigint")
+    with running(joined, folder, sink) as query:
         wait(query, lambda: sink.rows[-1:] == [14])
     assert sink.killed > 0
     assert sink.rows == list(range(15))

@@ -127,5 +127,10 @@ def stream(spark: SparkSession, journal: Path, payload: str, rows_max: int | Non
 
 
 def batches_of(query: StreamingQuery) -> list[Any]:
-    """What Spark tells of every micro-batch that had rows."""
-    return [progress for progress in query.recentProgress if progress["numInputRows"]]
+    """What Spark tells of every micro-batch that had rows, by its offsets."""
+    return [progress for progress in query.recentProgress if any(map(_has_moved, progress["sources"]))]
+
+
+def _has_moved(source: Any) -> bool:
+    # A query's first micro-batch has no start, and no rows.
+    return source["startOffset"] not in (None, source["endOffset"])

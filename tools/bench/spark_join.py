@@ -92,11 +92,10 @@ class Ends:
 
     def __init__(self, spark: SparkSession, folder: Path, case: Case) -> None:
         self.case = case
-        self._spark, self._folder = spark, folder
-        place = folder / f"{case.frame_bytes}"
-        place.mkdir()
-        self._joined = journal_of(place / "joined", case.frame_bytes, case.rows)
-        self._single = {name: journal_of(place / name, case.frame_bytes, case.rows, (name,)) for name in INPUTS}
+        self._spark, self._folder = spark, folder / f"{case.frame_bytes}"
+        self._folder.mkdir()
+        self._joined = journal_of(self._folder / "joined", case.frame_bytes, case.rows)
+        self._single = {name: journal_of(self._folder / name, case.frame_bytes, case.rows, (name,)) for name in INPUTS}
         self._total: float | None = None
         self._count = 0
 

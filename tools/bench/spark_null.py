@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,7 +35,7 @@ class KeptPartition(InputPartition):
 
 def ranges_as_text(ranges: list[RangeOfRows]) -> str:
     """For the option ``ranges``."""
-    return json.dumps([asdict(each) for each in ranges])
+    return json.dumps([asdict(replace(each, spot=None)) for each in ranges])
 
 
 class FromMemory(DataSource):

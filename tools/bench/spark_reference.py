@@ -45,8 +45,10 @@ class _Queries:
     """Over one journal of a few micro-batches."""
 
     def __init__(self, spark: SparkSession, folder: Path, frame_bytes: int, rows: int) -> None:
-        self._spark, self._folder, self._frame_bytes, self._rows = spark, folder, frame_bytes, rows
-        self._journal = journal_of(folder / f"{frame_bytes}", frame_bytes, rows * _BATCHES)
+        self._spark, self._frame_bytes, self._rows = spark, frame_bytes, rows
+        self._folder = folder / f"{frame_bytes}"
+        self._folder.mkdir()
+        self._journal = journal_of(self._folder / "journal", frame_bytes, rows * _BATCHES)
         self._count = 0
 
     def compared(self, asked: list[float], *, pairs: int, warm_up: int) -> Iterator[Result]:
@@ -81,5 +83,5 @@ class _Queries:
         )
         query.awaitTermination()
         batches = [each["durationMs"] for each in batches_of(query)]
-        assert len(batches) == _BATCHES, f"{len(batches)} micro-batches"  # noqa: S101  (or the figure lies)
+        assert len(batches) == _BATCHES, query.recentProgress  # noqa: S101  (or the figure lies)
         return {part: statistics.median(batch[part] for batch in batches[1:]) for part, _ in _PARTS}

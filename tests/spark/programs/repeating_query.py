@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 import framegate.spark as fgs
 
@@ -36,27 +39,33 @@ def main(folder: str, payload: str) -> None:
     jvm = spark._jvm
     assert jvm is not None
     print("jvm", jvm.java.lang.ProcessHandle.current().pid(), flush=True)
+    begun(spark, Path(folder), payload, lambda number: print("batch", number, flush=True)).awaitTermination()
+
+
+def begun(
+    spark: SparkSession, folder: Path, payload: str, tell: Callable[[int], None], **trigger: Any
+) -> StreamingQuery:
+    """The query, which tells of each micro-batch before it is written."""
     joined = (
         spark.readStream.format("framegate")
         .option("readerName", "killed")
         .option("startingOffsets", "earliest")
         .option("maxRowsPerTrigger", "8")
         .option("payload", payload)
-        .load(f"{folder}/journal")
+        .load(str(folder / "journal"))
     )
-    sink = fgs.exactly_once(f"{folder}/out")
+    sink = fgs.exactly_once(str(folder / "out"))
 
     def told(df: DataFrame, batch_id: int) -> None:
-        print("batch", batch_id, flush=True)
+        tell(batch_id)
         sink(df, batch_id)
 
-    (
+    made = (
         fgs.resolve(joined, total, "out_stream bigint, journal_epoch bigint, row bigint, total bigint")
         .writeStream.foreachBatch(told)
-        .option("checkpointLocation", f"{folder}/checkpoint")
-        .start()
-        .awaitTermination()
+        .option("checkpointLocation", str(folder / "checkpoint"))
     )
+    return (made.trigger(**trigger) if trigger else made).start()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The measurements of the Spark source, in their short form: they run through, join every row, and leave nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from framegate.tools.bench.__main__ import QUICK
+
+SHM = Path("/dev/shm")  # noqa: S108 - where the measurements keep what they need
+LEAVINGS = "framegate-bench-*"
+RESULTS = {"spark_value": 1, "spark_reference": 2, "spark_join": 4, "spark_latency": 1}
+
+
+def test_every_measurement_of_spark_has_a_short_form() -> None:
+    assert {name for name in QUICK if name.startswith("spark")} == set(RESULTS)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", RESULTS)
+def test_the_short_measurement_gives_a_figure_for_every_question(name: str) -> None:
+    before = set(SHM.glob(LEAVINGS))
+    words = [sys.executable, "-m", "framegate.tools.bench", name, "--quick", "--json"]
+    bench = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert bench.returncode == 0, bench.stderr
+    lines = [json.loads(line) for line in bench.stdout.splitlines()]
+    results = [line for line in lines if line["event"] == "result"]
+    assert len(results) == RESULTS[name], bench.stdout
+    assert all(line["measured"] > 0 and line["target"] for line in results), bench.stdout
+    assert not set(SHM.glob(LEAVINGS)) - before
