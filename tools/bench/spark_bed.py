@@ -127,10 +127,9 @@ def stream(spark: SparkSession, journal: Path, payload: str, rows_max: int | Non
 
 
 def batches_of(query: StreamingQuery) -> list[Any]:
-    """What Spark tells of every micro-batch that had rows, by its offsets."""
-    return [progress for progress in query.recentProgress if any(map(_has_moved, progress["sources"]))]
+    """What Spark tells of every micro-batch that had rows, by its offsets: the first one only says where it begins."""
+    return [told for told in query.recentProgress if told["batchId"] > 0 and any(map(_has_moved, told["sources"]))]
 
 
 def _has_moved(source: Any) -> bool:
-    # A query's first micro-batch has no start, and no rows.
-    return source["startOffset"] not in (None, source["endOffset"])
+    return bool(source["startOffset"] != source["endOffset"])
