@@ -13,7 +13,7 @@ PYTHON = $(VENV)/bin/python
 PIP = $(PYTHON) -m pip --quiet --disable-pip-version-check
 CARGO_ENV = eval "$$($(PYTHON) native/_build/cargo_env.py)"
 PYTEST = $(PYTHON) -m pytest
-PURE_CRATES := -p framegate-core -p framegate-codecs -p framegate-join -p framegate-journal
+PURE_CRATES := -p framegate-core -p framegate-codecs -p framegate-join -p framegate-journal -p framegate-checkpoint
 AERON_CRATES := -p framegate-python -p framegate-media-driver -p aeron-link-shim
 SAY = @printf '\033[1m==> %s\033[0m\n'
 
@@ -54,13 +54,18 @@ demo: setup ## set everything up, then run `framegate demo`
 test: setup ## set everything up, then run the whole test suite
 	$(SAY) 'Rust: unit tests of the pure crates'
 	cargo test --quiet --locked --manifest-path native/Cargo.toml $(PURE_CRATES)
-	$(SAY) 'Rust: the commit word under every order that the memory model allows'
+	$(SAY) 'Rust: commit word, command word and channel under every order that the memory model allows'
 	RUSTFLAGS='--cfg loom' cargo test --quiet --locked --release --manifest-path native/Cargo.toml \
 		--target-dir native/target/loom -p framegate-core --test loom_commit
+	RUSTFLAGS='--cfg loom' cargo test --quiet --locked --release --manifest-path native/Cargo.toml \
+		--target-dir native/target/loom -p framegate-checkpoint --test loom_word --test loom_channel
 	$(SAY) 'Python: unit, property, conformance, interop, system, spark'
 	$(PYTEST) $(TESTS)
 
 long: setup ## the tests with their full counts
+	$(SAY) 'Rust: three inputs in every order'
+	cargo test --quiet --locked --release --manifest-path native/Cargo.toml -p framegate-checkpoint \
+		--test every_order -- --ignored --nocapture
 	$(SAY) 'Python: everything, with full counts'
 	FRAMEGATE_TEST_LANE=long $(PYTEST) -m 'long or not long' --timeout=3600 $(TESTS)
 

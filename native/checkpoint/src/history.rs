@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Which checkpoints are over for an operator, and how they ended.
+
+/// Beyond these, an aborted id is only stale: it is ignored all the same.
+const ABORTED_REMEMBERED: usize = 64;
+
+/// Why a barrier is ignored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ignored {
+    /// Its checkpoint is over, or older than the current one.
+    Stale,
+    /// Its input has delivered it already.
+    Duplicate,
+    /// Its checkpoint was aborted or cancelled.
+    Aborted,
+}
+
+/// Ids at or below `highest` are over.
+#[derive(Debug)]
+pub(crate) struct History {
+    pub(crate) highest: u64,
+    aborted: Box<[u64; ABORTED_REMEMBERED]>,
+    next: usize,
+}
+
+impl History {
+    pub(crate) fn new(floor: u64) -> Self {
+        Self { highest: floor, aborted: Box::new([0; ABORTED_REMEMBERED]), next: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn finish(&mut self, checkpoint_id: u64) {
+        self.highest = self.highest.max(checkpoint_id);
+    }
+
+    pub(crate) fn abort(&mut self, checkpoint_id: u64) {
+        self.highest = self.highest.max(checkpoint_id);
+        if !self.aborted.contains(&checkpoint_id) {
+            self.aborted[self.next] = checkpoint_id;
+            self.next = (self.next + 1) % ABORTED_REMEMBERED;
+        }
+    }
+
+    /// None for a barrier that begins something.
+    #[inline]
+    pub(crate) fn verdict(&self, checkpoint_id: u64, current_id: u64) -> Option<Ignored> {
+        if checkpoint_id > self.highest.max(current_id) {
+            return None;
+        }
+        Some(if self.aborted.contains(&checkpoint_id) { Ignored::Aborted } else { Ignored::Stale })
+    }
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+//! When a source sends a barrier: by its own interval, or when the coordinator asks.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crate::mapping::SharedWord;
+use crate::message::{CheckpointBarrier, EPOCH_MAX};
+use crate::word::{self, Unfit};
+
+/// Reading the clock costs more than everything else in an idle poll.
+pub const POLLS_PER_CLOCK: u32 = 64;
+
+/// What was done since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct InjectorCounters {
+    /// Barriers that `poll` returned.
+    pub barriers_injected: u64,
+    /// Commands with an id that is over.
+    pub duplicates_ignored: u64,
+    /// Commands whose epoch was below the current one.
+    pub epochs_raised: u64,
+}
+
+/// Asks for barriers, from any thread; see [`SharedWord::open`] for other processes.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    shared: Arc<SharedWord>,
+}
+
+impl Handle {
+    /// Over a word that is mapped.
+    #[must_use]
+    pub const fn new(shared: Arc<SharedWord>) -> Self {
+        Self { shared }
+    }
+
+    /// Asks for a barrier; one that was not yet taken is replaced.
+    #[inline]
+    pub fn inject(&self, barrier: CheckpointBarrier) -> Result<(), Unfit> {
+        word::inject(self.shared.word(), barrier)
+    }
+}
+
+/// Polled between two events. Ids strictly increase over both causes; an epoch never goes back.
+#[derive(Debug)]
+pub struct Injector {
+    shared: Arc<SharedWord>,
+    interval_ns: Option<u64>,
+    waiting_since_ns: Option<u64>,
+    last_id: u64,
+    epoch: u64,
+    polls: u32,
+    counters: InjectorCounters,
+}
+
+impl Injector {
+    /// Goes on behind the last barrier that was emitted over the same word.
+    #[must_use]
+    pub fn new(shared: Arc<SharedWord>, interval_ns: Option<u64>) -> Self {
+        let last = word::unpack(shared.last().load(Ordering::Acquire));
+        let (last_id, epoch) = last.map_or((0, 0), |last| (last.checkpoint_id, last.epoch));
+        let counters = InjectorCounters::default();
+        Self { shared, interval_ns, waiting_since_ns: None, last_id, epoch, polls: 0, counters }
+    }
+
+    /// For a coordinator.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        Handle::new(Arc::clone(&self.shared))
+    }
+
+    /// The barrier to send here, if any.
+    #[inline]
+    pub fn poll(&mut self, now_ns: u64) -> Option<CheckpointBarrier> {
+        if let Some(asked) = self.asked(|| now_ns) {
+            return Some(asked);
+        }
+        match self.interval_ns {
+            None => None,
+            Some(interval_ns) => self.periodic(interval_ns, now_ns),
+        }
+    }
+
+    /// The same, where reading the clock is dear: it is read at every 64th poll, or when a command came.
+    #[inline]
+    pub fn poll_by_count(&mut self, clock: impl Fn() -> u64) -> Option<CheckpointBarrier> {
+        if let Some(asked) = self.asked(&clock) {
+            return Some(asked);
+        }
+        let interval_ns = self.interval_ns?;
+        self.polls = self.polls.wrapping_add(1);
+        if self.polls % POLLS_PER_CLOCK != 1 {
+            return None;
+        }
+        self.periodic(interval_ns, clock())
+    }
+
+    #[inline]
+    fn asked(&mut self, now: impl Fn() -> u64) -> Option<CheckpointBarrier> {
+        let found = word::take(self.shared.word());
+        if found == word::EMPTY {
+            return None;
+        }
+        // A word without an id was written by something else than a handle.
+        let asked = word::unpack(found)?;
+        if asked.checkpoint_id <= self.last_id {
+            self.counters.duplicates_ignored += 1;
+            return None;
+        }
+        self.counters.epochs_raised += u64::from(asked.epoch < self.epoch);
+        if self.interval_ns.is_some() {
+            self.waiting_since_ns = Some(now());
+        }
+        let epoch = asked.epoch.max(self.epoch);
+        Some(self.emitted(CheckpointBarrier::with(asked.checkpoint_id, epoch, asked.is_unaligned())))
+    }
+
+    fn periodic(&mut self, interval_ns: u64, now_ns: u64) -> Option<CheckpointBarrier> {
+        let Some(since_ns) = self.waiting_since_ns else {
+            self.waiting_since_ns = Some(now_ns);
+            return None;
+        };
+        // A clock that was set back has waited no time at all, whatever the interval.
+        let is_due = now_ns.checked_sub(since_ns).is_some_and(|waited_ns| waited_ns >= interval_ns);
+        if !is_due || self.last_id == u64::MAX {
+            return None;
+        }
+        self.waiting_since_ns = Some(now_ns);
+        Some(self.emitted(CheckpointBarrier::new(self.last_id + 1, (self.epoch + 1).min(EPOCH_MAX))))
+    }
+
+    fn emitted(&mut self, barrier: CheckpointBarrier) -> CheckpointBarrier {
+        (self.last_id, self.epoch) = (barrier.checkpoint_id, barrier.epoch);
+        let plain = CheckpointBarrier::new(barrier.checkpoint_id, barrier.epoch);
+        if let Ok(packed) = word::pack(plain) {
+            // Release: an injector that takes over sees a barrier that was emitted, and goes on behind it.
+            self.shared.last().store(packed, Ordering::Release);
+        }
+        self.counters.barriers_injected += 1;
+        barrier
+    }
+
+    /// What was done since the start.
+    #[must_use]
+    pub const fn counters(&self) -> InjectorCounters {
+        self.counters
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    fn injector(interval_ns: Option<u64>) -> Injector {
+        Injector::new(Arc::new(SharedWord::anonymous().expect("a page")), interval_ns)
+    }
+
+    #[test]
+    fn an_idle_poll_leaves_the_clock_alone_but_every_64th() {
+        let (mut injector, reads) = (injector(Some(100)), Cell::new(0));
+        let clock = || {
+            reads.set(reads.get() + 1);
+            reads.get() * 60
+        };
+        let found = (0..=3 * POLLS_PER_CLOCK).filter_map(|_| injector.poll_by_count(clock)).count();
+        // Read at polls 1, 65, 129 and 193, as 60, 120, 180 and 240 ns: due at the third.
+        assert_eq!((reads.get(), found), (4, 1));
+    }
+
+    #[test]
+    fn without_an_interval_there_is_no_clock_at_all() {
+        let mut injector = injector(None);
+        assert_eq!(injector.poll_by_count(|| unreachable!("nobody asks")), None);
+        injector.handle().inject(CheckpointBarrier::new(1, 1)).expect("it fits");
+        assert!(injector.poll_by_count(|| unreachable!("nobody asks")).is_some());
+    }
+}

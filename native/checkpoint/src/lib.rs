@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Consistent cuts through several streams. No Python, no Aeron, no clock; nothing allocates after it was made.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `message` | barriers, watermarks, and what carries them between two stages |
+//! | `atomics` | the atomic types, or those of the model checker |
+//! | `word`, `mapping`, `injector` | how a coordinator asks for a barrier, also from another process; when a source sends one |
+//! | `channel` | from one stage to the next, with a place kept for a barrier |
+//! | `arena`, `history`, `watermarks` | what an aligner keeps: events, ids that are over, how far time has come |
+//! | `aligner`, `late`, `unaligned` | waiting for every input, and not waiting |
+//! | `signals` | signals, aligned by count |
+//! | `inflight` | the bytes of captured events |
+//!
+//! Every one has a plain Python twin in `joinbarrier/checkpoint/reference` that is its specification.
+#![deny(missing_docs)]
+
+pub mod aligner;
+pub mod arena;
+mod atomics;
+pub mod channel;
+mod history;
+pub mod inflight;
+#[cfg(not(loom))]
+pub mod injector;
+mod late;
+#[cfg(not(loom))]
+pub mod mapping;
+pub mod message;
+pub mod signals;
+pub mod unaligned;
+mod watermarks;
+pub mod word;
+
+/// Inputs of one aligner at most: they are bits of a 128-bit word.
+pub const INPUTS_MAX: usize = 128;

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Checkpoints that may overtake: aligned as long as that is quick, unaligned when back-pressure would stall it.
+
+use crate::aligner::{Aborted, Action, BarrierAligner, Cause, Ignored, Limits};
+use crate::late::LateInputs;
+use crate::message::{CheckpointBarrier, StreamMessage, Watermark};
+
+pub use crate::late::Captured;
+
+/// What is told at the start, beside the aligner's limits.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Whether it may switch at all.
+    pub is_enabled: bool,
+    /// Whether it switches at every first barrier.
+    pub is_forced: bool,
+    /// Bytes that may be captured of one input.
+    pub inflight_bytes: u64,
+    /// Events that may be captured of all inputs.
+    pub inflight_events: usize,
+    /// How long a late barrier may stay out.
+    pub late_timeout_ns: Option<u64>,
+}
+
+/// Why a checkpoint is taken unaligned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// Its barrier says so, or the options.
+    Requested,
+    /// The alignment took longer than the threshold.
+    Threshold,
+    /// A buffer was full.
+    Limit,
+}
+
+/// One thing to do; a call may give several, to be carried out in their order.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Step<T> {
+    /// Process an event now.
+    PassThrough(usize, T),
+    /// Time has come that far at an input.
+    Watermark(usize, Watermark),
+    /// An event waits behind its input's barrier.
+    Buffered(usize),
+    /// An input is blocked now, for this barrier.
+    Blocked(usize, CheckpointBarrier),
+    /// Snapshot now; with why it overtakes and a bit for each late input, if it does.
+    TriggerSnapshot(CheckpointBarrier, Option<(Switch, u128)>),
+    /// Send the barrier on.
+    ForwardBarrier(CheckpointBarrier),
+    /// Process an event that had waited behind a barrier.
+    Drain(usize, T),
+    /// A barrier that means nothing any more.
+    Ignored(usize, Ignored, CheckpointBarrier),
+    /// The checkpoint is given up; [`Step::Released`] events follow.
+    Aborted(Aborted),
+    /// Process an event that had waited for the checkpoint that was given up.
+    Released(usize, T),
+    /// An input has delivered its late barrier.
+    LateBarrier(usize, CheckpointBarrier),
+    /// Snapshot and in-flight events are whole.
+    Complete(CheckpointBarrier),
+}
+
+/// What was done since the start, beside the aligner's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnalignedCounters {
+    /// Snapshots that were taken unaligned.
+    pub unaligned_count: u64,
+    /// Of those, for the threshold.
+    pub threshold_switches: u64,
+    /// Of those, for a full buffer.
+    pub limit_switches: u64,
+    /// Bytes of captured events.
+    pub total_inflight_bytes: u64,
+    /// The last so many were unaligned.
+    pub unaligned_in_a_row: u64,
+    /// Checkpoints that were complete here.
+    pub checkpoints_completed: u64,
+    /// Checkpoints that were given up while late barriers were waited for.
+    pub late_aborts: u64,
+}
+
+/// Idle; or aligning, by the aligner; or waiting for the late barriers of a snapshot that was taken unaligned.
+#[derive(Debug)]
+pub struct UnalignedCheckpointer<T> {
+    aligner: BarrierAligner<T>,
+    late: LateInputs<T>,
+    options: Options,
+    begins_aligned: bool,
+    counters: UnalignedCounters,
+}
+
+impl<T> UnalignedCheckpointer<T> {
+    /// Reserves all the room that the limits allow.
+    #[must_use]
+    pub fn new(limits: Limits, options: Options) -> Self {
+        Self {
+            aligner: BarrierAligner::new(limits),
+            late: LateInputs::new(options.inflight_bytes, options.inflight_events),
+            options,
+            begins_aligned: false,
+            counters: UnalignedCounters::default(),
+        }
+    }
+
+    /// Takes the memory for events from the system now.
+    pub fn prefault(&mut self) {
+        self.aligner.prefault();
+        self.late.prefault();
+    }
+
+    /// What to do about an event that holds `bytes`; `copy` is asked for one to keep where it is in flight.
+    #[inline]
+    pub fn event(
+        &mut self,
+        input: usize,
+        event: T,
+        bytes: u64,
+        now_ns: u64,
+        copy: impl FnOnce(&T) -> T,
+        act: &mut impl FnMut(Step<T>),
+    ) {
+        if self.late.owes(input) {
+            if self.late.capture(input, bytes, || copy(&event)) {
+                self.counters.total_inflight_bytes += bytes;
+            } else {
+                act(Step::Aborted(self.abort_late(Cause::InflightLimit, Some(input))));
+            }
+            return act(Step::PassThrough(input, event));
+        }
+        if !self.aligner.is_blocked(input) {
+            return act(Step::PassThrough(input, event));
+        }
+        if let Some(refusal) = self.aligner.refusal(input, bytes) {
+            return self.full(refusal, input, event, now_ns, act);
+        }
+        let no_release = &mut |_, _| ();
+        if let Ok(Action::Buffered) =
+            self.aligner.process(input, StreamMessage::Event(event), bytes, now_ns, no_release)
+        {
+            act(Step::Buffered(input));
+        }
+    }
+
+    fn full(&mut self, refusal: Cause, input: usize, event: T, now_ns: u64, act: &mut impl FnMut(Step<T>)) {
+        if self.options.is_enabled {
+            // The input has delivered its barrier, so it goes on as soon as what waits before this event was drained.
+            self.switch(Switch::Limit, now_ns, act);
+            return act(Step::PassThrough(input, event));
+        }
+        let aborted = self.aligner.abort_current(refusal, None);
+        self.aborted(aborted, act);
+        act(Step::Released(input, event));
+    }
+
+    /// What to do about a watermark.
+    #[inline]
+    pub fn watermark(&mut self, input: usize, watermark: Watermark, now_ns: u64, act: &mut impl FnMut(Step<T>)) {
+        if self.late.owes(input) && !self.late.capture_watermark(input, watermark) {
+            act(Step::Aborted(self.abort_late(Cause::InflightLimit, Some(input))));
+        }
+        let _ = self.aligner.process(input, StreamMessage::Watermark(watermark), 0, now_ns, &mut |_, _| ());
+        act(Step::Watermark(input, watermark));
+    }
+
+    /// What to do about a barrier.
+    pub fn barrier(&mut self, input: usize, barrier: CheckpointBarrier, now_ns: u64, act: &mut impl FnMut(Step<T>)) {
+        if self.is_waiting() && barrier.checkpoint_id == self.late.barrier.checkpoint_id {
+            return self.late_barrier(input, barrier, act);
+        }
+        self.cancel(barrier, act);
+        let is_new = self.aligner.current().is_none_or(|current| current.checkpoint_id != barrier.checkpoint_id);
+        let no_release = &mut |_, _| ();
+        // Never an error: a triggered alignment is completed before the call that triggered it returns.
+        let Ok(action) = self.aligner.process(input, StreamMessage::Barrier(barrier), 0, now_ns, no_release) else {
+            return;
+        };
+        let (current, is_complete) = match action {
+            Action::Ignored(verdict, barrier) => return act(Step::Ignored(input, verdict, barrier)),
+            Action::Blocked(current) => (current, false),
+            Action::TriggerSnapshot(current) => (current, true),
+            // Answers to events and watermarks.
+            Action::PassThrough(_)
+            | Action::Watermark(_)
+            | Action::Buffered
+            | Action::InputFull(_)
+            | Action::Aborted(_) => return,
+        };
+        if is_new {
+            self.late.forget();
+        }
+        let wants = (barrier.is_unaligned() || self.options.is_forced) && !self.begins_aligned;
+        if self.options.is_enabled && wants {
+            self.switch(Switch::Requested, now_ns, act);
+        } else if is_complete {
+            self.complete_aligned(current, act);
+        } else if self.options.is_enabled && self.aligner.is_overdue(now_ns) {
+            self.switch(Switch::Threshold, now_ns, act);
+        } else {
+            act(Step::Blocked(input, current));
+        }
+    }
+
+    /// Gives up what a higher barrier makes pointless.
+    fn cancel(&mut self, barrier: CheckpointBarrier, act: &mut impl FnMut(Step<T>)) {
+        let current = if self.is_waiting() { Some(self.late.barrier) } else { self.aligner.current() };
+        let Some(current) = current else { return };
+        if barrier.checkpoint_id <= current.checkpoint_id.max(self.aligner.history.highest) {
+            return;
+        }
+        if self.is_waiting() {
+            act(Step::Aborted(self.abort_late(Cause::HigherBarrier, None)));
+        } else {
+            let aborted = self.aligner.abort_current(Cause::HigherBarrier, None);
+            self.aborted(aborted, act);
+        }
+    }
+
+    fn aborted(&mut self, aborted: Aborted, act: &mut impl FnMut(Step<T>)) {
+        act(Step::Aborted(aborted));
+        self.aligner.release(&mut |input, event| act(Step::Released(input, event)));
+    }
+
+    fn complete_aligned(&mut self, barrier: CheckpointBarrier, act: &mut impl FnMut(Step<T>)) {
+        act(Step::TriggerSnapshot(barrier, None));
+        // Before anything that is drained, or output from behind the barrier would come before it.
+        act(Step::ForwardBarrier(barrier));
+        let _ = self.aligner.complete_alignment(&mut |input, event| act(Step::Drain(input, event)));
+        self.begins_aligned = false;
+        self.counters.unaligned_in_a_row = 0;
+        self.complete(barrier, act);
+    }
+
+    fn complete(&mut self, barrier: CheckpointBarrier, act: &mut impl FnMut(Step<T>)) {
+        self.counters.checkpoints_completed += 1;
+        act(Step::Complete(barrier));
+    }
+
+    /// Snapshots now. Who has delivered its barrier goes on; from the others, what still comes is captured.
+    fn switch(&mut self, why: Switch, now_ns: u64, act: &mut impl FnMut(Step<T>)) {
+        let (barrier, delivered) = self.aligner.take_over();
+        let (barrier, owing) = (barrier.flagged(), self.aligner.every() & !delivered);
+        self.begins_aligned = false;
+        self.counters.unaligned_count += 1;
+        self.counters.unaligned_in_a_row += 1;
+        self.counters.threshold_switches += u64::from(why == Switch::Threshold);
+        self.counters.limit_switches += u64::from(why == Switch::Limit);
+        self.late.begin(barrier, owing, now_ns);
+        act(Step::TriggerSnapshot(barrier, Some((why, owing))));
+        act(Step::ForwardBarrier(barrier));
+        self.aligner.release(&mut |input, event| act(Step::Drain(input, event)));
+        if owing == 0 {
+            self.complete(barrier, act);
+        }
+    }
+
+    fn late_barrier(&mut self, input: usize, barrier: CheckpointBarrier, act: &mut impl FnMut(Step<T>)) {
+        if !self.late.owes(input) {
+            self.aligner.count_ignored(Ignored::Duplicate);
+            return act(Step::Ignored(input, Ignored::Duplicate, barrier));
+        }
+        act(Step::LateBarrier(input, self.late.barrier));
+        self.no_longer_owes(input, act);
+    }
+
+    fn no_longer_owes(&mut self, input: usize, act: &mut impl FnMut(Step<T>)) {
+        self.late.owing &= !(1 << input);
+        if self.late.owing == 0 {
+            self.complete(self.late.barrier, act);
+        }
+    }
+
+    fn abort_late(&mut self, cause: Cause, input: Option<usize>) -> Aborted {
+        let pending = self.late.owing;
+        self.late.forget();
+        self.counters.late_aborts += 1;
+        self.aligner.history.abort(self.late.barrier.checkpoint_id);
+        Aborted { barrier: self.late.barrier, cause, input, pending }
+    }
+
+    /// What time brings about; called often, so that a silent input cannot stall a checkpoint.
+    #[inline]
+    pub fn on_tick(&mut self, now_ns: u64, act: &mut impl FnMut(Step<T>)) {
+        if self.is_waiting() {
+            let waited_ns = now_ns.saturating_sub(self.late.snapshot_ns);
+            if self.options.late_timeout_ns.is_some_and(|limit_ns| waited_ns > limit_ns) {
+                let first = self.late.owing.trailing_zeros() as usize;
+                act(Step::Aborted(self.abort_late(Cause::LateBarrierTimeout, Some(first))));
+            }
+        } else if self.options.is_enabled && self.aligner.is_overdue(now_ns) {
+            self.switch(Switch::Threshold, now_ns, act);
+        }
+    }
+
+    /// Gives up the current checkpoint and what it captured, or remembers that another one is given up.
+    pub fn abort(&mut self, checkpoint_id: Option<u64>, act: &mut impl FnMut(Step<T>)) {
+        let is_the_captured = checkpoint_id.is_none_or(|asked| asked == self.late.barrier.checkpoint_id);
+        if self.is_waiting() && is_the_captured {
+            return act(Step::Aborted(self.abort_late(Cause::Coordinator, None)));
+        }
+        if !self.is_waiting() && is_the_captured {
+            self.late.forget();
+        }
+        let current = self.aligner.current().map(|barrier| barrier.checkpoint_id);
+        if current.is_some() && (checkpoint_id.is_none() || checkpoint_id == current) {
+            let aborted = self.aligner.abort_current(Cause::Coordinator, None);
+            self.aborted(aborted, act);
+        } else {
+            let _ = self.aligner.abort(checkpoint_id, &mut |_, _| ());
+        }
+    }
+
+    /// What was captured could not be written or read: gives the checkpoint up, and begins the next aligned.
+    pub fn fail(&mut self, checkpoint_id: Option<u64>, act: &mut impl FnMut(Step<T>)) {
+        self.begins_aligned = true;
+        self.abort(checkpoint_id, act);
+    }
+
+    /// An input has ended: it owes no barrier any more.
+    pub fn end_input(&mut self, input: usize, now_ns: u64, act: &mut impl FnMut(Step<T>)) {
+        if let Some(barrier) = self.aligner.end_input(input, now_ns) {
+            self.complete_aligned(barrier, act);
+        } else if self.late.owes(input) {
+            self.no_longer_owes(input, act);
+        }
+    }
+
+    /// An input crashed; a checkpoint to which it owes its barrier is aborted.
+    pub fn lose_input(&mut self, input: usize, act: &mut impl FnMut(Step<T>)) {
+        let owes = self.aligner.pending() >> input & 1 == 1;
+        if owes {
+            let aborted = self.aligner.abort_current(Cause::InputLost, Some(input));
+            self.aborted(aborted, act);
+        } else if self.late.owes(input) {
+            act(Step::Aborted(self.abort_late(Cause::InputLost, Some(input))));
+        }
+        let _ = self.aligner.lose_input(input, &mut |_, _| ());
+    }
+
+    /// An input is back: it takes part from the next checkpoint on.
+    pub const fn resume_input(&mut self, input: usize) {
+        self.aligner.resume_input(input);
+    }
+
+    /// Whether late barriers are waited for.
+    #[inline]
+    #[must_use]
+    pub const fn is_waiting(&self) -> bool {
+        self.late.owing != 0
+    }
+
+    /// What an input delivered between the snapshot and its late barrier, so far.
+    pub fn captured(&self, input: usize) -> impl Iterator<Item = &Captured<T>> {
+        self.late.of(input)
+    }
+
+    /// The aligner beneath, for what can be asked of it.
+    #[must_use]
+    pub const fn aligner(&self) -> &BarrierAligner<T> {
+        &self.aligner
+    }
+
+    /// What was done since the start.
+    #[must_use]
+    pub const fn counters(&self) -> UnalignedCounters {
+        self.counters
+    }
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Every order in which a few inputs can deliver barriers and events, with the time-out at every point.
+//!
+//! `tests/property/test_checkpoint_every_order.py` does the same over both implementations, for fewer events. Checked for
+//! every schedule: the cut of each complete checkpoint is consistent, every event is in the state or in flight, once and in
+//! order, nothing is lost or doubled, and snapshots, completions and aborts come exactly when they must.
+#![cfg(not(loom))]
+
+use framegate_checkpoint::aligner::Limits;
+use framegate_checkpoint::message::CheckpointBarrier;
+use framegate_checkpoint::unaligned::{Captured, Options, Step, UnalignedCheckpointer};
+
+const LIMITS: Limits = Limits { inputs: 2, events_per_input: 8, bytes: 1 << 20, timeout_ns: 10, floor: 0 };
+const OPTIONS: Options =
+    Options { is_enabled: true, is_forced: false, inflight_bytes: 1 << 20, inflight_events: 32, late_timeout_ns: None };
+const EVENT: u8 = 0;
+
+/// What an input delivers: `EVENT`, or the id of a barrier.
+type Script = Vec<u8>;
+
+/// A delivery, or the time-out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Move {
+    Deliver(usize, u8),
+    Timeout,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Told {
+    Snapshot,
+    Complete,
+    Aborted,
+}
+
+/// Every script with these checkpoints and up to so many events.
+fn scripts(checkpoints: u8, events_max: usize) -> Vec<Script> {
+    let mut found = Vec::new();
+    for events in 0..=events_max {
+        place(checkpoints, 1, 0, &vec![EVENT; events], &mut found);
+    }
+    found
+}
+
+fn place(checkpoints: u8, id: u8, from: usize, script: &[u8], found: &mut Vec<Script>) {
+    if id > checkpoints {
+        return found.push(script.to_vec());
+    }
+    for at in from..=script.len() {
+        let mut longer = script.to_vec();
+        longer.insert(at, id);
+        place(checkpoints, id + 1, at + 1, &longer, found);
+    }
+}
+
+/// Processes what it is told to and remembers what its snapshots held.
+#[derive(Default)]
+struct Operator {
+    processed: Vec<u64>,
+    snapshots: Vec<(u64, Vec<u64>)>,
+    told: Vec<(usize, Told, u64)>,
+}
+
+impl Operator {
+    fn process(&mut self, input: usize, number: u64) {
+        assert_eq!(number, self.processed[input], "lost, doubled or out of order at input {input}");
+        self.processed[input] += 1;
+    }
+
+    fn obey(&mut self, step: &Step<u64>, at: usize) {
+        match step {
+            Step::PassThrough(input, number) | Step::Drain(input, number) | Step::Released(input, number) => {
+                self.process(*input, *number);
+            }
+            Step::TriggerSnapshot(barrier, _) => {
+                self.told.push((at, Told::Snapshot, barrier.checkpoint_id));
+                self.snapshots.push((barrier.checkpoint_id, self.processed.clone()));
+            }
+            Step::Complete(barrier) => self.told.push((at, Told::Complete, barrier.checkpoint_id)),
+            Step::Aborted(aborted) => self.told.push((at, Told::Aborted, aborted.barrier.checkpoint_id)),
+            _ => (),
+        }
+    }
+}
+
+fn replay(schedule: &[Move], scripts: &[&Script]) {
+    let inputs = scripts.len();
+    let mut checkpointer = UnalignedCheckpointer::new(Limits { inputs, ..LIMITS }, OPTIONS);
+    let mut operator = Operator { processed: vec![0; inputs], ..Operator::default() };
+    let (mut sent, mut now_ns) = (vec![0; inputs], 0);
+    for (at, &step) in schedule.iter().enumerate() {
+        let act = &mut |step| operator.obey(&step, at);
+        match step {
+            Move::Timeout => {
+                now_ns = 1000;
+                checkpointer.on_tick(now_ns, act);
+            }
+            Move::Deliver(input, EVENT) => {
+                checkpointer.event(input, sent[input], 1, now_ns, |number| *number, act);
+                sent[input] += 1;
+            }
+            Move::Deliver(input, id) => {
+                checkpointer.barrier(input, CheckpointBarrier::new(u64::from(id), 1), now_ns, act);
+            }
+        }
+        for &(told_at, told, id) in &operator.told {
+            if told == Told::Complete && told_at == at {
+                check_cut(&checkpointer, &operator, id, scripts);
+            }
+        }
+    }
+    checkpointer.abort(None, &mut |step| operator.obey(&step, schedule.len()));
+    assert_eq!(operator.processed, sent);
+    operator.told.sort_unstable();
+    assert_eq!(operator.told, expected(schedule, inputs), "{schedule:?}");
+}
+
+/// What came before each barrier is in the state or in flight, once; nothing else is.
+fn check_cut(checkpointer: &UnalignedCheckpointer<u64>, operator: &Operator, id: u64, scripts: &[&Script]) {
+    let state = operator.snapshots.iter().find(|(snapshot, _)| *snapshot == id).expect("it was complete");
+    for (input, script) in scripts.iter().enumerate() {
+        let before = script.iter().take_while(|symbol| u64::from(**symbol) != id).filter(|symbol| **symbol == EVENT);
+        let mut cut = state.1[input];
+        for captured in checkpointer.captured(input) {
+            assert_eq!(*captured, Captured::Event(cut));
+            cut += 1;
+        }
+        assert_eq!(cut, before.count() as u64, "checkpoint {id}, input {input}");
+    }
+}
+
+/// When what must come, from the whole schedule and not step by step.
+fn expected(schedule: &[Move], inputs: usize) -> Vec<(usize, Told, u64)> {
+    let end = schedule.len();
+    let barriers: Vec<(usize, u8)> = schedule
+        .iter()
+        .enumerate()
+        .filter_map(|(at, step)| match step {
+            Move::Deliver(_, id) if *id != EVENT => Some((at, *id)),
+            _ => None,
+        })
+        .collect();
+    let mut told = Vec::new();
+    for id in 1..=2 {
+        let own: Vec<usize> = barriers.iter().filter(|(_, found)| *found == id).map(|(at, _)| *at).collect();
+        let Some(&first) = own.first() else { continue };
+        let higher: Vec<usize> = barriers.iter().filter(|(_, found)| *found > id).map(|(at, _)| *at).collect();
+        if higher.first().is_some_and(|at| *at < first) {
+            continue;
+        }
+        let last = if own.len() == inputs { own[inputs - 1] } else { end };
+        let cancelled = higher.first().copied().unwrap_or(end);
+        let struck = schedule.iter().position(|step| *step == Move::Timeout).filter(|at| *at > first).unwrap_or(end);
+        if struck < cancelled.min(last) {
+            told.push((struck, Told::Snapshot, u64::from(id)));
+        } else if last < cancelled {
+            told.push((last, Told::Snapshot, u64::from(id)));
+        }
+        let (at, what) = if last < cancelled { (last, Told::Complete) } else { (cancelled, Told::Aborted) };
+        told.push((at, what, u64::from(id)));
+    }
+    told.sort_unstable();
+    told
+}
+
+/// Every interleaving from here on; the number of schedules.
+fn interleave(scripts: &[&Script], at: &mut [usize], so_far: &mut Vec<Move>) -> u64 {
+    let mut count = 0;
+    let mut is_done = true;
+    for input in 0..scripts.len() {
+        if let Some(&symbol) = scripts[input].get(at[input]) {
+            is_done = false;
+            at[input] += 1;
+            so_far.push(Move::Deliver(input, symbol));
+            count += interleave(scripts, at, so_far);
+            so_far.pop();
+            at[input] -= 1;
+        }
+    }
+    if is_done {
+        replay(so_far, scripts);
+        for point in 0..=so_far.len() {
+            so_far.insert(point, Move::Timeout);
+            replay(so_far, scripts);
+            so_far.remove(point);
+        }
+        count = so_far.len() as u64 + 2;
+    }
+    count
+}
+
+#[test]
+fn two_inputs_up_to_two_checkpoints_and_three_events_each() {
+    for checkpoints in 0..=2 {
+        let (whole, mut count) = (scripts(checkpoints, 3), 0);
+        // One barrier fewer: it was lost on its way.
+        let short = if checkpoints > 0 { scripts(checkpoints - 1, 2) } else { Vec::new() };
+        for one in whole.iter().chain(&short) {
+            for other in &whole {
+                count += interleave(&[one, other], &mut [0; 2], &mut Vec::new());
+            }
+        }
+        println!("2 inputs, {checkpoints} checkpoints, up to 3 events: {count} schedules");
+        assert!(count > 100);
+    }
+}
+
+/// Run in release by `make long`.
+#[test]
+#[ignore = "tens of millions of schedules"]
+fn three_inputs_one_checkpoint_and_up_to_three_events_each() {
+    let (all, mut count) = (scripts(1, 3), 0);
+    for (first, one) in all.iter().enumerate() {
+        for (second, other) in all.iter().enumerate().skip(first) {
+            for third in &all[second..] {
+                count += interleave(&[one, other, third], &mut [0; 3], &mut Vec::new());
+            }
+        }
+    }
+    println!("3 inputs, 1 checkpoint, up to 3 events: {count} schedules");
+    assert!(count > 1_000_000);
+}
