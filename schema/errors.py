@@ -443,6 +443,91 @@ class JournalNewer(JournalError):
     default_hint = "Upgrade framegate here, or read with the version that wrote it."
 
 
+# --- 6xx: checkpoints -----------------------------------------------------------------------------------
+
+
+class CheckpointError(FramegateError):
+    """Barriers, signals, and what they leave in the store."""
+
+
+class AlignmentStateError(CheckpointError):
+    """An aligner was asked for what does not belong at this point of its alignment."""
+
+    code = 601
+    default_hint = "After trigger_snapshot call complete_alignment() or abort(), and then give it the next barrier."
+
+
+class OverlappingBarrier(CheckpointError):
+    """A signal came while another one was still waited for."""
+
+    code = 602
+    default_hint = "One head allocates ids: let a signal reach every agent before the next is sent on that channel."
+
+
+class DuplicateBarrier(CheckpointError):
+    """A signal came more often than there are upstreams."""
+
+    code = 603
+    default_hint = "Compare expected_upstreams with the inputs; an upstream sends each signal once."
+
+
+class BarrierInjectionFailed(CheckpointError):
+    """A barrier cannot be sent: nobody is there to receive it any more."""
+
+    code = 604
+    default_hint = "The receiver has closed its end: abort the checkpoint, and start the agent again."
+
+
+class CommandWordRefused(CheckpointError):
+    """A file that is no command word, or cannot be used as one."""
+
+    code = 605
+    default_hint = "Name the file that the source was given; a source makes it anew when it is removed first."
+
+
+class AtomicsMissing(CheckpointError):
+    """This machine has no 128-bit atomic operations without a lock, so that a command could be seen by halves."""
+
+    code = 606
+    exit_code = ENVIRONMENT
+    default_hint = "x86-64 with cmpxchg16b or any aarch64 has them: run sources of barriers on such a machine."
+
+
+class CheckpointMissing(CheckpointError):
+    """There is no such checkpoint: without a manifest it does not exist."""
+
+    code = 610
+    default_hint = "`framegate checkpoint ls DIR` lists those that there are."
+
+
+class CheckpointDamaged(CheckpointError):
+    """A file of a checkpoint contradicts its manifest, its format, or its check sum."""
+
+    code = 611
+    default_hint = "`framegate checkpoint verify DIR` names every damaged file; an older checkpoint may be whole."
+
+
+class CheckpointExists(CheckpointError):
+    """A checkpoint with that id is in the store already."""
+
+    code = 612
+    default_hint = "Ids are given out once: give every pipeline a directory of its own."
+
+
+class CheckpointNewer(CheckpointError):
+    """The checkpoint was written by a later format than this program reads."""
+
+    code = 613
+    default_hint = "Upgrade framegate here, or restore with the version that wrote it."
+
+
+class StoreFailed(CheckpointError):
+    """The store cannot be read or written."""
+
+    code = 614
+    default_hint = "The message says what the system answered; checkpoints that have a manifest stay valid."
+
+
 # --- 7xx: Spark -----------------------------------------------------------------------------------------
 
 

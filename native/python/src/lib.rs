@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 mod aeron;
 mod bench;
 mod buffer;
+mod checkpoint;
 mod errors;
 mod join;
 mod journal;
@@ -20,6 +21,11 @@ mod _native {
     #[pymodule_export]
     use crate::bench::{
         bench_ages, bench_copy, bench_echo, bench_offer, bench_paced, bench_ping, bench_poll, bench_publish, bench_read,
+    };
+    #[pymodule_export]
+    use crate::checkpoint::{
+        BarrierAligner, BarrierInjector, CheckpointChannel, CommandWord, SignalCounter, UnalignedCheckpointer,
+        checkpoint_read_records, checkpoint_write_records,
     };
     #[pymodule_export]
     use crate::join::{JoinBarrier, JoinEngine, JoinMailbox, JoinPort, JoinStage, join_causes};

@@ -14,6 +14,7 @@ mod report;
 mod stage;
 
 pub use barrier::JoinBarrier;
+pub(crate) use clock::monotonic_ns;
 pub use join_engine::JoinEngine;
 pub use mailbox::{JoinMailbox, JoinPort};
 pub use report::join_causes;

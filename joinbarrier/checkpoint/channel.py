@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The channel between two stages of one process, as users hold it."""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from framegate.joinbarrier.checkpoint.aligner import checked_message
+from framegate.joinbarrier.checkpoint.messages import CheckpointBarrier, Message
+from framegate.joinbarrier.checkpoint.native_channel import NativeChannel
+from framegate.joinbarrier.checkpoint.reference.channel import Channel as ReferenceChannel
+from framegate.joinbarrier.checkpoint.settings import Implementation, is_native, whole
+from framegate.schema.errors import BarrierInjectionFailed
+
+_CAPACITY_MAX: Final = 1 << 26
+
+
+class _Carries(Protocol):
+    @property
+    def is_closed(self) -> bool: ...
+
+    def push(self, message: Message) -> bool: ...
+    def pop(self) -> Message | None: ...
+    def close(self) -> None: ...
+    def __len__(self) -> int: ...
+
+
+class Channel:
+    """One sender, one receiver, ``capacity`` messages, and a further place that only a barrier may take.
+
+    >>> from framegate.joinbarrier.checkpoint import CheckpointBarrier, Event
+    >>> channel = Channel(1, impl="reference")
+    >>> event, barrier = Event("full"), CheckpointBarrier(1, 1)
+    >>> channel.push(event), channel.push(event), channel.push(barrier), channel.push(barrier)
+    (True, False, True, False)
+    """
+
+    def __init__(self, capacity: int, impl: Implementation = "native") -> None:
+        capacity = whole("capacity", capacity, 1, _CAPACITY_MAX)
+        self._carries: _Carries = NativeChannel(capacity) if is_native(impl) else ReferenceChannel(capacity)
+
+    def push(self, message: Message) -> bool:
+        """Whether it was taken. The sender offers again what was not: a barrier is late, and never lost.
+
+        Raises BarrierInjectionFailed for a barrier where the channel is closed.
+        """
+        checked_message(message)
+        if isinstance(message, CheckpointBarrier) and self._carries.is_closed:
+            raise BarrierInjectionFailed("the channel is closed", checkpoint_id=message.checkpoint_id)
+        return self._carries.push(message)
+
+    def pop(self) -> Message | None:
+        """The oldest message, also after closing; None when there is none."""
+        return self._carries.pop()
+
+    def close(self) -> None:
+        """Nothing more is taken."""
+        self._carries.close()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+        return self._carries.is_closed
+
+    def __len__(self) -> int:
+        return len(self._carries)

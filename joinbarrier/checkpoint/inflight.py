@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""In-flight files, written and read natively; ``reference/inflight.py`` draws and specifies them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import framegate._native as _native
+
+
+def write_records(input_id: int, records: Iterable[bytes]) -> bytes:
+    """The whole file.
+
+    >>> write_records(1, [b"ab"]).hex()
+    '010000000100000000000000020000006162'
+    """
+    return _native.checkpoint_write_records(input_id, list(records))
+
+
+def read_records(data: bytes) -> tuple[int, list[bytes]]:
+    """The input, and its records. Raises CheckpointDamaged for anything that ``write_records`` does not write.
+
+    >>> read_records(write_records(1, [b"ab", b""]))
+    (1, [b'ab', b''])
+    """
+    return _native.checkpoint_read_records(data)

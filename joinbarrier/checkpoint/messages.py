@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What flows through a stream of the pipeline: events, watermarks, and the barriers that cut it."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from framegate.schema.errors import InvalidValue
+
+U64_MAX: Final = (1 << 64) - 1
+EPOCH_MAX: Final = (1 << 48) - 1
+"""The command word has 48 bits for the epoch (B3)."""
+UNALIGNED: Final = 1
+"""Bit 0 of a barrier's flags."""
+_I64_MAX: Final = (1 << 63) - 1
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Event:
+    """Something to process. ``size`` is what it holds in bytes: given, or asked of the payload, or 0.
+
+    >>> Event(b"frame").size, Event("no buffer").size, Event(None, size=7).size
+    (5, 0, 7)
+    """
+
+    payload: Any
+    size: int
+
+    def __init__(self, payload: Any, size: int | None = None) -> None:
+        held = held_bytes(payload) if size is None else size
+        object.__setattr__(self, "payload", payload)
+        object.__setattr__(self, "size", _checked("size", held, 0, U64_MAX))
+
+
+@dataclass(frozen=True, slots=True)
+class Watermark:
+    """No later event of this stream is older than ``ms``."""
+
+    ms: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "ms", _checked("ms", self.ms, -_I64_MAX - 1, _I64_MAX))
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointBarrier:
+    """Cuts a stream: what came before it belongs to the checkpoint, what follows does not.
+
+    >>> CheckpointBarrier(12, 3).flags, CheckpointBarrier(12, 3, unaligned=True).flags
+    (0, 1)
+    """
+
+    checkpoint_id: int
+    epoch: int
+    unaligned: bool = False
+
+    def __post_init__(self) -> None:
+        checkpoint_id, epoch = check_barrier(self.checkpoint_id, self.epoch)
+        object.__setattr__(self, "checkpoint_id", checkpoint_id)
+        object.__setattr__(self, "epoch", epoch)
+
+    @property
+    def flags(self) -> int:
+        """As it travels: bit 0 says unaligned, the others are 0."""
+        return UNALIGNED if self.unaligned else 0
+
+    @property
+    def is_aligned(self) -> bool:
+        """Whether it waits for the other inputs."""
+        return not self.unaligned
+
+    def flagged(self) -> CheckpointBarrier:
+        """The same barrier of a checkpoint that is taken unaligned."""
+        return CheckpointBarrier(self.checkpoint_id, self.epoch, unaligned=True)
+
+
+Message: TypeAlias = Event | Watermark | CheckpointBarrier
+Captured: TypeAlias = Event | Watermark
+
+
+def check_barrier(checkpoint_id: int, epoch: int) -> tuple[int, int]:
+    """Both as plain numbers. Raises InvalidValue for what no barrier can carry; nothing is ever cut short (B3)."""
+    return _checked("checkpoint_id", checkpoint_id, 1, U64_MAX), _checked("epoch", epoch, 0, EPOCH_MAX)
+
+
+def held_bytes(payload: object) -> int:
+    """The bytes of a buffer, else what the object says of itself (``nbytes``), else 0."""
+    try:
+        return memoryview(payload).nbytes  # type: ignore[arg-type]
+    except TypeError:
+        found = getattr(payload, "nbytes", 0)
+        return found if isinstance(found, int) else 0
+
+
+def _checked(field: str, value: int, least: int, most: int) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if not least <= number <= most:
+        raise InvalidValue(f"wanted {least}..{most}", field=field, found=value)
+    return number

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Events that wait behind their barriers, bounded by events of an input and by bytes of all."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+from framegate.joinbarrier.checkpoint.actions import Cause, Pair
+from framegate.joinbarrier.checkpoint.messages import Event
+from framegate.joinbarrier.checkpoint.settings import AlignerSettings
+
+_SIZE_OF_A_DESCRIPTOR: Final = 40
+
+
+class Buffers:
+    """First in, first out for each input; taken out round-robin over inputs from 0."""
+
+    def __init__(self, settings: AlignerSettings, original: AbstractSet[str] = frozenset()) -> None:
+        self._settings = settings
+        self._original = original
+        self._waiting = [deque[Event]() for _ in range(settings.num_inputs)]
+        self.events = 0
+        self.held_bytes = 0
+
+    def refusal(self, input_id: int, event: Event) -> str | None:
+        """Which limit an event would break, asked before it is taken (B8)."""
+        limits, taken = self._settings, len(self._waiting[input_id])
+        if "B8" in self._original:
+            taken = self.events // limits.num_inputs
+        if taken >= limits.max_buffer_per_input:
+            return Cause.INPUT_LIMIT
+        is_full = self.events >= limits.max_buffered_events
+        if is_full or self.held_bytes + self._size(event) > limits.max_buffer_memory_bytes:
+            return Cause.MEMORY_LIMIT
+        return None
+
+    def push(self, input_id: int, event: Event) -> None:
+        """Takes an event that no limit refuses."""
+        self._waiting[input_id].append(event)
+        self.events += 1
+        self.held_bytes += self._size(event)
+
+    def waits(self, input_id: int) -> bool:
+        """Whether an input has events in here."""
+        return bool(self._waiting[input_id])
+
+    def drain(self) -> list[Pair]:
+        """Everything, in order; nothing is left."""
+        drained = list(self._in_turn())
+        self.events = self.held_bytes = 0
+        return drained
+
+    def _in_turn(self) -> Iterator[Pair]:
+        while any(self._waiting):
+            for input_id, waiting in enumerate(self._waiting):
+                if waiting:
+                    yield input_id, waiting.popleft()
+
+    def _size(self, event: Event) -> int:
+        return _SIZE_OF_A_DESCRIPTOR if "B7" in self._original else event.size

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A bounded channel from one sender to one receiver, with one place that only a barrier may take (B6)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Set as AbstractSet
+
+from framegate.joinbarrier.checkpoint.messages import CheckpointBarrier, Message
+
+
+class Channel:
+    """Holds ``capacity`` messages, and one barrier more."""
+
+    def __init__(self, capacity: int, original: AbstractSet[str] = frozenset()) -> None:
+        self._capacity = capacity
+        self._waiting = deque[Message]()
+        self._has_reserve = "B6" not in original
+        self.is_closed = False
+
+    def push(self, message: Message) -> bool:
+        """Whether it was taken; what was not is to be offered again."""
+        room = self._capacity + (isinstance(message, CheckpointBarrier) and self._has_reserve)
+        if self.is_closed or len(self._waiting) >= room:
+            return False
+        self._waiting.append(message)
+        return True
+
+    def pop(self) -> Message | None:
+        """The oldest; also of a closed channel, until it is empty."""
+        return self._waiting.popleft() if self._waiting else None
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    def __len__(self) -> int:
+        return len(self._waiting)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signals of one channel, aligned over its upstreams."""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from framegate.joinbarrier.checkpoint.reference.signals import Arrival, Key, SignalCounter
+from framegate.joinbarrier.checkpoint.settings import Implementation, is_native, whole
+from framegate.joinbarrier.checkpoint.signals import (
+    KINDS,
+    STREAM_GRACEFUL_END,
+    BarrierSignal,
+    InstantSignal,
+    Signal,
+    kind_number,
+)
+from framegate.schema.errors import AlignmentStateError, DuplicateBarrier, InvalidValue, OverlappingBarrier
+
+import framegate._native as _native
+
+_UPSTREAMS_MAX: Final = (1 << 32) - 1
+
+
+class _Counts(Protocol):
+    @property
+    def pending(self) -> Key | None: ...
+    @property
+    def last(self) -> Key | None: ...
+
+    def arrive(self, key: Key) -> Arrival: ...
+    def end(self, *, has_delivered: bool) -> Arrival | None: ...
+
+
+class _NativeCounter:
+    """The native counter in the words of the reference."""
+
+    def __init__(self, expected_upstreams: int) -> None:
+        self._native = _native.SignalCounter(expected_upstreams)
+
+    @property
+    def pending(self) -> Key | None:
+        return self._native.pending
+
+    @property
+    def last(self) -> Key | None:
+        return self._native.last
+
+    def arrive(self, key: Key) -> Arrival:
+        return Arrival(self._native.arrive(*key))
+
+    def end(self, *, has_delivered: bool) -> Arrival | None:
+        found = self._native.end(has_delivered)
+        return None if found is None else Arrival(found)
+
+
+class SignalAligner:
+    """Waits until every upstream has delivered a signal; instant signals pass. One for each channel of an agent.
+
+    >>> aligner = SignalAligner(2, impl="reference")
+    >>> signal = BarrierSignal("SyncTest", 7)
+    >>> aligner.align(signal), aligner.align(signal)
+    (None, BarrierSignal(kind='SyncTest', barrier_id=7))
+    """
+
+    def __init__(self, expected_upstreams: int, impl: Implementation = "native") -> None:
+        expected = whole("expected_upstreams", expected_upstreams, 1, _UPSTREAMS_MAX)
+        self._counts: _Counts = _NativeCounter(expected) if is_native(impl) else SignalCounter(expected)
+
+    def align(self, signal: Signal) -> Signal | None:
+        """The signal to handle and forward now; None while upstreams are missing.
+
+        Raises OverlappingBarrier for a signal while another one is pending, and DuplicateBarrier for one that all
+        upstreams have delivered already; both leave everything as it was.
+        """
+        if isinstance(signal, InstantSignal):
+            return signal
+        signal = _checked(signal)
+        kind, barrier_id = signal.kind, signal.barrier_id
+        arrival = self._counts.arrive((barrier_id, kind_number(kind)))
+        pending = self.pending
+        if arrival is Arrival.OVERLAPPING and pending is not None:
+            raise OverlappingBarrier(
+                "another signal is pending",
+                kind=kind,
+                barrier_id=barrier_id,
+                pending_kind=pending.kind,
+                pending_id=pending.barrier_id,
+            )
+        if arrival is Arrival.DUPLICATE:
+            raise DuplicateBarrier("every upstream has delivered this signal", kind=kind, barrier_id=barrier_id)
+        return signal if arrival is Arrival.COMPLETE else None
+
+    def end_input(self, *, has_delivered: bool = False) -> Signal | None:
+        """An upstream has ended: it counts as delivering the pending signal and every later one.
+
+        The signal, where that completes it. ``has_delivered``: this upstream had delivered the pending one before.
+        """
+        arrival = self._counts.end(has_delivered=has_delivered)
+        if arrival is None:
+            raise AlignmentStateError("more upstreams ended than there are")
+        last = self._counts.last
+        return _signal(last) if arrival is Arrival.COMPLETE and last is not None else None
+
+    @property
+    def pending(self) -> BarrierSignal | None:
+        """The signal that is waited for."""
+        return None if self._counts.pending is None else _signal(self._counts.pending)
+
+
+class ChannelSignals:
+    """All signals of one channel: ends of independent producers are aligned by themselves (B23).
+
+    They carry id 0 and come whenever a producer is done; among the others they would be an overlap.
+    """
+
+    def __init__(self, expected_upstreams: int, impl: Implementation = "native") -> None:
+        self._ends = SignalAligner(expected_upstreams, impl)
+        self._others = SignalAligner(expected_upstreams, impl)
+
+    def align(self, signal: Signal, *, has_delivered: bool = False) -> list[Signal]:
+        """The signals to handle now. As ``SignalAligner.align``, but an end also counts as what its sender still owed.
+
+        ``has_delivered``: whoever sent this end had delivered the other pending signal before.
+        """
+        if signal != BarrierSignal(STREAM_GRACEFUL_END, 0):
+            aligned = self._others.align(signal)
+            return [] if aligned is None else [aligned]
+        end = self._ends.align(signal)
+        found = [self._others.end_input(has_delivered=has_delivered), end]
+        return [each for each in found if each is not None]
+
+    def end_input(self, *, has_delivered: bool = False) -> list[Signal]:
+        """An upstream is gone without an end: the signals that this completes, the end last."""
+        found = [self._others.end_input(has_delivered=has_delivered), self._ends.end_input()]
+        return [each for each in found if each is not None]
+
+
+def _checked(signal: object) -> BarrierSignal:
+    if not isinstance(signal, BarrierSignal):
+        raise InvalidValue("an InstantSignal or a BarrierSignal", field="signal", found=type(signal))
+    return signal
+
+
+def _signal(key: Key) -> BarrierSignal:
+    return BarrierSignal(KINDS[key[1]], key[0])

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The pieces of a checkpoint as Python classes. What they are given was checked by `joinbarrier/checkpoint`.
+
+mod aligner;
+mod channel;
+mod inflight;
+mod injector;
+mod plain;
+mod signals;
+mod unaligned;
+
+pub use aligner::BarrierAligner;
+pub use channel::CheckpointChannel;
+pub use inflight::{checkpoint_read_records, checkpoint_write_records};
+pub use injector::{BarrierInjector, CommandWord};
+pub use signals::SignalCounter;
+pub use unaligned::UnalignedCheckpointer;

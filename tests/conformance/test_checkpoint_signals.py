@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Control signals, aligned by count: one suite over both implementations."""
+
+from __future__ import annotations
+
+import pytest
+from framegate.joinbarrier.checkpoint import (
+    AlignmentStateError,
+    BarrierSignal,
+    ChannelSignals,
+    DuplicateBarrier,
+    InstantSignal,
+    OverlappingBarrier,
+    SignalAligner,
+)
+from framegate.joinbarrier.checkpoint.settings import Implementation
+from framegate.schema.errors import InvalidValue
+
+END = BarrierSignal("StreamGracefulEnd", 0)
+
+
+@pytest.fixture(params=["reference", "native"])
+def impl(request: pytest.FixtureRequest) -> Implementation:
+    found: Implementation = request.param
+    return found
+
+
+def sync(barrier_id: int) -> BarrierSignal:
+    return BarrierSignal("SyncTest", barrier_id)
+
+
+def test_a_barrier_signal_is_given_on_once_when_every_upstream_delivered_it(impl: Implementation) -> None:
+    aligner = SignalAligner(3, impl)
+    assert [aligner.align(sync(1)) for _ in range(3)] == [None, None, sync(1)]
+    assert aligner.pending is None
+    assert [aligner.align(sync(2)) for _ in range(3)] == [None, None, sync(2)]
+
+
+def test_one_upstream_completes_at_once(impl: Implementation) -> None:
+    assert SignalAligner(1, impl).align(sync(1)) == sync(1)
+
+
+def test_instant_signals_pass_also_while_another_is_pending(impl: Implementation) -> None:
+    aligner = SignalAligner(2, impl)
+    aligner.align(sync(1))
+    assert aligner.align(InstantSignal("SyncTest")) == InstantSignal("SyncTest")
+    assert aligner.pending == sync(1)
+
+
+@pytest.mark.parametrize("other", [sync(2), BarrierSignal("StreamGracefulEnd", 1)], ids=repr)
+def test_another_signal_while_one_is_pending_is_refused_and_changes_nothing(
+    impl: Implementation, other: BarrierSignal
+) -> None:
+    aligner = SignalAligner(2, impl)
+    aligner.align(sync(1))
+    with pytest.raises(OverlappingBarrier, match="pending_id=1"):
+        aligner.align(other)
+    assert aligner.align(sync(1)) == sync(1)
+
+
+def test_more_arrivals_than_upstreams_are_refused_and_change_nothing(impl: Implementation) -> None:
+    aligner = SignalAligner(2, impl)
+    for _ in range(2):
+        aligner.align(sync(1))
+    with pytest.raises(DuplicateBarrier, match="barrier_id=1"):
+        aligner.align(sync(1))
+    assert [aligner.align(sync(2)), aligner.align(sync(2))] == [None, sync(2)]
+
+
+def test_only_ends_are_terminal() -> None:
+    assert END.is_terminal
+    assert InstantSignal("StreamGracefulEnd").is_terminal
+    assert not sync(1).is_terminal
+    assert not InstantSignal("SyncTest").is_terminal
+
+
+def test_an_ended_upstream_counts_for_the_pending_signal_and_every_later_one(impl: Implementation) -> None:
+    aligner = SignalAligner(3, impl)
+    aligner.align(sync(1))
+    aligner.align(sync(1))
+    assert aligner.end_input() == sync(1)
+    assert [aligner.align(sync(2)), aligner.align(sync(2))] == [None, sync(2)]
+    assert aligner.end_input() is None
+    assert aligner.align(sync(3)) == sync(3)
+
+
+def test_an_upstream_that_had_delivered_before_it_ended_counts_once(impl: Implementation) -> None:
+    aligner = SignalAligner(2, impl)
+    aligner.align(sync(1))
+    assert aligner.end_input(has_delivered=True) is None
+    assert aligner.align(sync(1)) == sync(1)
+    assert aligner.align(sync(2)) == sync(2)
+
+
+def test_more_ends_than_upstreams_are_refused(impl: Implementation) -> None:
+    aligner = SignalAligner(1, impl)
+    aligner.end_input()
+    with pytest.raises(AlignmentStateError):
+        aligner.end_input()
+    with pytest.raises(DuplicateBarrier):
+        aligner.align(sync(1))
+
+
+def test_ends_of_independent_producers_do_not_overlap_the_others(impl: Implementation) -> None:
+    channel = ChannelSignals(2, impl)
+    assert channel.align(sync(4)) == []
+    assert channel.align(END) == [sync(4)]
+    assert channel.align(sync(5)) == [sync(5)]
+    assert channel.align(END) == [END]
+
+
+def test_a_producer_that_delivered_and_then_ended_is_not_counted_twice(impl: Implementation) -> None:
+    channel = ChannelSignals(2, impl)
+    assert channel.align(sync(4)) == []
+    assert channel.align(END, has_delivered=True) == []
+    assert channel.align(sync(4)) == [sync(4)]
+
+
+def test_an_upstream_that_is_gone_completes_what_it_owed(impl: Implementation) -> None:
+    channel = ChannelSignals(2, impl)
+    channel.align(sync(4))
+    channel.align(END, has_delivered=True)
+    assert channel.end_input() == [sync(4), END]
+
+
+@pytest.mark.parametrize("wrong", [("Nonsense", 1), ("SyncTest", -1), ("SyncTest", 2**64)], ids=repr)
+def test_signals_that_there_are_not_are_refused(wrong: tuple[str, int]) -> None:
+    with pytest.raises(InvalidValue):
+        BarrierSignal(*wrong)
+
+
+def test_what_is_no_signal_is_refused(impl: Implementation) -> None:
+    with pytest.raises(InvalidValue, match="field=signal"):
+        SignalAligner(1, impl).align("SyncTest")  # type: ignore[arg-type]
+    with pytest.raises(InvalidValue, match="field=expected_upstreams"):
+        SignalAligner(0, impl)
