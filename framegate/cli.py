@@ -23,6 +23,7 @@ _COMMAND_MODULES: Final = (
     "framegate.shmpool.commands",
     "framegate.joinbarrier.commands",
     "framegate.joinbarrier.journal_commands",
+    "framegate.joinbarrier.checkpoint_commands",
     "framegate.tools.commands",
 )
 # What typer returns for a KeyboardInterrupt that a command let through.

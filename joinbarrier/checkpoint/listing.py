@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``framegate checkpoint ls``, ``show`` and ``verify``: what a store holds, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
+
+from framegate.joinbarrier.checkpoint.manifest import Manifest
+from framegate.joinbarrier.checkpoint.store import CheckpointStore
+from framegate.schema.console.reporting import emit, event, rendered
+from framegate.schema.console.terminal import print_table
+from framegate.schema.errors import DONE, FAILED, CheckpointDamaged, CheckpointMissing, CheckpointNewer
+
+
+def ls(place: str, *, as_json: bool) -> int:
+    """Print every checkpoint; the exit code."""
+    store = CheckpointStore(place)
+    rows = [_row(store, checkpoint_id) for checkpoint_id in store.ids()]
+    if as_json:
+        for row in rows:
+            emit({"event": "checkpoint", **row})
+    elif rows:
+        print_table(list(rows[0]), [[str(value) for value in row.values()] for row in rows])
+    else:
+        print("no checkpoints")
+    return DONE
+
+
+def show(place: str, checkpoint_id: int, *, as_json: bool) -> int:
+    """Print one checkpoint; the exit code."""
+    manifest = CheckpointStore(place).manifest(checkpoint_id)
+    if as_json:
+        emit({"event": "checkpoint", **manifest.as_json()})
+        return DONE
+    for name, value in _about(manifest).items():
+        print(f"{name}: {value}")
+    for entries in ([asdict(each) for each in manifest.operators], [asdict(each) for each in manifest.inflight_data]):
+        if entries:
+            print_table(list(entries[0]), [[_cell(value) for value in entry.values()] for entry in entries])
+    return DONE
+
+
+def verify(place: str, checkpoint_id: int | None, *, as_json: bool) -> int:
+    """Check one checkpoint, or all; 1 and every damaged file where there is one."""
+    store = CheckpointStore(place)
+    ids = store.ids() if checkpoint_id is None else [checkpoint_id]
+    if not ids:
+        raise CheckpointMissing("there is no checkpoint", store=place)
+    problems = [problem for each in ids for problem in store.problems(each)]
+    _tell(problems, as_json=as_json)
+    if as_json:
+        emit({"event": "summary", "checkpoints": len(ids), "damaged": len(problems)})
+    elif not problems:
+        print(f"checkpoints={len(ids)}")
+    return FAILED if problems else DONE
+
+
+def _tell(problems: Iterable[CheckpointDamaged | CheckpointNewer], *, as_json: bool) -> None:
+    for problem in problems:
+        if as_json:
+            emit(event(problem))
+        else:
+            print(rendered(problem).splitlines()[0])
+
+
+def _row(store: CheckpointStore, checkpoint_id: int) -> dict[str, Any]:
+    try:
+        return _about(store.manifest(checkpoint_id))
+    except (CheckpointDamaged, CheckpointNewer) as damaged:
+        return {**dict.fromkeys(_NAMES, "-"), "checkpoint_id": checkpoint_id, "mode": damaged.name.lower()}
+
+
+def _about(manifest: Manifest) -> dict[str, Any]:
+    mode = "aligned" if not manifest.is_unaligned else "unaligned"
+    values = (
+        manifest.checkpoint_id,
+        manifest.checkpoint_uuid,
+        manifest.epoch,
+        manifest.pipeline,
+        f"{mode}, by threshold" if manifest.was_threshold_triggered else mode,
+        manifest.created_ns,
+        len(manifest.operators),
+        sum(each.event_count for each in manifest.inflight_data),
+        manifest.state_bytes,
+        manifest.size_bytes,
+        f"{manifest.size_increase:.1%}",
+    )
+    return dict(zip(_NAMES, values, strict=True))
+
+
+def _cell(value: object) -> str:
+    return f"{len(value)}" if isinstance(value, tuple) else str(value)
+
+
+_NAMES = (
+    "checkpoint_id", "checkpoint_uuid", "epoch", "pipeline", "mode", "created_ns", "operators", "inflight_events",
+    "state_bytes", "size_bytes", "increase",
+)  # fmt: skip

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``manifest.json``: what a checkpoint consists of. Without it there is no checkpoint."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+from uuid import UUID
+
+from framegate.joinbarrier.checkpoint.messages import check_barrier
+from framegate.schema.errors import CheckpointDamaged, CheckpointNewer, InvalidValue
+
+FORMAT: Final = 1
+MANIFEST: Final = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorState:
+    """What one operator stored: its state."""
+
+    operator_id: str
+    path: str
+    """Below the checkpoint's directory."""
+    bytes: int
+    crc32c: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InflightData:
+    """What one input of an operator had in flight."""
+
+    operator_id: str
+    input_id: int
+    path: str
+    event_count: int
+    bytes: int
+    crc32c: int
+    lost: tuple[Mapping[str, Any], ...] = ()
+    """Frames that were overwritten before they could be copied: sequence and cause of each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """One checkpoint."""
+
+    checkpoint_id: int
+    checkpoint_uuid: str
+    epoch: int
+    pipeline: str
+    is_unaligned: bool
+    was_threshold_triggered: bool
+    created_ns: int
+    operators: tuple[OperatorState, ...]
+    inflight_data: tuple[InflightData, ...] = ()
+
+    @property
+    def state_bytes(self) -> int:
+        """What an aligned checkpoint would have stored."""
+        return sum(each.bytes for each in self.operators)
+
+    @property
+    def size_bytes(self) -> int:
+        """All files but this one."""
+        return self.state_bytes + sum(each.bytes for each in self.inflight_data)
+
+    @property
+    def size_increase(self) -> float:
+        """What overtaking cost, as a share of the state."""
+        return (self.size_bytes - self.state_bytes) / self.state_bytes if self.state_bytes else 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """As it is written."""
+        return {"format": FORMAT, **asdict(self), "size_bytes": self.size_bytes, "state_bytes": self.state_bytes}
+
+    def encode(self) -> bytes:
+        """The file."""
+        return (json.dumps(self.as_json(), indent=1, sort_keys=True) + "\n").encode()
+
+
+def decode(data: bytes, *, where: str) -> Manifest:
+    """Raises CheckpointDamaged for what is no manifest, and CheckpointNewer for one of a later format."""
+    try:
+        found = json.loads(data)
+        if found["format"] > FORMAT:
+            raise CheckpointNewer("a later format", path=where, want=FORMAT, have=found["format"])
+        manifest = _described(found)
+        sums = manifest.size_bytes, manifest.state_bytes
+        if sums != (found["size_bytes"], found["state_bytes"]):
+            raise ValueError("its sums are wrong")
+        return manifest
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, InvalidValue) as broken:
+        raise CheckpointDamaged(f"the manifest makes no sense: {broken!r}", path=where) from None
+
+
+def _described(found: Mapping[str, Any]) -> Manifest:
+    if found["format"] != FORMAT:
+        raise ValueError(f"there is no format {found['format']}")
+    checkpoint_id, epoch = check_barrier(found["checkpoint_id"], found["epoch"])
+    return Manifest(
+        checkpoint_id=checkpoint_id,
+        checkpoint_uuid=str(UUID(found["checkpoint_uuid"])),
+        epoch=epoch,
+        pipeline=_text(found["pipeline"]),
+        is_unaligned=_flag(found["is_unaligned"]),
+        was_threshold_triggered=_flag(found["was_threshold_triggered"]),
+        created_ns=_count(found["created_ns"]),
+        operators=tuple(_operator(each) for each in found["operators"]),
+        inflight_data=tuple(_inflight(each) for each in found["inflight_data"]),
+    )
+
+
+def _operator(found: Mapping[str, Any]) -> OperatorState:
+    return OperatorState(
+        operator_id=_text(found["operator_id"]),
+        path=safe_path(found["path"]),
+        bytes=_count(found["bytes"]),
+        crc32c=_count(found["crc32c"]),
+    )
+
+
+def _inflight(found: Mapping[str, Any]) -> InflightData:
+    return InflightData(
+        operator_id=_text(found["operator_id"]),
+        input_id=_count(found["input_id"]),
+        path=safe_path(found["path"]),
+        event_count=_count(found["event_count"]),
+        bytes=_count(found["bytes"]),
+        crc32c=_count(found["crc32c"]),
+        lost=tuple(dict(each) for each in found.get("lost", ())),
+    )
+
+
+def safe_path(path: object) -> str:
+    """A path that stays below its directory; raises ValueError for any other."""
+    text = _text(path)
+    if not text or text.startswith("/") or any(part in ("", ".", "..") for part in text.split("/")) or "\0" in text:
+        raise ValueError(f"a path that leads elsewhere: {text!r}")
+    return text
+
+
+def _text(found: object) -> str:
+    if not isinstance(found, str):
+        raise TypeError(f"text is wanted, not {found!r}")
+    return found
+
+
+def _flag(found: object) -> bool:
+    if not isinstance(found, bool):
+        raise TypeError(f"true or false is wanted, not {found!r}")
+    return found
+
+
+def _count(found: object) -> int:
+    if not isinstance(found, int) or isinstance(found, bool) or found < 0:
+        raise TypeError(f"a count is wanted, not {found!r}")
+    return found

@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where checkpoints are kept: files first, the manifest last, so that a checkpoint exists whole or not at all.
+
+::
+
+    DIR/<checkpoint_id>/manifest.json
+    DIR/<checkpoint_id>/operators/<operator_id>/state.bin
+    DIR/<checkpoint_id>/operators/<operator_id>/inflight_<input_id>.buf
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from framegate.joinbarrier.checkpoint.inflight import read_records, write_records
+from framegate.joinbarrier.checkpoint.manifest import MANIFEST, InflightData, Manifest, OperatorState, decode
+from framegate.joinbarrier.checkpoint.messages import check_barrier
+from framegate.joinbarrier.checkpoint.store_files import StoreFiles, store_files
+from framegate.joinbarrier.journal.checksum import crc32c
+from framegate.schema.errors import (
+    CheckpointDamaged,
+    CheckpointExists,
+    CheckpointMissing,
+    CheckpointNewer,
+    InvalidValue,
+    StoreFailed,
+)
+
+_OPERATOR: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}")
+_FOLDER: Final = re.compile(r"[1-9][0-9]{0,19}")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What an operator starts from."""
+
+    manifest: Manifest
+    state: bytes
+    inflight: dict[int, list[bytes]]
+    """In the order in which they came; the barrier follows them."""
+    skipped: tuple[int, ...] = ()
+    """Inputs whose in-flight events were damaged and left out, because that was asked for."""
+
+
+class CheckpointStore:
+    """The checkpoints of one pipeline."""
+
+    def __init__(self, place: Path | str, files: StoreFiles | None = None) -> None:
+        self.place = str(place)
+        self._files = store_files(place) if files is None else files
+
+    # --- Writing ----------------------------------------------------------------------------------------
+
+    def write_state(self, checkpoint_id: int, operator_id: str, state: bytes) -> OperatorState:
+        """Store an operator's state; what the manifest is to say of it."""
+        path = f"{_folder(operator_id)}/state.bin"
+        self._write(checkpoint_id, path, state)
+        return OperatorState(operator_id=operator_id, path=path, bytes=len(state), crc32c=crc32c(state, 0))
+
+    def write_inflight(
+        self,
+        checkpoint_id: int,
+        operator_id: str,
+        input_id: int,
+        records: Iterable[bytes],
+        lost: Sequence[Mapping[str, Any]] = (),
+    ) -> InflightData:
+        """Store what an input had in flight; what the manifest is to say of it."""
+        path, found = f"{_folder(operator_id)}/inflight_{input_id}.buf", list(records)
+        data = write_records(input_id, found)
+        self._write(checkpoint_id, path, data)
+        return InflightData(
+            operator_id=operator_id,
+            input_id=input_id,
+            path=path,
+            event_count=len(found),
+            bytes=len(data),
+            crc32c=crc32c(data, 0),
+            lost=tuple(dict(each) for each in lost),
+        )
+
+    def commit(self, manifest: Manifest) -> None:
+        """The checkpoint exists from here on. Raises CheckpointExists, and StoreFailed."""
+        path = f"{manifest.checkpoint_id}/{MANIFEST}"
+        with self._failing(path):
+            if MANIFEST in self._files.names(str(manifest.checkpoint_id)):
+                raise CheckpointExists("an id is given out once", checkpoint_id=manifest.checkpoint_id)
+            self._files.publish(path, manifest.encode())
+
+    def prune(self, keep: int) -> list[int]:
+        """Drop all but the newest ``keep`` checkpoints, and whatever older attempts left; the ids that are gone."""
+        if keep < 1:
+            raise InvalidValue("at least one checkpoint is kept", field="keep", found=keep)
+        kept = self.ids()[-keep:]
+        gone = [each for each in self._folders() if kept and each < kept[0]]
+        # What is between kept checkpoints is an attempt that came to nothing; a newer one may be under way.
+        gone += [each for each in self._folders() if kept and kept[0] < each < kept[-1] and each not in kept]
+        for checkpoint_id in gone:
+            self.drop(checkpoint_id)
+        return gone
+
+    def drop(self, checkpoint_id: int) -> None:
+        """The manifest goes first, so that at no moment there is one without its files."""
+        with self._failing(str(checkpoint_id)):
+            if MANIFEST in self._files.names(str(checkpoint_id)):
+                self._files.remove(f"{checkpoint_id}/{MANIFEST}")
+            self._files.remove_folder(str(checkpoint_id))
+
+    # --- Reading ----------------------------------------------------------------------------------------
+
+    def ids(self) -> list[int]:
+        """The checkpoints that there are, oldest first."""
+        with self._failing(""):
+            return [each for each in self._folders() if MANIFEST in self._files.names(str(each))]
+
+    def manifest(self, checkpoint_id: int) -> Manifest:
+        """Raises CheckpointMissing, CheckpointDamaged, CheckpointNewer."""
+        path = f"{checkpoint_id}/{MANIFEST}"
+        try:
+            with self._failing(path, may_be_missing=True):
+                data = self._files.read(path)
+        except FileNotFoundError:
+            raise CheckpointMissing("no manifest", checkpoint_id=checkpoint_id, store=self.place) from None
+        manifest = decode(data, where=f"{self.place}/{path}")
+        if manifest.checkpoint_id != checkpoint_id:
+            raise CheckpointDamaged(
+                "the manifest is another one's", checkpoint_id=checkpoint_id, found_id=manifest.checkpoint_id
+            )
+        return manifest
+
+    def problems(self, checkpoint_id: int) -> Iterator[CheckpointDamaged | CheckpointNewer]:
+        """Everything that is wrong with a checkpoint; nothing for a whole one. Raises CheckpointMissing."""
+        try:
+            manifest = self.manifest(checkpoint_id)
+        except (CheckpointDamaged, CheckpointNewer) as damaged:
+            yield damaged
+            return
+        entries: list[OperatorState | InflightData] = [*manifest.operators, *manifest.inflight_data]
+        for entry in entries:
+            try:
+                self._checked(checkpoint_id, entry)
+            except CheckpointDamaged as damaged:
+                yield damaged
+
+    def latest_whole(self) -> Manifest:
+        """The newest checkpoint of which every file is as it was written; says which ones it passes over (B17)."""
+        for checkpoint_id in reversed(self.ids()):
+            found = next(self.problems(checkpoint_id), None)
+            if found is None:
+                return self.manifest(checkpoint_id)
+            _log.warning("checkpoint %d is damaged and passed over: %s", checkpoint_id, str(found).splitlines()[0])
+        raise CheckpointMissing("there is no whole checkpoint", store=self.place)
+
+    def restore(self, manifest: Manifest, operator_id: str, *, skip_damaged_inflight: bool = False) -> Restored:
+        """An operator's state and in-flight events. Raises CheckpointMissing, CheckpointDamaged.
+
+        ``skip_damaged_inflight``: leave out in-flight events that are damaged, and say so, instead of refusing.
+        """
+        states = [each for each in manifest.operators if each.operator_id == operator_id]
+        if len(states) != 1:
+            raise CheckpointMissing(
+                "the checkpoint has no such operator", checkpoint_id=manifest.checkpoint_id, operator_id=operator_id
+            )
+        state = self._checked(manifest.checkpoint_id, states[0])
+        inflight: dict[int, list[bytes]] = {}
+        skipped: list[int] = []
+        for entry in manifest.inflight_data:
+            if entry.operator_id != operator_id:
+                continue
+            try:
+                inflight[entry.input_id] = read_records(self._checked(manifest.checkpoint_id, entry))[1]
+            except CheckpointDamaged as damaged:
+                if not skip_damaged_inflight:
+                    raise
+                _log.warning("in-flight events of input %d are left out: %s", entry.input_id, damaged.message)
+                skipped.append(entry.input_id)
+        return Restored(manifest, state, inflight, tuple(skipped))
+
+    # --- Files ------------------------------------------------------------------------------------------
+
+    def _checked(self, checkpoint_id: int, entry: OperatorState | InflightData) -> bytes:
+        path = f"{checkpoint_id}/{entry.path}"
+        try:
+            with self._failing(path, may_be_missing=True):
+                data = self._files.read(path)
+        except FileNotFoundError:
+            raise CheckpointDamaged("a file is missing", path=path) from None
+        if len(data) != entry.bytes:
+            raise CheckpointDamaged("a file has another size", path=path, want=entry.bytes, have=len(data))
+        if crc32c(data, 0) != entry.crc32c:
+            raise CheckpointDamaged("a file has another check sum", path=path, want=entry.crc32c)
+        if isinstance(entry, InflightData):
+            found = read_records(data)
+            if (found[0], len(found[1])) != (entry.input_id, entry.event_count):
+                raise CheckpointDamaged("a file holds other events", path=path, want=entry.event_count)
+        return data
+
+    def _write(self, checkpoint_id: int, path: str, content: bytes) -> None:
+        check_barrier(checkpoint_id, 0)
+        with self._failing(f"{checkpoint_id}/{path}"):
+            self._files.write(f"{checkpoint_id}/{path}", content)
+
+    def _folders(self) -> list[int]:
+        return sorted(int(name) for name in self._files.names("") if _FOLDER.fullmatch(name))
+
+    @contextmanager
+    def _failing(self, path: str, *, may_be_missing: bool = False) -> Iterator[None]:
+        try:
+            yield
+        except OSError as refused:
+            if may_be_missing and isinstance(refused, FileNotFoundError):
+                raise
+            raise StoreFailed(f"{refused.strerror or refused}", store=self.place, path=path) from refused
+
+
+def _folder(operator_id: str) -> str:
+    if not _OPERATOR.fullmatch(operator_id):
+        raise InvalidValue("1 to 128 letters, digits, _, - and .", field="operator_id", found=operator_id)
+    return f"operators/{operator_id}"

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands ``framegate checkpoint ls``, ``show`` and ``verify``."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+import typer
+from framegate.schema.console.command_options import JsonOption
+
+_ID_MAX = (1 << 64) - 1
+_Store: TypeAlias = Annotated[
+    str, typer.Argument(metavar="DIR", help="The checkpoints' directory, or a URI (s3://, gs://, hdfs://).")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this package's commands."""
+    checkpoint = typer.Typer(help="Look into a store of checkpoints, and check it.")
+    checkpoint.command("ls")(_ls)
+    checkpoint.command("show")(_show)
+    checkpoint.command("verify")(_verify)
+    app.add_typer(checkpoint, name="checkpoint")
+
+
+def _ls(store: _Store, as_json: JsonOption = False) -> int:
+    """Print the checkpoints that there are."""
+    from framegate.joinbarrier.checkpoint.listing import ls
+
+    return ls(store, as_json=as_json)
+
+
+def _show(
+    store: _Store,
+    checkpoint_id: Annotated[int, typer.Argument(metavar="ID", min=1, max=_ID_MAX, help="Which checkpoint.")],
+    as_json: JsonOption = False,
+) -> int:
+    """Print what a checkpoint consists of."""
+    from framegate.joinbarrier.checkpoint.listing import show
+
+    return show(store, checkpoint_id, as_json=as_json)
+
+
+def _verify(
+    store: _Store,
+    checkpoint_id: Annotated[
+        int | None, typer.Argument(metavar="[ID]", min=1, max=_ID_MAX, help="Only this one.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Check every file against its manifest. Exit code 1 with everything that is wrong."""
+    from framegate.joinbarrier.checkpoint.listing import verify
+
+    return verify(store, checkpoint_id, as_json=as_json)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What raises each numbered error of checkpoints, through product code."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from framegate.joinbarrier.checkpoint import (
+    BarrierAligner,
+    BarrierInjectorHandle,
+    BarrierSignal,
+    Channel,
+    CheckpointBarrier,
+    SignalAligner,
+)
+from framegate.joinbarrier.checkpoint.injector import require_atomics
+from framegate.joinbarrier.checkpoint.manifest import Manifest, decode
+from framegate.joinbarrier.checkpoint.reference.inflight import read_records
+from framegate.joinbarrier.checkpoint.store import CheckpointStore
+from framegate.joinbarrier.checkpoint.store_files import LocalFiles
+
+_MANIFEST: Final = Manifest(
+    checkpoint_id=1,
+    checkpoint_uuid="018bcfe5-6800-7000-8000-000000000000",
+    epoch=1,
+    pipeline="default",
+    is_unaligned=False,
+    was_threshold_triggered=False,
+    created_ns=1,
+    operators=(),
+)
+
+
+def _overlap() -> None:
+    aligner = SignalAligner(2)
+    aligner.align(BarrierSignal("SyncTest", 1))
+    aligner.align(BarrierSignal("SyncTest", 2))
+
+
+def _duplicate() -> None:
+    aligner = SignalAligner(1)
+    aligner.align(BarrierSignal("SyncTest", 1))
+    aligner.align(BarrierSignal("SyncTest", 1))
+
+
+def _closed() -> None:
+    channel = Channel(1)
+    channel.close()
+    channel.push(CheckpointBarrier(1, 1))
+
+
+def _committed_twice() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(2):
+            CheckpointStore(folder).commit(_MANIFEST)
+
+
+def _on_a_full_disk() -> None:
+    class Full(LocalFiles):
+        def write(self, path: str, content: bytes) -> None:
+            raise OSError(28, "No space left on device")
+
+    with tempfile.TemporaryDirectory() as folder:
+        CheckpointStore(folder, Full(Path(folder))).write_state(1, "join", b"")
+
+
+CHECKPOINT_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
+    601: lambda: BarrierAligner(2).complete_alignment(),
+    602: _overlap,
+    603: _duplicate,
+    604: _closed,
+    605: lambda: BarrierInjectorHandle.open("/nowhere/camera.command"),
+    606: lambda: require_atomics(is_lock_free=False),
+    610: lambda: CheckpointStore("/nowhere/checkpoints").manifest(1),
+    611: lambda: read_records(b"short"),
+    612: _committed_twice,
+    613: lambda: decode(b'{"format": 2}', where="here"),
+    614: _on_a_full_disk,
+}

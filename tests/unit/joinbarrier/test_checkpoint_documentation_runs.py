@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The examples of the checkpoint package's page and docstrings run as printed."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+from pathlib import Path
+
+import framegate.joinbarrier.checkpoint as package
+import pytest
+
+PACKAGE = Path(package.__file__).parent
+MODULES = (
+    *("messages", "settings", "aligner", "unaligned", "signal_aligner", "injector", "channel", "checkpoint_id"),
+    *("inflight", "reference.inflight", "reference.command_word"),
+)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_of_the_docstrings_run(name: str) -> None:
+    result = doctest.testmod(importlib.import_module(f"framegate.joinbarrier.checkpoint.{name}"))
+    assert result.attempted > 0
+    assert result.failed == 0
+
+
+def test_the_example_of_the_page_runs_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (PACKAGE / "README.md").read_text()
+    example, printed = re.findall(r"```(?:python)?\n(.*?)```", page, re.DOTALL)
+    exec(compile(example, "README.md", "exec"), {})  # noqa: S102 - our own page
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == printed.splitlines()
+
+
+def test_every_file_is_named_on_the_page() -> None:
+    page = (PACKAGE / "README.md").read_text()
+    assert {path.name for path in PACKAGE.glob("*.py")} - {"__init__.py"} <= set(re.findall(r"`(\w+\.py)`", page))
