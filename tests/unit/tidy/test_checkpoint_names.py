@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the source texts on checkpoints ask to be tested and measured is there, under the names they give."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+TABLE = tomllib.loads((ROOT / "tests/checkpoint_names.toml").read_text())
+NAMED = [(name, path) for text in TABLE.values() for name, paths in text.items() for path in paths]
+
+
+def test_the_table_is_whole() -> None:
+    counts = {text: len(names) for text, names in TABLE.items()}
+    assert counts == {"barrier_protocol": 30, "barrier_alignment": 29, "unaligned_checkpoints": 23}
+    assert all(paths for names in TABLE.values() for paths in names.values())
+
+
+@pytest.mark.parametrize(("name", "path"), NAMED, ids=lambda part: str(part))
+def test_it_is_where_the_table_says(name: str, path: str) -> None:
+    text = (ROOT / path).read_text()
+    definition = rf"^( *)def {name}\(" if path.endswith(".py") else rf"^ *fn {name}\("
+    assert len(re.findall(definition, text, re.MULTILINE)) == 1
+    if path.endswith(".rs") and name.startswith("bench_"):
+        assert re.search(rf"^    {name}\(\);", text, re.MULTILINE), f"{name} is not called"
+    if path.endswith(".rs") and name.startswith("test_"):
+        assert re.search(rf"#\[test\]\n *fn {name}\(", text), f"{name} is not run"
