@@ -25,6 +25,7 @@ NAMES: Final = (
     "ages",
     "python",
     "barriers",
+    "checkpoint",
     "peers",
     "join",
     "join_ages",
