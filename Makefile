@@ -13,6 +13,8 @@ PYTHON = $(VENV)/bin/python
 PIP = $(PYTHON) -m pip --quiet --disable-pip-version-check
 CARGO_ENV = eval "$$($(PYTHON) native/_build/cargo_env.py)"
 PYTEST = $(PYTHON) -m pytest
+# Most tests wait for processes of their own. A file stays together: its tests may share what is costly to start.
+SIDE_BY_SIDE := --numprocesses auto --dist loadfile
 PURE_CRATES := -p framegate-core -p framegate-codecs -p framegate-join -p framegate-journal -p framegate-checkpoint
 AERON_CRATES := -p framegate-python -p framegate-media-driver -p aeron-link-shim
 SAY = @printf '\033[1m==> %s\033[0m\n'
@@ -60,7 +62,7 @@ test: setup ## set everything up, then run the whole test suite
 	RUSTFLAGS='--cfg loom' cargo test --quiet --locked --release --manifest-path native/Cargo.toml \
 		--target-dir native/target/loom -p framegate-checkpoint --test loom_word --test loom_channel
 	$(SAY) 'Python: unit, property, conformance, interop, system, spark'
-	$(PYTEST) $(TESTS)
+	$(PYTEST) $(SIDE_BY_SIDE) $(TESTS)
 
 long: setup ## the tests with their full counts
 	$(SAY) 'Rust: three inputs in every order'
