@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is somebody still there? The numbers come from files that other processes wrote."""
+"""Is somebody still there, and who descends from whom? The numbers come from files that other processes wrote."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 
 
 def process_exists(pid: int) -> bool:
@@ -17,3 +20,12 @@ def process_exists(pid: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+def family(pid: int) -> Iterator[int]:
+    """A process and all that descend from it, as they are at this moment."""
+    yield pid
+    with suppress(OSError):  # It ended a moment ago.
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child in (task / "children").read_text().split():
+                yield from family(int(child))

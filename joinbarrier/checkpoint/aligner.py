@@ -10,8 +10,9 @@ from typing import Any, Protocol
 from framegate.joinbarrier.checkpoint.actions import Action, Kind, Pair
 from framegate.joinbarrier.checkpoint.messages import U64_MAX, CheckpointBarrier, Event, Message, Watermark
 from framegate.joinbarrier.checkpoint.native_aligner import NativeAligner
+from framegate.joinbarrier.checkpoint.numbers import whole
 from framegate.joinbarrier.checkpoint.reference.aligner import BarrierAligner as ReferenceAligner
-from framegate.joinbarrier.checkpoint.settings import MIB, Implementation, aligner_settings, is_native, whole
+from framegate.joinbarrier.checkpoint.settings import MIB, Implementation, aligner_settings, is_native
 from framegate.schema.errors import InvalidValue
 
 _log = logging.getLogger(__name__)

@@ -8,8 +8,9 @@ from typing import Final, Protocol
 from framegate.joinbarrier.checkpoint.aligner import checked_message
 from framegate.joinbarrier.checkpoint.messages import CheckpointBarrier, Message
 from framegate.joinbarrier.checkpoint.native_channel import NativeChannel
+from framegate.joinbarrier.checkpoint.numbers import whole
 from framegate.joinbarrier.checkpoint.reference.channel import Channel as ReferenceChannel
-from framegate.joinbarrier.checkpoint.settings import Implementation, is_native, whole
+from framegate.joinbarrier.checkpoint.settings import Implementation, is_native
 from framegate.schema.errors import BarrierInjectionFailed
 
 _CAPACITY_MAX: Final = 1 << 26

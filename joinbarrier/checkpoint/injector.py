@@ -8,8 +8,9 @@ from typing import Protocol
 
 from framegate.joinbarrier.checkpoint.aligner import checked_now
 from framegate.joinbarrier.checkpoint.messages import CheckpointBarrier, check_barrier
+from framegate.joinbarrier.checkpoint.numbers import nanoseconds
 from framegate.joinbarrier.checkpoint.reference.injector import Injector
-from framegate.joinbarrier.checkpoint.settings import Implementation, is_native, nanoseconds
+from framegate.joinbarrier.checkpoint.settings import Implementation, is_native
 from framegate.schema.errors import AtomicsMissing, InvalidValue
 from framegate.shmpool.clock import monotonic_ns
 

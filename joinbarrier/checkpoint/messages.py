@@ -3,11 +3,10 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from framegate.schema.errors import InvalidValue
+from framegate.joinbarrier.checkpoint.numbers import whole
 
 U64_MAX: Final = (1 << 64) - 1
 EPOCH_MAX: Final = (1 << 48) - 1
@@ -31,7 +30,7 @@ class Event:
     def __init__(self, payload: Any, size: int | None = None) -> None:
         held = held_bytes(payload) if size is None else size
         object.__setattr__(self, "payload", payload)
-        object.__setattr__(self, "size", _checked("size", held, 0, U64_MAX))
+        object.__setattr__(self, "size", whole("size", held, 0, U64_MAX))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Watermark:
     ms: int
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "ms", _checked("ms", self.ms, -_I64_MAX - 1, _I64_MAX))
+        object.__setattr__(self, "ms", whole("ms", self.ms, -_I64_MAX - 1, _I64_MAX))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +81,7 @@ Captured: TypeAlias = Event | Watermark
 
 def check_barrier(checkpoint_id: int, epoch: int) -> tuple[int, int]:
     """Both as plain numbers. Raises InvalidValue for what no barrier can carry; nothing is ever cut short (B3)."""
-    return _checked("checkpoint_id", checkpoint_id, 1, U64_MAX), _checked("epoch", epoch, 0, EPOCH_MAX)
+    return whole("checkpoint_id", checkpoint_id, 1, U64_MAX), whole("epoch", epoch, 0, EPOCH_MAX)
 
 
 def held_bytes(payload: object) -> int:
@@ -92,13 +91,3 @@ def held_bytes(payload: object) -> int:
     except TypeError:
         found = getattr(payload, "nbytes", 0)
         return found if isinstance(found, int) else 0
-
-
-def _checked(field: str, value: int, least: int, most: int) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = least - 1
-    if not least <= number <= most:
-        raise InvalidValue(f"wanted {least}..{most}", field=field, found=value)
-    return number

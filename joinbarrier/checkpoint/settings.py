@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import math
-import operator
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from framegate.joinbarrier.checkpoint.messages import U64_MAX
+from framegate.joinbarrier.checkpoint.numbers import nanoseconds, whole
 from framegate.schema.errors import InvalidValue
 
 INPUTS_MAX: Final = 128
@@ -76,25 +75,3 @@ def is_native(impl: str) -> bool:
     if impl not in _IMPLEMENTATIONS:
         raise InvalidValue(f"one of {', '.join(_IMPLEMENTATIONS)}", field="impl", found=impl)
     return impl == "native"
-
-
-def whole(field: str, value: int, least: int, most: int) -> int:
-    """A whole number in a range; raises InvalidValue."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = least - 1
-    if not least <= number <= most:
-        raise InvalidValue(f"wanted {least}..{most}", field=field, found=value)
-    return number
-
-
-def nanoseconds(field: str, seconds: object) -> int:
-    """Seconds as nanoseconds; raises InvalidValue for what is no span of time.
-
-    >>> nanoseconds("alignment_timeout_s", 0.5)
-    500000000
-    """
-    if not isinstance(seconds, int | float) or not math.isfinite(seconds) or not 0 <= seconds < 1e9:
-        raise InvalidValue("wanted seconds, 0 or more", field=field, found=seconds)
-    return round(seconds * 1e9)

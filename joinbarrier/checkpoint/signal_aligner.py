@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
+from framegate.joinbarrier.checkpoint.numbers import whole
 from framegate.joinbarrier.checkpoint.reference.signals import Arrival, Key, SignalCounter
-from framegate.joinbarrier.checkpoint.settings import Implementation, is_native, whole
+from framegate.joinbarrier.checkpoint.settings import Implementation, is_native
 from framegate.joinbarrier.checkpoint.signals import (
     KINDS,
     STREAM_GRACEFUL_END,

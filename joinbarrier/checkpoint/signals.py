@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from framegate.joinbarrier.checkpoint.messages import U64_MAX
-from framegate.joinbarrier.checkpoint.settings import whole
+from framegate.joinbarrier.checkpoint.numbers import whole
 from framegate.schema.errors import InvalidValue
 
 STREAM_GRACEFUL_END: Final = "StreamGracefulEnd"

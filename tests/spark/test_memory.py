@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -13,6 +12,7 @@ from typing import Self
 import numpy as np
 import pytest
 from framegate.joinbarrier.journal.description import JournalDescription, JournalInput, write_description
+from framegate.shmpool.processes import family
 from pyspark.sql import SparkSession
 
 from framegate._native import JournalWriter
@@ -55,7 +55,7 @@ class Highest(threading.Thread):
 
     def run(self) -> None:
         while not self._is_over.wait(0.05):
-            self.held_bytes = max(self.held_bytes, sum(_held_bytes(each) for each in _family(self._pid)))
+            self.held_bytes = max(self.held_bytes, sum(_held_bytes(each) for each in family(self._pid)))
             self.looks += 1
 
     def __enter__(self) -> Self:
@@ -65,14 +65,6 @@ class Highest(threading.Thread):
     def __exit__(self, *exc: object) -> None:
         self._is_over.set()
         self.join()
-
-
-def _family(pid: int) -> Iterator[int]:
-    yield pid
-    with suppress(OSError):  # It ended a moment ago.
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            for child in (task / "children").read_text().split():
-                yield from _family(int(child))
 
 
 def _held_bytes(pid: int) -> int:

@@ -8,11 +8,12 @@ again when it was disturbed; pairs in the order A B, B A make both sides suffer 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
+from framegate.shmpool.processes import family
 from framegate.tools.bench.others_cpu import Ticks, ticks
 
 _T = TypeVar("_T")
@@ -64,16 +65,8 @@ class Others:
 
 def _ticks() -> Ticks:
     made = ticks(())
-    ours = sum(_used_with_children(pid) for pid in _family(os.getpid()))
+    ours = sum(_used_with_children(pid) for pid in family(os.getpid()))
     return Ticks(made.total, made.busy, ours, made.stolen)
-
-
-def _family(pid: int) -> Iterator[int]:
-    yield pid
-    with suppress(OSError):  # It ended a moment ago.
-        for task in Path(f"/proc/{pid}/task").iterdir():
-            for child in (task / "children").read_text().split():
-                yield from _family(int(child))
 
 
 def _used_with_children(pid: int) -> int:
