@@ -201,7 +201,15 @@ def test_a_format_is_only_what_all_have() -> None:
     assert one_format(pa.array(["uint16", "int16"]), shapes) is None
     assert one_format(pa.array(["uint16", None]), shapes) is None
     assert one_format(pa.array(["complex", "complex"]), shapes) is None
-    for other in ([[2, 3], [3, 2]], [[2, 3], [6]], [[2, 3], None], [[2, None], [2, None]], [[], []], [[0], [0]]):
+    others: list[Any] = [
+        [[2, 3], [3, 2]],
+        [[2, 3], [6]],
+        [[2, 3], None],
+        [[2, None], [2, None]],
+        [[], []],
+        [[0], [0]],
+    ]
+    for other in others:
         assert one_format(pa.array(["uint16", "uint16"]), pa.array(other, pa.list_(pa.int32()))) is None
 
 
