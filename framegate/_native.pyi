@@ -32,6 +32,7 @@ __all__ = [
     "PoolConsumer",
     "PoolProducer",
     "PoolRegions",
+    "RecordEngine",
     "SignalCounter",
     "UnalignedCheckpointer",
     "bench_ages",
@@ -50,6 +51,8 @@ __all__ = [
     "join_causes",
     "journal_fault_points",
     "parse_toml",
+    "recording_recover",
+    "recording_topic",
     "region_mark",
 ]
 
@@ -512,6 +515,29 @@ class JoinEngine:
     def counters(self) -> dict[str, Any]: ...
     def finish(self) -> dict[str, Any]: ...
 
+@final
+class RecordEngine:
+    def __new__(
+        cls,
+        mailbox: JoinMailbox,
+        path: str | PathLike[str],
+        *,
+        payload: bool,
+        compression: str,
+        chunk_bytes: int,
+        queue_bytes: int,
+        chunk_ns: int,
+        frames: int,
+        notes: Sequence[tuple[str, str]],
+        idle: str = "backoff",
+    ) -> RecordEngine: ...
+    def run(self, slice_ns: int) -> dict[str, bool]: ...
+    def note_end(self, stream_id: int, epoch: int, after_seq: int | None = None) -> None: ...
+    def totals(self) -> dict[str, int]: ...
+    def finish(self) -> dict[str, Any]: ...
+
+def recording_recover(source: str | PathLike[str], target: str | PathLike[str]) -> dict[str, Any]: ...
+def recording_topic(message: bytes) -> tuple[str, int | None, int | None] | None: ...
 def region_mark(path: str) -> tuple[int, int, int, int] | None: ...
 def driver_mark(aeron_dir: str) -> tuple[int, int] | None: ...
 def parse_toml(text: str) -> tuple[dict[str, Any], dict[tuple[str | int, ...], tuple[int, int, int, int]]]: ...

@@ -629,6 +629,56 @@ class JavaMissing(SparkError):
     default_hint = "Install Java 17 or newer, or point JAVA_HOME at it."
 
 
+# --- 8xx: recordings ------------------------------------------------------------------------------------
+
+
+class RecordingError(FramegateError):
+    """Recordings: making, reading and mending them."""
+
+
+class RecordingExists(RecordingError):
+    """The file that is to be made is there already."""
+
+    code = 801
+    exit_code = WRONG_USAGE
+    default_hint = "Recordings are never written over: name another file, or remove this one first."
+
+
+class RecordingMissing(RecordingError):
+    """The file, or the folder it is to lie in, does not exist."""
+
+    code = 802
+    default_hint = "Look at the path; the folder of a recording must exist before it is made."
+
+
+class RecordingDamaged(RecordingError):
+    """The file is not one that can be read from here on: cut, overwritten, or never of this format."""
+
+    code = 803
+    default_hint = "`framegate record OUT.mcap --recover FILE` makes a whole recording of what can be read."
+
+
+class RecordingFailed(RecordingError):
+    """The recording could not be written any further. What was written before stays."""
+
+    code = 804
+    default_hint = "The message says what the system answered; `framegate inspect FILE` says what the file holds."
+
+
+class RecordingIncomplete(RecordingError):
+    """The recording lacks something that was sent."""
+
+    code = 805
+    default_hint = "`framegate inspect FILE --stats` lists what is missing and why; without --strict this is no error."
+
+
+class UnknownContent(RecordingError):
+    """Bytes that are neither a recording, nor a message, nor part of a region."""
+
+    code = 806
+    default_hint = "MCAP files, raw SBE messages of schemas 900, 901, 903 and 920, superblocks and slots can be inspected."
+
+
 # --- 9xx: configuration and environment -----------------------------------------------------------------
 
 

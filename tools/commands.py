@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands ``framegate doctor`` and ``framegate demo``."""
+"""The commands ``framegate doctor``, ``demo``, ``record`` and ``inspect``."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from typing import Annotated
 import typer
 from framegate.schema.console.command_options import AeronDirOption, BaseDirOption, ConfigOption, JsonOption, absolute
 from framegate.tools.demo.options import INPUTS, RATE, SECONDS, SHAPE, DemoOptions
+from framegate.tools.inspect.inspect_command import inspect
+from framegate.tools.record.record_command import record
 
 
 def register(app: typer.Typer) -> None:
     """Add this package's commands."""
     app.command("doctor")(_doctor)
     app.command("demo")(_demo)
+    app.command("record")(record)
+    app.command("inspect")(inspect)
 
 
 def _doctor(

@@ -11,6 +11,7 @@ mod errors;
 mod join;
 mod journal;
 mod pool;
+mod recording;
 mod toml;
 
 /// Native parts of framegate. Use the packages around it, not this module.
@@ -33,6 +34,8 @@ mod _native {
     use crate::journal::{JournalWriter, crc32c, journal_fault_points};
     #[pymodule_export]
     use crate::pool::{Frame, FrameBatch, FrameClaim, PoolConsumer, PoolProducer, PoolRegions, region_mark};
+    #[pymodule_export]
+    use crate::recording::{RecordEngine, recording_recover, recording_topic};
     #[pymodule_export]
     use crate::toml::parse_toml;
 

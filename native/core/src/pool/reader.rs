@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::commit;
 use super::copy::{CopyKind, copy};
-use super::layout::slot_index;
+use super::layout::{SLOT_BYTES, slot_index};
 use super::regions::Regions;
 use super::slot::{SeenTensor, SlotFault, SlotHeader, SlotPtr};
 use super::tensor::{CheckedTensor, TensorFault};
@@ -116,6 +116,12 @@ impl FrameRef {
     #[must_use]
     pub fn slot_seq(&self) -> u64 {
         commit::sequence(commit::look(self.slot.commit_word()))
+    }
+
+    /// The header slot's bytes, for whoever keeps them: they are this frame's if it is still valid afterwards.
+    #[must_use]
+    pub fn slot_bytes(&self) -> [u8; SLOT_BYTES] {
+        self.slot.snapshot().bytes(self.word)
     }
 
     /// Copies the payload; false when the frame was overwritten meanwhile, and the copy is worth nothing.

@@ -153,6 +153,19 @@ impl SlotCopy {
         if shift == 0 { low } else { low | self.words[word + 1] << (64 - shift) }
     }
 
+    /// The slot's bytes as a frame committed by `word` has them. Its pads, which carry nothing, are zero.
+    #[must_use]
+    pub fn bytes(&self, word: u64) -> [u8; SLOT_BYTES] {
+        let mut bytes = [0; SLOT_BYTES];
+        for (place, value) in bytes.chunks_exact_mut(8).zip(&self.words) {
+            place.copy_from_slice(&value.to_le_bytes());
+        }
+        bytes[..8].copy_from_slice(&word.to_le_bytes());
+        bytes[at::PAD..at::HEADER_LENGTH].fill(0);
+        bytes[tensor_at::PAD..].fill(0);
+        bytes
+    }
+
     /// The pool that the slot names; the caller knows which are mapped.
     #[inline]
     #[must_use]

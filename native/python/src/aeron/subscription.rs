@@ -176,6 +176,28 @@ impl Shared {
         self.counters.fragmented.fetch_add(fragmented, Ordering::Relaxed);
         Some(polled.map(|count| count.max(0) as usize))
     }
+
+    /// The same, with messages of several fragments put together. Those alone are copied.
+    pub(crate) fn poll_assembled(
+        &self,
+        limit: usize,
+        mut see: impl FnMut(&[u8]),
+    ) -> Option<Result<usize, AeronCError>> {
+        let mut guard = unpoisoned(&self.receiver);
+        let Receiver { subscription, assembler } = guard.as_mut()?;
+        let polled = subscription.poll_fn(
+            |fragment, header: AeronHeader| {
+                let flags = frame_flags(fragment);
+                if flags & WHOLE == WHOLE {
+                    see(fragment);
+                } else if let Ok(values) = header.get_values() {
+                    assembler.on_fragment(values.frame().session_id(), flags, fragment, &mut see);
+                }
+            },
+            limit,
+        );
+        Some(polled.map(|count| count.max(0) as usize))
+    }
 }
 
 /// Copies the bodies of wanted records back to back into a caller's array.

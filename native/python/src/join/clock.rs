@@ -12,6 +12,6 @@ pub(crate) fn monotonic_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
-pub(super) fn realtime_ns() -> u64 {
+pub(crate) fn realtime_ns() -> u64 {
     read(libc::CLOCK_REALTIME)
 }

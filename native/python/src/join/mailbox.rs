@@ -17,7 +17,7 @@ use crate::errors::raise;
 use crate::pool::PoolRegions;
 
 /// What another thread asks of the engine.
-pub(super) enum Command {
+pub(crate) enum Command {
     /// Read these regions: at once where there are none, else when the present epoch's descriptors are drained.
     Attach(usize, Arc<Regions>),
     /// The regions must not be used any more.
@@ -30,12 +30,12 @@ pub(super) enum Command {
 
 /// None, in an atomic.
 const NONE: u64 = u64::MAX;
-pub(super) const PORT_COUNTERS: [&str; 7] =
+pub(crate) const PORT_COUNTERS: [&str; 7] =
     ["frames", "gap_drops", "late_drops", "missed", "regressions", "unmapped", "other_epoch"];
 
 /// What the engine has seen of a stream. Written by the engine; `epoch` also by an attach, before the engine sees it.
-pub(super) struct PortFacts {
-    pub(super) stream_id: u32,
+pub(crate) struct PortFacts {
+    pub(crate) stream_id: u32,
     epoch: AtomicU64,
     last_seq: AtomicU64,
     counters: [AtomicU64; PORT_COUNTERS.len()],
@@ -52,7 +52,7 @@ impl PortFacts {
         }
     }
 
-    pub(super) fn publish(&self, epoch: Option<u64>, last_seq: Option<u64>, counters: [u64; PORT_COUNTERS.len()]) {
+    pub(crate) fn publish(&self, epoch: Option<u64>, last_seq: Option<u64>, counters: [u64; PORT_COUNTERS.len()]) {
         for (cell, value) in self.counters.iter().zip(counters) {
             cell.store(value, Ordering::Relaxed);
         }
@@ -62,11 +62,11 @@ impl PortFacts {
 }
 
 /// What the engine and the ports hold in common.
-pub(super) struct Mailbox {
+pub(crate) struct Mailbox {
     commands: Mutex<VecDeque<Command>>,
     has_commands: AtomicBool,
-    pub(super) is_stopping: AtomicBool,
-    pub(super) facts: Vec<PortFacts>,
+    pub(crate) is_stopping: AtomicBool,
+    pub(crate) facts: Vec<PortFacts>,
 }
 
 impl Mailbox {
@@ -77,7 +77,7 @@ impl Mailbox {
 
     /// What was asked since the last time. One load where nothing was.
     #[inline]
-    pub(super) fn take(&self) -> Option<VecDeque<Command>> {
+    pub(crate) fn take(&self) -> Option<VecDeque<Command>> {
         if !self.has_commands.load(Ordering::Acquire) {
             return None;
         }
@@ -90,7 +90,7 @@ impl Mailbox {
 /// The streams of one join, before and while its engine runs.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct JoinMailbox {
-    pub(super) shared: Arc<Mailbox>,
+    pub(crate) shared: Arc<Mailbox>,
 }
 
 #[pymethods]

@@ -14,8 +14,9 @@ mod report;
 mod stage;
 
 pub use barrier::JoinBarrier;
-pub(crate) use clock::monotonic_ns;
+pub(crate) use clock::{monotonic_ns, realtime_ns};
 pub use join_engine::JoinEngine;
+pub(crate) use mailbox::{Command, Mailbox, PORT_COUNTERS};
 pub use mailbox::{JoinMailbox, JoinPort};
 pub use report::join_causes;
 pub use stage::JoinStage;

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The recorder's hot loop: poll what is heard, read each frame once, hand it over.
+//!
+//! One thread runs it, a slice at a time. Nothing here knows Python, and nothing allocates per message.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use framegate_codecs::control;
+use framegate_core::idle::{IdleStrategy, Idler, tighten_timer_slack};
+use framegate_core::record::{MESSAGE_HEADER_BYTES, RecordFilter, Verdict};
+use framegate_recording::{Cause, Descriptor, Recorder};
+
+use super::source::{Missing, Source};
+use crate::aeron::SubscriptionShared;
+use crate::join::{Command, Mailbox, monotonic_ns};
+
+/// Fragments of one subscription in one turn, so that none waits long for another.
+const FRAGMENTS: usize = 64;
+/// StreamGracefulEnd.
+const END_KIND: u8 = 0;
+const DESCRIPTOR: RecordFilter = RecordFilter::new(40, 4, 900, 1, true);
+
+/// What a slice came to.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Outcome {
+    /// Every stream has ended, and all that came of it was heard.
+    pub(super) has_ended: bool,
+    pub(super) has_all_frames: bool,
+    /// The disk takes nothing any more.
+    pub(super) has_failed: bool,
+}
+
+pub(super) struct Engine {
+    pub(super) recorder: Recorder,
+    sources: Vec<Source>,
+    /// Stream ids in order, each with its place.
+    route: Vec<(u32, usize)>,
+    subscriptions: Vec<Arc<SubscriptionShared>>,
+    mailbox: Arc<Mailbox>,
+    has_payload: bool,
+    frames_max: u64,
+    /// Realtime less monotonic time when the recording began: log times never step.
+    offset_ns: i64,
+    pub(super) other_streams: u64,
+    pub(super) longest_turn_ns: u64,
+}
+
+impl Engine {
+    pub(super) fn new(
+        recorder: Recorder,
+        mailbox: Arc<Mailbox>,
+        has_payload: bool,
+        frames_max: u64,
+        offset_ns: i64,
+    ) -> Self {
+        let mut route: Vec<(u32, usize)> =
+            mailbox.facts.iter().enumerate().map(|(index, facts)| (facts.stream_id, index)).collect();
+        route.sort_unstable();
+        Self {
+            recorder,
+            sources: mailbox
+                .facts
+                .iter()
+                .map(|_| Source { waits_for_regions: has_payload, ..Source::default() })
+                .collect(),
+            route,
+            subscriptions: Vec::new(),
+            mailbox,
+            has_payload,
+            frames_max,
+            offset_ns,
+            other_streams: 0,
+            longest_turn_ns: 0,
+        }
+    }
+
+    /// Turns until the time is up, or the recording is to end.
+    pub(super) fn run(&mut self, slice_ns: u64, idle: IdleStrategy) -> Outcome {
+        tighten_timer_slack();
+        let began_ns = monotonic_ns();
+        let (mut idler, mut now_ns) = (Idler::new(idle), began_ns);
+        let mut outcome = Outcome::default();
+        while !self.mailbox.is_stopping.load(Ordering::Relaxed) {
+            self.obey();
+            let heard = self.hear();
+            self.recorder.turn(now_ns);
+            outcome.has_failed = self.recorder.has_failed();
+            outcome.has_all_frames = self.is_full();
+            outcome.has_ended = heard == 0 && self.sources.iter().all(Source::has_ended);
+            if outcome.has_failed || outcome.has_all_frames || outcome.has_ended {
+                break;
+            }
+            if heard == 0 {
+                idler.idle();
+            } else {
+                idler.reset();
+            }
+            let turned_ns = monotonic_ns();
+            self.longest_turn_ns = self.longest_turn_ns.max(turned_ns - now_ns);
+            now_ns = turned_ns;
+            if now_ns - began_ns >= slice_ns {
+                break;
+            }
+        }
+        self.publish_facts();
+        outcome
+    }
+
+    const fn is_full(&self) -> bool {
+        self.frames_max > 0 && self.recorder.totals().frames >= self.frames_max
+    }
+
+    fn obey(&mut self) {
+        for command in self.mailbox.clone().take().into_iter().flatten() {
+            match command {
+                Command::Attach(port, regions) => self.sources[port].attach(regions),
+                Command::Detach(port) => self.sources[port].detach(),
+                Command::Listen(subscription) => self.subscriptions.push(subscription),
+                Command::Deafen => {
+                    self.subscriptions.clear();
+                    self.sources.iter_mut().for_each(Source::leave);
+                }
+            }
+        }
+    }
+
+    /// Takes what came; how many fragments.
+    fn hear(&mut self) -> usize {
+        let mut heard = 0;
+        for index in 0..self.subscriptions.len() {
+            let subscription = Arc::clone(&self.subscriptions[index]);
+            let polled = subscription.poll_assembled(FRAGMENTS, |message| {
+                self.on_message(message, subscription.images_lost());
+            });
+            heard += polled.and_then(Result::ok).unwrap_or(0);
+        }
+        if heard == 0 {
+            // What was announced of the present epochs has been read.
+            self.sources.iter_mut().for_each(Source::switch);
+        }
+        heard
+    }
+
+    #[inline]
+    fn source_of(&self, stream_id: u32) -> Option<usize> {
+        let at = if self.route.len() <= 8 {
+            self.route.iter().position(|entry| entry.0 == stream_id)?
+        } else {
+            self.route.binary_search_by_key(&stream_id, |entry| entry.0).ok()?
+        };
+        Some(self.route[at].1)
+    }
+
+    #[inline]
+    fn on_message(&mut self, message: &[u8], images_lost: u64) {
+        if self.is_full() {
+            return;
+        }
+        let now_ns = monotonic_ns();
+        if DESCRIPTOR.verdict(message) == Verdict::Record {
+            let body = &message[MESSAGE_HEADER_BYTES..];
+            match self.source_of(u32_at(body, 0)) {
+                Some(source) => self.on_descriptor(source, message, images_lost, now_ns),
+                None => self.other_streams += 1,
+            }
+            return;
+        }
+        let log_time = self.log_time(now_ns);
+        self.recorder.message(message, log_time, now_ns);
+        self.note_signal(message);
+    }
+
+    const fn log_time(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_add_signed(self.offset_ns)
+    }
+
+    #[inline]
+    fn on_descriptor(&mut self, index: usize, message: &[u8], images_lost: u64, now_ns: u64) {
+        let body = &message[MESSAGE_HEADER_BYTES..];
+        let (epoch, seq) = (u64_at(body, 4), u64_at(body, 12));
+        let Some(missing) = self.sources[index].take(epoch, seq, images_lost) else { return };
+        if let Some(Missing { first, last, cause }) = missing {
+            self.recorder.lost(index, epoch, first, last, cause);
+        }
+        let log_time = self.log_time(now_ns);
+        let descriptor = Descriptor { stream: index, epoch, seq };
+        if !self.has_payload {
+            self.recorder.frame(&descriptor, message, Ok(None), log_time, now_ns);
+            return;
+        }
+        let frame = self.sources[index].read(epoch, seq);
+        let frame = frame.as_ref().map(Some).map_err(|cause: &Cause| *cause);
+        let is_whole = self.recorder.frame(&descriptor, message, frame, log_time, now_ns);
+        if frame.is_ok() && !is_whole {
+            self.sources[index].lapped(seq);
+        }
+    }
+
+    /// Ends stand between the descriptors of their stream.
+    fn note_signal(&mut self, message: &[u8]) {
+        if let Ok(signal) = control::ControlSignal::checked(message)
+            && u8::from(signal.kind()) == END_KIND
+            && let Some(source) = signal.stream_id().and_then(|stream| self.source_of(stream))
+        {
+            self.note_end(source, signal.source_epoch(), signal.after_seq());
+        }
+    }
+
+    /// The signal, or a mark beside the regions, says that the epoch is over.
+    pub(super) fn note_end(&mut self, index: usize, epoch: u64, after: Option<u64>) {
+        if let Some(Missing { first, last, cause }) = self.sources[index].end(epoch, after) {
+            self.recorder.lost(index, epoch, first, last, cause);
+        }
+    }
+
+    /// Takes what stands in the logs already; a signal to end does not cost what was announced before it.
+    pub(super) fn drain(&mut self) {
+        const TURNS_MAX: usize = 1 << 16;
+        self.obey();
+        for _ in 0..TURNS_MAX {
+            if self.is_full() || self.recorder.has_failed() || self.hear() == 0 {
+                break;
+            }
+            self.recorder.turn(monotonic_ns());
+        }
+        self.publish_facts();
+    }
+
+    fn publish_facts(&self) {
+        for (source, facts) in self.sources.iter().zip(&self.mailbox.facts) {
+            facts.publish(source.epoch(), source.last_seq(), source.counters());
+        }
+    }
+}
+
+#[inline]
+fn u32_at(body: &[u8], offset: usize) -> u32 {
+    u32::from_le_bytes([body[offset], body[offset + 1], body[offset + 2], body[offset + 3]])
+}
+
+#[inline]
+fn u64_at(body: &[u8], offset: usize) -> u64 {
+    u64::from(u32_at(body, offset)) | u64::from(u32_at(body, offset + 4)) << 32
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One recorded stream: its regions, the order of its descriptors, and what their gaps mean.
+
+use std::sync::Arc;
+
+use framegate_core::pool::catch_up::CatchUp;
+use framegate_core::pool::reader::{Dropped, FrameRef, Reader};
+use framegate_core::pool::regions::Regions;
+use framegate_recording::Cause;
+
+use crate::join::PORT_COUNTERS;
+
+/// Sequences before a descriptor that did not come, and why.
+pub(super) struct Missing {
+    pub(super) first: u64,
+    pub(super) last: u64,
+    pub(super) cause: Cause,
+}
+
+/// What became of descriptors, in the order of [`PORT_COUNTERS`].
+#[derive(Clone, Copy, Default)]
+struct Counters {
+    frames: u64,
+    gap_drops: u64,
+    late_drops: u64,
+    missed: u64,
+    regressions: u64,
+    unmapped: u64,
+    other_epoch: u64,
+}
+
+/// A stream.
+#[derive(Default)]
+pub(super) struct Source {
+    reader: Option<Reader>,
+    /// The next epoch's, taken when its first descriptor comes or the log was read to its end.
+    next: Option<Reader>,
+    /// The epoch that is recorded, and the sequence that should come next.
+    expected: Option<(u64, u64)>,
+    ended_epoch: Option<u64>,
+    images_lost: u64,
+    was_away: bool,
+    /// Whether it is recorded only from the moment on at which its payloads can be read.
+    pub(super) waits_for_regions: bool,
+    catch_up: CatchUp,
+    counters: Counters,
+}
+
+impl Source {
+    pub(super) fn attach(&mut self, regions: Arc<Regions>) {
+        self.next = Some(Reader::new(regions));
+        if self.reader.is_none() {
+            self.switch();
+        }
+    }
+
+    pub(super) fn detach(&mut self) {
+        (self.reader, self.next) = (None, None);
+        self.was_away = true;
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.was_away = true;
+    }
+
+    /// Goes over to the next epoch's regions, if there are some.
+    pub(super) fn switch(&mut self) {
+        if let Some(next) = self.next.take() {
+            self.reader = Some(next);
+            self.waits_for_regions = false;
+            self.catch_up = CatchUp::default();
+        }
+    }
+
+    /// The epoch whose frames can be read.
+    pub(super) fn epoch(&self) -> Option<u64> {
+        self.reader.as_ref().map(|reader| reader.regions().epoch)
+    }
+
+    pub(super) fn last_seq(&self) -> Option<u64> {
+        let (epoch, next) = self.expected?;
+        if self.epoch() == Some(epoch) { next.checked_sub(1) } else { None }
+    }
+
+    pub(super) const fn counters(&self) -> [u64; PORT_COUNTERS.len()] {
+        let Counters { frames, gap_drops, late_drops, missed, regressions, unmapped, other_epoch } = self.counters;
+        [frames, gap_drops, late_drops, missed, regressions, unmapped, other_epoch]
+    }
+
+    /// Takes a descriptor: None when it is not to be recorded, else what is missing before it.
+    #[inline]
+    pub(super) fn take(&mut self, epoch: u64, seq: u64, images_lost: u64) -> Option<Option<Missing>> {
+        if self.waits_for_regions {
+            self.counters.unmapped += 1;
+            return None;
+        }
+        let is_anew = self.was_away || images_lost != self.images_lost;
+        let mut missing = None;
+        match self.expected {
+            Some((of, expected)) if of == epoch => {
+                if seq < expected {
+                    // Aeron may begin again with what was heard before: no second writer sent that.
+                    self.counters.regressions += u64::from(!is_anew);
+                    return None;
+                }
+                if seq > expected {
+                    missing = Some(self.gap(expected, seq - 1, is_anew));
+                }
+            }
+            // A producer that was replaced has nothing to say any more.
+            Some((of, _)) if epoch < of => {
+                self.counters.other_epoch += 1;
+                return None;
+            }
+            _ => self.ended_epoch = None,
+        }
+        (self.images_lost, self.was_away) = (images_lost, false);
+        self.expected = Some((epoch, seq.saturating_add(1)));
+        self.counters.frames += 1;
+        Some(missing)
+    }
+
+    #[cold]
+    fn gap(&mut self, first: u64, last: u64, is_anew: bool) -> Missing {
+        let cause = if is_anew { Cause::Unheard } else { Cause::NotAnnounced };
+        let counter = if is_anew { &mut self.counters.missed } else { &mut self.counters.gap_drops };
+        *counter += last - first + 1;
+        Missing { first, last, cause }
+    }
+
+    /// One attempt at a frame.
+    #[inline]
+    pub(super) fn read(&mut self, epoch: u64, seq: u64) -> Result<FrameRef, Cause> {
+        if self.next.as_ref().is_some_and(|next| next.regions().epoch == epoch) {
+            self.switch();
+        }
+        let Some(reader) = self.reader.as_mut().filter(|reader| reader.regions().epoch == epoch) else {
+            self.counters.unmapped += 1;
+            return Err(Cause::Unmapped);
+        };
+        if self.catch_up.passes_over(seq) {
+            self.counters.late_drops += 1;
+            return Err(Cause::Overwritten);
+        }
+        reader.read(seq).map_err(|cause| {
+            self.catch_up.on_dropped(seq, cause, reader.regions().nslots());
+            self.counters.late_drops += u64::from(cause.is_late());
+            // A slot that is in progress holds a newer frame, or the one of a writer that died in it.
+            if cause.is_late() && cause != Dropped::WentBack { Cause::Overwritten } else { Cause::Damaged }
+        })
+    }
+
+    /// A frame was overwritten while it was copied.
+    pub(super) fn lapped(&mut self, seq: u64) {
+        if let Some(reader) = &self.reader {
+            self.catch_up.on_lapped(seq, reader.regions().nslots());
+        }
+        self.counters.late_drops += 1;
+    }
+
+    /// That epoch is over after that sequence; what of it was not heard.
+    pub(super) fn end(&mut self, epoch: u64, after: Option<u64>) -> Option<Missing> {
+        if self.expected.is_some_and(|(of, _)| epoch < of) {
+            return None;
+        }
+        self.ended_epoch = Some(epoch);
+        let (of, expected) = self.expected?;
+        let last = after.filter(|after| of == epoch && *after >= expected)?;
+        self.expected = Some((epoch, last.saturating_add(1)));
+        self.counters.missed += last - expected + 1;
+        Some(Missing { first: expected, last, cause: Cause::Unheard })
+    }
+
+    /// Whether nothing more comes of the epoch that was heard last.
+    pub(super) const fn has_ended(&self) -> bool {
+        self.ended_epoch.is_some()
+    }
+}

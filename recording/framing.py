@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records of an MCAP file, and those inside its chunks. No length is believed before its bytes are there.
+
+```
+ magic | opcode u8, length u64, body | ... | magic
+```
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import IO, Any, Final
+
+from mcap.data_stream import ReadDataStream
+from mcap.exceptions import McapError
+from mcap.opcode import Opcode
+from mcap.records import Channel, Chunk, Header, Metadata, Schema
+
+MAGIC: Final = b"\x89MCAP0\r\n"
+CHUNK_BYTES_MAX: Final = 1 << 30
+"""Of a chunk unpacked. Nobody writes longer ones, and a length that lies must not cost the machine's memory."""
+_HEAD: Final = struct.Struct("<BQ")
+_MESSAGE: Final = struct.Struct("<HIQQ")
+_STEP: Final = 1 << 20
+# What the record classes and unpackers raise for bytes that make no sense.
+_NONSENSE: Final = (McapError, struct.error, ValueError, OverflowError, MemoryError, IndexError, KeyError, RuntimeError)
+
+
+class Damage(Exception):
+    """Bytes that are not what they say they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message record: header fields and its bytes."""
+
+    channel_id: int
+    sequence: int
+    log_time: int
+    publish_time: int
+    data: bytes
+
+
+Record = Schema | Channel | Chunk | Header | Metadata | Message
+_READERS: Final[dict[int, Callable[[ReadDataStream], Any]]] = {
+    Opcode.HEADER: Header.read,
+    Opcode.SCHEMA: Schema.read,
+    Opcode.CHANNEL: Channel.read,
+    Opcode.CHUNK: Chunk.read,
+    Opcode.METADATA: Metadata.read,
+}
+END: Final = int(Opcode.DATA_END)
+
+
+def records(stream: IO[bytes]) -> Iterator[tuple[int, Record | None]]:
+    """Opcodes and records up to the end of the data, which comes last; None for those that nobody needs here.
+
+    Raises ``Damage`` where the file is not whole; the records before it were.
+    """
+    if stream.read(len(MAGIC)) != MAGIC:
+        raise Damage("the file does not begin as an MCAP file does")
+    while True:
+        head = stream.read(_HEAD.size)
+        if len(head) < _HEAD.size:
+            raise Damage("the file ends before its data does")
+        opcode, length = _HEAD.unpack(head)
+        if opcode == 0:
+            raise Damage("there is no record where one should begin")
+        body = _exactly(stream, length)
+        yield opcode, _parsed(opcode, body)
+        if opcode == END:
+            return
+
+
+def _exactly(stream: IO[bytes], length: int) -> bytes:
+    # In steps: a length that lies would be asked for at once.
+    parts: list[bytes] = []
+    while length > 0:
+        part = stream.read(min(length, _STEP))
+        if not part:
+            raise Damage("the last record is not whole")
+        parts.append(part)
+        length -= len(part)
+    return b"".join(parts)
+
+
+def _parsed(opcode: int, body: bytes) -> Record | None:
+    if opcode == Opcode.MESSAGE:
+        return _message(body)
+    read = _READERS.get(opcode)
+    if read is None:
+        return None
+    try:
+        found: Record = read(ReadDataStream(io.BytesIO(body)))
+    except _NONSENSE as failure:
+        raise Damage(f"a record of kind {opcode} makes no sense: {_said(failure)}") from failure
+    return found
+
+
+def _message(body: bytes) -> Message:
+    if len(body) < _MESSAGE.size:
+        raise Damage("a message record is shorter than its own fields")
+    return Message(*_MESSAGE.unpack_from(body), body[_MESSAGE.size :])
+
+
+def inner_records(chunk: Chunk) -> list[Record]:
+    """The records of a chunk, all of them or none: raises ``Damage`` where one is not whole."""
+    data = _unpacked(chunk)
+    if len(data) != chunk.uncompressed_size:
+        raise Damage("a chunk is not as long as it says")
+    if chunk.uncompressed_crc and zlib.crc32(data) != chunk.uncompressed_crc:
+        raise Damage("a chunk's check sum is another")
+    found: list[Record] = []
+    at = 0
+    while at < len(data):
+        if len(data) - at < _HEAD.size:
+            raise Damage("a record within a chunk is not whole")
+        opcode, length = _HEAD.unpack_from(data, at)
+        end = at + _HEAD.size + length
+        if end > len(data):
+            raise Damage("a record within a chunk is not whole")
+        record = _parsed(opcode, data[at + _HEAD.size : end])
+        if record is not None and not isinstance(record, Chunk):
+            found.append(record)
+        at = end
+    return found
+
+
+def _unpacked(chunk: Chunk) -> bytes:
+    if chunk.uncompressed_size > CHUNK_BYTES_MAX:
+        raise Damage("a chunk says that it is longer than any is")
+    try:
+        return _unpack(chunk)
+    except _NONSENSE as failure:
+        raise Damage(f"a chunk cannot be unpacked: {_said(failure)}") from failure
+    except Exception as failure:
+        # The unpackers' own errors have no base in common with anything.
+        if type(failure).__module__.partition(".")[0] not in {"zstandard", "lz4", "_lz4"}:
+            raise
+        raise Damage(f"a chunk cannot be unpacked: {_said(failure)}") from failure
+
+
+def _unpack(chunk: Chunk) -> bytes:
+    if chunk.compression == "":
+        return bytes(chunk.data)
+    if chunk.compression == "zstd":
+        import zstandard
+
+        # The packed frame says its size too, and memory is taken by that.
+        if zstandard.frame_content_size(chunk.data) not in (-1, chunk.uncompressed_size):
+            raise Damage("a packed chunk contradicts itself in its size")
+        return zstandard.ZstdDecompressor().decompress(chunk.data, max_output_size=chunk.uncompressed_size)
+    if chunk.compression == "lz4":
+        import lz4.frame
+
+        unpacker = lz4.frame.LZ4FrameDecompressor()
+        return bytes(unpacker.decompress(chunk.data, max_length=chunk.uncompressed_size))
+    raise Damage(f"chunks packed by {chunk.compression!r} are not read here")
+
+
+def _said(failure: BaseException) -> str:
+    return f"{type(failure).__name__}: {failure}" if str(failure) else type(failure).__name__

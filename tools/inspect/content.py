@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a file of bytes is: a recording, a region, a slot, a message, or several behind their lengths."""
+
+from __future__ import annotations
+
+import io
+import os
+import struct
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Final
+
+from framegate.recording.framing import MAGIC as MCAP_MAGIC
+from framegate.recording.reader import Recording
+from framegate.schema.codec import HEADER
+from framegate.schema.errors import RecordingMissing, UnknownContent
+from framegate.schema.wire import ShmRegionSuperblock, SlotHeader
+from framegate.shmpool.reference.slot import SLOT_BYTES
+from framegate.shmpool.reference.superblock import MAGIC, SUPERBLOCK_BYTES
+from framegate.tools.inspect.seen import Seen, seen_fields, seen_message, seen_of
+
+_SCHEMAS: Final = {900, 901, 903, 920}
+_VERSION_MAX: Final = 1000
+_HEADER_RING: Final = 1
+_HEADER_LENGTH: Final = struct.pack("<I", 192)
+_LENGTH: Final = struct.Struct("<I")
+_RAW_BYTES_MAX: Final = 1 << 30
+_START_BYTES: Final = SUPERBLOCK_BYTES + SLOT_BYTES
+
+
+class Content:
+    """One file: iterate what is in it; a recording can be asked for its losses afterwards."""
+
+    def __init__(self, stream: IO[bytes], name: str) -> None:
+        self.name = name
+        self.recording: Recording | None = None
+        self._stream = stream
+
+    @classmethod
+    @contextmanager
+    def open(cls, source: str) -> Iterator[Content]:
+        """A file, or ``-`` for standard input. Raises ``RecordingMissing``."""
+        if source == "-":
+            # Kept whole: what follows a length that lies must be there to be looked at.
+            yield cls(io.BytesIO(sys.stdin.buffer.read()), "standard input")
+            return
+        try:
+            stream = Path(source).open("rb")
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as failure:
+            raise RecordingMissing(failure.strerror or str(failure), path=source) from None
+        with stream:
+            yield cls(stream, source)
+
+    def __iter__(self) -> Iterator[Seen]:
+        start = self._stream.read(_START_BYTES)
+        if start.startswith(MCAP_MAGIC):
+            self._stream.seek(0)
+            yield from self._recorded()
+        elif len(start) >= SUPERBLOCK_BYTES and _LENGTH_64.unpack_from(start)[0] == MAGIC:
+            yield from self._region(start)
+        elif len(start) == SLOT_BYTES and start[60:64] == _HEADER_LENGTH:
+            yield _slot(start)
+        else:
+            yield from self._messages(start + self._stream.read(_RAW_BYTES_MAX))
+
+    def _recorded(self) -> Iterator[Seen]:
+        self.recording = Recording(self._stream, self.name)
+        for recorded in self.recording:
+            yield seen_of(recorded)
+        self.recording.require_start()
+
+    def _region(self, start: bytes) -> Iterator[Seen]:
+        block = ShmRegionSuperblock.decode_body(start[:SUPERBLOCK_BYTES])
+        yield seen_fields(block, bytes=SUPERBLOCK_BYTES)
+        if int(block.region_type) != _HEADER_RING:
+            return
+        self._stream.seek(SUPERBLOCK_BYTES)
+        for _ in range(block.nslots):
+            slot = self._stream.read(SLOT_BYTES)
+            if len(slot) < SLOT_BYTES:
+                return
+            if any(slot):
+                yield _slot(slot, stream=block.stream_id)
+
+    def _messages(self, data: bytes) -> Iterator[Seen]:
+        if _begins_message(data, 0, known_only=True):
+            yield seen_message(data)
+            return
+        behind_lengths = list(_behind_lengths(data))
+        if behind_lengths:
+            for start, end in behind_lengths:
+                yield seen_message(data[start:end])
+            return
+        if _begins_message(data, 0, known_only=False):
+            yield seen_message(data)
+            return
+        raise UnknownContent("these bytes are nothing that is known here", path=self.name, bytes=len(data))
+
+
+_LENGTH_64: Final = struct.Struct("<Q")
+
+
+def _slot(slot: bytes, **common: Any) -> Seen:
+    header = SlotHeader.decode_body(slot)
+    is_committed = bool(header.seq_commit & 1)
+    return seen_fields(header, bytes=SLOT_BYTES, problem="" if is_committed else "not committed", **common)
+
+
+def _begins_message(data: bytes, at: int, *, known_only: bool) -> bool:
+    """Whether a message header that may be true stands there."""
+    if len(data) - at < HEADER.size:
+        return False
+    block, template, schema, version = HEADER.unpack_from(data, at)
+    if known_only:
+        return schema in _SCHEMAS and version < _VERSION_MAX
+    is_plausible = bool(schema and template and version < _VERSION_MAX)
+    return is_plausible and 0 < block <= len(data) - at - HEADER.size
+
+
+def _behind_lengths(data: bytes) -> Iterator[tuple[int, int]]:
+    """Where messages lie, each behind its length; nothing unless all of the bytes are such."""
+    found: list[tuple[int, int]] = []
+    at = 0
+    while at < len(data):
+        if len(data) - at < _LENGTH.size:
+            return
+        (length,) = _LENGTH.unpack_from(data, at)
+        start, end = at + _LENGTH.size, at + _LENGTH.size + length
+        if length < HEADER.size or end > len(data):
+            return
+        found.append((start, end))
+        at = end
+    if found and _begins_message(data, found[0][0], known_only=True):
+        yield from found
+
+
+def is_live(source: str) -> bool:
+    """Whether living streams are meant; a file of that name goes first."""
+    return source == "live" and not os.path.exists(source)  # noqa: PTH110  (one look at a name)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command ``framegate inspect``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from framegate.schema.console.command_options import (
+    AeronDirOption,
+    ConfigOption,
+    JsonOption,
+    WaitDriverOption,
+    absolute,
+)
+
+
+def inspect(
+    source: Annotated[
+        str,
+        typer.Argument(metavar="FILE|-|live", help="A recording, message, superblock or slot; or living streams."),
+    ],
+    streams: Annotated[
+        str | None, typer.Option("--streams", "--stream", metavar="N,N", help="Of these streams only.")
+    ] = None,
+    template: Annotated[
+        list[str] | None,
+        typer.Option("--template", metavar="NAME", help="Of these messages only, by name or number; may be repeated."),
+    ] = None,
+    seq: Annotated[
+        str | None,
+        typer.Option("--seq", metavar="A:B", help="Frames from sequence A to before B; either may be left out."),
+    ] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", metavar="N", min=0, help="End after so many lines.")] = 0,
+    seconds: Annotated[
+        float | None, typer.Option("--seconds", metavar="S", min=0, help="How long living streams are heard.")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit with 1 when a recording is incomplete.")] = False,
+    stats: Annotated[
+        bool, typer.Option("--stats", help="Rates, gaps, jitter, sizes and skews instead of lines.")
+    ] = False,
+    suggest: Annotated[bool, typer.Option("--suggest", help="Print a join.toml made from the statistics.")] = False,
+    config: ConfigOption = None,
+    aeron_dir: AeronDirOption = None,
+    wait_driver: WaitDriverOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Show what a recording, a message, a region or living streams hold, a line for each message."""
+    from framegate.tools.inspect.options import InspectOptions, parse_range
+    from framegate.tools.inspect.run_inspect import run
+    from framegate.tools.record.options import parse_streams
+
+    return run(
+        InspectOptions(
+            source=source,
+            streams=parse_streams(streams) if streams is not None else (),
+            templates=tuple(template or ()),
+            sequences=parse_range(seq) if seq is not None else (None, None),
+            limit=limit,
+            seconds=seconds,
+            strict=strict,
+            stats=stats,
+            suggest=suggest,
+            config=config,
+            aeron_dir=absolute(aeron_dir),
+            wait_driver=wait_driver,
+            json=as_json,
+        )
+    )

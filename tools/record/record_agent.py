@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The recorder: leases and regions on the client's thread, and a native engine that hears and writes without Python.
+
+The streams are heard untethered and their slots are read once: a recording that cannot keep up loses, and says so; it
+never slows what it records.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from typing import Any, Final
+
+from framegate.joinbarrier.join_input import Ears, JoinInput
+from framegate.shmpool.client import Client, Link
+from framegate.shmpool.clock import monotonic_ns
+from framegate.tools.record.options import CHUNK_BYTES, CHUNK_NS, QUEUE_BYTES, RecordOptions
+
+from framegate._native import JoinMailbox, RecordEngine
+
+_SLICE_NS: Final = 20_000_000
+_CARE_NS: Final = 100_000_000
+
+
+class _RecordEars(Ears):
+    """Hears the control, announce, QoS and metadata streams too, where that is wanted."""
+
+    def __init__(self, mailbox: JoinMailbox, *, with_control: bool) -> None:
+        super().__init__(mailbox)
+        self._with_control = with_control
+
+    def hear(self, link: Link, descriptor_stream: int | None) -> None:
+        is_new = link is not self._link
+        super().hear(link, descriptor_stream)
+        if is_new and self._with_control:
+            streams = link.streams
+            for stream in (streams.control, streams.announce, streams.qos, streams.metadata):
+                super().hear(link, stream)
+
+
+class RecordAgent:
+    """One recording. ``attach`` it, then ``work`` until it has ended, then ``close`` it."""
+
+    def __init__(self, client: Client, options: RecordOptions) -> None:
+        self._client = client
+        self._options = options
+        mailbox = JoinMailbox(options.streams)
+        ears = _RecordEars(mailbox, with_control=options.control)
+        self._inputs = [
+            JoinInput(client, stream, ears, client.descriptor_stream(stream, None)) for stream in options.streams
+        ]
+        self.began_ns = monotonic_ns()
+        self._engine = RecordEngine(
+            mailbox,
+            options.out,
+            payload=options.payload,
+            compression=options.compression,
+            chunk_bytes=CHUNK_BYTES,
+            queue_bytes=options.queue_bytes or QUEUE_BYTES[options.payload],
+            chunk_ns=CHUNK_NS,
+            frames=options.frames,
+            notes=[("control", str(options.control).lower()), ("compression", options.compression)],
+        )
+        # From here on frames are read as they come: producers that wait for consumers may begin.
+        ears.is_read = True
+        self._care_at_ns = 0
+        self._ends_at_ns: int | None = None
+
+    def attach(self) -> None:
+        """Attach to every stream. What comes meanwhile is recorded already; where one is refused, nothing is left."""
+        failures: list[BaseException] = []
+
+        def attach_all() -> None:
+            try:
+                for each in self._inputs:
+                    self._client.attach(each)
+            except BaseException as failure:  # it is raised on the other thread
+                failures.append(failure)
+
+        attaching = threading.Thread(target=attach_all, name="framegate-attach", daemon=True)
+        attaching.start()
+        try:
+            while attaching.is_alive():
+                self._engine.run(_SLICE_NS)
+                attaching.join(0)
+            if failures:
+                raise failures[0]
+        except BaseException:
+            self._engine.finish()
+            self._options.out.unlink(missing_ok=True)
+            raise
+        if self._options.seconds is not None:
+            self._ends_at_ns = monotonic_ns() + int(self._options.seconds * 1e9)
+
+    def work(self) -> bool:
+        """One slice; False when everything that was wanted is recorded, or the disk takes nothing any more."""
+        outcome = self._engine.run(_SLICE_NS)
+        now_ns = monotonic_ns()
+        if now_ns >= self._care_at_ns:
+            self._care_at_ns = now_ns + _CARE_NS
+            for each in self._inputs:
+                ended = each.ended(now_ns)
+                if ended is not None:
+                    self._engine.note_end(each.stream_id, *ended)
+        if outcome["has_failed"] or outcome["has_all_frames"]:
+            return False
+        if outcome["has_ended"] and not self._options.through_ends:
+            return False
+        return self._ends_at_ns is None or now_ns < self._ends_at_ns
+
+    def totals(self) -> dict[str, Any]:
+        """What was taken so far."""
+        return self._engine.totals()
+
+    def close(self) -> dict[str, Any]:
+        """Write the end of the file, give the leases back; the summary."""
+        try:
+            ended = self._engine.finish()
+        finally:
+            for each in self._inputs:
+                each.close()
+        streams = [json.loads(text) for text in ended.pop("accounts")]
+        seconds = round((monotonic_ns() - self.began_ns) / 1e9, 6)
+        return {"event": "summary", "file": str(self._options.out), "seconds": seconds, **ended, "streams": streams}

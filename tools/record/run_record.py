@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``framegate record``: run one recorder until its time, its frames or its streams are over, or it is told to end."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from framegate.schema.console.reporting import emit
+from framegate.schema.errors import DONE, NoRoom, RecordingExists, RecordingFailed
+from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.stop_signal import StopSignal
+from framegate.tools.record.options import RecordOptions
+from framegate.tools.record.record_agent import RecordAgent
+
+from framegate._native import recording_recover
+
+_PROGRESS_NS: Final = 1_000_000_000
+
+
+def run(options: RecordOptions) -> int:
+    """Record; the exit code. Raises ``NoRoom`` or ``RecordingFailed`` behind the summary when the disk ended it."""
+    if options.out.exists():
+        raise RecordingExists("the file is there already", path=options.out)
+    with StopSignal() as stop, options.connect() as client:
+        agent = RecordAgent(client, options)
+        agent.attach()
+        try:
+            if options.json:
+                emit(_ready(options))
+            shown_at_ns = monotonic_ns()
+            while not stop.is_set and agent.work():
+                shown_at_ns = _show_progress(options, agent, shown_at_ns)
+        finally:
+            summary = agent.close()
+    _say_summary(options, summary)
+    if summary["no_room"]:
+        raise NoRoom("the recording ended early", path=options.out)
+    if summary["failure"] is not None:
+        raise RecordingFailed(summary["failure"], path=options.out)
+    return DONE
+
+
+def recover(source: Path, target: Path | None, *, as_json: bool) -> int:
+    """Make a whole recording of what is whole in another; the exit code."""
+    target = target or source.with_name(f"{source.stem}.recovered.mcap")
+    found = recording_recover(source, target)
+    if as_json:
+        emit({"event": "summary", "file": str(target), "source": str(source), **found})
+        return DONE
+    print(
+        f"{target}: {found['messages']} messages in {found['chunks']} chunks; "
+        f"{found['damaged_chunks']} chunks were damaged, {found['cut_bytes']} bytes at the end belong to nothing whole"
+    )
+    return DONE
+
+
+def _ready(options: RecordOptions) -> dict[str, Any]:
+    return {
+        "event": "ready",
+        "pid": os.getpid(),
+        "file": str(options.out),
+        "streams": list(options.streams),
+        "payload": options.payload,
+    }
+
+
+def _show_progress(options: RecordOptions, agent: RecordAgent, shown_at_ns: int) -> int:
+    now_ns = monotonic_ns()
+    if options.json or not sys.stderr.isatty() or now_ns < shown_at_ns:
+        return shown_at_ns
+    totals = agent.totals()
+    lost = totals["lost_frames"] + totals["lost_payloads"]
+    print(f"\r{totals['frames']} frames, {totals['bytes'] >> 20} MiB, {lost} lost ", end="", file=sys.stderr)
+    return now_ns + _PROGRESS_NS
+
+
+def _say_summary(options: RecordOptions, summary: dict[str, Any]) -> None:
+    if options.json:
+        emit(summary)
+        return
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    state = "complete" if summary["complete"] else "INCOMPLETE"
+    print(
+        f"{options.out}: {summary['frames']} frames, {summary['payloads']} payloads, {summary['messages']} other "
+        f"messages, {summary['file_bytes']} bytes in {summary['seconds']:.3f} s; {state}"
+    )
+    for stream in summary["streams"]:
+        for epoch in stream["epochs"]:
+            for part in ("frames", "payloads"):
+                for cause, count in epoch[f"lost_{part}"].items():
+                    print(f"  stream {stream['stream']}, epoch {epoch['epoch']}: {count} {part} {cause}")
