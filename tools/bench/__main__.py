@@ -34,6 +34,7 @@ NAMES: Final = (
     "spark_reference",
     "spark_join",
     "spark_latency",
+    "record",
 )
 QUICK: Final = (
     "join",
@@ -43,6 +44,7 @@ QUICK: Final = (
     "spark_reference",
     "spark_join",
     "spark_latency",
+    "record",
 )
 """Those that have a short run which only shows that they work."""
 

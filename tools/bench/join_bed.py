@@ -88,6 +88,10 @@ class Process:
             raise AddTimedOut("a process of the measurement ended early", words=" ".join(self._words))
         return json.loads(line)
 
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal; what it says afterwards is read as ever."""
+        self._process.send_signal(number)
+
     def close(self, number: signal.Signals | None = None) -> None:
         """End it: by a signal, or by closing what it reads."""
         assert self._process.stdin is not None  # noqa: S101  (for the type checker)

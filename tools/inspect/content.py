@@ -47,7 +47,7 @@ class Content:
             yield cls(io.BytesIO(sys.stdin.buffer.read()), "standard input")
             return
         try:
-            stream = Path(source).open("rb")
+            stream = Path(source).open("rb")  # noqa: SIM115  (closed below; only the opening is refused here)
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as failure:
             raise RecordingMissing(failure.strerror or str(failure), path=source) from None
         with stream:

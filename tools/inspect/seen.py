@@ -58,7 +58,7 @@ def seen_of(recorded: Recorded) -> Seen:
     if topic.name == LOSS_TOPIC:
         return _loss(recorded, common)
     if topic.encoding == "sbe":
-        return seen_message(recorded.data, sequence=recorded.sequence, **common)
+        return seen_message(recorded.data, **common)
     found = {"encoding": topic.encoding, "schema": topic.schema}
     return Seen(kind="foreign", fields=found, **common)
 
@@ -75,7 +75,7 @@ def _loss(recorded: Recorded, common: dict[str, Any]) -> Seen:
     return Seen(kind="loss", fields=plain(said), **common)
 
 
-def seen_message(data: bytes | memoryview, *, sequence: int | None = None, **common: Any) -> Seen:
+def seen_message(data: bytes | memoryview, **common: Any) -> Seen:
     """An SBE message, or what is known of one that cannot be read."""
     from framegate.schema import decode_any
 
@@ -86,10 +86,10 @@ def seen_message(data: bytes | memoryview, *, sequence: int | None = None, **com
         return Seen(kind="unknown", fields=_header_of(data), problem=str(failure).splitlines()[0], **common)
     except MessageError as failure:
         return Seen(kind="malformed", fields=_header_of(data), problem=str(failure).splitlines()[0], **common)
-    return seen_fields(message, sequence=sequence, **common)
+    return seen_fields(message, **common)
 
 
-def seen_fields(message: Message, *, sequence: int | None = None, **common: Any) -> Seen:
+def seen_fields(message: Message, **common: Any) -> Seen:
     """A message that was read."""
     fields = plain(message)
     stream = common.pop("stream", None)

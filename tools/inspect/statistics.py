@@ -87,10 +87,10 @@ class Statistics:
     @staticmethod
     def _slot(frames: StreamFrames, seen: Seen) -> None:
         """The slot's time is the frame's; it follows its descriptor."""
-        if frames.seqs and seen.timestamp_ns is not None and frames.seqs[-1] == seen.seq:
-            if 0 <= seen.timestamp_ns <= _I64_MAX:
-                frames.stamps[-1] = seen.timestamp_ns
-                frames.has_slot_time = True
+        stamp = seen.timestamp_ns
+        if stamp is not None and 0 <= stamp <= _I64_MAX and frames.seqs and frames.seqs[-1] == seen.seq:
+            frames.stamps[-1] = stamp
+            frames.has_slot_time = True
 
     def report(self) -> dict[str, Any]:
         """Streams by number, and every pair of them."""

@@ -64,6 +64,16 @@ impl Queue {
         }
     }
 
+    /// A chunk that came back, waited for while any is away.
+    pub(crate) fn wait(&mut self) -> Option<Chunk> {
+        if self.away == 0 {
+            return None;
+        }
+        let chunk = self.back.recv().ok()?;
+        self.away -= 1;
+        Some(chunk)
+    }
+
     /// Lets the thread write what it has, and ends it; each chunk that comes back goes to `settle`.
     pub(crate) fn end(&mut self, mut settle: impl FnMut(Chunk)) -> Result<Written, RecordingError> {
         self.work = None;

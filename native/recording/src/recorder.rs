@@ -281,10 +281,19 @@ impl Recorder {
     /// Where the writing thread failed. A full disk is no error here: `Ended::failure` says so.
     pub fn finish(mut self) -> Result<Ended, RecordingError> {
         self.losses.close_all();
-        while self.losses.next().is_some() && self.failed.is_none() && self.make_room(1, None, 0) {
-            self.submit();
-        }
         self.submit();
+        // Nothing is heard any more: now there is time to wait for a chunk.
+        while self.losses.next().is_some() && self.failed.is_none() {
+            self.current = self.free.pop();
+            if self.current.is_some() {
+                self.submit();
+                continue;
+            }
+            let Some(mut chunk) = self.queue.wait() else { break };
+            self.settle(&chunk);
+            chunk.clear();
+            self.free.push(chunk);
+        }
         let mut settled = Vec::with_capacity(self.queue.away);
         let written = self.queue.end(|chunk| settled.push(chunk))?;
         settled.iter().for_each(|chunk| self.settle(chunk));

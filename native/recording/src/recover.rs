@@ -15,7 +15,7 @@ use crate::config::{Compression, RecordingError};
 use crate::file::{FileWriter, Packed};
 use crate::loss::{Cause, LostRange, Part};
 use crate::recorder::final_record;
-use crate::records::{RECORD_HEAD, crc32, map};
+use crate::records::{RECORD_HEAD, crc32, map, put_channel};
 
 /// A chunk that says it is longer than this is damaged: nobody writes such, and nobody could read it.
 const CHUNK_BYTES_MAX: u64 = 4 << 30;
@@ -145,24 +145,45 @@ impl Recovery {
 
     /// A schema or channel that is new, and sound.
     fn definition(&mut self, record: &Raw<'_>) -> Option<Definition> {
-        let is_schema = record.opcode == op::SCHEMA;
-        if is_schema {
+        if record.opcode == op::SCHEMA {
             let (schema, _) = read::<SchemaHeader>(record.body)?;
-            if !self.schemas.insert(schema.id) {
-                return None;
-            }
-        } else {
-            let (channel, _) = read::<Channel>(record.body)?;
-            if self.channels.contains_key(&channel.id) {
-                return None;
-            }
-            let stream = channel.topic.strip_prefix("stream/").and_then(|rest| rest.split('/').next());
-            if let Some(stream) = stream.and_then(|stream| stream.parse().ok()) {
-                self.accounts.entry(stream).or_insert_with(|| Account::new(stream));
-            }
-            self.channels.insert(channel.id, channel.topic);
+            let is_new = schema.id != 0 && self.schemas.insert(schema.id);
+            return is_new.then(|| Definition { is_schema: true, record: record.bytes.to_vec() });
         }
-        Some(Definition { is_schema, record: record.bytes.to_vec() })
+        let (mut channel, _) = read::<Channel>(record.body)?;
+        if self.channels.contains_key(&channel.id) {
+            return None;
+        }
+        if !self.schemas.contains(&channel.schema_id) {
+            // Its schema was damaged. A channel without one is readable, one that names a missing one is not.
+            channel.schema_id = 0;
+        }
+        Some(self.channel(channel))
+    }
+
+    fn channel(&mut self, channel: Channel) -> Definition {
+        let stream = channel.topic.strip_prefix("stream/").and_then(|rest| rest.split('/').next());
+        if let Some(stream) = stream.and_then(|stream| stream.parse().ok()) {
+            self.accounts.entry(stream).or_insert_with(|| Account::new(stream));
+        }
+        let mut record = Vec::new();
+        put_channel(&mut record, &channel);
+        self.channels.insert(channel.id, channel.topic);
+        Definition { is_schema: false, record }
+    }
+
+    /// Channels for messages whose own were damaged: what they hold is there, whatever it was called.
+    fn nameless(&mut self, index: &Index) -> Vec<Definition> {
+        let ids = index.iter().enumerate().filter(|(_, entries)| !entries.is_empty()).map(|(id, _)| id as u16);
+        let missing: Vec<u16> = ids.filter(|id| !self.channels.contains_key(id)).collect();
+        let nameless = |id: u16| Channel {
+            id,
+            schema_id: 0,
+            topic: format!("recovered/channel-{id}"),
+            message_encoding: String::new(),
+            metadata: BTreeMap::new(),
+        };
+        missing.into_iter().map(|id| self.channel(nameless(id))).collect()
     }
 
     /// A chunk, copied as it is when it is whole; whether it was.
@@ -191,6 +212,10 @@ impl Recovery {
         }
         let Some((index, inner)) = self.index_of(data) else { return Ok(false) };
         self.writer.define(inner);
+        let nameless = self.nameless(&index);
+        if !nameless.is_empty() {
+            self.writer.definitions(nameless)?;
+        }
         let messages = index.iter().map(|entries| entries.len() as u64).sum::<u64>();
         self.writer.packed_chunk(&Packed { header, data: packed, index: &index })?;
         self.found.chunks += 1;

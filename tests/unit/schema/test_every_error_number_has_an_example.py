@@ -27,6 +27,7 @@ from tests.unit.joinbarrier.checkpoint_error_examples import CHECKPOINT_ERROR_EX
 from tests.unit.joinbarrier.journal.journal_error_examples import JOURNAL_ERROR_EXAMPLES as JOURNAL
 from tests.unit.joinbarrier.map_error_examples import MAP_ERROR_EXAMPLES as MAPS
 from tests.unit.joinbarrier.spark.spark_error_examples import SPARK_ERROR_EXAMPLES as SPARK
+from tests.unit.recording.recording_error_examples import RECORDING_ERROR_EXAMPLES as RECORDINGS
 from tests.unit.schema.join_error_examples import JOIN_ERROR_EXAMPLES as BARRIERS
 from tests.unit.schema.message_errors import EXAMPLES as MESSAGES
 from tests.unit.schema.pool_error_examples import POOL_ERROR_EXAMPLES as POOL
@@ -104,6 +105,7 @@ EXAMPLES: Final[dict[int, Example]] = {
     **CHECKPOINTS,
     **SPARK,
     **DEMO,
+    **RECORDINGS,
     **CONFIGURATION_AND_ENVIRONMENT,
 }
 KINDS: Final = list(numbered())

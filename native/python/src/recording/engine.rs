@@ -59,11 +59,7 @@ impl Engine {
         route.sort_unstable();
         Self {
             recorder,
-            sources: mailbox
-                .facts
-                .iter()
-                .map(|_| Source { waits_for_regions: has_payload, ..Source::default() })
-                .collect(),
+            sources: mailbox.facts.iter().map(|_| Source::new(has_payload)).collect(),
             route,
             subscriptions: Vec::new(),
             mailbox,

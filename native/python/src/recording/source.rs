@@ -41,12 +41,17 @@ pub(super) struct Source {
     images_lost: u64,
     was_away: bool,
     /// Whether it is recorded only from the moment on at which its payloads can be read.
-    pub(super) waits_for_regions: bool,
+    waits_for_regions: bool,
     catch_up: CatchUp,
     counters: Counters,
 }
 
 impl Source {
+    /// `has_payload`: whether frames are recorded from the moment on at which they can be read, and not before.
+    pub(super) fn new(has_payload: bool) -> Self {
+        Self { waits_for_regions: has_payload, ..Self::default() }
+    }
+
     pub(super) fn attach(&mut self, regions: Arc<Regions>) {
         self.next = Some(Reader::new(regions));
         if self.reader.is_none() {

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What raises each numbered error of recordings, through product code."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from framegate.recording.reader import Recording
+from framegate.tools.inspect.options import InspectOptions
+from framegate.tools.inspect.run_inspect import run
+
+from framegate._native import JoinMailbox, RecordEngine, recording_recover
+from tests.unit.recording.recording_world import Made, frames
+
+
+def engine(path: Path, **changed: Any) -> RecordEngine:
+    """A recorder that hears nothing."""
+    options: dict[str, Any] = {
+        "payload": False,
+        "compression": "none",
+        "chunk_bytes": 1 << 16,
+        "queue_bytes": 1 << 18,
+        "chunk_ns": 10**9,
+        "frames": 0,
+        "notes": [],
+    }
+    return RecordEngine(JoinMailbox([10_001]), path, **{**options, **changed})
+
+
+def _in_a_folder(example: Callable[[Path], object]) -> Callable[[], None]:
+    def run_it() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            example(Path(folder))
+
+    return run_it
+
+
+def _over_another(folder: Path) -> None:
+    (folder / "out.mcap").write_bytes(b"mine")
+    engine(folder / "out.mcap")
+
+
+def _of_no_recording(folder: Path) -> None:
+    (folder / "in.mcap").write_bytes(b"nothing of the kind")
+    recording_recover(folder / "in.mcap", folder / "out.mcap")
+
+
+def _closed_before(folder: Path) -> None:
+    recorder = engine(folder / "out.mcap")
+    recorder.finish()
+    recorder.finish()
+
+
+def _incomplete(folder: Path) -> None:
+    (folder / "in.mcap").write_bytes(Made(complete=False).file(frames(1)))
+    run(InspectOptions(source=str(folder / "in.mcap"), strict=True, json=True, limit=0))
+
+
+def _unknown(folder: Path) -> None:
+    (folder / "in.bin").write_bytes(b"\xff" * 7)
+    run(InspectOptions(source=str(folder / "in.bin")))
+
+
+RECORDING_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
+    801: _in_a_folder(_over_another),
+    802: lambda: Recording.open("/nowhere/in.mcap"),
+    803: _in_a_folder(_of_no_recording),
+    804: _in_a_folder(_closed_before),
+    805: _in_a_folder(_incomplete),
+    806: _in_a_folder(_unknown),
+}

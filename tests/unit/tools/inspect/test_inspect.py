@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`framegate inspect` shows whatever it is given, says what is missing, and never fails in a way of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from framegate.schema.codec import HEADER
+from framegate.schema.errors import DONE, FAILED
+from framegate.schema.merge import SequenceMergeMapRequest
+
+from framegate.cli import run
+from tests.unit.recording.recording_world import LEFT, RIGHT, Made, descriptor, frames, slot_header
+from tests.unit.tools.inspect.seeds import RING, SEEDS
+
+IS_LONG = os.environ.get("FRAMEGATE_TEST_LANE") == "long"
+
+
+class Inspected:
+    """Runs the command on bytes."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.file = folder / "in.bin"
+        self._capsys = capsys
+        self.code = DONE
+        self.stderr = ""
+
+    def lines(self, data: bytes, *words: str) -> list[str]:
+        self.file.write_bytes(data)
+        self.code = run(["inspect", str(self.file), *words])
+        captured = self._capsys.readouterr()
+        self.stderr = captured.err
+        return captured.out.splitlines()
+
+    def objects(self, data: bytes, *words: str) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.lines(data, "--json", *words)]
+
+
+@pytest.fixture
+def inspect(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Inspected:
+    return Inspected(tmp_path, capsys)
+
+
+def test_a_recording_has_a_line_for_each_message(inspect: Inspected) -> None:
+    lines = inspect.lines(Made().file(frames(3)))
+    assert inspect.code == DONE
+    assert len(lines) == 9
+    assert "10001 FrameDescriptor seq=2 epoch=77 timestamp_ns=2000" in lines[6]
+    assert "10001 payload seq=2" in lines[8]
+
+
+def test_filters_by_stream_template_and_sequence_go_together(inspect: Inspected) -> None:
+    data = Made().file([*frames(10), *frames(10, stream=RIGHT)])
+    found = inspect.objects(data, "--stream", str(RIGHT), "--template", "framedescriptor", "--seq", "3:5")
+    assert [(each["stream"], each["seq"]) for each in found[:-1]] == [(RIGHT, 3), (RIGHT, 4)]
+    assert found[-1]["event"] == "summary"
+    by_number = inspect.objects(data, "--template", "4", "--seq", "9")
+    assert [(each["stream"], each["seq"]) for each in by_number[:-1]] == [(LEFT, 9), (RIGHT, 9)]
+
+
+def test_an_incomplete_recording_says_so_and_fails_only_if_that_is_wanted(inspect: Inspected) -> None:
+    epochs = [{"epoch": 77, "lost_frames": {"queue_full": 4, "not_announced": 2}, "lost_payloads": {"overwritten": 1}}]
+    data = Made(complete=False, streams={LEFT: {"epochs": epochs}}).file(frames(1))
+    lines = inspect.lines(data)
+    assert inspect.code == DONE
+    assert lines[-2:] == [
+        "INCOMPLETE: stream 10001: 4 frames queue_full",
+        "INCOMPLETE: stream 10001: 1 payloads overwritten",
+    ]
+    inspect.lines(data, "--strict")
+    assert inspect.code == FAILED
+    assert inspect.stderr.startswith("[FG-805 RECORDING_INCOMPLETE]")
+    whole = inspect.objects(Made().file(frames(1)), "--strict")
+    assert inspect.code == DONE
+    assert whole[-1]["complete"] is True
+
+
+def test_a_cut_recording_is_shown_as_far_as_it_goes(inspect: Inspected) -> None:
+    whole = Made().file(frames(100))
+    lines = inspect.lines(whole[: len(whole) // 2])
+    assert inspect.code == DONE
+    assert len(lines) > 10
+    assert lines[-1].startswith("INCOMPLETE: ")
+
+
+def test_a_single_message_a_slot_a_superblock_and_a_ring_are_known_by_their_bytes(inspect: Inspected) -> None:
+    request = SequenceMergeMapRequest(out_stream_id=20_001, epoch=9)
+    assert inspect.lines(request.encode()) == ["20001 SequenceMergeMapRequest epoch=9 out_stream_id=20001"]
+    slot = slot_header(5, 64, 123).encode_body()
+    (seen, _summary) = inspect.objects(slot)
+    assert (seen["kind"], seen["seq"], seen["timestamp_ns"]) == ("SlotHeader", 5, 123)
+    assert inspect.objects(RING)[0]["kind"] == "ShmRegionSuperblock"
+    ring = RING + slot + bytes(256) + slot_header(7, 64, 1).encode_body() + bytes(256)
+    assert [each.get("seq") for each in inspect.objects(ring)] == [None, 5, 7, None]
+
+
+def test_messages_behind_their_lengths_are_read_one_by_one(inspect: Inspected) -> None:
+    dump = b"".join(struct.pack("<I", 48) + descriptor(seq).encode() for seq in range(3))
+    assert [each.get("seq") for each in inspect.objects(dump)] == [0, 1, 2, None]
+
+
+def test_unknown_schemas_and_newer_versions_are_shown_as_such(inspect: Inspected) -> None:
+    (unknown, _) = inspect.objects(HEADER.pack(4, 3, 4711, 1) + b"abcd")
+    assert unknown["kind"] == "unknown"
+    assert unknown["fields"] == {"schema": 4711, "template": 3, "version": 1, "block_length": 4}
+    newer = HEADER.pack(12, 2, 903, 2) + bytes(12)
+    (seen, _) = inspect.objects(newer)
+    assert (seen["kind"], seen["fields"]["version"]) == ("unknown", 2)
+    (cut, _) = inspect.objects(descriptor(1).encode()[:20])
+    assert cut["kind"] == "malformed"
+    assert inspect.code == DONE
+
+
+@pytest.mark.parametrize("data", [b"", b"x", b"\x00" * 300, b"\xff" * 1000, b"\x89MCAP0\r\n", b"{}" * 40])
+def test_what_is_nothing_is_a_numbered_error(inspect: Inspected, data: bytes) -> None:
+    assert inspect.lines(data) == []
+    assert inspect.code == FAILED
+    assert inspect.stderr.startswith("[FG-80")
+
+
+def test_text_in_a_file_does_not_drive_the_terminal(inspect: Inspected) -> None:
+    lines = inspect.lines(Made(is_ours=False).file([("/a\x1b[31m\nb", b"x")]))
+    assert len(lines) == 1
+    assert "\x1b" not in lines[0]
+
+
+def test_standard_input_is_a_file_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    given = tmp_path / "given"
+    given.write_bytes(Made().file(frames(2)))
+    with given.open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        assert run(["inspect", "-"]) == DONE
+    assert len(capsys.readouterr().out.splitlines()) == 6
+
+
+@pytest.mark.parametrize("words", [(), ("--json",), ("--stats", "--json"), ("--suggest",)], ids=" ".join)
+def test_whatever_the_bytes_are_the_answer_is_lines_or_a_numbered_error(
+    inspect: Inspected, words: tuple[str, ...]
+) -> None:
+    chance = random.Random(" ".join(words))
+    for _ in range(5_000 if IS_LONG else 120):
+        data = bytearray(chance.choice(SEEDS))
+        for _ in range(chance.randint(1, 8)):
+            data[chance.randrange(len(data))] = chance.choice([0, 1, 255, chance.randrange(256)])
+        inspect.lines(bytes(data[: chance.randint(0, len(data))] if chance.random() < 0.2 else data), *words)
+        assert inspect.code in (DONE, FAILED)
+        assert "Traceback" not in inspect.stderr
+        assert "[FG-999" not in inspect.stderr, data.hex()
+        assert "\n" not in inspect.stderr.rstrip("\n") or inspect.stderr.startswith("[FG-")

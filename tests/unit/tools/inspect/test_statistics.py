@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `inspect --stats` measures is what was put in, and what `--suggest` makes of it is a join."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from framegate.joinbarrier.configuration import JoinConfig, load_join_config
+from framegate.schema.errors import DONE
+from framegate.tools.inspect.seen import Seen
+from framegate.tools.inspect.statistics import Statistics
+from framegate.tools.inspect.suggest import suggest
+
+from framegate.cli import run
+from tests.unit.recording.recording_world import LEFT, RIGHT, Made, frame_seen, frames
+
+MS = 1_000_000
+
+
+def report_of(*seen: Seen) -> dict[str, Any]:
+    statistics = Statistics()
+    for each in seen:
+        statistics.take(each)
+    return statistics.report()
+
+
+def regular(stream: int, count: int, period_ns: int, *, first_ns: int = 0, first_seq: int = 0) -> list[Seen]:
+    return [frame_seen(stream, first_seq + index, first_ns + period_ns * index) for index in range(count)]
+
+
+def loaded(text: str, folder: Path) -> JoinConfig:
+    file = folder / "join.toml"
+    file.write_text(text)
+    return load_join_config(file, {})
+
+
+def test_rates_gaps_and_intervals_are_those_of_the_frames() -> None:
+    seen = [each for each in regular(LEFT, 1001, 2 * MS) if each.seq not in (10, 11, 500)]
+    found = report_of(*seen)["streams"][LEFT]
+    assert found["frames"] == 998
+    assert (found["gaps"], found["missing"]) == (2, 3)
+    assert found["rate_hz"] == pytest.approx(997 / 2.0)
+    assert found["interval_ns"]["p50"] == 2 * MS
+    assert found["jitter_ns"] == {"p50": 0, "p99": 0}
+    assert found["time"] == "frame_descriptor"
+
+
+def test_jitter_is_how_far_pauses_lie_from_the_usual_one() -> None:
+    late = [frame_seen(LEFT, seq, seq * MS, seq * MS + (300_000 if seq % 2 else 0)) for seq in range(1000)]
+    found = report_of(*late)["streams"][LEFT]["jitter_ns"]
+    assert found["p99"] == 600_000
+
+
+def test_sizes_and_the_slots_own_times_are_taken_where_they_are() -> None:
+    seen = [
+        frame_seen(LEFT, 0, 500),
+        Seen(kind="SlotHeader", stream=LEFT, seq=0, timestamp_ns=70),
+        Seen(kind="payload", stream=LEFT, seq=0, bytes=10),
+        frame_seen(LEFT, 1, 900),
+        Seen(kind="SlotHeader", stream=LEFT, seq=1, timestamp_ns=90),
+        Seen(kind="payload", stream=LEFT, seq=1, bytes=30),
+    ]
+    found = report_of(*seen)["streams"][LEFT]
+    assert found["payload_bytes"] == {"least": 10, "most": 30, "all": 40}
+    assert (found["time"], found["interval_ns"]["p50"]) == ("slot_header", 20)
+
+
+def test_two_streams_in_step_are_paired_by_their_offset() -> None:
+    left, right = regular(LEFT, 500, MS), regular(RIGHT, 500, MS, first_ns=100_000, first_seq=2)
+    (pair,) = report_of(*left, *right)["skew"]
+    assert pair["streams"] == [LEFT, RIGHT]
+    assert (pair["seq_offset"], pair["seq_offset_share"]) == (2, 1.0)
+    assert pair["nearest_ns"] == {"p50": 100_000, "p99": 100_000}
+    assert pair["same_seq_ns"]["p50"] == 100_000 - 2 * MS
+
+
+def test_streams_in_step_are_suggested_a_join_by_number(tmp_path: Path) -> None:
+    left, right = regular(LEFT, 500, MS), regular(RIGHT, 500, MS, first_ns=100_000, first_seq=2)
+    config = loaded(suggest(report_of(*left, *right)), tmp_path)
+    assert config.join.policy == "sequence"
+    assert [(each.stream, each.offset) for each in config.input] == [(LEFT, 0), (RIGHT, 2)]
+
+
+def test_streams_of_other_rates_are_suggested_a_join_by_time(tmp_path: Path) -> None:
+    slow, fast = regular(LEFT, 100, 33 * MS), regular(RIGHT, 660, 5 * MS, first_ns=1 * MS)
+    config = loaded(suggest(report_of(*slow, *fast)), tmp_path)
+    assert config.join.policy == "timestamp"
+    assert config.join.drive == "input:stream_10001"
+    window = next(each.window_ns for each in config.input if each.stream == RIGHT)
+    assert window is not None
+    assert 5 * MS <= window <= 20 * MS
+    assert config.merge_map(0) is not None
+
+
+def test_one_stream_is_suggested_a_join_of_one(tmp_path: Path) -> None:
+    assert len(loaded(suggest(report_of(*regular(LEFT, 10, MS))), tmp_path).input) == 1
+
+
+def test_nothing_recorded_suggests_nothing() -> None:
+    assert suggest(report_of()) == ""
+
+
+def test_the_command_prints_tables_and_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "in.mcap"
+    file.write_bytes(Made(chunk_size=1 << 20).file([*frames(50), *frames(50, stream=RIGHT)]))
+    assert run(["inspect", str(file), "--stats"]) == DONE
+    assert "10001 10002" in capsys.readouterr().out
+    assert run(["inspect", str(file), "--suggest"]) == DONE
+    assert tomllib.loads(capsys.readouterr().out)["join"]["out_stream"] == 20_002
