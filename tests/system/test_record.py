@@ -181,19 +181,19 @@ def test_what_was_overwritten_before_it_was_read_adds_up_with_what_was_sent(bed:
     """A recorder that stands still is lapped: descriptors wait in the log, slots do not."""
     bed.start_driver(slots=16)
     recorder = bed.record("--payload", streams=str(LEFT))
-    producer = bed.produce(LEFT, 2000, end=False)
+    producer = bed.produce(LEFT, 3000, "--rate", "2000", end=False)
     bed.system.until(lambda: bed.file.stat().st_size > 50_000, "something recorded")
     bed.system.suspend(recorder.pid)
     assert producer.wait() == DONE
     recorder.send(signal.SIGCONT)
-    bed.system.until(lambda: 1999 in sequences(recorded(bed.file)[1], LEFT), "the last frame recorded")
+    bed.system.until(lambda: 2999 in sequences(recorded(bed.file)[1], LEFT), "the last frame recorded")
     recorder.send(signal.SIGINT)
     summary = ended(recorder)
     (stream,) = summary["streams"]
     (epoch,) = stream["epochs"]
     assert epoch["first"] == 0
-    assert epoch["last"] == 1999
-    assert stream["frames"] + sum(epoch["lost_frames"].values()) == 2000
+    assert epoch["last"] == 2999
+    assert stream["frames"] + sum(epoch["lost_frames"].values()) == 3000
     assert stream["payloads"] + sum(epoch["lost_payloads"].values()) == stream["frames"]
     assert epoch["lost_payloads"]["overwritten"] > 0
     assert summary["complete"] is False

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What can be recorded without loss: two fast cameras with their payloads, and a million descriptors without.
 
-Producers and recorder are processes of their own, the file lies in shared memory. The descriptors are offered by a
-native loop that retries while the log is full, as fast as they are taken up to twice the rate that is asked for.
+Producers and recorder are processes of their own, the file lies in shared memory. The million is sent at a rate that takes
+two and a quarter seconds by itself: what the recorder needs beyond that is what it adds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _RATE_HZ: Final = 500.0
 _SECONDS: Final = 4.0
 _SLOTS: Final = 128
 _DESCRIPTORS: Final = 1_000_000
-_DESCRIPTOR_RATE_HZ: Final = 700_000.0
+_DESCRIPTOR_RATE_HZ: Final = 450_000.0
 _SMALL_BYTES: Final = 64
 _SMALL_SLOTS: Final = 1024
 _RUNS: Final = 5
@@ -60,8 +60,7 @@ class _Bed:
             for each in self._producers:
                 each.tell({"rate_hz": rate_hz, "count": count})
             sent = [each.answer() for each in self._producers]
-            if not words or "--frames" not in words:
-                recorder.signal(signal.SIGINT)
+            recorder.signal(signal.SIGINT)
             summary = recorder.answer()
             return summary, (monotonic_ns() - began_ns) / 1e9, sent
         finally:
@@ -110,17 +109,18 @@ def _cameras(runs: int, seconds: float) -> Result:
 
 def _million(runs: int, count: int) -> Result:
     took: list[float] = []
-    lost = 0
+    lost = unsent = 0
     with _bed(1, _SMALL_BYTES, _SMALL_SLOTS) as bed:
         for _ in range(runs):
-            summary, seconds, _ = bed.recorded(_DESCRIPTOR_RATE_HZ, count, "--frames", str(count))
+            summary, seconds, sent = bed.recorded(_DESCRIPTOR_RATE_HZ, count)
             took.append(seconds)
-            lost += count - summary["frames"]
+            lost += sum(each["sent"] for each in sent) - summary["frames"]
+            unsent += sum(each["not_sent"] for each in sent)
     return Result(
         question=f"record {count} descriptors, from the first frame to the whole file",
         measured=statistics.median(took),
         unit="s",
         target=3.0,
         spread=(min(took), max(took)),
-        how=f"{runs} runs, offered at {_DESCRIPTOR_RATE_HZ:g}/s; {lost} lost",
+        how=f"{runs} runs, offered at {_DESCRIPTOR_RATE_HZ:g}/s; {lost} lost, {unsent} not sent",
     )

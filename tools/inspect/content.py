@@ -15,7 +15,7 @@ from typing import IO, Any, Final
 from framegate.recording.framing import MAGIC as MCAP_MAGIC
 from framegate.recording.reader import Recording
 from framegate.schema.codec import HEADER
-from framegate.schema.errors import RecordingMissing, UnknownContent
+from framegate.schema.errors import MessageError, RecordingMissing, UnknownContent
 from framegate.schema.wire import ShmRegionSuperblock, SlotHeader
 from framegate.shmpool.reference.slot import SLOT_BYTES
 from framegate.shmpool.reference.superblock import MAGIC, SUPERBLOCK_BYTES
@@ -26,6 +26,7 @@ _VERSION_MAX: Final = 1000
 _HEADER_RING: Final = 1
 _HEADER_LENGTH: Final = struct.pack("<I", 192)
 _LENGTH: Final = struct.Struct("<I")
+_WORD: Final = struct.Struct("<Q")
 _RAW_BYTES_MAX: Final = 1 << 30
 _START_BYTES: Final = SUPERBLOCK_BYTES + SLOT_BYTES
 
@@ -51,14 +52,15 @@ class Content:
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as failure:
             raise RecordingMissing(failure.strerror or str(failure), path=source) from None
         with stream:
-            yield cls(stream, source)
+            # What cannot be gone back in is kept whole, too.
+            yield cls(stream if stream.seekable() else io.BytesIO(stream.read()), source)
 
     def __iter__(self) -> Iterator[Seen]:
         start = self._stream.read(_START_BYTES)
         if start.startswith(MCAP_MAGIC):
             self._stream.seek(0)
             yield from self._recorded()
-        elif len(start) >= SUPERBLOCK_BYTES and _LENGTH_64.unpack_from(start)[0] == MAGIC:
+        elif len(start) >= SUPERBLOCK_BYTES and _WORD.unpack_from(start)[0] == MAGIC:
             yield from self._region(start)
         elif len(start) == SLOT_BYTES and start[60:64] == _HEADER_LENGTH:
             yield _slot(start)
@@ -72,7 +74,11 @@ class Content:
         self.recording.require_start()
 
     def _region(self, start: bytes) -> Iterator[Seen]:
-        block = ShmRegionSuperblock.decode_body(start[:SUPERBLOCK_BYTES])
+        try:
+            block = ShmRegionSuperblock.decode_body(start[:SUPERBLOCK_BYTES])
+        except MessageError as failure:
+            yield _malformed(start[:SUPERBLOCK_BYTES], failure)
+            return
         yield seen_fields(block, bytes=SUPERBLOCK_BYTES)
         if int(block.region_type) != _HEADER_RING:
             return
@@ -99,13 +105,17 @@ class Content:
         raise UnknownContent("these bytes are nothing that is known here", path=self.name, bytes=len(data))
 
 
-_LENGTH_64: Final = struct.Struct("<Q")
-
-
 def _slot(slot: bytes, **common: Any) -> Seen:
-    header = SlotHeader.decode_body(slot)
+    try:
+        header = SlotHeader.decode_body(slot)
+    except MessageError as failure:
+        return _malformed(slot, failure, **common)
     is_committed = bool(header.seq_commit & 1)
     return seen_fields(header, bytes=SLOT_BYTES, problem="" if is_committed else "not committed", **common)
+
+
+def _malformed(data: bytes, failure: MessageError, **common: Any) -> Seen:
+    return Seen(kind="malformed", bytes=len(data), problem=str(failure).splitlines()[0], **common)
 
 
 def _begins_message(data: bytes, at: int, *, known_only: bool) -> bool:

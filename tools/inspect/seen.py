@@ -14,6 +14,7 @@ from framegate.recording.recorded import LOSS_TOPIC, Recorded
 from framegate.schema import Message
 from framegate.schema.codec import HEADER
 from framegate.schema.errors import MessageError, UnknownTemplate, UnsupportedVersion, WrongSchema
+from framegate.schema.wire import SlotHeader, TensorHeader
 
 _BYTES_SHOWN: Final = 32
 _TEXT_SHOWN: Final = 512
@@ -96,9 +97,10 @@ def seen_fields(message: Message, **common: Any) -> Seen:
     if stream is None:
         stream = fields.get("stream_id", fields.get("out_stream_id"))
     timestamp = fields.get("timestamp_ns")
-    if type(message).__name__ == "SlotHeader":
-        seq = message.seq_commit >> 1  # type: ignore[attr-defined]  # the type was looked at by name
+    if isinstance(message, SlotHeader):
+        seq = message.seq_commit >> 1
         timestamp = None if timestamp == _NULL_TIME else timestamp
+        fields = _slot_fields(message, fields)
     else:
         seq = fields.get("seq")
     return Seen(
@@ -111,6 +113,18 @@ def seen_fields(message: Message, **common: Any) -> Seen:
         fields=fields,
         **common,
     )
+
+
+def _slot_fields(slot: SlotHeader, fields: dict[str, Any]) -> dict[str, Any]:
+    """What the slot says of its tensor instead of the bytes that say it, where they can be read."""
+    fields = {name: value for name, value in fields.items() if name != "pad"}
+    try:
+        tensor = TensorHeader.decode(slot.header_bytes)
+    except MessageError:
+        return fields
+    del fields["header_bytes"]
+    shape = list(tensor.dims[: min(tensor.ndims, len(tensor.dims))])
+    return {**fields, "dtype": tensor.dtype.name, "major_order": tensor.major_order.name, "shape": shape}
 
 
 def _header_of(data: bytes | memoryview) -> dict[str, Any]:

@@ -122,7 +122,12 @@ def _stream(frames: StreamFrames) -> dict[str, Any]:
 
 def _spread(values: Times) -> dict[str, int]:
     """Median and 99th percentile."""
-    return {"p50": int(np.percentile(values, 50)), "p99": int(np.percentile(values, 99))}
+    return {"p50": _percentile(values, 50), "p99": _percentile(values, 99)}
+
+
+def _percentile(values: Times, rank: int) -> int:
+    # One of the values: between two of them there is only a float, which does not hold times of day to the nanosecond.
+    return int(np.percentile(values, rank, method="lower"))
 
 
 def _jitter(arrivals: Times) -> dict[str, int] | None:
@@ -130,7 +135,7 @@ def _jitter(arrivals: Times) -> dict[str, int] | None:
     if len(arrivals) < 3:
         return None
     pauses = np.diff(arrivals)
-    return _spread(np.abs(pauses - np.int64(np.percentile(pauses, 50))))
+    return _spread(np.abs(pauses - _percentile(pauses, 50)))
 
 
 def _pair(a: int, first: StreamFrames, b: int, second: StreamFrames) -> dict[str, Any] | None:
@@ -146,7 +151,7 @@ def _pair(a: int, first: StreamFrames, b: int, second: StreamFrames) -> dict[str
     nearest = np.where(is_left, left, right)
     apart = sorted_theirs[nearest] - ours
     offsets = np.asarray(second.seqs, np.int64)[order][nearest] - np.asarray(first.seqs, np.int64)
-    usual = int(np.percentile(offsets, 50, method="nearest"))
+    usual = _percentile(offsets, 50)
     same = _same_number(first, second)
     return {
         "streams": [a, b],
@@ -177,6 +182,6 @@ def _arrivals_apart(first: StreamFrames, second: StreamFrames) -> dict[str, int]
         return found
 
     ours, theirs = delays(first), delays(second)
-    middle = int(np.percentile(ours, 50)), int(np.percentile(theirs, 50))
-    worst = int(np.percentile(ours, 99)), int(np.percentile(theirs, 99))
+    middle = _percentile(ours, 50), _percentile(theirs, 50)
+    worst = _percentile(ours, 99), _percentile(theirs, 99)
     return {"p50": abs(middle[1] - middle[0]), "p99": max(abs(worst[1] - middle[0]), abs(worst[0] - middle[1]))}

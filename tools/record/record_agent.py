@@ -14,6 +14,7 @@ from typing import Any, Final
 from framegate.joinbarrier.join_input import Ears, JoinInput
 from framegate.shmpool.client import Client, Link
 from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.stop_signal import StopSignal
 from framegate.tools.record.options import CHUNK_BYTES, CHUNK_NS, QUEUE_BYTES, RecordOptions
 
 from framegate._native import JoinMailbox, RecordEngine
@@ -66,7 +67,7 @@ class RecordAgent:
         self._care_at_ns = 0
         self._ends_at_ns: int | None = None
 
-    def attach(self) -> None:
+    def attach(self, stop: StopSignal) -> None:
         """Attach to every stream. What comes meanwhile is recorded already; where one is refused, nothing is left."""
         failures: list[BaseException] = []
 
@@ -80,7 +81,7 @@ class RecordAgent:
         attaching = threading.Thread(target=attach_all, name="framegate-attach", daemon=True)
         attaching.start()
         try:
-            while attaching.is_alive():
+            while attaching.is_alive() and not stop.is_set:
                 self._engine.run(_SLICE_NS)
                 attaching.join(0)
             if failures:

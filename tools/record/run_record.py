@@ -26,7 +26,7 @@ def run(options: RecordOptions) -> int:
         raise RecordingExists("the file is there already", path=options.out)
     with StopSignal() as stop, options.connect() as client:
         agent = RecordAgent(client, options)
-        agent.attach()
+        agent.attach(stop)
         try:
             if options.json:
                 emit(_ready(options))

@@ -62,6 +62,7 @@ class Made:
         if self.is_ours:
             writer.add_metadata("framegate/recording", {"version": "1", "streams": f"{LEFT},{RIGHT}"})
         channels: dict[str, int] = {}
+        seq = 0
         for index, (topic, message) in enumerate(messages):
             if topic not in channels:
                 encoding = "sbe" if not isinstance(message, bytes) else "raw"
@@ -69,7 +70,7 @@ class Made:
                 channels[topic] = writer.register_channel(topic, encoding, schema)
             data = message if isinstance(message, bytes) else message.encode()
             at = START_NS + 1_000 * index
-            seq = getattr(message, "seq", index)
+            seq = getattr(message, "seq", seq)
             writer.add_message(channels[topic], at, data, at, seq & 0xFFFFFFFF)
         if finish:
             if self.is_ours:

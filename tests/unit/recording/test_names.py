@@ -33,7 +33,7 @@ def _field(kind: Any, names: tuple[str, ...]) -> Field | None:
 
 @pytest.mark.parametrize("kind", MESSAGES, ids=lambda kind: kind.__name__)
 def test_name_stream_and_time_stand_where_the_codec_has_them(kind: type[Message]) -> None:
-    block = bytearray(kind.BLOCK_LENGTH)  # type: ignore[attr-defined]  # generated classes have it
+    block = bytearray(kind.BLOCK_LENGTH)
     stream, time = _field(kind, STREAM_FIELDS), _field(kind, TIME_FIELDS)
     if stream is not None:
         block[stream.offset : stream.offset + 4] = STREAM.to_bytes(4, "little")

@@ -203,8 +203,16 @@ impl Engine {
         }
     }
 
-    /// The signal, or a mark beside the regions, says that the epoch is over.
-    pub(super) fn note_end(&mut self, index: usize, epoch: u64, after: Option<u64>) {
+    /// A mark beside the regions says that an epoch is over. One of which nothing was recorded ended before this
+    /// recording began, which may be for what comes next.
+    pub(super) fn note_mark(&mut self, index: usize, epoch: u64, after: Option<u64>) {
+        if self.sources[index].is_recording(epoch) {
+            self.note_end(index, epoch, after);
+        }
+    }
+
+    /// The epoch is over after that sequence.
+    fn note_end(&mut self, index: usize, epoch: u64, after: Option<u64>) {
         if let Some(Missing { first, last, cause }) = self.sources[index].end(epoch, after) {
             self.recorder.lost(index, epoch, first, last, cause);
         }

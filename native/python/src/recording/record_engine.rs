@@ -87,7 +87,7 @@ impl RecordEngine {
     fn note_end(&self, py: Python<'_>, stream_id: u32, epoch: u64, after_seq: Option<u64>) -> PyResult<()> {
         let found = self.mailbox.facts.iter().position(|facts| facts.stream_id == stream_id);
         let index = found.ok_or_else(|| raise(py, "InvalidValue", "the recording has no such stream", &[]))?;
-        self.locked(py).as_mut().map(|engine| engine.note_end(index, epoch, after_seq)).ok_or_else(|| closed(py))
+        self.locked(py).as_mut().map(|engine| engine.note_mark(index, epoch, after_seq)).ok_or_else(|| closed(py))
     }
 
     /// What was taken so far.

@@ -163,6 +163,11 @@ impl Source {
         self.counters.late_drops += 1;
     }
 
+    /// Whether that epoch is the one that is recorded.
+    pub(super) fn is_recording(&self, epoch: u64) -> bool {
+        self.expected.is_some_and(|(of, _)| of == epoch)
+    }
+
     /// That epoch is over after that sequence; what of it was not heard.
     pub(super) fn end(&mut self, epoch: u64, after: Option<u64>) -> Option<Missing> {
         if self.expected.is_some_and(|(of, _)| epoch < of) {
