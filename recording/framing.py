@@ -104,7 +104,8 @@ def _parsed(opcode: int, body: bytes) -> Record | None:
 def _message(body: bytes) -> Message:
     if len(body) < _MESSAGE.size:
         raise Damage("a message record is shorter than its own fields")
-    return Message(*_MESSAGE.unpack_from(body), body[_MESSAGE.size :])
+    channel_id, sequence, log_time, publish_time = _MESSAGE.unpack_from(body)
+    return Message(channel_id, sequence, log_time, publish_time, body[_MESSAGE.size :])
 
 
 def inner_records(chunk: Chunk) -> list[Record]:

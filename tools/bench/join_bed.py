@@ -88,7 +88,7 @@ class Process:
             raise AddTimedOut("a process of the measurement ended early", words=" ".join(self._words))
         return json.loads(line)
 
-    def signal(self, number: signal.Signals) -> None:
+    def send(self, number: signal.Signals) -> None:
         """Send it a signal; what it says afterwards is read as ever."""
         self._process.send_signal(number)
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What can be recorded without loss: two fast cameras with their payloads, and a million descriptors without.
 
-Producers and recorder are processes of their own, the file lies in shared memory. The million is sent at a rate that takes
-two and a quarter seconds by itself: what the recorder needs beyond that is what it adds.
+Producers and recorder are processes of their own, the file lies in shared memory. The million is sent at a
+rate that takes two and a quarter seconds by itself: what the recorder needs beyond that is what it adds.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class _Bed:
             for each in self._producers:
                 each.tell({"rate_hz": rate_hz, "count": count})
             sent = [each.answer() for each in self._producers]
-            recorder.signal(signal.SIGINT)
+            recorder.send(signal.SIGINT)
             summary = recorder.answer()
             return summary, (monotonic_ns() - began_ns) / 1e9, sent
         finally:

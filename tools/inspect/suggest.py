@@ -97,7 +97,7 @@ def _rounded(ns: float) -> int:
     (1000000, 6000000)
     """
     wanted = max(int(ns * _MARGIN), _LEAST_NS)
-    step = 10 ** (len(str(wanted)) - 1)
+    step: int = 10 ** (len(str(wanted)) - 1)
     return -(-wanted // step) * step
 
 

@@ -76,7 +76,7 @@ class Made:
             if self.is_ours:
                 said = {f"stream/{number}": json.dumps(about) for number, about in self.streams.items()}
                 writer.add_metadata("framegate/loss", {"complete": str(self.complete).lower(), **said})
-            writer.finish()
+            writer.finish()  # type: ignore[no-untyped-call]  # the package forgot this one
         return stream.getvalue()
 
 

@@ -74,7 +74,7 @@ def test_two_streams_in_step_are_paired_by_their_offset() -> None:
     assert pair["streams"] == [LEFT, RIGHT]
     assert (pair["seq_offset"], pair["seq_offset_share"]) == (2, 1.0)
     assert pair["nearest_ns"] == {"p50": 100_000, "p99": 100_000}
-    assert pair["same_seq_ns"]["p50"] == 100_000 - 2 * MS
+    assert pair["same_seq_ns"]["p50"] == 2 * MS - 100_000
 
 
 def test_streams_in_step_are_suggested_a_join_by_number(tmp_path: Path) -> None:
