@@ -676,7 +676,9 @@ class UnknownContent(RecordingError):
     """Bytes that are neither a recording, nor a message, nor part of a region."""
 
     code = 806
-    default_hint = "MCAP files, raw SBE messages of schemas 900, 901, 903 and 920, superblocks and slots can be inspected."
+    default_hint = (
+        "MCAP files, raw SBE messages of schemas 900, 901, 903 and 920, superblocks and slots can be inspected."
+    )
 
 
 # --- 9xx: configuration and environment -----------------------------------------------------------------
