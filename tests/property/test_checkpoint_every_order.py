@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import copy
 import itertools
+import logging
 import os
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
@@ -38,6 +40,14 @@ EVENTS_MAX: Final = (3, 3, 3) if IS_LONG else (3, 2, 1)
 """For 0, 1 and 2 checkpoints. `native/checkpoint/tests/every_order.rs` delivers up to 3 events in every run."""
 LIMITS: Final = {"max_buffer_per_input": 8, "alignment_timeout_s": 1.0}
 """Small buffers: a native aligner is made for every schedule."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _quiet() -> Iterator[None]:
+    """Hundreds of thousands of warnings say nothing."""
+    logging.disable(logging.WARNING)
+    yield
+    logging.disable(logging.NOTSET)
 
 
 def pairs(inputs: int, checkpoints: int, events_max: int) -> list[tuple[Script, ...]]:

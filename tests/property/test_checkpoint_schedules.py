@@ -7,6 +7,8 @@ limits reached, watermarks, clocks that stand still, jump and are set back.
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
@@ -65,6 +67,14 @@ _options = st.fixed_dictionaries(
         "late_barrier_timeout_s": st.sampled_from([None, 0, 60e-9]),
     }
 )
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _quiet() -> Iterator[None]:
+    """Hundreds of thousands of warnings say nothing."""
+    logging.disable(logging.WARNING)
+    yield
+    logging.disable(logging.NOTSET)
 
 
 def plain(action: Action) -> tuple[Any, ...]:

@@ -170,7 +170,8 @@ fn bench_single_input_alignment() {
                 id += 1;
                 let barrier = StreamMessage::Barrier(CheckpointBarrier::new(id, 1));
                 let action = aligner.process(0, black_box(barrier), 0, 0, &mut nowhere);
-                assert!(matches!(black_box(action), Ok(Action::TriggerSnapshot(_))));
+                let Ok(Action::TriggerSnapshot(triggered)) = action else { unreachable!("one input is all") };
+                assert_eq!(triggered.checkpoint_id, id);
                 aligner.complete_alignment(&mut nowhere).expect("it was triggered");
             }
         })
