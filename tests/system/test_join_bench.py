@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from framegate.tools.bench.__main__ import QUICK
 
@@ -17,13 +17,23 @@ LEAVINGS = "framegate-bench-*"
 JOINS = [name for name in QUICK if name.startswith("join")]
 
 
-def test_the_short_measurement_of_joins_gives_a_figure_for_every_question(system: System, shm: Path) -> None:
+def measured(system: System, shm: Path, *names: str) -> list[dict[str, Any]]:
     before = set(shm.parent.glob(LEAVINGS))
-    bench = system.start(sys.executable, "-m", "framegate.tools.bench", *JOINS, "--quick", "--json")
+    bench = system.start(sys.executable, "-m", "framegate.tools.bench", *names, "--quick", "--json")
     assert bench.wait() == 0, bench
-    results = [line for line in bench.objects() if line["event"] == "result"]
-    assert {line["unit"] for line in results} == {"pairs/s", "x", "us", "frames", "s"}
-    assert all(line["measured"] > 0 for line in results if line["unit"] != "frames"), bench
+    assert not set(shm.parent.glob(LEAVINGS)) - before
+    return [line for line in bench.objects() if line["event"] == "result"]
+
+
+def test_the_short_measurement_of_joins_gives_a_figure_for_every_question(system: System, shm: Path) -> None:
+    results = measured(system, shm, *JOINS)
+    assert {line["unit"] for line in results} == {"pairs/s", "x", "us"}
+    assert all(line["measured"] > 0 for line in results), results
     (held,) = [line for line in results if "held back" in line["question"]]
     assert held["how"].endswith("; 0 pairs lost")
-    assert not set(shm.parent.glob(LEAVINGS)) - before
+
+
+def test_the_short_measurement_of_recordings_gives_a_figure_for_every_question(system: System, shm: Path) -> None:
+    results = measured(system, shm, "record")
+    assert {line["unit"] for line in results} == {"frames", "s"}
+    assert all(line["measured"] > 0 for line in results if line["unit"] != "frames"), results

@@ -13,7 +13,7 @@ import pytest
 
 PACKAGE = Path(package.__file__).parent
 MODULES = (
-    *("messages", "settings", "aligner", "unaligned", "signal_aligner", "injector", "channel", "checkpoint_id"),
+    *("messages", "numbers", "aligner", "unaligned", "signal_aligner", "injector", "channel", "checkpoint_id"),
     *("inflight", "reference.inflight", "reference.command_word"),
 )
 
