@@ -22,7 +22,7 @@ from framegate.shmpool.idle import Idler, sleep_ns
 from framegate.tools.bench.pool_bed import driver
 
 STREAMS: Final = {"left": 10_001, "right": 10_002}
-_SETTLED_NS: Final = 60_000_000
+_SETTLED_NS: Final = 1_000_000_000
 """Several times the age at which a batch is sealed: no row that is still to come takes longer."""
 _LOOK_NS: Final = 2_000_000
 _DRAIN_NS: Final = 30_000_000_000
@@ -158,14 +158,15 @@ class Join:
         for each in self._producers:
             each.tell(order)
         answers = [each.answer() for each in self._producers]
-        self._settle()
+        self._settle(before + count)
         return Run(count, self.next_row - before, max(each["elapsed_ns"] for each in answers))
 
-    def _settle(self) -> None:
-        """Until no row has come for a while."""
+    def _settle(self, last: int) -> None:
+        """Until the last row is there, or none has come for a while: an agent that others keep from the cores is late,
+        and its rows would be counted for the next run."""
         now_ns = monotonic_ns()
         deadline_ns, changed_ns, row = now_ns + _DRAIN_NS, now_ns, self.next_row
-        while now_ns - changed_ns < _SETTLED_NS and now_ns < deadline_ns:
+        while row < last and now_ns - changed_ns < _SETTLED_NS and now_ns < deadline_ns:
             sleep_ns(_LOOK_NS)
             now_ns = monotonic_ns()
             if self.next_row != row:
