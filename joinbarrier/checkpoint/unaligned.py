@@ -16,6 +16,7 @@ from framegate.joinbarrier.checkpoint.aligner import (
 )
 from framegate.joinbarrier.checkpoint.messages import U64_MAX, Captured, Message
 from framegate.joinbarrier.checkpoint.native_aligner import NativeCheckpointer
+from framegate.joinbarrier.checkpoint.numbers import nanoseconds, whole
 from framegate.joinbarrier.checkpoint.reference.unaligned import UnalignedCheckpointer as ReferenceCheckpointer
 from framegate.joinbarrier.checkpoint.settings import (
     MIB,
@@ -23,8 +24,6 @@ from framegate.joinbarrier.checkpoint.settings import (
     UnalignedSettings,
     aligner_settings,
     is_native,
-    nanoseconds,
-    whole,
 )
 
 WARNS_AFTER: Final = 5
