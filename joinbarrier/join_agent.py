@@ -60,7 +60,7 @@ class JoinAgent:
         self._exchange: MapExchange | None = None
         self._follows: MapClient | None = None
         self._actions: deque[ClientAction] = deque()
-        self._external = _function(config.drive.target) if config.drive.kind == "external" else None
+        self._external = external_times(config)
         self._republisher: Republisher | None = None
         self._watch = Watch(config)
         self._care_at_ns = 0
@@ -200,11 +200,21 @@ class JoinAgent:
         return self._summary(self.engine.counters())
 
     def _summary(self, counted: dict[str, Any]) -> dict[str, Any]:
-        seconds = (monotonic_ns() - self.began_ns) / 1e9
-        keys = ("rows", "ticks_not_ready", "absent", "overwritten", "unmatched", "bytes")
-        rest = {key: value for key, value in counted.items() if key not in keys}
-        summary = {key: counted[key] for key in keys if key in counted}
-        return {"event": "summary", **summary, "seconds": round(seconds, 6), **rest}
+        return summary_of(counted, self.began_ns)
+
+
+def summary_of(counted: dict[str, Any], began_ns: int) -> dict[str, Any]:
+    """What an engine counted, as a join prints it at its end."""
+    seconds = (monotonic_ns() - began_ns) / 1e9
+    keys = ("rows", "ticks_not_ready", "absent", "overwritten", "unmatched", "bytes")
+    rest = {key: value for key, value in counted.items() if key not in keys}
+    summary = {key: counted[key] for key in keys if key in counted}
+    return {"event": "summary", **summary, "seconds": round(seconds, 6), **rest}
+
+
+def external_times(config: JoinConfig) -> Callable[[], int | None] | None:
+    """The function that gives the next output time; None where outputs are made otherwise."""
+    return _function(config.drive.target) if config.drive.kind == "external" else None
 
 
 def _function(target: str) -> Callable[[], int | None]:

@@ -20,6 +20,14 @@ def join(
     config: Annotated[
         Path | None, typer.Option("--config", metavar="FILE", help="What is joined, and where it goes (TOML).")
     ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="IN.mcap", help="Join what a recording holds; needs no driver."),
+    ] = None,
+    topics: Annotated[
+        list[str] | None,
+        typer.Option("--map", metavar="TOPIC=STREAM", help="With --from: a topic's stream; may be given repeatedly."),
+    ] = None,
     outputs: Annotated[
         int | None, typer.Option("--outputs", metavar="N", min=0, help="Stop after so many rows; 0: never.")
     ] = None,
@@ -40,10 +48,16 @@ def join(
 
         return write_example(example, config, as_json=as_json)
     from framegate.joinbarrier.run_join import JoinOptions, run
+    from framegate.recording.topic_map import parse_topics
+    from framegate.schema.errors import WrongUsage
 
+    if topics and source is None:
+        raise WrongUsage("--map says which topics of a recording are which streams: it needs --from IN.mcap")
     return run(
         JoinOptions(
             config=config,
+            source=source,
+            topics=parse_topics(topics or ()),
             outputs=outputs,
             new_epoch=new_epoch,
             aeron_dir=absolute(aeron_dir),

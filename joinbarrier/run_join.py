@@ -6,16 +6,19 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 from framegate.joinbarrier.configuration import JoinConfig, load_join_config
 from framegate.joinbarrier.join_agent import JoinAgent
+from framegate.joinbarrier.join_recording import RecordingJoin
 from framegate.joinbarrier.journal.description import JournalInput
 from framegate.joinbarrier.journal_folder import JournalFolder, JournalShape
+from framegate.recording.frames import Passage
+from framegate.recording.reader import Recording
 from framegate.schema.config.loading import Given
 from framegate.schema.config.settings import default_aeron_dir
 from framegate.schema.console.reporting import emit
@@ -33,6 +36,9 @@ class JoinOptions:
     """What the command line said; None is what it did not."""
 
     config: Path | None
+    source: Path | None = None
+    """A recording in place of living streams."""
+    topics: Mapping[str, int] = field(default_factory=dict)
     outputs: int | None = None
     new_epoch: bool = False
     aeron_dir: str | None = None
@@ -46,6 +52,8 @@ def run(options: JoinOptions) -> int:
     config = _configuration(options)
     for warning in config.warnings():
         _log.warning("%s", warning)
+    if options.source is not None:
+        return _run_recording(options, config, options.source)
     aeron_dir = config.client.aeron_dir or default_aeron_dir(os.environ)
     with (
         StopSignal() as stop,
@@ -59,6 +67,24 @@ def run(options: JoinOptions) -> int:
             shown_at_ns = monotonic_ns()
             while not stop.is_set and agent.work():
                 shown_at_ns = _show_progress(options, agent, shown_at_ns)
+    _say_summary(options, ending["summary"])
+    return DONE
+
+
+def _run_recording(options: JoinOptions, config: JoinConfig, source: Path) -> int:
+    """Join what a recording holds; no driver is asked."""
+    with (
+        StopSignal() as stop,
+        Recording.open(source) as recording,
+        JournalFolder(Path(config.join.journal), _shape(config), new_epoch=options.new_epoch) as folder,
+    ):
+        join = RecordingJoin(config, folder, Passage(recording, options.topics), lambda: stop.is_set)
+        with _closing(join) as ending:
+            _say_ready(options, join)
+            shown_at_ns = monotonic_ns()
+            while not stop.is_set and join.work():
+                shown_at_ns = _show_progress(options, join, shown_at_ns)
+        recording.require_start()
     _say_summary(options, ending["summary"])
     return DONE
 
@@ -89,7 +115,7 @@ def _shape(config: JoinConfig) -> JournalShape:
 
 
 @contextmanager
-def _closing(agent: JoinAgent) -> Iterator[dict[str, dict[str, Any]]]:
+def _closing(agent: JoinAgent | RecordingJoin) -> Iterator[dict[str, dict[str, Any]]]:
     """Whatever happens, what is pending is written and the journal closed."""
     ending: dict[str, dict[str, Any]] = {}
     try:
@@ -98,7 +124,7 @@ def _closing(agent: JoinAgent) -> Iterator[dict[str, dict[str, Any]]]:
         ending["summary"] = agent.close()
 
 
-def _say_ready(options: JoinOptions, agent: JoinAgent) -> None:
+def _say_ready(options: JoinOptions, agent: JoinAgent | RecordingJoin) -> None:
     if options.json:
         emit(
             {
@@ -112,7 +138,7 @@ def _say_ready(options: JoinOptions, agent: JoinAgent) -> None:
         )
 
 
-def _show_progress(options: JoinOptions, agent: JoinAgent, shown_at_ns: int) -> int:
+def _show_progress(options: JoinOptions, agent: JoinAgent | RecordingJoin, shown_at_ns: int) -> int:
     now_ns = monotonic_ns()
     if options.json or not sys.stderr.isatty() or now_ns < shown_at_ns:
         return shown_at_ns

@@ -22,6 +22,7 @@ MAX_CONSUMERS: Final = 4096
 class _Listener:
     heard_at_ns: int
     epoch: int = 0
+    last_seq: int = 0
     max_rate_hz: int = 0
     progress: ProgressWish | None = None
 
@@ -47,6 +48,7 @@ class Audience:
         listener = self._heard(qos.consumer_id, now_ns)
         if listener is not None:
             listener.epoch = qos.epoch
+            listener.last_seq = qos.last_seq_seen
 
     def on_epoch(self, _epoch: int) -> None:
         """The producer began a new epoch: nobody has mapped it yet."""
@@ -56,6 +58,12 @@ class Audience:
     def ready(self, epoch: int) -> int:
         """How many have mapped that epoch."""
         return sum(listener.epoch == epoch for listener in self._listeners.values())
+
+    def slowest(self, epoch: int) -> int | None:
+        """The sequence that all who have mapped that epoch say they have seen; None where nobody has mapped it."""
+        # A copy: it is asked for on another thread than the one that hears.
+        seen = [listener.last_seq for listener in list(self._listeners.values()) if listener.epoch == epoch]
+        return min(seen, default=None)
 
     def max_rate_hz(self, consumer_id: int) -> int:
         """What a consumer asked for; 0: everything."""

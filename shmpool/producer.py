@@ -90,6 +90,7 @@ class Producer(Leaseholder):
         self._meta_version = 0
         self._meta: DataSourceMeta | None = None
         self._qos_at_ns = 0
+        self._nslots = 0
         self._reported_lost = 0
         self._ended = False
         self._heard = threading.Condition()
@@ -224,6 +225,24 @@ class Producer(Leaseholder):
         with self._heard:
             return self._heard.wait_for(lambda: self._ready_consumers() >= count, timeout_s)
 
+    def wait_seen(self, seq: int, timeout_s: float | None = None) -> bool:
+        """Wait until every consumer says that it has seen a sequence of this epoch; whether all have.
+
+        Consumers say so when they have come on by a quarter of the ring, and once a second. Where nobody listens there
+        is nothing to wait for.
+        """
+        with self._heard:
+            return self._heard.wait_for(lambda: self._is_seen(seq), timeout_s)
+
+    def _is_seen(self, seq: int) -> bool:
+        slowest = self.audience.slowest(self.lease.epoch or 0)
+        return slowest is None or slowest >= seq
+
+    @property
+    def nslots(self) -> int:
+        """How deep the stream's ring is; 0 before the first lease."""
+        return self._nslots
+
     @property
     def last_seq(self) -> int | None:
         """The last published sequence of this epoch; None before the first."""
@@ -299,6 +318,7 @@ class Producer(Leaseholder):
             writable=True,
         )
         self._folder_of_ring = regions.paths[0].rpartition("/")[0]
+        self._nslots = nslots
         self._native.attach(regions)
         self._native.set_meta_version(self._meta_version or None)
         self.audience.on_epoch(epoch)
@@ -370,6 +390,9 @@ class Producer(Leaseholder):
     def _forget(self, consumer_id: int) -> None:
         self.audience.forget(consumer_id)
         self._close_own(consumer_id)
+        with self._heard:
+            # Whoever waits for the slowest consumer need not wait for this one.
+            self._heard.notify_all()
 
     def _close_own(self, consumer_id: int) -> None:
         own = self._own_streams.pop(consumer_id, None)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from framegate.schema import Message
 from framegate.schema.driver import Role, ShmAttachResponse, ShmLeaseRevoked
 from framegate.schema.errors import FramegateError, NotAttached
-from framegate.schema.wire import ConsumerConfig, FrameProgress, QosConsumer, ShmPoolAnnounce
+from framegate.schema.wire import ConsumerConfig, FrameProgress, Mode, QosConsumer, ShmPoolAnnounce
 from framegate.shmpool.absence import Absence
 from framegate.shmpool.clock import monotonic_ns, realtime_ns
 from framegate.shmpool.consumer_streams import ConsumerStreams
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from framegate.shmpool.link import Link
 
 _HELLO_NS: Final = 1_000_000_000
+_SAYS_A_RING: Final = 4
 _SWITCH_GRACE_NS: Final = 2_000_000_000
 """After another descriptor stream was taken up it may repeat what the old one brought."""
 _log = logging.getLogger(__name__)
@@ -68,6 +69,7 @@ class Subscriber(Leaseholder):
         self._past: dict[str, int] = {}
         self._ended_epoch: int | None = None
         self._hello_at_ns = 0
+        self._said_seen: tuple[int | None, int | None] = None, None
         self._regressions = 0
         self._regressions_count_from_ns = 0
         self._map_failure = ""
@@ -213,6 +215,8 @@ class Subscriber(Leaseholder):
             self._hear_progress(message)
         if now_ns >= self._hello_at_ns:
             self._say_hello(now_ns)
+        elif self._has_come_on():
+            self._say_qos(Mode.RATE_LIMITED if self._wishes.max_rate_hz else Mode.STREAM)
 
     def _check_regions(self, now_ns: int) -> None:
         if self._regions is not None:
@@ -304,18 +308,35 @@ class Subscriber(Leaseholder):
             hears_progress=wishes.on_progress is not None,
         )
         link.control.offer(hello.encode())
-        counters = self.counters()
+        self._say_qos(hello.mode)
+        self._check_order(port.counters().get("regressions", 0), now_ns)
+
+    def _has_come_on(self) -> bool:
+        """Whether a quarter of the ring was read since that was last said: a replay at full speed goes by it."""
+        regions, port = self._regions, self.port
+        if regions is None or port is None or port.last_seq is None:
+            return False
+        epoch, seq = self._said_seen
+        said = seq if epoch == port.epoch and seq is not None else -1
+        return port.last_seq - said >= max(regions.nslots // _SAYS_A_RING, 1)
+
+    def _say_qos(self, mode: Mode) -> None:
+        link, port = self._link, self.port
+        if link is None or port is None:
+            return
+        self._said_seen = port.epoch, port.last_seq
+        counters, epoch = self.counters(), self.mapping.epoch or 0
         qos = QosConsumer(
             stream_id=self.stream_id,
             consumer_id=self.lease.client_id,
-            epoch=self.mapping.epoch or 0,
-            last_seq_seen=port.last_seq or 0,
+            epoch=epoch,
+            # What was mapped last may not be what is read yet.
+            last_seq_seen=(port.last_seq or 0) if port.epoch == epoch else 0,
             drops_gap=counters.get("gap_drops", 0),
             drops_late=counters.get("late_drops", 0),
-            mode=hello.mode,
+            mode=mode,
         )
         link.qos.offer(qos.encode())
-        self._check_order(port.counters().get("regressions", 0), now_ns)
 
     def _check_order(self, regressions: int, now_ns: int) -> None:
         """Sequences that go back within an epoch are a second writer's: let go until the next announce."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands ``framegate doctor``, ``demo``, ``record`` and ``inspect``."""
+"""The commands ``framegate doctor``, ``demo``, ``record``, ``replay`` and ``inspect``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from framegate.schema.console.command_options import AeronDirOption, BaseDirOpti
 from framegate.tools.demo.options import INPUTS, RATE, SECONDS, SHAPE, DemoOptions
 from framegate.tools.inspect.inspect_command import inspect
 from framegate.tools.record.record_command import record
+from framegate.tools.replay.replay_command import replay
 
 
 def register(app: typer.Typer) -> None:
@@ -19,6 +20,7 @@ def register(app: typer.Typer) -> None:
     app.command("doctor")(_doctor)
     app.command("demo")(_demo)
     app.command("record")(record)
+    app.command("replay")(replay)
     app.command("inspect")(inspect)
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What two journals hold that is not the same: rows gained, lost and changed, known by their outputs.
 
-Left out is what a second run of the same inputs cannot have alike: ``row``, ``journal_epoch`` and ``joined_at``.
+Left out is what a second run of the same inputs cannot have alike: ``row``, ``journal_epoch`` and ``joined_at``. Which
+life of its producer a frame comes from is compared by the order of the lives: their numbers are the driver's.
 """
 
 from __future__ import annotations
@@ -56,18 +57,20 @@ class Difference:
 def diff(first: Journal, second: Journal, *, by: By = "out_seq") -> Difference:
     """Compare two journals; memory is some hundred bytes a row, whatever the payloads."""
     found = Difference()
-    known = {key: (row["row"], _digest(row)) for key, row in _keyed(first, by)}
+    lives_then, lives = _Lives(first), _Lives(second)
+    known = {key: (row["row"], _digest(row, lives_then)) for key, row in _keyed(first, by)}
     for key, row in _keyed(second, by):
         before = known.pop(key, None)
         if before is None:
             found.gained.append(key)
-        elif before[1] == _digest(row):
+        elif before[1] == _digest(row, lives):
             found.same += 1
         else:
             found.changed_rows += 1
             if len(found.changed) < DETAILED_MAX:
                 (old,) = first.rows(start=before[0], stop=before[0] + 1)
-                found.changed.append(ChangedRow(key, before[0], row["row"], tuple(_changed_columns(old, row))))
+                columns = tuple(_changed_columns(_content(old, lives_then), _content(row, lives)))
+                found.changed.append(ChangedRow(key, before[0], row["row"], columns))
     found.lost = list(known)
     return found
 
@@ -81,19 +84,39 @@ def _keyed(journal: Journal, by: By) -> Iterator[tuple[Key, Row]]:
         seen[key] += 1
 
 
-def _content(row: Row) -> Iterator[tuple[str, Any]]:
+class _Lives:
+    """The epochs of each input of a journal, by their order. Numbers are the driver's, and rise from life to life."""
+
+    def __init__(self, journal: Journal) -> None:
+        found: dict[str, set[int]] = {each.name: set() for each in journal.info.inputs}
+        for batch in journal.batches():
+            for name, epochs in found.items():
+                epochs.update(batch.record_batch.column(name).field("epoch").unique().to_pylist())
+        self._places = {
+            name: {epoch: place for place, epoch in enumerate(sorted(epochs - {None}))}
+            for name, epochs in found.items()
+        }
+
+    def place(self, name: str, epoch: int | None) -> int | None:
+        """Which of the input's epochs it is, counted from 0."""
+        return None if epoch is None else self._places[name].get(epoch, epoch)
+
+
+def _content(row: Row, lives: _Lives) -> Iterator[tuple[str, Any]]:
     """Every value that counts, by its column; payloads as arrays."""
     for name in row:
         cell = row.inputs.get(name)
         if cell is not None:
-            yield from ((f"{name}.{part}", getattr(cell, part)) for part in JoinedInput.__slots__)
+            yield f"{name}.epoch", lives.place(name, cell.epoch)
+            parts = (part for part in JoinedInput.__slots__ if part != "epoch")
+            yield from ((f"{name}.{part}", getattr(cell, part)) for part in parts)
         elif name not in LEFT_OUT:
             yield name, row[name]
 
 
-def _digest(row: Row) -> bytes:
+def _digest(row: Row, lives: _Lives) -> bytes:
     digest = hashlib.blake2b(digest_size=16)
-    for name, value in _content(row):
+    for name, value in _content(row, lives):
         if isinstance(value, np.ndarray):
             digest.update(name.encode())
             digest.update(memoryview(value).cast("B") if value.size else b"")
@@ -102,8 +125,8 @@ def _digest(row: Row) -> bytes:
     return digest.digest()
 
 
-def _changed_columns(old: Row, new: Row) -> Iterator[str]:
-    before, after = dict(_content(old)), dict(_content(new))
+def _changed_columns(old: Iterator[tuple[str, Any]], new: Iterator[tuple[str, Any]]) -> Iterator[str]:
+    before, after = dict(old), dict(new)
     for name in {**before, **after}:
         have, want = before.get(name), after.get(name)
         if isinstance(have, np.ndarray) and isinstance(want, np.ndarray):

@@ -51,6 +51,8 @@ class Made:
     compression: CompressionType = CompressionType.NONE
     chunk_size: int = 2000
     is_ours: bool = True
+    is_one_time_a_frame: bool = False
+    """Whether a frame's messages have one log time, as in a recording."""
     complete: bool = True
     streams: dict[int, dict[str, Any]] = field(default_factory=dict)
 
@@ -62,14 +64,15 @@ class Made:
         if self.is_ours:
             writer.add_metadata("framegate/recording", {"version": "1", "streams": f"{LEFT},{RIGHT}"})
         channels: dict[str, int] = {}
-        seq = 0
+        seq, at = 0, START_NS
         for index, (topic, message) in enumerate(messages):
             if topic not in channels:
                 encoding = "sbe" if not isinstance(message, bytes) else "raw"
                 schema = writer.register_schema(topic.rpartition("/")[2], "sbe-xml", b"<xml/>")
                 channels[topic] = writer.register_channel(topic, encoding, schema)
             data = message if isinstance(message, bytes) else message.encode()
-            at = START_NS + 1_000 * index
+            if not (self.is_one_time_a_frame and topic.endswith(("/SlotHeader", "/payload"))):
+                at = START_NS + 1_000 * index
             seq = getattr(message, "seq", seq)
             writer.add_message(channels[topic], at, data, at, seq & 0xFFFFFFFF)
         if finish:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from framegate.schema.wire import Bool, Mode
 from framegate.shmpool.audience import MAX_CONSUMERS, STALE_NS, Audience
 from framegate.shmpool.progress import ProgressPolicy
@@ -72,3 +74,13 @@ def test_no_more_than_the_bound_are_remembered_and_the_rest_is_counted() -> None
     for consumer_id in range(MAX_CONSUMERS + 3):
         audience.on_qos(qos(consumer_id), 0)
     assert (audience.ready(5), audience.ignored) == (MAX_CONSUMERS, 3)
+
+
+def test_the_slowest_is_known_of_those_who_have_mapped_the_epoch() -> None:
+    audience = Audience(STREAM)
+    assert audience.slowest(5) is None
+    for consumer_id, epoch, last_seq in ((1, 5, 40), (2, 5, 30), (3, 4, 2)):
+        audience.on_qos(replace(qos(consumer_id, epoch), last_seq_seen=last_seq), 0)
+    assert audience.slowest(5) == 30
+    audience.forget(2)
+    assert audience.slowest(5) == 40

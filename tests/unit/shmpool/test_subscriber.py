@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 from framegate.schema.driver import Role
-from framegate.schema.wire import Bool, ConsumerConfig, ConsumerHello, Mode
+from framegate.schema.wire import Bool, ConsumerConfig, ConsumerHello, Mode, QosConsumer
 from framegate.shmpool.ended import mark_ended
 from framegate.shmpool.link import Link
 from framegate.shmpool.reader_port import ReaderPort
 from framegate.shmpool.subscriber import Subscriber, Wishes
 
-from tests.unit.shmpool.client_world import LEASE, STREAM, PlayedPool, World, as_client
+from tests.unit.shmpool.client_world import LEASE, NSLOTS, STREAM, PlayedPool, World, as_client
 from tests.unit.shmpool.lease_messages import revoked
 
 OWN = "aeron:ipc?term-length=64k"
@@ -185,3 +185,36 @@ def test_a_driver_that_is_silent_for_longer_than_the_client_believes_is_dead(shm
     world.tick(1)
     assert member.detach_reasons == ["the driver fell silent"]
     world.close()
+
+
+def seen(world: World[Any]) -> list[tuple[int, int]]:
+    """Epoch and sequence of each QoS since the last look."""
+    heard = world.heard(world.streams.qos)
+    return [(message.epoch, message.last_seq_seen) for message in heard if isinstance(message, QosConsumer)]
+
+
+def test_what_was_seen_is_said_when_a_quarter_of_the_ring_was_read_and_not_before(world: World[Any]) -> None:
+    quarter = NSLOTS // 4
+    port(world).see(quarter - 1)
+    world.tick()
+    seen(world)
+    port(world).see(2 * quarter - 2)
+    world.tick()
+    assert seen(world) == []
+    port(world).see(2 * quarter - 1)
+    world.tick()
+    assert seen(world) == [(5, 2 * quarter - 1)]
+    world.tick()
+    assert seen(world) == []
+
+
+def test_a_sequence_of_the_epoch_before_is_not_said_of_the_one_that_is_mapped(world: World[Any]) -> None:
+    port(world).see(1_000)
+    world.tick()
+    seen(world)
+    world.make(6)
+    reads_still = port(world)._played.regions
+    world.announce(6)
+    port(world)._played.regions = reads_still
+    world.tick(1.1)
+    assert seen(world)[-1] == (6, 0)

@@ -13,6 +13,7 @@ use framegate_journal::{JournalError, Writer};
 
 use super::clock::{monotonic_ns, realtime_ns};
 use super::doorbell::Doorbells;
+use super::fed::FedAt;
 use super::held::Held;
 use super::mailbox::{Command, Mailbox};
 use super::port::Port;
@@ -91,14 +92,14 @@ pub(super) struct Engine {
     is_realtime: bool,
     /// How many fragments of a subscription a turn takes.
     fragments: usize,
-    ports: Vec<Port>,
+    pub(super) ports: Vec<Port>,
     /// Stream ids in order, each with its port.
     route: Vec<(u32, usize)>,
     subscriptions: Vec<Arc<SubscriptionShared>>,
     mailbox: Arc<Mailbox>,
     frames: Vec<Option<Source>>,
     /// Of each stream, where frames wait in memory of our own; empty where they wait in their rings.
-    held: Vec<Held>,
+    pub(super) held: Vec<Held>,
     /// Whether what was not joined becomes rows of the side table, or is only counted.
     keeps_unmatched: bool,
     /// What the frame of each input is.
@@ -108,6 +109,9 @@ pub(super) struct Engine {
     out_epoch: u64,
     /// When the last slice ended.
     left_at_ns: Option<u64>,
+    /// The time of what is fed to it, for the stage: an engine that is fed does not live in the present.
+    pub(super) fed_at: Option<FedAt>,
+    pub(super) beat_at_ns: u64,
 }
 
 impl Engine {
@@ -150,6 +154,8 @@ impl Engine {
             inputs,
             out_epoch,
             left_at_ns: None,
+            fed_at: None,
+            beat_at_ns: 0,
         }
     }
 
@@ -188,12 +194,17 @@ impl Engine {
     }
 
     /// One duty cycle; how much was done.
-    fn turn(&mut self, now_ns: u64, outputs: u64, outcome: &mut Outcome) -> usize {
+    pub(super) fn turn(&mut self, now_ns: u64, outputs: u64, outcome: &mut Outcome) -> usize {
         self.obey();
         outcome.is_full = false;
         let mut work = self.hear(now_ns);
-        let clock_ns = if self.is_realtime { realtime_ns() } else { now_ns };
-        self.stage.tick(now_ns, clock_ns);
+        let stage_ns = self.stage_ns(now_ns);
+        let clock_ns = match self.fed_at {
+            Some(fed) if self.is_realtime => fed.realtime_ns,
+            None if self.is_realtime => realtime_ns(),
+            _ => stage_ns,
+        };
+        self.stage.tick(stage_ns, clock_ns);
         work += self.join(now_ns, outputs, outcome);
         self.note_unmatched(now_ns);
         if self.writer.is_seal_due(now_ns) {
@@ -206,6 +217,12 @@ impl Engine {
         outcome.needs_time = self.stage.needs_time();
         outcome.is_finished = work == 0 && self.stage.is_finished();
         work
+    }
+
+    /// What the stage takes for now.
+    #[inline]
+    pub(super) fn stage_ns(&self, now_ns: u64) -> u64 {
+        self.fed_at.map_or(now_ns, |fed| fed.monotonic_ns)
     }
 
     fn obey(&mut self) {
@@ -222,7 +239,7 @@ impl Engine {
         }
     }
 
-    fn publish_facts(&mut self) {
+    pub(super) fn publish_facts(&mut self) {
         for (port, facts) in self.ports.iter_mut().zip(&self.mailbox.facts) {
             if std::mem::take(&mut port.has_news) {
                 facts.publish(port.epoch(), port.last_seq(), port.counters.as_array());

@@ -42,8 +42,41 @@ impl Held {
     /// Copies a frame; false when it was overwritten meanwhile, or is larger than the arena.
     pub(super) fn keep(&mut self, epoch: u64, frame: &FrameRef, tensor: &Tensor) -> bool {
         let bytes = frame.header.values_bytes as usize;
-        if bytes > self.arena.len() {
+        let Some(start) = self.make_room(bytes) else { return false };
+        let target = self.arena[start..start + bytes].as_mut_ptr();
+        // SAFETY: the frame's regions are mapped by whoever read it just now; the target is as long as the payload.
+        unsafe { copy(CopyKind::Plain, frame.payload, target, bytes) };
+        if !frame.is_valid() {
             return false;
+        }
+        self.remember(epoch, frame.seq, start, frame.header.values_bytes, frame.header.timestamp_ns, tensor);
+        true
+    }
+
+    /// Copies a frame that lies in no ring; false when it is larger than the arena.
+    pub(super) fn keep_bytes(
+        &mut self,
+        (epoch, seq): (u64, u64),
+        payload: &[u8],
+        timestamp_ns: u64,
+        tensor: &Tensor,
+    ) -> bool {
+        let Ok(bytes) = u32::try_from(payload.len()) else { return false };
+        let Some(start) = self.make_room(payload.len()) else { return false };
+        self.arena[start..start + payload.len()].copy_from_slice(payload);
+        self.remember(epoch, seq, start, bytes, timestamp_ns, tensor);
+        true
+    }
+
+    fn remember(&mut self, epoch: u64, seq: u64, start: usize, bytes: u32, timestamp_ns: u64, tensor: &Tensor) {
+        self.next = start + bytes as usize;
+        self.frames.push_back(HeldFrame { epoch, seq, start, bytes, timestamp_ns, tensor: *tensor });
+    }
+
+    /// Where so many bytes can lie, the oldest having made room; None where they never can.
+    fn make_room(&mut self, bytes: usize) -> Option<usize> {
+        if bytes > self.arena.len() {
+            return None;
         }
         if self.arena.len() - self.next < bytes {
             // Payloads are not split: what lies between here and the end belongs to the oldest, which go.
@@ -56,17 +89,7 @@ impl Held {
             self.frames.pop_front();
             self.evicted += 1;
         }
-        let target = self.arena[start..start + bytes].as_mut_ptr();
-        // SAFETY: the frame's regions are mapped by whoever read it just now; the target is as long as the payload.
-        unsafe { copy(CopyKind::Plain, frame.payload, target, bytes) };
-        if !frame.is_valid() {
-            return false;
-        }
-        self.next = start + bytes;
-        let (seq, timestamp_ns) = (frame.seq, frame.header.timestamp_ns);
-        let bytes = frame.header.values_bytes;
-        self.frames.push_back(HeldFrame { epoch, seq, start, bytes, timestamp_ns, tensor: *tensor });
-        true
+        Some(start)
     }
 
     /// The copy of a frame, if it is still there.

@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use framegate_core::idle::IdleStrategy;
+use framegate_core::pool::tensor::Tensor;
 use framegate_join::map::Announced;
 use framegate_join::stage::Stage;
 use framegate_journal::{Recovered, Writer};
@@ -11,7 +12,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::clock::monotonic_ns;
-use super::engine::{Engine, Habits};
+use super::engine::{Engine, Habits, Outcome};
+use super::fed::{Fed, FedAt};
 use super::mailbox::{JoinMailbox, Mailbox};
 use super::plan::{Rule, inputs_of, journal_of, rule_of, stage_of};
 use super::report;
@@ -86,25 +88,62 @@ impl JoinEngine {
 
     /// Joins for so long, or until something has to be decided outside; what it came to.
     fn run<'py>(&self, py: Python<'py>, slice_ns: u64, outputs: u64) -> PyResult<Bound<'py, PyDict>> {
-        let (outcome, reason, failure) = py
-            .detach(|| {
-                let mut guard = unpoisoned(&self.engine);
-                let engine = guard.as_mut()?;
-                let outcome = engine.run(slice_ns, outputs, self.idle);
-                Some((outcome, engine.full_reason, engine.failure.take()))
-            })
-            .ok_or_else(|| closed(py))?;
-        if let Some(failure) = failure {
-            return Err(raised(py, &failure));
+        self.answer(py, |engine| engine.run(slice_ns, outputs, self.idle))
+    }
+
+    /// Takes a frame that lies in no ring, at a time of its own `(monotonic_ns, realtime_ns)`, and joins what it makes
+    /// possible. `tensor`: dtype and order by their numbers, shape, strides (empty: contiguous). As `run` answers.
+    #[pyo3(signature = (stream_id, epoch, seq, payload, tensor, times, trace_id, at, outputs))]
+    #[allow(clippy::too_many_arguments)]
+    fn feed<'py>(
+        &self,
+        py: Python<'py>,
+        stream_id: u32,
+        epoch: u64,
+        seq: u64,
+        payload: &[u8],
+        tensor: (i16, i16, Vec<i32>, Vec<i32>),
+        times: (Option<u64>, Option<u64>),
+        trace_id: u64,
+        at: (u64, u64),
+        outputs: u64,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let found = self.mailbox.facts.iter().position(|facts| facts.stream_id == stream_id);
+        let port = found.ok_or_else(|| raise(py, "InvalidValue", "the join has no such stream", &[]))?;
+        let (dtype, major_order, shape, strides) = tensor;
+        let mut tensor = Tensor::contiguous(dtype, major_order, &shape);
+        for (stride, given) in tensor.strides.iter_mut().zip(strides) {
+            *stride = given;
         }
-        let found = PyDict::new(py);
-        found.set_item("is_full", outcome.is_full)?;
-        found.set_item("full_reason", reason)?;
-        found.set_item("is_finished", outcome.is_finished)?;
-        found.set_item("needs_time", outcome.needs_time)?;
-        found.set_item("has_all_outputs", outcome.has_all_outputs)?;
-        found.set_item("has_new_epoch", outcome.has_new_epoch)?;
-        Ok(found)
+        let bytes = u32::try_from(payload.len()).unwrap_or(u32::MAX);
+        if let Err(fault) = tensor.check(bytes) {
+            return Err(raise(py, "WrongArray", &format!("the frame contradicts itself: {fault:?}"), &[]));
+        }
+        let (timestamp_ns, descriptor_timestamp_ns) = times;
+        let frame = Fed { port, epoch, seq, timestamp_ns, descriptor_timestamp_ns, trace_id, tensor, payload };
+        self.answer(py, |engine| {
+            engine.feed(&frame, fed_at(at));
+            engine.settle(outputs)
+        })
+    }
+
+    /// Takes a watermark or an end that stands between the frames; as `feed`.
+    fn feed_control<'py>(
+        &self,
+        py: Python<'py>,
+        message: &[u8],
+        at: (u64, u64),
+        outputs: u64,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        self.answer(py, |engine| {
+            engine.feed_control(message, fed_at(at));
+            engine.settle(outputs)
+        })
+    }
+
+    /// Joins what was fed before and could not be joined then; as `feed`.
+    fn settle<'py>(&self, py: Python<'py>, outputs: u64) -> PyResult<Bound<'py, PyDict>> {
+        self.answer(py, |engine| engine.settle(outputs))
     }
 
     /// The epoch of the output; its map is the one that is needed.
@@ -192,6 +231,33 @@ impl JoinEngine {
 }
 
 impl JoinEngine {
+    /// Lets the engine work without the GIL; what it came to.
+    fn answer<'py>(
+        &self,
+        py: Python<'py>,
+        work: impl FnOnce(&mut Engine) -> Outcome + Send,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (outcome, reason, failure) = py
+            .detach(|| {
+                let mut guard = unpoisoned(&self.engine);
+                let engine = guard.as_mut()?;
+                let outcome = work(engine);
+                Some((outcome, engine.full_reason, engine.failure.take()))
+            })
+            .ok_or_else(|| closed(py))?;
+        if let Some(failure) = failure {
+            return Err(raised(py, &failure));
+        }
+        let found = PyDict::new(py);
+        found.set_item("is_full", outcome.is_full)?;
+        found.set_item("full_reason", reason)?;
+        found.set_item("is_finished", outcome.is_finished)?;
+        found.set_item("needs_time", outcome.needs_time)?;
+        found.set_item("has_all_outputs", outcome.has_all_outputs)?;
+        found.set_item("has_new_epoch", outcome.has_new_epoch)?;
+        Ok(found)
+    }
+
     /// The engine, which the thread that runs slices holds meanwhile: waits for it without the GIL.
     fn locked(&self, py: Python<'_>) -> MutexGuard<'_, Option<Engine>> {
         loop {
@@ -206,6 +272,10 @@ impl JoinEngine {
     fn with<T>(&self, py: Python<'_>, work: impl FnOnce(&mut Engine) -> T) -> PyResult<T> {
         self.locked(py).as_mut().map(work).ok_or_else(|| closed(py))
     }
+}
+
+const fn fed_at((monotonic_ns, realtime_ns): (u64, u64)) -> FedAt {
+    FedAt { monotonic_ns, realtime_ns }
 }
 
 fn closed(py: Python<'_>) -> PyErr {

@@ -5,6 +5,7 @@ mod barrier;
 mod clock;
 mod doorbell;
 mod engine;
+mod fed;
 mod held;
 mod join_engine;
 mod mailbox;

@@ -32,6 +32,9 @@ impl Engine {
         if heard == 0 {
             // What was announced of the present epochs has been read.
             self.ports.iter_mut().for_each(Port::switch);
+        } else {
+            // Producers that are paced by their readers wait for it: a slice is long.
+            self.publish_facts();
         }
         heard
     }
@@ -138,7 +141,7 @@ impl Engine {
 
     /// Watermarks and ends stand between the descriptors of their stream.
     #[cold]
-    fn on_control(&mut self, message: &[u8], now_ns: u64) {
+    pub(in crate::join) fn on_control(&mut self, message: &[u8], now_ns: u64) {
         if message.get(4..6) != Some(&CONTROL_SCHEMA.to_le_bytes()) {
             self.counters.other_messages += 1;
             return;

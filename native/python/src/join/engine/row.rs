@@ -41,7 +41,8 @@ impl Engine {
                 outcome.has_all_outputs = true;
                 return attempt;
             }
-            let Some(next) = self.stage.next(now_ns) else { return attempt };
+            let stage_ns = self.stage_ns(now_ns);
+            let Some(next) = self.stage.next(stage_ns) else { return attempt };
             let head = (next.out_epoch, next.out_seq, next.out_time_ns);
             self.picks.clear();
             self.picks.extend_from_slice(next.picks());
@@ -63,8 +64,9 @@ impl Engine {
         now_ns: u64,
         outcome: &mut Outcome,
     ) -> Written {
+        let stage_ns = self.stage_ns(now_ns);
         if let Some(input) = self.look() {
-            self.stage.failed(input, Cause::Overwritten, now_ns);
+            self.stage.failed(input, Cause::Overwritten, stage_ns);
             return Written::Unreadable;
         }
         loop {
@@ -88,7 +90,7 @@ impl Engine {
         if let Some(input) = self.copy() {
             self.writer.abandon_row();
             self.note_torn(input);
-            self.stage.failed(input, Cause::Overwritten, now_ns);
+            self.stage.failed(input, Cause::Overwritten, stage_ns);
             return Written::Unreadable;
         }
         let skew_ns = self.fill_cells();
@@ -105,7 +107,7 @@ impl Engine {
         self.republish(out_seq);
         self.counters.rows += 1;
         self.counters.bytes += self.sizes.iter().map(|bytes| u64::from(*bytes)).sum::<u64>();
-        self.stage.joined(now_ns);
+        self.stage.joined(stage_ns);
         Written::Row
     }
 

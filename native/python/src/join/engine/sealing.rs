@@ -41,7 +41,7 @@ impl Engine {
     }
 
     /// Seals rows and state; whether it could.
-    pub(super) fn seal(&mut self, now_ns: u64, outcome: &mut Outcome) -> bool {
+    pub(in crate::join) fn seal(&mut self, now_ns: u64, outcome: &mut Outcome) -> bool {
         match self.seal_all(now_ns) {
             Ok(_) => {
                 self.bells.ring();
@@ -68,7 +68,7 @@ impl Engine {
     }
 
     /// No room is waited for; anything else ends the join.
-    pub(super) fn note_failure(&mut self, failure: JournalError, outcome: &mut Outcome) {
+    pub(in crate::join) fn note_failure(&mut self, failure: JournalError, outcome: &mut Outcome) {
         self.full_reason = match failure {
             // There is room in a moment, and nothing to tell.
             JournalError::SegmentComing => return,
@@ -86,7 +86,7 @@ impl Engine {
     pub(in crate::join) fn finish(&mut self) -> Result<(), JournalError> {
         let now_ns = monotonic_ns();
         self.obey();
-        self.stage.finish(now_ns);
+        self.stage.finish(self.stage_ns(now_ns));
         for _ in 0..FILES_AWAITED {
             match self.seal_all(now_ns) {
                 // A state must not be sealed before what it counts; so the file is waited for here, not by `close`.

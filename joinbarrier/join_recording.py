@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``framegate join --from``: a join of a recording, without a media driver, as fast as the file is read.
+
+The native engine is the one that joins live: frames are handed to it in place of what it hears, and wait for their
+partners in its own memory. Its time is the recording's, so the rows are those that a live replay of it gives.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+from framegate.joinbarrier.configuration import JoinConfig
+from framegate.joinbarrier.engine_plan import applied_rules, engine_plan, journal_plan
+from framegate.joinbarrier.join_agent import external_times, summary_of
+from framegate.joinbarrier.journal.readers import floor
+from framegate.joinbarrier.journal_folder import JournalFolder
+from framegate.joinbarrier.native_barrier import plain_numbers
+from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, Passage
+from framegate.recording.reader import Recording
+from framegate.schema.control import Watermark
+from framegate.schema.errors import ConflictingKeys, InputRestarted
+from framegate.shmpool.clock import monotonic_ns, realtime_ns
+
+from framegate._native import JoinEngine, JoinMailbox
+
+_HISTORY_FRAMES: Final = 16_384
+_HISTORY_BYTES: Final = 256 << 20
+"""Of all streams: frames that wait for their partners. A ring of the driver's usual sizes holds less."""
+_TIMES_AHEAD: Final = 64
+_log = logging.getLogger(__name__)
+
+
+class RecordingJoin:
+    """One join of one recording. ``work`` until it has ended, then ``close`` it."""
+
+    def __init__(
+        self, config: JoinConfig, folder: JournalFolder, passage: Passage, is_stopping: Callable[[], bool]
+    ) -> None:
+        if config.join.publish:
+            raise ConflictingKeys("a join of a recording has no media driver to publish by", key="join.publish")
+        self.config = config
+        self.folder = folder
+        self._passage = passage
+        self._is_stopping = is_stopping
+        self._items: Iterator[Item] = iter(passage)
+        self._streams = list(dict.fromkeys(each.stream for each in config.input))
+        plan = engine_plan(config, dict.fromkeys(self._streams, _HISTORY_FRAMES))
+        plan["pending_bytes"] = max(config.join.pending_bytes, _HISTORY_BYTES)
+        self._engine = JoinEngine(JoinMailbox(self._streams), plan, journal_plan(config, folder))
+        self.first_row: int = self._engine.recovered()["next_row"]
+        self._external = external_times(config)
+        self._frames = 0
+        self._left_out: Counter[str] = Counter()
+        self._last: dict[int, tuple[int, int]] = {}
+        self.began_ns = monotonic_ns()
+        self._apply_map()
+
+    def _apply_map(self) -> None:
+        epoch = self._engine.out_epoch()
+        own = self.config.merge_map(epoch)
+        if own is None:
+            return
+        _, _, stale_ns, times, rules = plain_numbers(own.to_message())
+        version = self.folder.note_map(epoch, applied_rules(self.config, own))
+        refusal = self._engine.apply_map(epoch, stale_ns, times, rules, version)
+        if refusal is not None:
+            _log.warning("the map of this output is not applied: %s (rule %s, stream %s)", refusal[2], *refusal[:2])
+
+    # --- working -------------------------------------------------------------------------------------------
+
+    def work(self, items: int = 256) -> bool:
+        """Some items; False when the recording is over, or there are rows enough."""
+        for _ in range(items):
+            item = next(self._items, None)
+            if item is None:
+                self._end()
+                return False
+            if item.stream in self._streams and self._take(item):
+                return False
+        return True
+
+    def _take(self, item: Item) -> bool:
+        """Join one item; whether there are rows enough."""
+        match item:
+            case LeftOut():
+                self._left_out[item.cause] += 1
+                return False
+            case FrameOfRecording():
+                self._frames += 1
+                self._last[item.stream] = item.epoch, item.seq
+                return self._answered(self._feed(item))
+            case Between() if isinstance(item.message, Watermark):
+                message = replace(item.message, stream_id=item.stream).encode()
+                return self._answered(self._engine.feed_control(message, self._at(item), self.config.join.outputs))
+        # Recorded barriers and ends are not replayed: the recording's end is this join's.
+        return False
+
+    def _feed(self, frame: FrameOfRecording) -> dict[str, Any]:
+        tensor = frame.tensor
+        return self._engine.feed(
+            frame.stream,
+            frame.epoch,
+            frame.seq,
+            frame.payload,
+            (tensor.dtype, tensor.major_order, tensor.dims, tensor.strides),
+            (frame.timestamp_ns, frame.descriptor_timestamp_ns),
+            frame.trace_id,
+            self._at(frame),
+            self.config.join.outputs,
+        )
+
+    def _at(self, item: Item) -> tuple[int, int]:
+        """Its time by the monotonic and by the wall clock of the recording."""
+        try:
+            ahead_ns = int(self._passage.recording.about.get("realtime_minus_monotonic_ns", "0"))
+        except ValueError:
+            ahead_ns = 0
+        return max(item.log_time_ns - ahead_ns, 0), item.log_time_ns
+
+    def _answered(self, outcome: dict[str, Any]) -> bool:
+        """Does what the engine asks for until it asks no more; whether there are rows enough."""
+        outputs = self.config.join.outputs
+        while True:
+            if outcome["has_new_epoch"]:
+                if self.config.join.on_input_restart == "stop":
+                    raise InputRestarted("an input came back with a new epoch", journal=str(self.folder.path))
+                self._apply_map()
+            elif outcome["is_full"]:
+                if self._is_stopping():
+                    return True
+                self._engine.set_floor(floor(self.folder.path, realtime_ns()))
+            elif not (outcome["needs_time"] and self._push_times()):
+                return bool(outcome["has_all_outputs"])
+            outcome = self._engine.settle(outputs)
+
+    def _push_times(self) -> bool:
+        if self._external is None:
+            return False
+        for pushed in range(_TIMES_AHEAD):
+            out_time = self._external()
+            if out_time is None or not self._engine.push_time(int(out_time)):
+                return pushed > 0
+        return True
+
+    def _end(self) -> None:
+        for stream in self._streams:
+            if stream in self._last:
+                self._engine.note_end(stream, *self._last[stream])
+            else:
+                _log.warning("the recording has no frame of stream %d", stream)
+        self._answered(self._engine.settle(self.config.join.outputs))
+
+    # --- ending --------------------------------------------------------------------------------------------
+
+    def summary(self) -> dict[str, Any]:
+        """What was done so far."""
+        return self._summary(self._engine.counters())
+
+    def close(self) -> dict[str, Any]:
+        """Write what is pending and close the journal; the summary."""
+        return self._summary(self._engine.finish())
+
+    def _summary(self, counted: dict[str, Any]) -> dict[str, Any]:
+        recording: Recording = self._passage.recording
+        return {
+            **summary_of(counted, self.began_ns),
+            "from": recording.name,
+            "position": self._passage.position,
+            "frames": self._frames,
+            "left_out": dict(self._left_out),
+            "not_images": self._passage.not_images,
+            "damage": recording.damage,
+            "damaged_chunks": recording.damaged_chunks,
+        }

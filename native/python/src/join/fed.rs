@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Frames that do not come over Aeron and lie in no ring: a recording's. The same stage, rows and seals as live.
+//!
+//! Time is the recording's own, so that what goes by the clock (deadlines, staleness, ages, ticks) comes out alike however
+//! fast it is read. Nothing is lost for want of room: what is fed waits until the journal takes rows again.
+
+use std::time::Duration;
+
+use framegate_core::pool::arrivals::Order;
+use framegate_core::pool::layout::NULL_TIMESTAMP;
+use framegate_core::pool::tensor::Tensor;
+use framegate_join::stage::{Cause, Observed};
+
+use super::clock::monotonic_ns;
+use super::engine::{Engine, Outcome};
+
+const BEAT_NS: u64 = 20_000_000;
+const PAUSE: Duration = Duration::from_micros(50);
+/// After so long without a row the caller looks whether readers have let go of something.
+const PATIENCE_NS: u64 = 20_000_000;
+
+/// When what is fed came, by the clocks of its recording.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FedAt {
+    pub(super) monotonic_ns: u64,
+    pub(super) realtime_ns: u64,
+}
+
+/// A frame.
+pub(super) struct Fed<'a> {
+    pub(super) port: usize,
+    pub(super) epoch: u64,
+    pub(super) seq: u64,
+    pub(super) timestamp_ns: Option<u64>,
+    pub(super) descriptor_timestamp_ns: Option<u64>,
+    pub(super) trace_id: u64,
+    pub(super) tensor: Tensor,
+    pub(super) payload: &'a [u8],
+}
+
+impl Engine {
+    /// Takes a frame; its payload is copied. One whose sequence has passed is left alone.
+    pub(super) fn feed(&mut self, frame: &Fed<'_>, at: FedAt) {
+        self.fed_at = Some(at);
+        let Fed { port: index, epoch, seq, .. } = *frame;
+        let port = &mut self.ports[index];
+        match port.take(epoch, seq, false) {
+            Order::Next => {}
+            Order::Gap(frames) => port.counters.gap_drops += frames,
+            Order::Repeated | Order::Regressed => return,
+        }
+        let slot_timestamp_ns = frame.timestamp_ns.unwrap_or(NULL_TIMESTAMP);
+        let kept = self
+            .held
+            .get_mut(index)
+            .is_some_and(|held| held.keep_bytes((epoch, seq), frame.payload, slot_timestamp_ns, &frame.tensor));
+        if !kept {
+            self.stage.observe_lost(index, epoch, seq, Cause::Overwritten, at.monotonic_ns);
+            return;
+        }
+        let seen = Observed {
+            epoch,
+            seq,
+            descriptor_timestamp_ns: frame.descriptor_timestamp_ns.unwrap_or(NULL_TIMESTAMP),
+            slot_timestamp_ns,
+            trace_id: frame.trace_id,
+        };
+        self.stage.observe(index, &seen, at.monotonic_ns);
+    }
+
+    /// Takes what stands between the frames: watermarks and ends.
+    pub(super) fn feed_control(&mut self, message: &[u8], at: FedAt) {
+        self.fed_at = Some(at);
+        self.on_control(message, at.monotonic_ns);
+    }
+
+    /// Joins everything that what was fed makes possible; `is_full` when the journal takes no row, and the caller has to
+    /// come again.
+    pub(super) fn settle(&mut self, outputs: u64) -> Outcome {
+        let mut outcome = Outcome::default();
+        let began_ns = monotonic_ns();
+        let mut now_ns = began_ns;
+        loop {
+            let full_turns = self.counters.full_turns;
+            let work = self.turn(now_ns, outputs, &mut outcome);
+            if self.failure.is_some() || outcome.has_all_outputs || outcome.has_new_epoch {
+                break;
+            }
+            let is_held_up = self.counters.full_turns != full_turns || self.stage.has_unmatched();
+            if work == 0 && !is_held_up {
+                break;
+            }
+            if is_held_up {
+                if self.stage.has_unmatched() {
+                    self.seal(now_ns, &mut outcome);
+                }
+                if now_ns - began_ns >= PATIENCE_NS {
+                    outcome.is_full = true;
+                    break;
+                }
+                if self.counters.full_turns != full_turns {
+                    std::thread::sleep(PAUSE);
+                }
+            }
+            now_ns = monotonic_ns();
+        }
+        if now_ns >= self.beat_at_ns {
+            self.beat_at_ns = now_ns + BEAT_NS;
+            self.publish_facts();
+            if let Err(failure) = self.writer.heartbeat(now_ns) {
+                self.note_failure(failure, &mut outcome);
+            }
+        }
+        outcome
+    }
+}

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the messages of a recording to frames that can be sent again: descriptor, slot header and payload put together.
+
+What is not whole comes too, with its cause: whoever replays counts it. A position is how many messages of the file lie
+behind; it stays the same whatever is mapped, so a replay can go on at one that another printed.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from framegate.recording.foreign import foreign_frame
+from framegate.recording.reader import Recording
+from framegate.recording.recorded import LOSS_TOPIC, Recorded, Topic
+from framegate.recording.topic_map import stream_of
+from framegate.schema import Message
+from framegate.schema.control import CheckpointBarrier, ControlSignal, Watermark
+from framegate.schema.errors import MessageError
+from framegate.schema.wire import FrameDescriptor
+from framegate.shmpool.reference.slot import NULL_TIMESTAMP, SLOT_BYTES, Cause
+from framegate.shmpool.reference.slot import read as read_slot
+from framegate.shmpool.reference.tensor import DTYPES, Tensor
+
+NOT_RECORDED: Final = "not_recorded"
+LOST: Final = "lost"
+UNREADABLE: Final = "unreadable"
+_HEADER_BYTES: Final = 8
+_PLACE: Final = struct.Struct("<12x I H")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrameOfRecording:
+    """A frame as it was: everything that its slot and its descriptor said."""
+
+    position: int
+    """Messages of the file up to its end."""
+    log_time_ns: int
+    stream: int
+    """The stream that it is sent on; the recorded one unless it is mapped to another."""
+    epoch: int
+    seq: int
+    descriptor_timestamp_ns: int | None
+    timestamp_ns: int | None
+    """The slot header's."""
+    trace_id: int
+    tensor: Tensor
+    strides: tuple[int, ...]
+    payload: bytes
+
+    @property
+    def array(self) -> npt.NDArray[Any]:
+        """The payload in its shape, without a copy."""
+        return np.ndarray(self.tensor.dims, DTYPES[self.tensor.dtype], self.payload, strides=self.strides)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A frame that was announced, and cannot be sent again."""
+
+    position: int
+    log_time_ns: int
+    stream: int
+    recorded_stream: int
+    epoch: int
+    seq: int
+    cause: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Between:
+    """A barrier, a watermark or a signal in its place between the frames."""
+
+    position: int
+    log_time_ns: int
+    stream: int
+    message: CheckpointBarrier | Watermark | ControlSignal
+
+
+@dataclass(frozen=True, slots=True)
+class LostPayloads:
+    """A range of frames without payload, and why, as the file says it behind them."""
+
+    stream: int
+    epoch: int
+    first: int
+    last: int
+    cause: str
+
+
+Item: TypeAlias = FrameOfRecording | LeftOut | Between
+_LOSSES_MAX: Final = 100_000
+
+
+@dataclass(slots=True)
+class _Begun:
+    """A descriptor whose payload is to come."""
+
+    descriptor: FrameDescriptor
+    log_time_ns: int
+    slot: bytes | None = None
+
+
+@dataclass(slots=True)
+class Passage:
+    """One way through a recording. Iterate it once."""
+
+    recording: Recording
+    topics: Mapping[str, int] = field(default_factory=dict)
+    """Streams by topic: what is not one of ours is sent only if it is named here, what is may be sent elsewhere."""
+    position: int = 0
+    not_images: int = 0
+    """Messages of an image's schema that hold none; they were taken as bytes."""
+    losses: list[LostPayloads] = field(default_factory=list)
+    """What the file says of its losses, as far as it was read."""
+    _begun: dict[int, _Begun] = field(default_factory=dict)
+    _counted: dict[int, int] = field(default_factory=dict)
+    _ways: dict[Topic, int | None] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Item]:
+        for recorded in self.recording:
+            self.position += 1
+            stream = self._way(recorded.topic)
+            if stream is not None:
+                yield from self._take(recorded, stream)
+            elif recorded.topic.name == LOSS_TOPIC:
+                self._note_loss(recorded.data)
+        for stream, begun in self._begun.items():
+            yield self._left_out(begun, stream, self._cause())
+
+    def _way(self, topic: Topic) -> int | None:
+        if topic not in self._ways:
+            self._ways[topic] = stream_of(topic, self.topics)
+        return self._ways[topic]
+
+    def _take(self, recorded: Recorded, stream: int) -> Iterator[Item]:
+        match recorded.topic.kind if recorded.topic.stream is not None else None:
+            case None:
+                yield self._foreign(recorded, stream)
+            case "FrameDescriptor":
+                yield from self._descriptor(recorded, stream)
+            case "SlotHeader":
+                begun = self._begun.get(stream)
+                if begun is not None and begun.log_time_ns == recorded.log_time_ns:
+                    begun.slot = recorded.data
+            case "payload":
+                begun = self._begun.get(stream)
+                if begun is not None and begun.slot is not None and begun.log_time_ns == recorded.log_time_ns:
+                    del self._begun[stream]
+                    yield self._whole(begun, begun.slot, recorded.data, stream)
+            case "CheckpointBarrier" | "Watermark" | "ControlSignal":
+                yield from self._between(recorded, stream)
+
+    def _descriptor(self, recorded: Recorded, stream: int) -> Iterator[Item]:
+        before = self._begun.pop(stream, None)
+        if before is not None:
+            yield self._left_out(before, stream, self._cause())
+        message = _decoded(recorded)
+        if isinstance(message, FrameDescriptor):
+            self._begun[stream] = _Begun(message, recorded.log_time_ns)
+
+    def _between(self, recorded: Recorded, stream: int) -> Iterator[Item]:
+        before = self._begun.pop(stream, None)
+        if before is not None:
+            yield self._left_out(before, stream, self._cause())
+        message = _decoded(recorded)
+        if isinstance(message, CheckpointBarrier | Watermark | ControlSignal):
+            yield Between(position=self.position, log_time_ns=recorded.log_time_ns, stream=stream, message=message)
+
+    def _note_loss(self, data: bytes) -> None:
+        try:
+            said = json.loads(data)
+            if said["part"] == "payload" and len(self.losses) < _LOSSES_MAX:
+                numbers = (int(said[key]) for key in ("stream", "epoch", "first", "last"))
+                self.losses.append(LostPayloads(*numbers, str(said["cause"])))
+        except (ValueError, TypeError, KeyError, RecursionError):
+            # It explains nothing then; the frames are counted as lost all the same.
+            return
+
+    def _cause(self) -> str:
+        return NOT_RECORDED if self.recording.about.get("payload") == "false" else LOST
+
+    def _left_out(self, begun: _Begun, stream: int, cause: str) -> LeftOut:
+        said = begun.descriptor
+        return LeftOut(
+            position=self.position,
+            log_time_ns=begun.log_time_ns,
+            stream=stream,
+            recorded_stream=said.stream_id,
+            epoch=said.epoch,
+            seq=said.seq,
+            cause=cause,
+        )
+
+    def _whole(self, begun: _Begun, slot: bytes, payload: bytes, stream: int) -> Item:
+        body = memoryview(slot)[_HEADER_BYTES:]
+        if len(body) < SLOT_BYTES:
+            return self._left_out(begun, stream, UNREADABLE)
+        index, pool_id = _PLACE.unpack_from(body)
+        header = read_slot(body, index, {pool_id: len(payload)})
+        if isinstance(header, Cause) or header.values_bytes != len(payload):
+            return self._left_out(begun, stream, UNREADABLE)
+        said = begun.descriptor
+        return FrameOfRecording(
+            position=self.position,
+            log_time_ns=begun.log_time_ns,
+            stream=stream,
+            epoch=said.epoch,
+            seq=said.seq,
+            descriptor_timestamp_ns=said.timestamp_ns,
+            timestamp_ns=None if header.timestamp_ns == NULL_TIMESTAMP else header.timestamp_ns,
+            trace_id=said.trace_id or 0,
+            tensor=header.tensor,
+            strides=header.strides,
+            payload=payload,
+        )
+
+    def _foreign(self, recorded: Recorded, stream: int) -> FrameOfRecording:
+        """A message of another program's: numbered as it comes, its time the log's."""
+        seq = self._counted.get(stream, 0)
+        self._counted[stream] = seq + 1
+        taken = foreign_frame(recorded)
+        self.not_images += taken.is_broken_image
+        tensor = Tensor.of(taken.array)
+        return FrameOfRecording(
+            position=self.position,
+            log_time_ns=recorded.log_time_ns,
+            stream=stream,
+            epoch=1,
+            seq=seq,
+            descriptor_timestamp_ns=recorded.log_time_ns,
+            timestamp_ns=recorded.log_time_ns,
+            trace_id=0,
+            tensor=tensor,
+            strides=taken.array.strides,
+            payload=taken.array.tobytes(),
+        )
+
+
+def _decoded(recorded: Recorded) -> Message | None:
+    try:
+        return recorded.message()
+    except MessageError:
+        # `inspect` shows what it is; nothing of it can be sent.
+        return None

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which stream a topic is sent on: what ``--map TOPIC=STREAM`` says, else what a topic of ours says itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from framegate.recording.recorded import Topic
+from framegate.schema.errors import WrongUsage
+
+STREAM_MAX: Final = (1 << 32) - 2
+
+
+def parse_topics(words: Iterable[str]) -> dict[str, int]:
+    """``TOPIC=STREAM`` as a mapping.
+
+    >>> parse_topics(["/camera/image=10001", "stream/10001=10011"])
+    {'/camera/image': 10001, 'stream/10001': 10011}
+    """
+    found: dict[str, int] = {}
+    for word in words:
+        topic, equals, stream = word.rpartition("=")
+        if not equals or not topic or not stream.isascii() or not stream.isdigit():
+            raise WrongUsage("--map takes TOPIC=STREAM, as in /camera/image=10001", found=word)
+        if not 1 <= int(stream) <= STREAM_MAX:
+            raise WrongUsage(f"a stream is a number from 1 to {STREAM_MAX}", found=word)
+        if topic in found:
+            raise WrongUsage("a topic is mapped once", topic=topic)
+        found[topic] = int(stream)
+    targets = list(found.values())
+    if len(set(targets)) < len(targets):
+        # Their sequences would go back and forth on it.
+        raise WrongUsage("two topics cannot be one stream", found=" ".join(words))
+    return found
+
+
+def is_ours(name: str) -> bool:
+    """Whether a name stands for one of our own streams, not for another program's topic.
+
+    >>> is_ours("10001"), is_ours("stream/10001"), is_ours("/camera/image")
+    (True, True, False)
+    """
+    return name.isdigit() or name.startswith("stream/")
+
+
+def stream_of(topic: Topic, topics: Mapping[str, int]) -> int | None:
+    """Where a topic's messages are sent; None: nowhere.
+
+    >>> ours = Topic.of("stream/10001/payload", "raw", "")
+    >>> stream_of(ours, {}), stream_of(ours, {"stream/10001": 10011}), stream_of(ours, {"10001": 10012})
+    (10001, 10011, 10012)
+    >>> stream_of(Topic.of("/camera/image", "cdr", ""), {}) is None
+    True
+    """
+    if topic.stream is None:
+        return topics.get(topic.name)
+    for name in (topic.name, f"stream/{topic.stream}", str(topic.stream)):
+        if name in topics:
+            return topics[name]
+    return topic.stream

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frames put together again from a recording, and those that cannot be."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, LostPayloads
+from framegate.recording.topic_map import parse_topics
+from framegate.schema.control import CheckpointBarrier, Watermark
+from framegate.schema.errors import WrongUsage
+
+from tests.unit.recording.recording_world import EPOCH, LEFT, RIGHT, START_NS, Made, descriptor
+from tests.unit.recording.replay_frames import frame, numbered, passage
+
+
+def only(items: list[Item]) -> FrameOfRecording:
+    (found,) = items
+    assert isinstance(found, FrameOfRecording)
+    return found
+
+
+def test_a_frame_is_what_its_slot_and_descriptor_said() -> None:
+    # One log time for the three messages of a frame, as a recorder writes them.
+    file = Made(is_one_time_a_frame=True).file(frame(7, numbered(7), timestamp_ns=123))
+    found = only(passage(file)[1])
+    assert (found.stream, found.epoch, found.seq) == (LEFT, EPOCH, 7)
+    assert (found.timestamp_ns, found.descriptor_timestamp_ns, found.trace_id) == (123, 7_000, 0)
+    assert (found.log_time_ns, found.position) == (START_NS, 3)
+    assert found.array.dtype == np.uint16
+    assert np.array_equal(found.array, numbered(7))
+
+
+def test_column_order_and_null_times_stay_as_they_are() -> None:
+    array = np.asfortranarray(numbered(1, (3, 4)))
+    found = only(passage(Made(is_one_time_a_frame=True).file(frame(1, array, timestamp_ns=2**64 - 1)))[1])
+    assert found.timestamp_ns is None
+    assert found.array.flags.f_contiguous
+    assert np.array_equal(found.array, array)
+
+
+def test_a_frame_whose_payload_was_lost_is_left_out_in_its_place_and_the_file_says_why() -> None:
+    place = {"stream": LEFT, "epoch": EPOCH, "first": 1, "last": 1, "count": 1}
+    lost = {**place, "part": "payload", "cause": "overwritten"}
+    messages = [
+        *frame(0, numbered(0)),
+        frame(1, numbered(1))[0],
+        *frame(2, numbered(2)),
+        ("framegate/loss", json.dumps(lost).encode()),
+    ]
+    found, items = passage(Made(is_one_time_a_frame=True).file(messages))
+    assert [(type(item), item.seq) for item in items if not isinstance(item, Between)] == [
+        (FrameOfRecording, 0),
+        (LeftOut, 1),
+        (FrameOfRecording, 2),
+    ]
+    assert isinstance(items[1], LeftOut)
+    assert items[1].cause == "lost"
+    assert found.losses == [LostPayloads(LEFT, EPOCH, 1, 1, "overwritten")]
+
+
+def test_a_last_frame_without_payload_is_left_out_too() -> None:
+    _, items = passage(Made(is_one_time_a_frame=True).file(frame(0, numbered(0))[:2]))
+    assert [(type(item), item.stream) for item in items] == [(LeftOut, LEFT)]
+
+
+def test_a_slot_that_contradicts_its_payload_is_unreadable() -> None:
+    messages = frame(0, numbered(0))
+    messages[2] = (messages[2][0], b"short")
+    _, items = passage(Made(is_one_time_a_frame=True).file(messages))
+    assert [item.cause for item in items if isinstance(item, LeftOut)] == ["unreadable"]
+
+
+def test_positions_count_messages_whatever_is_mapped() -> None:
+    file = Made(is_one_time_a_frame=True).file([*frame(0, numbered(0)), *frame(0, numbered(0), stream=RIGHT)])
+    plain, moved = passage(file)[1], passage(file, **{f"stream/{RIGHT}": 30})[1]
+    assert [item.position for item in plain] == [item.position for item in moved] == [3, 6]
+    assert [item.stream for item in moved] == [LEFT, 30]
+
+
+def test_barriers_and_watermarks_come_between_the_frames() -> None:
+    barrier = CheckpointBarrier(checkpoint_id=3, epoch=1, flags=0, stream_id=LEFT, source_epoch=EPOCH, after_seq=0)
+    watermark = Watermark(timestamp_ms=5, stream_id=LEFT, source_epoch=EPOCH)
+    messages = [
+        *frame(0, numbered(0)),
+        (f"stream/{LEFT}/CheckpointBarrier", barrier),
+        (f"stream/{LEFT}/Watermark", watermark),
+        *frame(1, numbered(1)),
+    ]
+    _, items = passage(Made(is_one_time_a_frame=True).file(messages))
+    assert [item.message for item in items if isinstance(item, Between)] == [barrier, watermark]
+    assert [type(item) for item in items] == [FrameOfRecording, Between, Between, FrameOfRecording]
+
+
+def test_a_message_that_is_not_what_its_topic_says_gives_nothing() -> None:
+    messages = [(f"stream/{LEFT}/FrameDescriptor", b"nonsense"), (f"stream/{LEFT}/Watermark", descriptor(1))]
+    assert passage(Made().file(messages))[1] == []
+
+
+@pytest.mark.parametrize("word", ["10001", "=10001", "/camera=", "/camera=x", "/camera=0", "/camera=4294967295"])
+def test_a_mapping_that_makes_no_sense_is_refused(word: str) -> None:
+    with pytest.raises(WrongUsage):
+        parse_topics([word])
+
+
+def test_a_stream_has_one_source() -> None:
+    with pytest.raises(WrongUsage):
+        parse_topics(["/a=1", "/b=1"])

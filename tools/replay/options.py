@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the command line of ``framegate replay`` can say."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from framegate.schema.errors import WrongUsage
+from framegate.shmpool.client_options import ClientOptions
+
+MAX: Final = math.inf
+"""The speed of as fast as the readers allow."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayOptions(ClientOptions):
+    """None is what it did not say."""
+
+    source: Path
+    topics: dict[str, int] = field(default_factory=dict)
+    speed: float = 1.0
+    from_ns: int | None = None
+    from_position: int = 0
+    loop: int = 1
+    """How often; 0: until told to end."""
+    wait_consumers: int = 0
+    end: bool = False
+    raw: bool = False
+    check: Path | None = None
+
+
+def parse_speed(text: str) -> float:
+    """How many times as fast as it was.
+
+    >>> parse_speed("4"), parse_speed("0.5"), parse_speed("max")
+    (4.0, 0.5, inf)
+    """
+    if text == "max":
+        return MAX
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = math.nan
+    if not 0 < speed <= 1e6:
+        raise WrongUsage("--speed takes a factor, as in 1 or 4, or max", found=text)
+    return speed

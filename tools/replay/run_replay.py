@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``framegate replay``: one process publishes all streams of a recording, in the order in which they were recorded."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, Passage
+from framegate.recording.reader import Recording
+from framegate.recording.recorded import Topic
+from framegate.recording.topic_map import is_ours, stream_of
+from framegate.schema.console.reporting import emit
+from framegate.schema.control import Watermark
+from framegate.schema.errors import DONE, FAILED
+from framegate.shmpool.client import Client
+from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.stop_signal import StopSignal
+from framegate.tools.replay.check import Check, check_journal
+from framegate.tools.replay.left_out import LossCauses
+from framegate.tools.replay.options import MAX, ReplayOptions
+from framegate.tools.replay.read_ahead import ReadAhead
+from framegate.tools.replay.sender import Sender
+from framegate.tools.replay.timetable import Lateness, Timetable
+
+_LINGER_S: Final = 0.25
+_WAIT_SLICE_S: Final = 0.1
+_PROGRESS_NS: Final = 1_000_000_000
+_SWITCH_INTERVAL_S: Final = 0.000_2
+"""The thread that reads must not keep the one that publishes from the interpreter for longer than this."""
+_log = logging.getLogger(__name__)
+
+
+def run(options: ReplayOptions) -> int:
+    """Replay; the exit code."""
+    sys.setswitchinterval(_SWITCH_INTERVAL_S)
+    streams = _streams_of(options)
+    with StopSignal() as stop, options.connect() as client, _Replay(options, client, stop) as replay:
+        for stream in streams:
+            replay.sender(stream)
+        replay.say_ready()
+        if replay.wait_audience():
+            replay.play()
+        replay.end()
+        summary = replay.summary()
+    check = check_journal(options.check, options.source, options.topics) if options.check else None
+    _say_summary(options, summary, check)
+    return FAILED if check is not None and not check.is_same else DONE
+
+
+def _streams_of(options: ReplayOptions) -> list[int]:
+    """The streams that the file says it holds, and those that are mapped; others are attached when they come."""
+    with Recording.open(options.source) as recording:
+        # What a recording says of itself comes before its first message.
+        next(iter(recording), None)
+        recording.require_start()
+        listed = recording.about.get("streams", "")
+    names = [f"stream/{word}/payload" for word in listed.split(",") if word.isdigit()]
+    ours = [stream_of(Topic.of(name, "", ""), options.topics) for name in names]
+    foreign = [stream for topic, stream in options.topics.items() if not is_ours(topic)]
+    return list(dict.fromkeys(stream for stream in [*ours, *foreign] if stream is not None))
+
+
+@dataclass
+class _Replay:
+    options: ReplayOptions
+    client: Client
+    stop: StopSignal
+    senders: dict[int, Sender] = field(default_factory=dict)
+    lateness: Lateness = field(default_factory=Lateness)
+    causes: LossCauses = field(default_factory=LossCauses)
+    between: Counter[str] = field(default_factory=Counter)
+    position: int = 0
+    loops: int = 0
+    not_images: int = 0
+    damage: str | None = None
+    damaged_chunks: int = 0
+    began_ns: int = field(default_factory=monotonic_ns)
+    _shown_at_ns: int = 0
+    _open: ExitStack = field(default_factory=ExitStack)
+
+    def __enter__(self) -> _Replay:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._open.close()
+
+    def sender(self, stream: int) -> Sender:
+        """The sender of a stream, attached. Raises what attaching raises."""
+        if stream not in self.senders:
+            sender = Sender(self.client, stream, self.stop.wait)
+            self.senders[stream] = sender
+            self._open.callback(sender.close)
+        return self.senders[stream]
+
+    def wait_audience(self) -> bool:
+        """Wait for the wanted consumers; False when told to end before."""
+        for sender in list(self.senders.values()):
+            while not sender.producer.wait_consumers(self.options.wait_consumers, _WAIT_SLICE_S):
+                if self.stop.is_set:
+                    return False
+        return not self.stop.is_set
+
+    def play(self) -> None:
+        """Once round, or as often as is wanted."""
+        self.began_ns = monotonic_ns()
+        while not self.stop.is_set and (self.options.loop == 0 or self.loops < self.options.loop):
+            before = self._sent()
+            self._play_once()
+            if self.stop.is_set:
+                return
+            self.loops += 1
+            if self._sent() == before and self.options.loop == 0:
+                # Nothing in it can be sent: once more would be for ever.
+                return
+
+    def _sent(self) -> int:
+        return sum(sender.frames for sender in self.senders.values())
+
+    def _play_once(self) -> None:
+        timetable = Timetable(self.options.speed)
+        with Recording.open(self.options.source) as recording:
+            passage = Passage(recording, self.options.topics)
+            try:
+                with ReadAhead(passage) as items:
+                    if not self._play_items(items, timetable):
+                        return
+                self.position = passage.position
+            finally:
+                self.not_images += passage.not_images
+                self.damage, self.damaged_chunks = recording.damage, recording.damaged_chunks
+                self.causes.settle(passage.losses)
+
+    def _play_items(self, items: ReadAhead, timetable: Timetable) -> bool:
+        for item in self._wanted(items):
+            if not self._play_item(item, timetable):
+                return False
+            self.position = item.position
+            self._show_progress()
+        return True
+
+    def _wanted(self, items: ReadAhead) -> Iterator[Item]:
+        options = self.options
+        for item in items:
+            # Another time round begins at the beginning.
+            if self.loops or (item.position > options.from_position and item.log_time_ns >= (options.from_ns or 0)):
+                yield item
+
+    def _play_item(self, item: Item, timetable: Timetable) -> bool:
+        """Carry one item out at its time; False when told to end."""
+        if isinstance(item, LeftOut):
+            self.causes.left_out(item)
+            return not self.stop.is_set
+        if isinstance(item, Between) and not (self.options.raw or isinstance(item.message, Watermark)):
+            self.between["left_out"] += 1
+            return not self.stop.is_set
+        due_ns = timetable.due_ns(item.log_time_ns, now_ns=monotonic_ns())
+        if not self._wait_until(due_ns):
+            return False
+        sender = self.sender(item.stream)
+        if isinstance(item, FrameOfRecording):
+            is_sent = sender.send(item, life=self.loops, is_paced=self.options.speed == MAX)
+            if is_sent and self.options.speed != MAX:
+                self.lateness.note(monotonic_ns() - due_ns)
+        else:
+            sender.send_between(item)
+            self.between["sent"] += 1
+        return not self.stop.is_set
+
+    def _wait_until(self, at_ns: int) -> bool:
+        while (left_ns := at_ns - monotonic_ns()) > 0:
+            if self.stop.wait(min(left_ns / 1e9, _WAIT_SLICE_S)):
+                return False
+        return not self.stop.is_set
+
+    def end(self) -> None:
+        """Say that nothing follows, where that is wanted, and let consumers read what they have not."""
+        if self.stop.is_set:
+            return
+        for sender in self.senders.values():
+            if self.options.end and sender.producer.is_attached:
+                sender.producer.end()
+        for sender in self.senders.values():
+            # What waits for its partners lies in rings that go with their leases.
+            sender.wait_read()
+        if self.senders:
+            self.stop.wait(_LINGER_S)
+
+    def say_ready(self) -> None:
+        """A line for programs."""
+        if self.options.json:
+            epochs = {str(stream): sender.producer.epoch for stream, sender in self.senders.items()}
+            file = str(self.options.source)
+            emit({"event": "ready", "pid": os.getpid(), "file": file, "streams": list(self.senders), "epochs": epochs})
+
+    def _show_progress(self) -> None:
+        now_ns = monotonic_ns()
+        if now_ns < self._shown_at_ns:
+            return
+        self._shown_at_ns = now_ns + _PROGRESS_NS
+        if self.options.json:
+            emit({"event": "position", "position": self.position, "loop": self.loops, "frames": self._sent()})
+        elif sys.stderr.isatty():
+            print(f"\r{self._sent()} frames, position {self.position} ", end="", file=sys.stderr)
+
+    def summary(self) -> dict[str, Any]:
+        """What was sent, what was not and why, and how punctual it was."""
+        seconds = round((monotonic_ns() - self.began_ns) / 1e9, 6)
+        streams = [self._of_stream(stream) for stream in sorted({*self.senders, *self.causes.streams()})]
+        left_out = Counter[str]()
+        for each in streams:
+            left_out.update(each["left_out"])
+        return {
+            "event": "summary",
+            "file": str(self.options.source),
+            "frames": self._sent(),
+            "bytes": sum(sender.bytes for sender in self.senders.values()),
+            "left_out": dict(left_out),
+            "between_sent": self.between["sent"],
+            "between_left_out": self.between["left_out"],
+            "not_images": self.not_images,
+            "position": self.position,
+            "loops": self.loops,
+            "late_ns": self.lateness.as_json(),
+            "damage": self.damage,
+            "damaged_chunks": self.damaged_chunks,
+            "seconds": seconds,
+            "streams": streams,
+        }
+
+    def _of_stream(self, stream: int) -> dict[str, Any]:
+        sender = self.senders.get(stream)
+        left_out = self.causes.of(stream) + (sender.left_out if sender else Counter())
+        sent = {"frames": 0, "bytes": 0, "descriptors_lost": 0, "paused": 0}
+        if sender is not None:
+            sent = {key: getattr(sender, key) for key in sent}
+        return {"stream": stream, **sent, "left_out": dict(left_out)}
+
+
+def _say_summary(options: ReplayOptions, summary: dict[str, Any], check: Check | None) -> None:
+    if options.json:
+        emit(summary if check is None else {**summary, "check": check.as_json()})
+        return
+    if sys.stderr.isatty():
+        print(file=sys.stderr)
+    print(f"{summary['frames']} frames, {summary['bytes']} bytes in {summary['seconds']:.3f} s; ", end="")
+    print(f"position {summary['position']}")
+    for each in summary["streams"]:
+        for cause, count in each["left_out"].items():
+            print(f"  stream {each['stream']}: {count} frames left out: {cause}")
+    if summary["damage"] is not None or summary["damaged_chunks"]:
+        print(f"  the file is damaged: {summary['damage'] or 'some chunks are'}")
+    late = summary["late_ns"]
+    if late["p50"] is not None:
+        print(f"  late by {late['p50'] / 1e3:.0f} us in the median, p99 {late['p99'] / 1e3:.0f} us")
+    if check is not None:
+        print(check)

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One stream of a replay: its producer, one epoch after another, and what it could not send."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from framegate.recording.frames import Between, FrameOfRecording
+from framegate.schema.control import CheckpointBarrier, ControlSignal, SignalKind, Watermark
+from framegate.schema.errors import FrameTooLarge, InvalidValue, NotAttached, WrongArray
+from framegate.shmpool.client import Client
+from framegate.shmpool.producer import Producer
+
+TOO_LARGE: Final = "too_large"
+REGRESSED: Final = "regressed"
+UNDESCRIBED: Final = "undescribed"
+_SLICE_S: Final = 0.05
+_DRAIN_SLICES: Final = 40
+_REMAP_SLICES: Final = 200
+
+
+class Sender:
+    """A stream's producer. An epoch of the recording is one of its own: in each of them sequences begin anew."""
+
+    def __init__(self, client: Client, stream: int, wait: Callable[[float], bool]) -> None:
+        """``wait`` sleeps, and says whether the replay was told to end."""
+        self._client = client
+        self._wait = wait
+        self.stream = stream
+        self.producer: Producer = client.producer(stream)
+        self.frames = 0
+        self.bytes = 0
+        self.left_out: Counter[str] = Counter()
+        self.paused = 0
+        """How often the slowest consumer was waited for."""
+        self._life: tuple[int, int] | None = None
+        self._first_seq: int | None = None
+        self._past: Counter[str] = Counter()
+
+    def send(self, frame: FrameOfRecording, *, life: int, is_paced: bool) -> bool:
+        """Publish a frame; whether it was. ``life``: which time round of the recording it is."""
+        if not self._begin_epoch((life, frame.epoch)):
+            return False
+        if is_paced and not self._wait_for_room(frame.seq):
+            return False
+        while True:
+            try:
+                self._publish(frame)
+            except NotAttached:
+                if not self._wait_attached():
+                    return False
+            except (FrameTooLarge, InvalidValue, WrongArray) as refusal:
+                self.left_out[_cause(refusal)] += 1
+                return False
+            else:
+                break
+        if self._first_seq is None:
+            self._first_seq = frame.seq
+        self.frames += 1
+        self.bytes += len(frame.payload)
+        return True
+
+    def _publish(self, frame: FrameOfRecording) -> None:
+        self.producer.publish(
+            frame.array,
+            frame.timestamp_ns,
+            descriptor_timestamp_ns=frame.descriptor_timestamp_ns,
+            trace_id=frame.trace_id,
+            seq=frame.seq,
+        )
+
+    def send_between(self, between: Between) -> None:
+        """Publish a barrier, a watermark or a signal, as this producer's own."""
+        message, producer = between.message, self.producer
+        own = {"stream_id": self.stream, "source_epoch": producer.epoch or 0}
+        while True:
+            try:
+                match message:
+                    case ControlSignal() if message.kind is SignalKind.STREAM_GRACEFUL_END:
+                        producer.end()
+                    case Watermark() | ControlSignal() | CheckpointBarrier():
+                        producer.send_between(replace(message, **own).encode())
+                return
+            except NotAttached:
+                if not self._wait_attached():
+                    return
+
+    def _begin_epoch(self, life: tuple[int, int]) -> bool:
+        """Go over to another epoch where the recording does; False when told to end meanwhile."""
+        if self._life is None or self._life == life:
+            self._life = life
+            return True
+        listeners = self.producer.audience.ready(self.producer.epoch or 0)
+        self.wait_read()
+        self._close_producer()
+        self.producer = self._client.producer(self.stream)
+        self._life, self._first_seq = life, None
+        # What is sent before they have mapped the new regions would pass them by.
+        for _ in range(_REMAP_SLICES):
+            if self.producer.wait_consumers(listeners, _SLICE_S):
+                break
+            if self._wait(0):
+                return False
+        return True
+
+    def _wait_for_room(self, seq: int) -> bool:
+        """Stay half a ring ahead of the slowest consumer at most: the other half is for what it has yet to read."""
+        first, last = self._first_seq, self.producer.last_seq
+        if first is None or last is None:
+            return True
+        # Where the recording leaps, everything before must be seen.
+        wanted = min(seq - max(self.producer.nslots // 2, 1), last)
+        if wanted < first or self.producer.wait_seen(wanted, 0):
+            return True
+        self.paused += 1
+        while not self.producer.wait_seen(wanted, _SLICE_S):
+            if self._wait(0):
+                return False
+            if not self.producer.is_attached:
+                return True
+        return True
+
+    def wait_read(self) -> None:
+        """Wait until the consumers have said that they saw everything; they say so once a second at least."""
+        last = self.producer.last_seq
+        for _ in range(_DRAIN_SLICES):
+            if last is None or self.producer.wait_seen(last, _SLICE_S) or self._wait(0):
+                return
+
+    def _wait_attached(self) -> bool:
+        while not self.producer.is_attached:
+            if self._wait(_SLICE_S):
+                return False
+        return True
+
+    def _close_producer(self) -> None:
+        self._past.update(self.producer.counters())
+        self.producer.close()
+
+    def close(self) -> None:
+        """Give the lease back."""
+        self._close_producer()
+
+    @property
+    def descriptors_lost(self) -> int:
+        """Descriptors that no subscriber took in time."""
+        return self._past["descriptors_lost"] + self.producer.counters().get("descriptors_lost", 0)
+
+
+def _cause(refusal: FrameTooLarge | InvalidValue | WrongArray) -> str:
+    match refusal:
+        case FrameTooLarge():
+            return TOO_LARGE
+        case InvalidValue():
+            return REGRESSED
+    return UNDESCRIBED
