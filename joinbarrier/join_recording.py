@@ -147,6 +147,8 @@ class RecordingJoin:
         return True
 
     def _end(self) -> None:
+        for topic in self._passage.unseen_topics():
+            _log.warning("the recording has no topic %s", topic)
         for stream in self._streams:
             if stream in self._last:
                 self._engine.note_end(stream, *self._last[stream])

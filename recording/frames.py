@@ -18,7 +18,7 @@ import numpy.typing as npt
 from framegate.recording.foreign import foreign_frame
 from framegate.recording.reader import Recording
 from framegate.recording.recorded import LOSS_TOPIC, Recorded, Topic
-from framegate.recording.topic_map import stream_of
+from framegate.recording.topic_map import is_ours, stream_of
 from framegate.schema import Message
 from framegate.schema.control import CheckpointBarrier, ControlSignal, Watermark
 from framegate.schema.errors import MessageError
@@ -132,6 +132,11 @@ class Passage:
                 self._note_loss(recorded.data)
         for stream, begun in self._begun.items():
             yield self._left_out(begun, stream, self._cause())
+
+    def unseen_topics(self) -> list[str]:
+        """Topics of other programs that were mapped, and of which the file has nothing. Ask behind the iteration."""
+        seen = {topic.name for topic in self._ways}
+        return [name for name in self.topics if not is_ours(name) and name not in seen]
 
     def _way(self, topic: Topic) -> int | None:
         if topic not in self._ways:

@@ -12,10 +12,16 @@ import pytest
 from framegate.joinbarrier.journal.diff import diff
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.schema.errors import DONE, FAILED, WRONG_USAGE
+from framegate.shmpool.idle import sleep_ns
+from framegate.shmpool.pattern import Pattern, flat_bytes
 
+import framegate
 from tests.system.conftest import Program, System
-from tests.system.join_bed import LEFT, PAIR, RIGHT, JoinBed, assert_payloads_are_the_frames, summary_of
+from tests.system.join_bed import LEFT, PAIR, PAYLOAD_BYTES, RIGHT, JoinBed, assert_payloads_are_the_frames, summary_of
 from tests.system.journal_table import read_rows
+from tests.unit.recording.foreign_world import camera_file
+from tests.unit.recording.recording_world import Made
+from tests.unit.recording.replay_frames import frame, numbered
 
 SHAPE = "16x32"
 FRAMES = 300
@@ -35,19 +41,31 @@ class ReplayBed:
         recorder.says(event="ready")
         return recorder
 
-    def produce(self, stream: int, consumers: int, *words: str, frames: int = FRAMES) -> Program:
-        fixed = ("--count", str(frames), "--shape", SHAPE, "--end", "--wait-consumers", str(consumers), "--json")
-        pace = () if "--rate" in words else ("--rate", "1000")
-        return self.joins.pool.produce(*fixed, *pace, *words, stream=stream)
-
     def recorded_live(self, config: Path) -> dict[str, Any]:
         """Two streams, recorded and joined at once; the join's summary."""
         self.joins.start_driver()
         recorder, agent = self.record(), self.joins.join(config)
-        producers = [self.produce(stream, 2) for stream in (LEFT, RIGHT)]
-        assert [producer.wait() for producer in producers] == [DONE, DONE]
+        self._publish_in_turns()
         assert summary_of(recorder)["complete"]
         return summary_of(agent)
+
+    def _publish_in_turns(self) -> None:
+        """Two cameras of this process: two programs would not begin at one moment."""
+        pool = self.joins.pool
+        with framegate.connect(pool.aeron_dir, pool.base_dir) as client:
+            cameras = [client.producer(stream, shape=(16, 32), dtype="uint8") for stream in (LEFT, RIGHT)]
+            patterns = [Pattern("counter", stream=stream, payload_bytes=PAYLOAD_BYTES) for stream in (LEFT, RIGHT)]
+            assert all(camera.wait_consumers(2, 30) for camera in cameras)
+            for seq in range(FRAMES):
+                for camera, pattern in zip(cameras, patterns, strict=True):
+                    with camera.claim(trace_id=seq * 3) as slot:
+                        pattern.fill(flat_bytes(slot.array), seq)
+                sleep_ns(1_000_000)
+            for camera in cameras:
+                camera.end()
+            # Both are read before their regions go with this client.
+            for camera in cameras:
+                camera.wait_seen(FRAMES - 1, 5)
 
     def replay(self, *words: str) -> Program:
         return self.system.framegate("replay", str(self.file), *self.joins.pool.places, "--json", *words)
@@ -85,8 +103,7 @@ def assert_same(*journals: Journal) -> None:
 def test_a_recording_gives_the_rows_of_the_live_run_replayed_at_full_speed_and_joined_from_the_file(
     bed: ReplayBed,
 ) -> None:
-    # The producers do not begin at one moment: the frames of the first must outlast its lease.
-    live = bed.recorded_live(bed.joins.lockstep("live", keys={"pending": "copy"}))
+    live = bed.recorded_live(bed.joins.lockstep("live"))
     assert (live["rows"], sum(live["overwritten"].values())) == (FRAMES, 0)
     check = str(bed.joins.journal("live"))
     replayed = bed.replayed(bed.joins.lockstep("first"), "--speed", "max", "--check", check)
@@ -101,9 +118,7 @@ def test_a_recording_gives_the_rows_of_the_live_run_replayed_at_full_speed_and_j
 
 def by_time(bed: ReplayBed, name: str) -> Path:
     """Every left frame with the nearest right one before it."""
-    text = (
-        '[join]\nout_stream = 20001\npolicy = "timestamp"\ndrive = "input:left"\njournal = JOURNAL\npending = "copy"\n'
-    )
+    text = '[join]\nout_stream = 20001\npolicy = "timestamp"\ndrive = "input:left"\njournal = JOURNAL\n'
     text += f'\n[[input]]\nname = "left"\nstream = {LEFT}\noffset_ns = 0\n'
     text += f'\n[[input]]\nname = "right"\nstream = {RIGHT}\noffset_ns = 0\n'
     return bed.joins.configure(text, name)
@@ -112,7 +127,7 @@ def by_time(bed: ReplayBed, name: str) -> Path:
 @pytest.mark.long
 @pytest.mark.parametrize("policy", ["sequence", "timestamp"])
 def test_replayed_again_and_again_a_recording_gives_the_same_rows(bed: ReplayBed, policy: str) -> None:
-    config = by_time if policy == "timestamp" else lambda bed, name: bed.joins.lockstep(name, keys={"pending": "copy"})
+    config = by_time if policy == "timestamp" else lambda bed, name: bed.joins.lockstep(name)
     live = bed.recorded_live(config(bed, "live"))
     assert live["rows"] > FRAMES // 2
     for name, speed in (("once", "1"), ("fast", "4"), ("max", "max"), ("again", "max")):
@@ -125,11 +140,8 @@ def test_replayed_again_and_again_a_recording_gives_the_same_rows(bed: ReplayBed
 
 
 def test_a_stream_that_has_a_producer_refuses_the_replay_plainly(bed: ReplayBed) -> None:
+    written(bed, 10)
     bed.joins.start_driver()
-    recorder = bed.record()
-    producers = [bed.produce(stream, 1, frames=10) for stream in (LEFT, RIGHT)]
-    assert [producer.wait() for producer in producers] == [DONE, DONE]
-    summary_of(recorder)
     living = bed.joins.pool.produce("--rate", "10", "--shape", SHAPE, "--json", stream=RIGHT)
     living.says(event="ready")
     replay = bed.replay()
@@ -142,33 +154,40 @@ def test_a_stream_that_has_a_producer_refuses_the_replay_plainly(bed: ReplayBed)
     assert living.wait() == DONE
 
 
+def written(bed: ReplayBed, frames: int) -> None:
+    """A recording of two streams that take turns."""
+    messages = [
+        message
+        for seq in range(frames)
+        for stream in (LEFT, RIGHT)
+        for message in frame(seq, numbered(seq), stream=stream)
+    ]
+    bed.file.write_bytes(Made(is_one_time_a_frame=True).file(messages))
+
+
 def test_a_replay_goes_on_at_the_position_that_another_printed_and_loops_are_epochs(bed: ReplayBed) -> None:
+    written(bed, 40)
     bed.joins.start_driver()
-    recorder = bed.record()
-    producers = [bed.produce(stream, 1, frames=40) for stream in (LEFT, RIGHT)]
-    assert [producer.wait() for producer in producers] == [DONE, DONE]
-    summary_of(recorder)
-    # A position in the middle: what the file's reader counts up to the tenth frame.
-    whole = summary_of(bed.replay("--speed", "max"))
-    assert whole["frames"] == 80
-    half = whole["position"] // 2
-    rest = summary_of(bed.replay("--speed", "max", "--from-position", str(half)))
-    assert 0 < rest["frames"] < 80
-    assert rest["position"] == whole["position"]
     agent = bed.joins.join(bed.joins.lockstep("looped"))
     looped = summary_of(bed.replay("--speed", "max", "--loop", "2", "--wait-consumers", "1", "--end"))
-    assert (looped["frames"], looped["loops"]) == (160, 2)
-    joined = summary_of(agent)
-    assert joined["rows"] == 80, joined
+    assert (looped["frames"], looped["loops"], looped["position"]) == (160, 2, 240)
+    # When the left stream began anew the right one had not: frames of then have no partner, as with living producers.
+    causes = summary_of(agent)["causes"]
+    early = causes["left"]["before_first"]
+    assert causes == {"left": {"before_first": early}, "right": {"before_first": early}}
+    assert early >= 1
     rows = read_rows(bed.joins.journal("looped"))
-    assert [row.out_seq for row in rows] == [*range(40), *range(40)]
-    assert sorted({row.out_epoch for row in rows}) == sorted({rows[0].out_epoch, rows[-1].out_epoch})
-    assert rows[0].out_epoch != rows[-1].out_epoch
+    assert [row.out_seq for row in rows] == [*range(40), *range(early, 40)]
+    assert rows[0].out_epoch < rows[-1].out_epoch
+    rest = bed.replayed(bed.joins.lockstep("rest"), "--speed", "max", "--from-position", "120")
+    assert (rest["frames"], rest["position"]) == (40, 240)
+    assert [row.out_seq for row in read_rows(bed.joins.journal("rest"))] == [*range(20, 40)]
+    assert [row.inputs["left"].payload for row in read_rows(bed.joins.journal("rest"), payloads=True)] == [
+        numbered(seq).tobytes() for seq in range(20, 40)
+    ]
 
 
-def test_frames_that_another_program_recorded_are_published_and_joined(bed: ReplayBed) -> None:
-    from tests.unit.recording.foreign_world import camera_file
-
+def test_frames_that_another_program_recorded_are_joined(bed: ReplayBed) -> None:
     images = [np.full((4, 6, 3), index, np.uint8) for index in range(20)]
     bed.file.write_bytes(camera_file(images))
     config = bed.joins.lockstep("camera", inputs={"camera": LEFT})
@@ -176,10 +195,40 @@ def test_frames_that_another_program_recorded_are_published_and_joined(bed: Repl
     assert (joined["rows"], joined["not_images"]) == (20, 0)
     rows = list(Journal(bed.joins.journal("camera")).rows())
     assert all(np.array_equal(row["camera"], image) for row, image in zip(rows, images, strict=True))
+
+
+@pytest.mark.long
+def test_a_live_replay_of_another_programs_frames_gives_the_same_rows(bed: ReplayBed) -> None:
+    bed.file.write_bytes(camera_file([np.full((4, 6, 3), index, np.uint8) for index in range(20)]))
+    bed.joined_from(bed.joins.lockstep("camera", inputs={"camera": LEFT}), "--map", f"/camera/image={LEFT}")
     bed.joins.start_driver()
     replayed = bed.replayed(bed.joins.lockstep("live", inputs={"camera": LEFT}), "--map", f"/camera/image={LEFT}")
     assert replayed["frames"] == 20
     assert_same(bed.journal("camera"), bed.journal("live"))
+
+
+def test_a_journal_that_is_not_of_the_recording_is_told_by_its_first_difference(bed: ReplayBed) -> None:
+    written(bed, 10)
+    config = bed.joins.lockstep("joined")
+    assert bed.joined_from(config)["rows"] == 10
+    messages = [each for seq in range(10) for each in frame(seq, numbered(seq + (seq == 7)), stream=LEFT)]
+    bed.file.write_bytes(Made(is_one_time_a_frame=True).file(messages))
+    bed.joins.start_driver()
+    replay = bed.replay("--speed", "max", "--check", str(bed.joins.journal("joined")))
+    assert replay.wait() == FAILED, replay
+    check = replay.says(event="summary")["check"]
+    # Row 0 has a right frame, which this file lacks.
+    assert check["first_difference"]["input"] == "right"
+    assert check["first_difference"]["what"] == "the recording has no such frame"
+    config = bed.joins.lockstep("left", inputs={"left": LEFT})
+    assert bed.joined_from(config)["rows"] == 10
+    messages = [each for seq in range(10) for each in frame(seq, numbered(seq + (seq == 5)), stream=LEFT)]
+    bed.file.write_bytes(Made(is_one_time_a_frame=True).file(messages))
+    replay = bed.replay("--speed", "max", "--check", str(bed.joins.journal("left")))
+    assert replay.wait() == FAILED, replay
+    found = replay.says(event="summary")["check"]
+    assert found["first_difference"] == {"row": 5, "out_seq": 5, "input": "left", "seq": 5, "what": "payload differs"}
+    assert found["cells"] == 8
 
 
 def test_a_start_at_two_places_is_wrong_usage(bed: ReplayBed) -> None:

@@ -49,7 +49,8 @@ def run(options: ReplayOptions) -> int:
             replay.play()
         replay.end()
         summary = replay.summary()
-    check = check_journal(options.check, options.source, options.topics) if options.check else None
+    is_over = not stop.is_set
+    check = check_journal(options.check, options.source, options.topics) if options.check and is_over else None
     _say_summary(options, summary, check)
     return FAILED if check is not None and not check.is_same else DONE
 
@@ -132,6 +133,8 @@ class _Replay:
                     if not self._play_items(items, timetable):
                         return
                 self.position = passage.position
+                for topic in passage.unseen_topics() if not self.loops else ():
+                    _log.warning("the recording has no topic %s", topic)
             finally:
                 self.not_images += passage.not_images
                 self.damage, self.damaged_chunks = recording.damage, recording.damaged_chunks

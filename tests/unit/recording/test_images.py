@@ -89,6 +89,8 @@ def test_messages_of_a_mapped_topic_are_frames_numbered_and_timed_by_the_log() -
 def test_other_messages_are_bytes_and_topics_that_are_not_mapped_are_left_alone() -> None:
     file = foreign_file([b"{}"], "example.Point", "json")
     assert list(Passage(Recording(io.BytesIO(file)), {})) == []
+    other = Passage(Recording(io.BytesIO(file)), {"/camera/imag": 30, "10001": 5})
+    assert (list(other), other.unseen_topics()) == ([], ["/camera/imag"])
     (found,) = Passage(Recording(io.BytesIO(file)), {"/camera/image": 30})
     assert isinstance(found, FrameOfRecording)
     assert (found.payload, found.array.dtype, found.array.shape) == (b"{}", np.uint8, (2,))
