@@ -181,8 +181,8 @@ class Passage:
         try:
             said = json.loads(data)
             if said["part"] == "payload" and len(self.losses) < _LOSSES_MAX:
-                numbers = (int(said[key]) for key in ("stream", "epoch", "first", "last"))
-                self.losses.append(LostPayloads(*numbers, str(said["cause"])))
+                stream, epoch, first, last = (int(said[key]) for key in ("stream", "epoch", "first", "last"))
+                self.losses.append(LostPayloads(stream, epoch, first, last, str(said["cause"])))
         except (ValueError, TypeError, KeyError, RecursionError):
             # It explains nothing then; the frames are counted as lost all the same.
             return

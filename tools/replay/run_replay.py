@@ -111,10 +111,9 @@ class _Replay:
     def play(self) -> None:
         """Once round, or as often as is wanted."""
         self.began_ns = monotonic_ns()
-        while not self.stop.is_set and (self.options.loop == 0 or self.loops < self.options.loop):
+        while self.options.loop == 0 or self.loops < self.options.loop:
             before = self._sent()
-            self._play_once()
-            if self.stop.is_set:
+            if not self._play_once():
                 return
             self.loops += 1
             if self._sent() == before and self.options.loop == 0:
@@ -124,14 +123,15 @@ class _Replay:
     def _sent(self) -> int:
         return sum(sender.frames for sender in self.senders.values())
 
-    def _play_once(self) -> None:
+    def _play_once(self) -> bool:
+        """Once round; False when told to end meanwhile."""
         timetable = Timetable(self.options.speed)
         with Recording.open(self.options.source) as recording:
             passage = Passage(recording, self.options.topics)
             try:
                 with ReadAhead(passage) as items:
                     if not self._play_items(items, timetable):
-                        return
+                        return False
                 self.position = passage.position
                 for topic in passage.unseen_topics() if not self.loops else ():
                     _log.warning("the recording has no topic %s", topic)
@@ -139,6 +139,7 @@ class _Replay:
                 self.not_images += passage.not_images
                 self.damage, self.damaged_chunks = recording.damage, recording.damaged_chunks
                 self.causes.settle(passage.losses)
+        return True
 
     def _play_items(self, items: ReadAhead, timetable: Timetable) -> bool:
         for item in self._wanted(items):

@@ -75,14 +75,14 @@ class Sender:
     def send_between(self, between: Between) -> None:
         """Publish a barrier, a watermark or a signal, as this producer's own."""
         message, producer = between.message, self.producer
-        own = {"stream_id": self.stream, "source_epoch": producer.epoch or 0}
         while True:
             try:
                 match message:
                     case ControlSignal() if message.kind is SignalKind.STREAM_GRACEFUL_END:
                         producer.end()
                     case Watermark() | ControlSignal() | CheckpointBarrier():
-                        producer.send_between(replace(message, **own).encode())
+                        own = replace(message, stream_id=self.stream, source_epoch=producer.epoch or 0)
+                        producer.send_between(own.encode())
                 return
             except NotAttached:
                 if not self._wait_attached():

@@ -89,7 +89,7 @@ def foreign_file(messages: Sequence[bytes], schema: str, encoding: str, topic: s
     for index, message in enumerate(messages):
         at_ns = START_NS + index * 1_000_000
         writer.add_message(channel, at_ns, message, at_ns, index)
-    writer.finish()
+    writer.finish()  # type: ignore[no-untyped-call]  # the package leaves it so
     return stream.getvalue()
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, LostPayloads
 from framegate.recording.topic_map import parse_topics
+from framegate.schema import Message
 from framegate.schema.control import CheckpointBarrier, Watermark
 from framegate.schema.errors import WrongUsage
 
@@ -95,7 +96,10 @@ def test_barriers_and_watermarks_come_between_the_frames() -> None:
 
 
 def test_a_message_that_is_not_what_its_topic_says_gives_nothing() -> None:
-    messages = [(f"stream/{LEFT}/FrameDescriptor", b"nonsense"), (f"stream/{LEFT}/Watermark", descriptor(1))]
+    messages: list[tuple[str, Message | bytes]] = [
+        (f"stream/{LEFT}/FrameDescriptor", b"nonsense"),
+        (f"stream/{LEFT}/Watermark", descriptor(1)),
+    ]
     assert passage(Made().file(messages))[1] == []
 
 

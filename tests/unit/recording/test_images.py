@@ -93,4 +93,4 @@ def test_other_messages_are_bytes_and_topics_that_are_not_mapped_are_left_alone(
     assert (list(other), other.unseen_topics()) == ([], ["/camera/imag"])
     (found,) = Passage(Recording(io.BytesIO(file)), {"/camera/image": 30})
     assert isinstance(found, FrameOfRecording)
-    assert (found.payload, found.array.dtype, found.array.shape) == (b"{}", np.uint8, (2,))
+    assert (found.payload, found.array.dtype, found.array.shape) == (b"{}", np.dtype(np.uint8), (2,))
