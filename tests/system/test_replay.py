@@ -14,6 +14,7 @@ from framegate.joinbarrier.journal.journal import Journal
 from framegate.schema.errors import DONE, FAILED, WRONG_USAGE
 from framegate.shmpool.idle import sleep_ns
 from framegate.shmpool.pattern import Pattern, flat_bytes
+from framegate.tools.replay.check import FirstDifference, check_journal
 
 import framegate
 from tests.system.conftest import Program, System
@@ -209,26 +210,18 @@ def test_a_live_replay_of_another_programs_frames_gives_the_same_rows(bed: Repla
 
 def test_a_journal_that_is_not_of_the_recording_is_told_by_its_first_difference(bed: ReplayBed) -> None:
     written(bed, 10)
-    config = bed.joins.lockstep("joined")
-    assert bed.joined_from(config)["rows"] == 10
-    messages = [each for seq in range(10) for each in frame(seq, numbered(seq + (seq == 7)), stream=LEFT)]
-    bed.file.write_bytes(Made(is_one_time_a_frame=True).file(messages))
-    bed.joins.start_driver()
-    replay = bed.replay("--speed", "max", "--check", str(bed.joins.journal("joined")))
-    assert replay.wait() == FAILED, replay
-    check = replay.says(event="summary")["check"]
-    # Row 0 has a right frame, which this file lacks.
-    assert check["first_difference"]["input"] == "right"
-    assert check["first_difference"]["what"] == "the recording has no such frame"
-    config = bed.joins.lockstep("left", inputs={"left": LEFT})
-    assert bed.joined_from(config)["rows"] == 10
-    messages = [each for seq in range(10) for each in frame(seq, numbered(seq + (seq == 5)), stream=LEFT)]
-    bed.file.write_bytes(Made(is_one_time_a_frame=True).file(messages))
-    replay = bed.replay("--speed", "max", "--check", str(bed.joins.journal("left")))
-    assert replay.wait() == FAILED, replay
-    found = replay.says(event="summary")["check"]
-    assert found["first_difference"] == {"row": 5, "out_seq": 5, "input": "left", "seq": 5, "what": "payload differs"}
-    assert found["cells"] == 8
+    assert bed.joined_from(bed.joins.lockstep("joined"))["rows"] == 10
+    journal = bed.joins.journal("joined")
+    assert check_journal(journal, bed.file, {}).is_same
+    lefts = [each for seq in range(10) for each in frame(seq, numbered(seq + (seq == 5)), stream=LEFT)]
+    rights = [each for seq in range(10) for each in frame(seq, numbered(seq), stream=RIGHT)]
+    bed.file.write_bytes(Made(is_one_time_a_frame=True).file(lefts + rights))
+    found = check_journal(journal, bed.file, {})
+    assert found.first_difference == FirstDifference(5, 5, "left", 5, "payload differs")
+    assert (found.cells, found.not_joined) == (19, 0)
+    bed.file.write_bytes(Made(is_one_time_a_frame=True).file(lefts))
+    missing = check_journal(journal, bed.file, {}).first_difference
+    assert missing == FirstDifference(0, 0, "right", 0, "the recording has no such frame")
 
 
 def test_a_start_at_two_places_is_wrong_usage(bed: ReplayBed) -> None:

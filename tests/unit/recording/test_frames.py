@@ -67,9 +67,10 @@ def test_a_last_frame_without_payload_is_left_out_too() -> None:
     assert [(type(item), item.stream) for item in items] == [(LeftOut, LEFT)]
 
 
-def test_a_slot_that_contradicts_its_payload_is_unreadable() -> None:
+@pytest.mark.parametrize("payload", [b"short", bytes(13), b""])
+def test_a_slot_that_contradicts_its_payload_is_unreadable(payload: bytes) -> None:
     messages = frame(0, numbered(0))
-    messages[2] = (messages[2][0], b"short")
+    messages[2] = (messages[2][0], payload)
     _, items = passage(Made(is_one_time_a_frame=True).file(messages))
     assert [item.cause for item in items if isinstance(item, LeftOut)] == ["unreadable"]
 

@@ -48,6 +48,12 @@ def test_either_byte_order_is_read() -> None:
     assert np.array_equal(decode_cdr(cdr(DEEP.astype(">u2"), "mono16", order=">")), DEEP)
 
 
+def test_rows_that_overlap_are_no_image() -> None:
+    for encode, decode in ((cdr, decode_cdr), (protobuf, decode_protobuf)):
+        with pytest.raises(NotAnImage):
+            decode(encode(COLOUR, "rgb8", pad=-1))
+
+
 @pytest.mark.parametrize("encoding", ["h264", "8FC1", "", "mono7"])
 def test_an_encoding_that_is_not_known_is_no_image(encoding: str) -> None:
     with pytest.raises(NotAnImage):
