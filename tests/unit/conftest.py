@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,16 @@ from framegate.shmpool.loopback.network import LoopbackNetwork
 
 from tests.joins.map_world import STREAMS
 from tests.own_folder import own_folder
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_it_was() -> Iterator[None]:
+    """A command that runs inside a test sets up its log: on a stream of that test, for this whole process."""
+    logger = logging.getLogger("framegate")
+    before = logger.level, logger.propagate, list(logger.handlers)
+    yield
+    level, logger.propagate, logger.handlers[:] = before
+    logger.setLevel(level)
 
 
 @pytest.fixture

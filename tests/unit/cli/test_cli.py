@@ -11,7 +11,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -59,11 +59,9 @@ LET_IT_THROUGH = """
 
 
 @pytest.fixture(autouse=True)
-def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith("FRAMEGATE_")]:
         monkeypatch.delenv(name)
-    yield
-    logging.getLogger("framegate").handlers.clear()
 
 
 def driver_that(monkeypatch: pytest.MonkeyPatch, outcome: int | BaseException) -> list[DriverOptions]:
