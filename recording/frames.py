@@ -130,8 +130,8 @@ class Passage:
                 yield from self._take(recorded, stream)
             elif recorded.topic.name == LOSS_TOPIC:
                 self._note_loss(recorded.data)
-        for stream, begun in self._begun.items():
-            yield self._left_out(begun, stream, self._cause())
+        for stream in list(self._begun):
+            yield from self._given_up(stream)
 
     def unseen_topics(self) -> list[str]:
         """Topics of other programs that were mapped, and of which the file has nothing. Ask behind the iteration."""
@@ -162,20 +162,22 @@ class Passage:
                 yield from self._between(recorded, stream)
 
     def _descriptor(self, recorded: Recorded, stream: int) -> Iterator[Item]:
-        before = self._begun.pop(stream, None)
-        if before is not None:
-            yield self._left_out(before, stream, self._cause())
+        yield from self._given_up(stream)
         message = _decoded(recorded)
         if isinstance(message, FrameDescriptor):
             self._begun[stream] = _Begun(message, recorded.log_time_ns)
 
     def _between(self, recorded: Recorded, stream: int) -> Iterator[Item]:
-        before = self._begun.pop(stream, None)
-        if before is not None:
-            yield self._left_out(before, stream, self._cause())
+        yield from self._given_up(stream)
         message = _decoded(recorded)
         if isinstance(message, CheckpointBarrier | Watermark | ControlSignal):
             yield Between(position=self.position, log_time_ns=recorded.log_time_ns, stream=stream, message=message)
+
+    def _given_up(self, stream: int) -> Iterator[Item]:
+        """The frame of a stream whose payload did not come before what follows it, if there is one."""
+        before = self._begun.pop(stream, None)
+        if before is not None:
+            yield self._left_out(before, stream, NOT_RECORDED if self._has_no_payloads else LOST)
 
     def _note_loss(self, data: bytes) -> None:
         try:
@@ -187,8 +189,9 @@ class Passage:
             # It explains nothing then; the frames are counted as lost all the same.
             return
 
-    def _cause(self) -> str:
-        return NOT_RECORDED if self.recording.about.get("payload") == "false" else LOST
+    @property
+    def _has_no_payloads(self) -> bool:
+        return self.recording.about.get("payload") == "false"
 
     def _left_out(self, begun: _Begun, stream: int, cause: str) -> LeftOut:
         said = begun.descriptor

@@ -44,6 +44,7 @@ from framegate.shmpool.streams import AERON_STREAM_MAX, Streams
 from framegate.shmpool.transport import Received
 
 _TURN_NS: Final = 5_000_000
+_DRIVER_IS_GONE: Final = (MediaDriverGone, ClientStalled)
 _NS_PER_MS: Final = 1_000_000
 _log = logging.getLogger(__name__)
 _Attachable = TypeVar("_Attachable", bound=Leaseholder)
@@ -296,11 +297,11 @@ class Client:
                     member.on_tick(monotonic_ns())
 
     @contextmanager
-    def _alone(self, member: Member) -> Iterator[None]:
-        """What one member is refused, a stream for instance, is not the others' affair."""
+    def _alone(self, member: Member, ends_link: tuple[type[TransportError], ...] = _DRIVER_IS_GONE) -> Iterator[None]:
+        """What one member is refused, a stream for instance, is not the others' affair; what ends the link is."""
         try:
             yield
-        except (MediaDriverGone, ClientStalled):
+        except ends_link:
             raise
         except TransportError as failure:
             if not self._stopping.is_set():
@@ -332,13 +333,8 @@ class Client:
         with self.turn:
             self._link = link
             for member in list(self._members):
-                try:
+                with self._alone(member, ends_link=LINK_IS_DEAD):
                     member.on_link(link)
-                except LINK_IS_DEAD:
-                    raise
-                except TransportError as refusal:
-                    # What one member is refused is not the others' affair.
-                    _log.warning("%s: %s", member, refusal)
         _log.warning("connected again to the media driver in %s", self.aeron_dir)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from framegate.schema.errors import AddTimedOut, ClientStalled, MediaDriverGone, MediaDriverNotFound, TransportError
+from framegate.schema.errors import AddTimedOut, ClientStalled, MediaDriverGone, MediaDriverNotFound
 from framegate.shmpool.aeron import AeronTransport, wait_for_driver
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
@@ -70,11 +70,7 @@ def first_link(aeron_dir: str, streams: Streams, driver_timeout_ms: int, wait_s:
         try:
             return Link(aeron_dir, streams, driver_timeout_ms)
         except (*LINK_IS_DEAD, MediaDriverNotFound) as death:
-            _give_up_if_late(death, deadline_ns)
+            if monotonic_ns() >= deadline_ns:
+                raise
             _log.warning("the media driver ended while it was connected to; waiting for the next one: %s", death)
         sleep_ns(RECONNECT_NS)
-
-
-def _give_up_if_late(death: TransportError, deadline_ns: int) -> None:
-    if monotonic_ns() >= deadline_ns:
-        raise death

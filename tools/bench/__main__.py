@@ -11,6 +11,17 @@ from typing import Final
 
 from framegate.tools.bench.result import Result, show
 
+QUICK: Final = (
+    "join",
+    "join_ages",
+    "joins_by_hand",
+    "spark_value",
+    "spark_reference",
+    "spark_join",
+    "spark_latency",
+    "record",
+)
+"""Those that have a short run which only shows that they work."""
 NAMES: Final = (
     "startup",
     "codecs",
@@ -27,26 +38,8 @@ NAMES: Final = (
     "barriers",
     "checkpoint",
     "peers",
-    "join",
-    "join_ages",
-    "joins_by_hand",
-    "spark_value",
-    "spark_reference",
-    "spark_join",
-    "spark_latency",
-    "record",
+    *QUICK,
 )
-QUICK: Final = (
-    "join",
-    "join_ages",
-    "joins_by_hand",
-    "spark_value",
-    "spark_reference",
-    "spark_join",
-    "spark_latency",
-    "record",
-)
-"""Those that have a short run which only shows that they work."""
 
 
 def main(arguments: Sequence[str]) -> int:
