@@ -12,7 +12,7 @@ from framegate.shmpool.clock import monotonic_ns, realtime_ns
 
 _NS_PER_MS: Final = 1_000_000
 _NS_PER_S: Final = 1_000_000_000
-_HELD_FRAMES: Final = 16_384
+HELD_FRAMES: Final = 16_384
 """How many frames of a stream may wait when they wait in copies; a ring holds as many as it has slots."""
 
 
@@ -53,7 +53,7 @@ def engine_plan(config: JoinConfig, slots: dict[int, int]) -> dict[str, Any]:
                 "deadline_ns": each.deadline_ms * _NS_PER_MS,
                 "optional": each.optional,
                 "processed": each.processed,
-                "ring_slots": max(slots[each.stream], _HELD_FRAMES) if is_held else slots[each.stream],
+                "ring_slots": max(slots[each.stream], HELD_FRAMES) if is_held else slots[each.stream],
             }
             for each in config.input
         ],

@@ -7,14 +7,13 @@ whether readers let the journal go on, rings in ends that were missed, and says 
 
 from __future__ import annotations
 
-import importlib
 import logging
 from collections import deque
-from collections.abc import Callable
 from typing import Any, Final
 
 from framegate.joinbarrier.configuration import JoinConfig
-from framegate.joinbarrier.engine_plan import applied_rules, engine_plan, journal_plan
+from framegate.joinbarrier.engine_duties import apply_map, external_times, push_times, summary_of
+from framegate.joinbarrier.engine_plan import engine_plan, journal_plan
 from framegate.joinbarrier.join_input import Ears, JoinInput
 from framegate.joinbarrier.journal.doorbell import bell_name, take_away_expired
 from framegate.joinbarrier.journal.readers import floor, living_readers
@@ -22,7 +21,6 @@ from framegate.joinbarrier.journal_folder import JournalFolder
 from framegate.joinbarrier.map_client import Apply, ClientAction, Invalidate, MapClient, Refused
 from framegate.joinbarrier.map_exchange import MapExchange
 from framegate.joinbarrier.mergemap import MergeMap
-from framegate.joinbarrier.native_barrier import plain_numbers
 from framegate.joinbarrier.republish import Republisher
 from framegate.joinbarrier.waiting import Watch
 from framegate.schema.errors import InputRestarted, JournalFailed
@@ -34,7 +32,6 @@ from framegate._native import JoinEngine, JoinMailbox
 SLICE_NS: Final = 20_000_000
 """How long the engine runs before Python looks at what is rare. Descriptors and rows do not wait for it."""
 _CARE_NS: Final = 100_000_000
-_TIMES_AHEAD: Final = 64
 _log = logging.getLogger(__name__)
 
 
@@ -109,11 +106,7 @@ class JoinAgent:
             exchange.new_epoch(self._follows, epoch)
 
     def _apply(self, applied: MergeMap) -> None:
-        _, epoch, stale_ns, times, rules = plain_numbers(applied.to_message())
-        version = self.folder.note_map(epoch, applied_rules(self.config, applied))
-        refusal = self.engine.apply_map(epoch, stale_ns, times, rules, version)
-        if refusal is not None:
-            _log.warning("the map of this output is not applied: %s (rule %s, stream %s)", refusal[2], *refusal[:2])
+        apply_map(self.engine, self.config, self.folder, applied)
 
     @property
     def engine(self) -> JoinEngine:
@@ -136,7 +129,7 @@ class JoinAgent:
             _log.warning("an input came back with a new epoch: out_epoch is now %d", self.engine.out_epoch())
             self._new_out_epoch()
         if self._external is not None and outcome["needs_time"]:
-            self._push_times()
+            push_times(self.engine, self._external)
         if self._republisher is not None:
             self._republisher.work()
         if now_ns >= self._care_at_ns or outcome["is_full"]:
@@ -156,13 +149,6 @@ class JoinAgent:
                 _log.warning(
                     "the map of this output is refused, and nothing is joined until a valid one comes: %s", error
                 )
-
-    def _push_times(self) -> None:
-        assert self._external is not None  # noqa: S101  (the caller has looked)
-        for _ in range(_TIMES_AHEAD):
-            out_time = self._external()
-            if out_time is None or not self.engine.push_time(int(out_time)):
-                return
 
     def _care(self, outcome: dict[str, Any], now_ns: int) -> None:
         for each in self.inputs:
@@ -201,23 +187,3 @@ class JoinAgent:
 
     def _summary(self, counted: dict[str, Any]) -> dict[str, Any]:
         return summary_of(counted, self.began_ns)
-
-
-def summary_of(counted: dict[str, Any], began_ns: int) -> dict[str, Any]:
-    """What an engine counted, as a join prints it at its end."""
-    seconds = (monotonic_ns() - began_ns) / 1e9
-    keys = ("rows", "ticks_not_ready", "absent", "overwritten", "unmatched", "bytes")
-    rest = {key: value for key, value in counted.items() if key not in keys}
-    summary = {key: counted[key] for key in keys if key in counted}
-    return {"event": "summary", **summary, "seconds": round(seconds, 6), **rest}
-
-
-def external_times(config: JoinConfig) -> Callable[[], int | None] | None:
-    """The function that gives the next output time; None where outputs are made otherwise."""
-    return _function(config.drive.target) if config.drive.kind == "external" else None
-
-
-def _function(target: str) -> Callable[[], int | None]:
-    module, _, name = target.partition(":")
-    found: Callable[[], int | None] = getattr(importlib.import_module(module), name)
-    return found

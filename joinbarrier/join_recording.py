@@ -11,14 +11,14 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Final
 
 from framegate.joinbarrier.configuration import JoinConfig
-from framegate.joinbarrier.engine_plan import applied_rules, engine_plan, journal_plan
-from framegate.joinbarrier.join_agent import external_times, summary_of
+from framegate.joinbarrier.engine_duties import apply_map, external_times, push_times, summary_of
+from framegate.joinbarrier.engine_plan import HELD_FRAMES, engine_plan, journal_plan
 from framegate.joinbarrier.journal.readers import floor
 from framegate.joinbarrier.journal_folder import JournalFolder
-from framegate.joinbarrier.native_barrier import plain_numbers
 from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, Passage
 from framegate.recording.reader import Recording
 from framegate.schema.control import Watermark
@@ -27,10 +27,8 @@ from framegate.shmpool.clock import monotonic_ns, realtime_ns
 
 from framegate._native import JoinEngine, JoinMailbox
 
-_HISTORY_FRAMES: Final = 16_384
 _HISTORY_BYTES: Final = 256 << 20
 """Of all streams: frames that wait for their partners. A ring of the driver's usual sizes holds less."""
-_TIMES_AHEAD: Final = 64
 _log = logging.getLogger(__name__)
 
 
@@ -48,7 +46,7 @@ class RecordingJoin:
         self._is_stopping = is_stopping
         self._items: Iterator[Item] = iter(passage)
         self._streams = list(dict.fromkeys(each.stream for each in config.input))
-        plan = engine_plan(config, dict.fromkeys(self._streams, _HISTORY_FRAMES))
+        plan = engine_plan(config, dict.fromkeys(self._streams, HELD_FRAMES))
         plan["pending_bytes"] = max(config.join.pending_bytes, _HISTORY_BYTES)
         self._engine = JoinEngine(JoinMailbox(self._streams), plan, journal_plan(config, folder))
         self.first_row: int = self._engine.recovered()["next_row"]
@@ -60,15 +58,9 @@ class RecordingJoin:
         self._apply_map()
 
     def _apply_map(self) -> None:
-        epoch = self._engine.out_epoch()
-        own = self.config.merge_map(epoch)
-        if own is None:
-            return
-        _, _, stale_ns, times, rules = plain_numbers(own.to_message())
-        version = self.folder.note_map(epoch, applied_rules(self.config, own))
-        refusal = self._engine.apply_map(epoch, stale_ns, times, rules, version)
-        if refusal is not None:
-            _log.warning("the map of this output is not applied: %s (rule %s, stream %s)", refusal[2], *refusal[:2])
+        own = self.config.merge_map(self._engine.out_epoch())
+        if own is not None:
+            apply_map(self._engine, self.config, self.folder, own)
 
     # --- working -------------------------------------------------------------------------------------------
 
@@ -115,11 +107,15 @@ class RecordingJoin:
 
     def _at(self, item: Item) -> tuple[int, int]:
         """Its time by the monotonic and by the wall clock of the recording."""
+        return max(item.log_time_ns - self._ahead_ns, 0), item.log_time_ns
+
+    @cached_property
+    def _ahead_ns(self) -> int:
+        """How far the recording's wall clock was ahead of its monotonic one. Said before its first message."""
         try:
-            ahead_ns = int(self._passage.recording.about.get("realtime_minus_monotonic_ns", "0"))
+            return int(self._passage.recording.about.get("realtime_minus_monotonic_ns", "0"))
         except ValueError:
-            ahead_ns = 0
-        return max(item.log_time_ns - ahead_ns, 0), item.log_time_ns
+            return 0
 
     def _answered(self, outcome: dict[str, Any]) -> bool:
         """Does what the engine asks for until it asks no more; whether there are rows enough."""
@@ -133,18 +129,9 @@ class RecordingJoin:
                 if self._is_stopping():
                     return True
                 self._engine.set_floor(floor(self.folder.path, realtime_ns()))
-            elif not (outcome["needs_time"] and self._push_times()):
+            elif not (outcome["needs_time"] and self._external and push_times(self._engine, self._external)):
                 return bool(outcome["has_all_outputs"])
             outcome = self._engine.settle(outputs)
-
-    def _push_times(self) -> bool:
-        if self._external is None:
-            return False
-        for pushed in range(_TIMES_AHEAD):
-            out_time = self._external()
-            if out_time is None or not self._engine.push_time(int(out_time)):
-                return pushed > 0
-        return True
 
     def _end(self) -> None:
         for topic in self._passage.unseen_topics():

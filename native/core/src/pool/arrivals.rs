@@ -52,6 +52,12 @@ impl Arrivals {
         order
     }
 
+    /// The epoch of what was taken last, or decided in an earlier life.
+    #[must_use]
+    pub fn epoch(&self) -> Option<u64> {
+        self.expected.map(|(epoch, _)| epoch)
+    }
+
     /// The newest sequence that was heard of an epoch. What an earlier life remembers was not heard in this one.
     #[must_use]
     pub fn last_seq(&self, epoch: u64) -> Option<u64> {

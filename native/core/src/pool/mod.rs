@@ -12,11 +12,13 @@
 //! | `region` | region files, made and opened safely |
 //! | `regions` | the ring and pools of one stream together |
 //! | `writer`, `reader` | frames in, frames out |
+//! | `descriptor` | what announces a frame, read from a shared stream |
 //! | `arrivals` | what a descriptor's sequence means after those before it |
 //! | `catch_up`, `edge` | how a reader that was lapped comes back to frames that last: many passed over, or few copies |
 
 pub mod arrivals;
 pub mod commit;
+pub mod descriptor;
 pub mod edge;
 pub mod layout;
 pub mod tensor;

@@ -3,8 +3,9 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
+use pyo3::Python;
 use rusteron_client::{
     Aeron, AeronAvailableImageCallback, AeronErrorHandlerCallback, AeronImage, AeronSubscription,
     AeronUnavailableImageCallback,
@@ -46,6 +47,17 @@ impl<T> BoundedQueue<T> {
 /// The lock, whether or not a thread panicked holding it: what it guards is valid between statements.
 pub(crate) fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The lock, however long another thread holds it: waits without the GIL.
+pub(crate) fn unpoisoned_detached<'a, T: Send>(py: Python<'_>, mutex: &'a Mutex<T>) -> MutexGuard<'a, T> {
+    loop {
+        match mutex.try_lock() {
+            Ok(guard) => return guard,
+            Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => py.detach(|| drop(unpoisoned(mutex))),
+        }
+    }
 }
 
 /// Whether the client still lives, and what it reported.

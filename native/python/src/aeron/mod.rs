@@ -15,7 +15,7 @@ mod subscription;
 
 pub use claim::AeronClaim;
 pub use client::AeronClient;
-pub(crate) use events::unpoisoned;
+pub(crate) use events::{unpoisoned, unpoisoned_detached};
 pub use mark::driver_mark;
 pub(crate) use offer::to_python as transport_outcome;
 pub use publication::AeronPublication;

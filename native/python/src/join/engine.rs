@@ -17,6 +17,7 @@ use super::fed::FedAt;
 use super::held::Held;
 use super::mailbox::{Command, Mailbox};
 use super::port::Port;
+use super::route::Route;
 use crate::aeron::SubscriptionShared;
 use crate::pool::PublishTarget;
 use row::Source;
@@ -27,6 +28,8 @@ mod sealing;
 
 /// Fragments of one subscription in one turn, so that no input waits long for another.
 const FRAGMENTS: usize = 64;
+/// Producers that are paced by their readers wait for the facts: a slice is long for them, a turn of a busy loop short.
+const FACTS_NS: u64 = 1_000_000;
 /// Copies that wait, of one stream.
 const HELD_FRAMES: usize = 16_384;
 
@@ -93,8 +96,7 @@ pub(super) struct Engine {
     /// How many fragments of a subscription a turn takes.
     fragments: usize,
     pub(super) ports: Vec<Port>,
-    /// Stream ids in order, each with its port.
-    route: Vec<(u32, usize)>,
+    route: Route,
     subscriptions: Vec<Arc<SubscriptionShared>>,
     mailbox: Arc<Mailbox>,
     frames: Vec<Option<Source>>,
@@ -112,6 +114,8 @@ pub(super) struct Engine {
     /// The time of what is fed to it, for the stage: an engine that is fed does not live in the present.
     pub(super) fed_at: Option<FedAt>,
     pub(super) beat_at_ns: u64,
+    /// When the next facts are due although descriptors keep coming.
+    facts_due_ns: u64,
 }
 
 impl Engine {
@@ -123,9 +127,6 @@ impl Engine {
         resumed: Vec<Option<(u64, u64)>>,
         habits: Habits,
     ) -> Self {
-        let mut route: Vec<(u32, usize)> =
-            mailbox.facts.iter().enumerate().map(|(index, facts)| (facts.stream_id, index)).collect();
-        route.sort_unstable();
         let count = inputs.len();
         let out_epoch = stage.out_epoch();
         let streams = resumed.len();
@@ -144,7 +145,7 @@ impl Engine {
             keeps_unmatched: habits.keeps_unmatched,
             held,
             ports: resumed.into_iter().map(Port::new).collect(),
-            route,
+            route: Route::new(mailbox.facts.iter().map(|facts| facts.stream_id)),
             subscriptions: Vec::new(),
             mailbox,
             frames: vec![None; count],
@@ -156,6 +157,7 @@ impl Engine {
             left_at_ns: None,
             fed_at: None,
             beat_at_ns: 0,
+            facts_due_ns: 0,
         }
     }
 

@@ -17,7 +17,7 @@ use super::fed::{Fed, FedAt};
 use super::mailbox::{JoinMailbox, Mailbox};
 use super::plan::{Rule, inputs_of, journal_of, rule_of, stage_of};
 use super::report;
-use crate::aeron::unpoisoned;
+use crate::aeron::{unpoisoned, unpoisoned_detached};
 use crate::errors::raise;
 use crate::journal::errors::raised;
 use crate::pool::PoolProducer;
@@ -258,15 +258,9 @@ impl JoinEngine {
         Ok(found)
     }
 
-    /// The engine, which the thread that runs slices holds meanwhile: waits for it without the GIL.
-    fn locked(&self, py: Python<'_>) -> MutexGuard<'_, Option<Engine>> {
-        loop {
-            match self.engine.try_lock() {
-                Ok(guard) => return guard,
-                Err(std::sync::TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
-                Err(std::sync::TryLockError::WouldBlock) => py.detach(|| drop(unpoisoned(&self.engine))),
-            }
-        }
+    /// The engine, which the thread that runs slices holds meanwhile.
+    fn locked<'a>(&'a self, py: Python<'_>) -> MutexGuard<'a, Option<Engine>> {
+        unpoisoned_detached(py, &self.engine)
     }
 
     fn with<T>(&self, py: Python<'_>, work: impl FnOnce(&mut Engine) -> T) -> PyResult<T> {

@@ -12,6 +12,7 @@ mod mailbox;
 mod plan;
 mod port;
 mod report;
+mod route;
 mod stage;
 
 pub use barrier::JoinBarrier;
@@ -19,5 +20,7 @@ pub(crate) use clock::{monotonic_ns, realtime_ns};
 pub use join_engine::JoinEngine;
 pub(crate) use mailbox::{Command, Mailbox, PORT_COUNTERS};
 pub use mailbox::{JoinMailbox, JoinPort};
+pub(crate) use port::PortCounters;
 pub use report::join_causes;
+pub(crate) use route::Route;
 pub use stage::JoinStage;

@@ -13,25 +13,25 @@ use super::mailbox::PORT_COUNTERS;
 
 /// What is counted for each stream, beside what the stage decides.
 #[derive(Clone, Copy, Default)]
-pub(super) struct PortCounters {
+pub(crate) struct PortCounters {
     /// Descriptors that were taken.
-    pub(super) frames: u64,
+    pub(crate) frames: u64,
     /// Sequences that the producer left out, or could not announce: nobody can have them.
-    pub(super) gap_drops: u64,
+    pub(crate) gap_drops: u64,
     /// Frames that were overwritten before they were read.
-    pub(super) late_drops: u64,
+    pub(crate) late_drops: u64,
     /// Sequences that passed while this agent was not listening.
-    pub(super) missed: u64,
+    pub(crate) missed: u64,
     /// Descriptors whose sequence had already passed.
-    pub(super) regressions: u64,
+    pub(crate) regressions: u64,
     /// Descriptors that came while no regions were mapped.
-    pub(super) unmapped: u64,
+    pub(crate) unmapped: u64,
     /// Descriptors of an epoch that is not mapped.
-    pub(super) other_epoch: u64,
+    pub(crate) other_epoch: u64,
 }
 
 impl PortCounters {
-    pub(super) const fn as_array(&self) -> [u64; PORT_COUNTERS.len()] {
+    pub(crate) const fn as_array(&self) -> [u64; PORT_COUNTERS.len()] {
         [self.frames, self.gap_drops, self.late_drops, self.missed, self.regressions, self.unmapped, self.other_epoch]
     }
 }

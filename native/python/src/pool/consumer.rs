@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex};
 
 use framegate_codecs::control;
 use framegate_core::pool::catch_up::CatchUp;
+use framegate_core::pool::descriptor::Descriptor;
 use framegate_core::pool::layout::NULL_TIMESTAMP;
 use framegate_core::pool::reader::{DROP_CAUSES, DROP_NAMES, FrameRef, Reader};
-use framegate_core::record::{MESSAGE_HEADER_BYTES, RecordFilter, Verdict};
+use framegate_core::record::Verdict;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
@@ -20,29 +21,6 @@ use crate::aeron::{AeronSubscription, SubscriptionShared, unpoisoned};
 /// Control messages kept for a caller that does not ask; older ones make room and are counted.
 const EVENT_BOUND: usize = 1024;
 const CONTROL_SCHEMA: u16 = 920;
-const DESCRIPTOR: RecordFilter = RecordFilter::new(Descriptor::BYTES as u16, 4, 900, 1, true);
-
-/// What a descriptor says; PROTOCOL 2.
-struct Descriptor {
-    stream_id: u32,
-    epoch: u64,
-    seq: u64,
-    timestamp_ns: u64,
-    trace_id: u64,
-}
-
-impl Descriptor {
-    const BYTES: usize = 40;
-
-    #[inline]
-    fn decode(body: &[u8; Self::BYTES]) -> Self {
-        let u32_at =
-            |offset: usize| u32::from_le_bytes([body[offset], body[offset + 1], body[offset + 2], body[offset + 3]]);
-        let u64_at = |offset: usize| u64::from(u32_at(offset)) | u64::from(u32_at(offset + 4)) << 32;
-        Self { stream_id: u32_at(0), epoch: u64_at(4), seq: u64_at(12), timestamp_ns: u64_at(20), trace_id: u64_at(32) }
-    }
-}
-
 #[derive(Clone, Default)]
 struct Counters {
     frames: u64,
@@ -119,19 +97,11 @@ impl Guarded {
 
     #[inline]
     fn on_fragment(&mut self, stream_id: u32, message: &[u8], see: &mut impl FnMut(Found, &Reader)) {
-        match DESCRIPTOR.verdict(message) {
-            Verdict::Record => {
-                // A record has all its bytes.
-                let Some(body) = message[MESSAGE_HEADER_BYTES..].first_chunk() else { return };
-                let descriptor = Descriptor::decode(body);
-                if descriptor.stream_id == stream_id {
-                    self.on_descriptor(&descriptor, see);
-                } else {
-                    self.counters.other_streams += 1;
-                }
-            }
-            Verdict::OtherSchema => self.on_control(stream_id, message),
-            _ => self.counters.other_messages += 1,
+        match Descriptor::read(message) {
+            Ok(descriptor) if descriptor.stream_id == stream_id => self.on_descriptor(&descriptor, see),
+            Ok(_) => self.counters.other_streams += 1,
+            Err(Verdict::OtherSchema) => self.on_control(stream_id, message),
+            Err(_) => self.counters.other_messages += 1,
         }
     }
 

@@ -8,18 +8,17 @@ use std::sync::atomic::Ordering;
 
 use framegate_codecs::control;
 use framegate_core::idle::{IdleStrategy, Idler, tighten_timer_slack};
-use framegate_core::record::{MESSAGE_HEADER_BYTES, RecordFilter, Verdict};
-use framegate_recording::{Cause, Descriptor, Recorder};
+use framegate_core::pool::descriptor::Descriptor;
+use framegate_recording::{Cause, Recorder};
 
 use super::source::{Missing, Source};
 use crate::aeron::SubscriptionShared;
-use crate::join::{Command, Mailbox, monotonic_ns};
+use crate::join::{Command, Mailbox, Route, monotonic_ns};
 
 /// Fragments of one subscription in one turn, so that none waits long for another.
 const FRAGMENTS: usize = 64;
 /// StreamGracefulEnd.
 const END_KIND: u8 = 0;
-const DESCRIPTOR: RecordFilter = RecordFilter::new(40, 4, 900, 1, true);
 
 /// What a slice came to.
 #[derive(Clone, Copy, Default, Debug)]
@@ -34,8 +33,7 @@ pub(super) struct Outcome {
 pub(super) struct Engine {
     pub(super) recorder: Recorder,
     sources: Vec<Source>,
-    /// Stream ids in order, each with its place.
-    route: Vec<(u32, usize)>,
+    route: Route,
     subscriptions: Vec<Arc<SubscriptionShared>>,
     mailbox: Arc<Mailbox>,
     has_payload: bool,
@@ -54,13 +52,10 @@ impl Engine {
         frames_max: u64,
         offset_ns: i64,
     ) -> Self {
-        let mut route: Vec<(u32, usize)> =
-            mailbox.facts.iter().enumerate().map(|(index, facts)| (facts.stream_id, index)).collect();
-        route.sort_unstable();
         Self {
             recorder,
             sources: mailbox.facts.iter().map(|_| Source::new(has_payload)).collect(),
-            route,
+            route: Route::new(mailbox.facts.iter().map(|facts| facts.stream_id)),
             subscriptions: Vec::new(),
             mailbox,
             has_payload,
@@ -139,25 +134,14 @@ impl Engine {
     }
 
     #[inline]
-    fn source_of(&self, stream_id: u32) -> Option<usize> {
-        let at = if self.route.len() <= 8 {
-            self.route.iter().position(|entry| entry.0 == stream_id)?
-        } else {
-            self.route.binary_search_by_key(&stream_id, |entry| entry.0).ok()?
-        };
-        Some(self.route[at].1)
-    }
-
-    #[inline]
     fn on_message(&mut self, message: &[u8], images_lost: u64) {
         if self.is_full() {
             return;
         }
         let now_ns = monotonic_ns();
-        if DESCRIPTOR.verdict(message) == Verdict::Record {
-            let body = &message[MESSAGE_HEADER_BYTES..];
-            match self.source_of(u32_at(body, 0)) {
-                Some(source) => self.on_descriptor(source, message, images_lost, now_ns),
+        if let Ok(descriptor) = Descriptor::read(message) {
+            match self.route.place(descriptor.stream_id) {
+                Some(source) => self.on_descriptor(source, &descriptor, message, images_lost, now_ns),
                 None => self.other_streams += 1,
             }
             return;
@@ -172,15 +156,14 @@ impl Engine {
     }
 
     #[inline]
-    fn on_descriptor(&mut self, index: usize, message: &[u8], images_lost: u64, now_ns: u64) {
-        let body = &message[MESSAGE_HEADER_BYTES..];
-        let (epoch, seq) = (u64_at(body, 4), u64_at(body, 12));
+    fn on_descriptor(&mut self, index: usize, descriptor: &Descriptor, message: &[u8], images_lost: u64, now_ns: u64) {
+        let Descriptor { epoch, seq, .. } = *descriptor;
         let Some(missing) = self.sources[index].take(epoch, seq, images_lost) else { return };
         if let Some(Missing { first, last, cause }) = missing {
             self.recorder.lost(index, epoch, first, last, cause);
         }
         let log_time = self.log_time(now_ns);
-        let descriptor = Descriptor { stream: index, epoch, seq };
+        let descriptor = framegate_recording::Descriptor { stream: index, epoch, seq };
         if !self.has_payload {
             self.recorder.frame(&descriptor, message, Ok(None), log_time, now_ns);
             return;
@@ -197,7 +180,7 @@ impl Engine {
     fn note_signal(&mut self, message: &[u8]) {
         if let Ok(signal) = control::ControlSignal::checked(message)
             && u8::from(signal.kind()) == END_KIND
-            && let Some(source) = signal.stream_id().and_then(|stream| self.source_of(stream))
+            && let Some(source) = signal.stream_id().and_then(|stream| self.route.place(stream))
         {
             self.note_end(source, signal.source_epoch(), signal.after_seq());
         }
@@ -236,14 +219,4 @@ impl Engine {
             facts.publish(source.epoch(), source.last_seq(), source.counters());
         }
     }
-}
-
-#[inline]
-fn u32_at(body: &[u8], offset: usize) -> u32 {
-    u32::from_le_bytes([body[offset], body[offset + 1], body[offset + 2], body[offset + 3]])
-}
-
-#[inline]
-fn u64_at(body: &[u8], offset: usize) -> u64 {
-    u64::from(u32_at(body, offset)) | u64::from(u32_at(body, offset + 4)) << 32
 }

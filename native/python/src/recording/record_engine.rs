@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use super::engine::Engine;
-use crate::aeron::unpoisoned;
+use crate::aeron::{unpoisoned, unpoisoned_detached};
 use crate::errors::raise;
 use crate::join::{JoinMailbox, Mailbox, monotonic_ns, realtime_ns};
 
@@ -116,15 +116,9 @@ impl RecordEngine {
 }
 
 impl RecordEngine {
-    /// The engine, which the thread that runs slices holds meanwhile: waits for it without the GIL.
-    fn locked(&self, py: Python<'_>) -> MutexGuard<'_, Option<Engine>> {
-        loop {
-            match self.engine.try_lock() {
-                Ok(guard) => return guard,
-                Err(std::sync::TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
-                Err(std::sync::TryLockError::WouldBlock) => py.detach(|| drop(unpoisoned(&self.engine))),
-            }
-        }
+    /// The engine, which the thread that runs slices holds meanwhile.
+    fn locked<'a>(&'a self, py: Python<'_>) -> MutexGuard<'a, Option<Engine>> {
+        unpoisoned_detached(py, &self.engine)
     }
 }
 

@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
+use framegate_core::pool::arrivals::{Arrivals, Order};
 use framegate_core::pool::catch_up::CatchUp;
 use framegate_core::pool::reader::{Dropped, FrameRef, Reader};
 use framegate_core::pool::regions::Regions;
 use framegate_recording::Cause;
 
-use crate::join::PORT_COUNTERS;
+use crate::join::{PORT_COUNTERS, PortCounters};
 
 /// Sequences before a descriptor that did not come, and why.
 pub(super) struct Missing {
@@ -17,33 +18,21 @@ pub(super) struct Missing {
     pub(super) cause: Cause,
 }
 
-/// What became of descriptors, in the order of [`PORT_COUNTERS`].
-#[derive(Clone, Copy, Default)]
-struct Counters {
-    frames: u64,
-    gap_drops: u64,
-    late_drops: u64,
-    missed: u64,
-    regressions: u64,
-    unmapped: u64,
-    other_epoch: u64,
-}
-
 /// A stream.
 #[derive(Default)]
 pub(super) struct Source {
     reader: Option<Reader>,
     /// The next epoch's, taken when its first descriptor comes or the log was read to its end.
     next: Option<Reader>,
-    /// The epoch that is recorded, and the sequence that should come next.
-    expected: Option<(u64, u64)>,
+    /// Of the epoch that is recorded.
+    arrivals: Arrivals,
     ended_epoch: Option<u64>,
     images_lost: u64,
     was_away: bool,
     /// Whether it is recorded only from the moment on at which its payloads can be read.
     waits_for_regions: bool,
     catch_up: CatchUp,
-    counters: Counters,
+    counters: PortCounters,
 }
 
 impl Source {
@@ -83,13 +72,11 @@ impl Source {
     }
 
     pub(super) fn last_seq(&self) -> Option<u64> {
-        let (epoch, next) = self.expected?;
-        if self.epoch() == Some(epoch) { next.checked_sub(1) } else { None }
+        self.arrivals.last_seq(self.epoch()?)
     }
 
     pub(super) const fn counters(&self) -> [u64; PORT_COUNTERS.len()] {
-        let Counters { frames, gap_drops, late_drops, missed, regressions, unmapped, other_epoch } = self.counters;
-        [frames, gap_drops, late_drops, missed, regressions, unmapped, other_epoch]
+        self.counters.as_array()
     }
 
     /// Takes a descriptor: None when it is not to be recorded, else what is missing before it.
@@ -99,28 +86,26 @@ impl Source {
             self.counters.unmapped += 1;
             return None;
         }
-        let is_anew = self.was_away || images_lost != self.images_lost;
-        let mut missing = None;
-        match self.expected {
-            Some((of, expected)) if of == epoch => {
-                if seq < expected {
-                    // Aeron may begin again with what was heard before: no second writer sent that.
-                    self.counters.regressions += u64::from(!is_anew);
-                    return None;
-                }
-                if seq > expected {
-                    missing = Some(self.gap(expected, seq - 1, is_anew));
-                }
-            }
+        let recorded = self.arrivals.epoch();
+        if recorded.is_some_and(|of| epoch < of) {
             // A producer that was replaced has nothing to say any more.
-            Some((of, _)) if epoch < of => {
-                self.counters.other_epoch += 1;
+            self.counters.other_epoch += 1;
+            return None;
+        }
+        let is_anew = self.was_away || images_lost != self.images_lost;
+        let missing = match self.arrivals.take(epoch, seq, is_anew) {
+            Order::Next => None,
+            Order::Gap(frames) => Some(self.gap(seq - frames, seq - 1, is_anew)),
+            Order::Repeated => return None,
+            Order::Regressed => {
+                self.counters.regressions += 1;
                 return None;
             }
-            _ => self.ended_epoch = None,
+        };
+        if recorded != Some(epoch) {
+            self.ended_epoch = None;
         }
         (self.images_lost, self.was_away) = (images_lost, false);
-        self.expected = Some((epoch, seq.saturating_add(1)));
         self.counters.frames += 1;
         Some(missing)
     }
@@ -165,20 +150,18 @@ impl Source {
 
     /// Whether that epoch is the one that is recorded.
     pub(super) fn is_recording(&self, epoch: u64) -> bool {
-        self.expected.is_some_and(|(of, _)| of == epoch)
+        self.arrivals.epoch() == Some(epoch)
     }
 
     /// That epoch is over after that sequence; what of it was not heard.
     pub(super) fn end(&mut self, epoch: u64, after: Option<u64>) -> Option<Missing> {
-        if self.expected.is_some_and(|(of, _)| epoch < of) {
+        if self.arrivals.epoch().is_some_and(|of| epoch < of) {
             return None;
         }
         self.ended_epoch = Some(epoch);
-        let (of, expected) = self.expected?;
-        let last = after.filter(|after| of == epoch && *after >= expected)?;
-        self.expected = Some((epoch, last.saturating_add(1)));
-        self.counters.missed += last - expected + 1;
-        Some(Missing { first: expected, last, cause: Cause::Unheard })
+        let (first, last) = self.arrivals.unheard_until(epoch, after?)?;
+        self.counters.missed += last - first + 1;
+        Some(Missing { first, last, cause: Cause::Unheard })
     }
 
     /// Whether nothing more comes of the epoch that was heard last.

@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use framegate_codecs::control;
 use framegate_core::pool::arrivals::Order;
+use framegate_core::pool::descriptor::Descriptor;
 use framegate_core::pool::layout::NULL_TIMESTAMP;
-use framegate_core::record::{MESSAGE_HEADER_BYTES, RecordFilter, Verdict};
+use framegate_core::record::Verdict;
 use framegate_join::stage::{Cause, Observed};
 
-use super::Engine;
+use super::{Engine, FACTS_NS};
 use crate::join::port::Port;
 
 const CONTROL_SCHEMA: u16 = 920;
 /// StreamGracefulEnd.
 const END_KIND: u8 = 0;
-const DESCRIPTOR: RecordFilter = RecordFilter::new(40, 4, 900, 1, true);
 
 impl Engine {
     /// Takes what came; how many fragments.
@@ -32,41 +32,29 @@ impl Engine {
         if heard == 0 {
             // What was announced of the present epochs has been read.
             self.ports.iter_mut().for_each(Port::switch);
-        } else {
-            // Producers that are paced by their readers wait for it: a slice is long.
+        }
+        if heard == 0 || now_ns >= self.facts_due_ns {
+            self.facts_due_ns = now_ns + FACTS_NS;
             self.publish_facts();
         }
         heard
     }
 
     #[inline]
-    fn port_of(&self, stream_id: u32) -> Option<usize> {
-        let at = if self.route.len() <= 8 {
-            self.route.iter().position(|entry| entry.0 == stream_id)?
-        } else {
-            self.route.binary_search_by_key(&stream_id, |entry| entry.0).ok()?
-        };
-        Some(self.route[at].1)
-    }
-
-    #[inline]
     fn on_message(&mut self, message: &[u8], images_lost: u64, now_ns: u64) {
-        match DESCRIPTOR.verdict(message) {
-            Verdict::Record => {
-                let body = &message[MESSAGE_HEADER_BYTES..];
-                match self.port_of(u32_at(body, 0)) {
-                    Some(port) => self.on_descriptor(port, body, images_lost, now_ns),
-                    None => self.counters.other_streams += 1,
-                }
-            }
-            Verdict::OtherSchema => self.on_control(message, now_ns),
-            _ => self.counters.other_messages += 1,
+        match Descriptor::read(message) {
+            Ok(descriptor) => match self.route.place(descriptor.stream_id) {
+                Some(port) => self.on_descriptor(port, &descriptor, images_lost, now_ns),
+                None => self.counters.other_streams += 1,
+            },
+            Err(Verdict::OtherSchema) => self.on_control(message, now_ns),
+            Err(_) => self.counters.other_messages += 1,
         }
     }
 
     #[inline]
-    fn on_descriptor(&mut self, index: usize, body: &[u8], images_lost: u64, now_ns: u64) {
-        let (epoch, seq) = (u64_at(body, 4), u64_at(body, 12));
+    fn on_descriptor(&mut self, index: usize, descriptor: &Descriptor, images_lost: u64, now_ns: u64) {
+        let Descriptor { epoch, seq, .. } = *descriptor;
         let port = &mut self.ports[index];
         if !port.is_reading(epoch) {
             return;
@@ -87,9 +75,9 @@ impl Engine {
         let seen = Observed {
             epoch,
             seq,
-            descriptor_timestamp_ns: u64_at(body, 20),
+            descriptor_timestamp_ns: descriptor.timestamp_ns,
             slot_timestamp_ns,
-            trace_id: u64_at(body, 32),
+            trace_id: descriptor.trace_id,
         };
         self.stage.observe(index, &seen, now_ns);
     }
@@ -147,24 +135,14 @@ impl Engine {
             return;
         }
         if let Ok(watermark) = control::Watermark::checked(message) {
-            if let Some(port) = self.port_of(watermark.stream_id()) {
+            if let Some(port) = self.route.place(watermark.stream_id()) {
                 self.stage.watermark(port, watermark.timestamp_ms(), now_ns);
             }
         } else if let Ok(signal) = control::ControlSignal::checked(message) {
-            let port = signal.stream_id().and_then(|stream| self.port_of(stream));
+            let port = signal.stream_id().and_then(|stream| self.route.place(stream));
             if let (Some(port), END_KIND) = (port, u8::from(signal.kind())) {
                 self.note_end(port, signal.source_epoch(), signal.after_seq(), now_ns);
             }
         }
     }
-}
-
-#[inline]
-fn u32_at(body: &[u8], offset: usize) -> u32 {
-    u32::from_le_bytes([body[offset], body[offset + 1], body[offset + 2], body[offset + 3]])
-}
-
-#[inline]
-fn u64_at(body: &[u8], offset: usize) -> u64 {
-    u64::from(u32_at(body, offset)) | u64::from(u32_at(body, offset + 4)) << 32
 }

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every join does for its native engine, whoever feeds it: maps, output times, the summary."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections.abc import Callable
+from typing import Any, Final
+
+from framegate.joinbarrier.configuration import JoinConfig
+from framegate.joinbarrier.engine_plan import applied_rules
+from framegate.joinbarrier.journal_folder import JournalFolder
+from framegate.joinbarrier.mergemap import MergeMap
+from framegate.joinbarrier.native_barrier import plain_numbers
+from framegate.shmpool.clock import monotonic_ns
+
+from framegate._native import JoinEngine
+
+_TIMES_AHEAD: Final = 64
+_log = logging.getLogger(__name__)
+
+
+def apply_map(engine: JoinEngine, config: JoinConfig, folder: JournalFolder, applied: MergeMap) -> None:
+    """Give the engine a map, which the journal notes with its version. One that it refuses is told in the log."""
+    _, epoch, stale_ns, times, rules = plain_numbers(applied.to_message())
+    version = folder.note_map(epoch, applied_rules(config, applied))
+    refusal = engine.apply_map(epoch, stale_ns, times, rules, version)
+    if refusal is not None:
+        _log.warning("the map of this output is not applied: %s (rule %s, stream %s)", refusal[2], *refusal[:2])
+
+
+def external_times(config: JoinConfig) -> Callable[[], int | None] | None:
+    """The function that gives the next output time; None where outputs are made otherwise."""
+    if config.drive.kind != "external":
+        return None
+    module, _, name = config.drive.target.partition(":")
+    found: Callable[[], int | None] = getattr(importlib.import_module(module), name)
+    return found
+
+
+def push_times(engine: JoinEngine, next_time: Callable[[], int | None]) -> int:
+    """Give the engine output times, as far as there are some and it takes them; how many."""
+    for pushed in range(_TIMES_AHEAD):
+        out_time = next_time()
+        if out_time is None or not engine.push_time(int(out_time)):
+            return pushed
+    return _TIMES_AHEAD
+
+
+def summary_of(counted: dict[str, Any], began_ns: int) -> dict[str, Any]:
+    """What an engine counted, as a join prints it at its end."""
+    seconds = (monotonic_ns() - began_ns) / 1e9
+    keys = ("rows", "ticks_not_ready", "absent", "overwritten", "unmatched", "bytes")
+    rest = {key: value for key, value in counted.items() if key not in keys}
+    summary = {key: counted[key] for key in keys if key in counted}
+    return {"event": "summary", **summary, "seconds": round(seconds, 6), **rest}
