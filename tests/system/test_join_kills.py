@@ -35,6 +35,8 @@ ROWS_BETWEEN = 60
 RANDOM_KILLS = 5
 LONG_RANDOM_KILLS = 100
 ROOMY = {"max_bytes": "64MiB", "segment_bytes": "256KiB", "seal_bytes": "64KiB"}
+EVERYTHING = {**ROOMY, "max_bytes": "1GiB"}
+"""The producers go on while an agent starts: a hundred slow starts are more rows than `ROOMY` keeps."""
 TIGHT = {**ROOMY, "max_bytes": "1MiB"}
 """So little that the oldest segments are dropped and their files used again, within a second."""
 
@@ -186,7 +188,7 @@ def check(running: Running, journal: Path, seen: list[Row]) -> None:
 def kill_at_random(bed: JoinBed, times: int, seed: int) -> None:
     chance = random.Random(seed)
     producers = {"left": bed.counted(LEFT, seed=1, gaps=0.05), "right": bed.counted(RIGHT, seed=2, gaps=0.05)}
-    config = bed.lockstep(journal=ROOMY)
+    config = bed.lockstep(journal=EVERYTHING)
     for _ in range(times):
         agent = bed.join(config, is_ready=False)
         bed.until_rows(agent, row_count(bed.journal()) + chance.randrange(1, 200))
