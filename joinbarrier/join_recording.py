@@ -20,7 +20,6 @@ from framegate.joinbarrier.engine_plan import HELD_FRAMES, engine_plan, journal_
 from framegate.joinbarrier.journal.readers import floor
 from framegate.joinbarrier.journal_folder import JournalFolder
 from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, Passage
-from framegate.recording.reader import Recording
 from framegate.schema.control import Watermark
 from framegate.schema.errors import ConflictingKeys, InputRestarted
 from framegate.shmpool.clock import monotonic_ns, realtime_ns
@@ -154,7 +153,7 @@ class RecordingJoin:
         return self._summary(self._engine.finish())
 
     def _summary(self, counted: dict[str, Any]) -> dict[str, Any]:
-        recording: Recording = self._passage.recording
+        recording = self._passage.recording
         return {
             **summary_of(counted, self.began_ns),
             "from": recording.name,

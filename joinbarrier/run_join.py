@@ -18,7 +18,7 @@ from framegate.joinbarrier.join_recording import RecordingJoin
 from framegate.joinbarrier.journal.description import JournalInput
 from framegate.joinbarrier.journal_folder import JournalFolder, JournalShape
 from framegate.recording.frames import Passage
-from framegate.recording.reader import Recording
+from framegate.recording.source import open_source
 from framegate.schema.config.loading import Given
 from framegate.schema.config.settings import default_aeron_dir
 from framegate.schema.console.reporting import emit
@@ -75,7 +75,7 @@ def _run_recording(options: JoinOptions, config: JoinConfig, source: Path) -> in
     """Join what a recording holds; no driver is asked."""
     with (
         StopSignal() as stop,
-        Recording.open(source) as recording,
+        open_source(source) as recording,
         JournalFolder(Path(config.join.journal), _shape(config), new_epoch=options.new_epoch) as folder,
     ):
         join = RecordingJoin(config, folder, Passage(recording, options.topics), lambda: stop.is_set)

@@ -16,8 +16,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from framegate.recording.foreign import foreign_frame
-from framegate.recording.reader import Recording
 from framegate.recording.recorded import LOSS_TOPIC, Recorded, Topic
+from framegate.recording.source import Source
 from framegate.recording.topic_map import is_ours, stream_of
 from framegate.schema import Message
 from framegate.schema.control import CheckpointBarrier, ControlSignal, Watermark
@@ -110,7 +110,7 @@ class _Begun:
 class Passage:
     """One way through a recording. Iterate it once."""
 
-    recording: Recording
+    recording: Source
     topics: Mapping[str, int] = field(default_factory=dict)
     """Streams by topic: what is not one of ours is sent only if it is named here, what is may be sent elsewhere."""
     position: int = 0
@@ -177,7 +177,7 @@ class Passage:
         """The frame of a stream whose payload did not come before what follows it, if there is one."""
         before = self._begun.pop(stream, None)
         if before is not None:
-            yield self._left_out(before, stream, NOT_RECORDED if self._has_no_payloads else LOST)
+            yield self._left_out(before, stream, NOT_RECORDED if self.recording.has_no_payloads else LOST)
 
     def _note_loss(self, data: bytes) -> None:
         try:
@@ -188,10 +188,6 @@ class Passage:
         except (ValueError, TypeError, KeyError, RecursionError):
             # It explains nothing then; the frames are counted as lost all the same.
             return
-
-    @property
-    def _has_no_payloads(self) -> bool:
-        return self.recording.about.get("payload") == "false"
 
     def _left_out(self, begun: _Begun, stream: int, cause: str) -> LeftOut:
         said = begun.descriptor

@@ -20,7 +20,7 @@ from framegate.joinbarrier.journal.head import Head
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.row import JoinedInput
 from framegate.recording.frames import FrameOfRecording, LeftOut, Passage
-from framegate.recording.reader import Recording
+from framegate.recording.source import open_source
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 
@@ -137,7 +137,7 @@ def _is_closed(journal: Journal) -> bool:
 
 def _known_frames(source: Path, topics: Mapping[str, int], streams: set[int]) -> dict[_Key, _Known]:
     known: dict[_Key, _Known] = {}
-    with Recording.open(source) as recording:
+    with open_source(source) as recording:
         for item in Passage(recording, topics):
             if item.stream not in streams:
                 continue

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, Passage
-from framegate.recording.reader import Recording
+from framegate.recording.dump import Dump
 from framegate.recording.recorded import Topic
+from framegate.recording.source import open_source
 from framegate.recording.topic_map import is_ours, stream_of
 from framegate.schema.console.reporting import emit
 from framegate.schema.control import Watermark
@@ -57,7 +58,11 @@ def run(options: ReplayOptions) -> int:
 
 def _streams_of(options: ReplayOptions) -> list[int]:
     """The streams that the file says it holds, and those that are mapped; others are attached when they come."""
-    with Recording.open(options.source) as recording:
+    with open_source(options.source) as recording:
+        if isinstance(recording, Dump):
+            # It says nothing of itself; what has no frame to send needs no producer.
+            sent = Passage(recording, options.topics)
+            return list(dict.fromkeys(item.stream for item in sent if isinstance(item, FrameOfRecording)))
         # What a recording says of itself comes before its first message.
         next(iter(recording), None)
         recording.require_start()
@@ -126,7 +131,7 @@ class _Replay:
     def _play_once(self) -> bool:
         """Once round; False when told to end meanwhile."""
         timetable = Timetable(self.options.speed)
-        with Recording.open(self.options.source) as recording:
+        with open_source(self.options.source) as recording:
             passage = Passage(recording, self.options.topics)
             try:
                 with ReadAhead(passage) as items:
@@ -135,6 +140,8 @@ class _Replay:
                 self.position = passage.position
                 for topic in passage.unseen_topics() if not self.loops else ():
                     _log.warning("the recording has no topic %s", topic)
+                if isinstance(recording, Dump) and recording.unknown and not self.loops:
+                    _log.warning("%d messages of the dump belong to no frame and to no known schema", recording.unknown)
             finally:
                 self.not_images += passage.not_images
                 self.damage, self.damaged_chunks = recording.damage, recording.damaged_chunks
