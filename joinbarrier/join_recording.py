@@ -161,6 +161,7 @@ class RecordingJoin:
             "frames": self._frames,
             "left_out": dict(self._left_out),
             "not_images": self._passage.not_images,
+            "not_timed": self._passage.not_timed,
             "damage": recording.damage,
             "damaged_chunks": recording.damaged_chunks,
         }
