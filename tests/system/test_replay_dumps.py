@@ -47,7 +47,10 @@ def test_a_file_and_a_folder_of_messages_are_joined_and_a_replay_gives_the_same_
     bed.start_driver()
     agent = bed.join(bed.lockstep("live"))
     told = ("replay", str(file), *bed.pool.places, "--speed", "max", "--wait-consumers", "1", "--end", "--json")
-    replayed = summary_of(bed.system.framegate(*told))
+    replay = bed.system.framegate(*told)
+    replayed = summary_of(replay)
+    # Attached before the first frame: consumers are waited for.
+    assert replay.objects()[0]["streams"] == [LEFT, RIGHT]
     assert summary_of(agent)["rows"] == FRAMES
     assert (replayed["frames"], replayed["left_out"], replayed["damage"]) == (2 * FRAMES, {"not_recorded": 1}, None)
     for name in ("folder", "live"):
