@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from framegate.joinbarrier.journal.journal import Journal
+from framegate.recording.frames import FrameOfRecording, Passage
+from framegate.recording.reader import Recording
 from framegate.schema.errors import DONE, FAILED, WRONG_USAGE
 from framegate.tools.replay.check import FirstDifference, check_journal
 
@@ -96,6 +98,36 @@ def written(bed: ReplayBed, frames: int) -> None:
         for message in frame(seq, numbered(seq), stream=stream)
     ]
     bed.file.write_bytes(Made(is_one_time_a_frame=True).file(messages))
+
+
+def frames_of(file: Path) -> list[tuple[object, ...]]:
+    """What the frames of a recording are, by stream and sequence."""
+    with Recording.open(file) as recording:
+        items = [item for item in Passage(recording) if isinstance(item, FrameOfRecording)]
+    items.sort(key=lambda item: (item.stream, item.seq))
+    names = ("stream", "seq", "timestamp_ns", "descriptor_timestamp_ns", "trace_id", "tensor", "strides", "payload")
+    return [tuple(getattr(item, name) for name in names) for item in items]
+
+
+def test_a_recording_of_a_replay_has_the_frames_of_the_recording(bed: ReplayBed) -> None:
+    # When a frame was taken, and when it was announced, are two times.
+    messages = [
+        message
+        for seq in range(30)
+        for stream in (LEFT, RIGHT)
+        for message in frame(seq, numbered(seq), stream=stream, timestamp_ns=7_000_000 + seq)
+    ]
+    bed.file.write_bytes(Made(is_one_time_a_frame=True).file(messages))
+    bed.joins.start_driver()
+    again = bed.file.with_name("again.mcap")
+    words = ("--streams", f"{LEFT},{RIGHT}", "--payload", "--json", *bed.joins.pool.places)
+    recorder = bed.system.framegate("record", str(again), *words)
+    recorder.says(event="ready")
+    assert summary_of(bed.replay("--speed", "max", "--wait-consumers", "1", "--end"))["frames"] == 60
+    assert summary_of(recorder)["complete"]
+    wanted = frames_of(bed.file)
+    assert [each[3] for each in wanted[:3]] == [0, 1_000, 2_000]
+    assert frames_of(again) == wanted
 
 
 def test_loops_are_epochs(bed: ReplayBed) -> None:
