@@ -28,6 +28,10 @@ def join(
         list[str] | None,
         typer.Option("--map", metavar="TOPIC=STREAM", help="With --from: a topic's stream; may be given repeatedly."),
     ] = None,
+    times: Annotated[
+        str,
+        typer.Option("--time", metavar="log|header", help="With --from: the time of mapped topics' frames."),
+    ] = "log",
     outputs: Annotated[
         int | None, typer.Option("--outputs", metavar="N", min=0, help="Stop after so many rows; 0: never.")
     ] = None,
@@ -48,16 +52,20 @@ def join(
 
         return write_example(example, config, as_json=as_json)
     from framegate.joinbarrier.run_join import JoinOptions, run
+    from framegate.recording.header_time import parse_times
     from framegate.recording.topic_map import parse_topics
     from framegate.schema.errors import WrongUsage
 
     if topics and source is None:
         raise WrongUsage("--map says which topics of a recording are which streams: it needs --from IN.mcap")
+    if times != "log" and source is None:
+        raise WrongUsage("--time says which time a recording's messages have: it needs --from IN.mcap")
     return run(
         JoinOptions(
             config=config,
             source=source,
             topics=parse_topics(topics or ()),
+            times=parse_times(times),
             outputs=outputs,
             new_epoch=new_epoch,
             aeron_dir=absolute(aeron_dir),

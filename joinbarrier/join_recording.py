@@ -20,7 +20,6 @@ from framegate.joinbarrier.engine_plan import HELD_FRAMES, engine_plan, journal_
 from framegate.joinbarrier.journal.readers import floor
 from framegate.joinbarrier.journal_folder import JournalFolder
 from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, Passage
-from framegate.recording.reader import Recording
 from framegate.schema.control import Watermark
 from framegate.schema.errors import ConflictingKeys, InputRestarted
 from framegate.shmpool.clock import monotonic_ns, realtime_ns
@@ -154,7 +153,7 @@ class RecordingJoin:
         return self._summary(self._engine.finish())
 
     def _summary(self, counted: dict[str, Any]) -> dict[str, Any]:
-        recording: Recording = self._passage.recording
+        recording = self._passage.recording
         return {
             **summary_of(counted, self.began_ns),
             "from": recording.name,
@@ -162,6 +161,7 @@ class RecordingJoin:
             "frames": self._frames,
             "left_out": dict(self._left_out),
             "not_images": self._passage.not_images,
+            "not_timed": self._passage.not_timed,
             "damage": recording.damage,
             "damaged_chunks": recording.damaged_chunks,
         }

@@ -18,7 +18,8 @@ from framegate.joinbarrier.join_recording import RecordingJoin
 from framegate.joinbarrier.journal.description import JournalInput
 from framegate.joinbarrier.journal_folder import JournalFolder, JournalShape
 from framegate.recording.frames import Passage
-from framegate.recording.reader import Recording
+from framegate.recording.header_time import LOG
+from framegate.recording.source import open_source
 from framegate.schema.config.loading import Given
 from framegate.schema.config.settings import default_aeron_dir
 from framegate.schema.console.reporting import emit
@@ -39,6 +40,8 @@ class JoinOptions:
     source: Path | None = None
     """A recording in place of living streams."""
     topics: Mapping[str, int] = field(default_factory=dict)
+    times: str = LOG
+    """Which time frames of other programs' topics have."""
     outputs: int | None = None
     new_epoch: bool = False
     aeron_dir: str | None = None
@@ -75,10 +78,10 @@ def _run_recording(options: JoinOptions, config: JoinConfig, source: Path) -> in
     """Join what a recording holds; no driver is asked."""
     with (
         StopSignal() as stop,
-        Recording.open(source) as recording,
+        open_source(source) as recording,
         JournalFolder(Path(config.join.journal), _shape(config), new_epoch=options.new_epoch) as folder,
     ):
-        join = RecordingJoin(config, folder, Passage(recording, options.topics), lambda: stop.is_set)
+        join = RecordingJoin(config, folder, Passage(recording, options.topics, options.times), lambda: stop.is_set)
         with _closing(join) as ending:
             _say_ready(options, join)
             shown_at_ns = monotonic_ns()

@@ -16,8 +16,9 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from framegate.recording.foreign import foreign_frame
-from framegate.recording.reader import Recording
+from framegate.recording.header_time import HEADER, LOG, header_time_ns
 from framegate.recording.recorded import LOSS_TOPIC, Recorded, Topic
+from framegate.recording.source import Source
 from framegate.recording.topic_map import is_ours, stream_of
 from framegate.schema import Message
 from framegate.schema.control import CheckpointBarrier, ControlSignal, Watermark
@@ -110,10 +111,14 @@ class _Begun:
 class Passage:
     """One way through a recording. Iterate it once."""
 
-    recording: Recording
+    recording: Source
     topics: Mapping[str, int] = field(default_factory=dict)
     """Streams by topic: what is not one of ours is sent only if it is named here, what is may be sent elsewhere."""
+    times: str = LOG
+    """Whether messages of other programs have the log's time or their header's."""
     position: int = 0
+    not_timed: int = 0
+    """Messages whose header has no time; they took the log's."""
     not_images: int = 0
     """Messages of an image's schema that hold none; they were taken as bytes."""
     losses: list[LostPayloads] = field(default_factory=list)
@@ -177,7 +182,7 @@ class Passage:
         """The frame of a stream whose payload did not come before what follows it, if there is one."""
         before = self._begun.pop(stream, None)
         if before is not None:
-            yield self._left_out(before, stream, NOT_RECORDED if self._has_no_payloads else LOST)
+            yield self._left_out(before, stream, NOT_RECORDED if self.recording.has_no_payloads else LOST)
 
     def _note_loss(self, data: bytes) -> None:
         try:
@@ -188,10 +193,6 @@ class Passage:
         except (ValueError, TypeError, KeyError, RecursionError):
             # It explains nothing then; the frames are counted as lost all the same.
             return
-
-    @property
-    def _has_no_payloads(self) -> bool:
-        return self.recording.about.get("payload") == "false"
 
     def _left_out(self, begun: _Begun, stream: int, cause: str) -> LeftOut:
         said = begun.descriptor
@@ -229,25 +230,33 @@ class Passage:
         )
 
     def _foreign(self, recorded: Recorded, stream: int) -> FrameOfRecording:
-        """A message of another program's: numbered as it comes, its time the log's."""
+        """A message of another program's, numbered as it comes."""
         seq = self._counted.get(stream, 0)
         self._counted[stream] = seq + 1
         taken = foreign_frame(recorded)
         self.not_images += taken.is_broken_image
         tensor = Tensor.of(taken.array)
+        timestamp_ns = self._time_of(recorded)
         return FrameOfRecording(
             position=self.position,
             log_time_ns=recorded.log_time_ns,
             stream=stream,
             epoch=1,
             seq=seq,
-            descriptor_timestamp_ns=recorded.log_time_ns,
-            timestamp_ns=recorded.log_time_ns,
+            descriptor_timestamp_ns=timestamp_ns,
+            timestamp_ns=timestamp_ns,
             trace_id=0,
             tensor=tensor,
             strides=taken.array.strides,
             payload=taken.array.tobytes(),
         )
+
+    def _time_of(self, recorded: Recorded) -> int:
+        if self.times != HEADER:
+            return recorded.log_time_ns
+        found = header_time_ns(recorded)
+        self.not_timed += found is None
+        return recorded.log_time_ns if found is None else found
 
 
 def _decoded(recorded: Recorded) -> Message | None:

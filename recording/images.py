@@ -79,7 +79,7 @@ def _pixel(encoding: str) -> tuple[np.dtype[Any], int]:
 def decode_protobuf(data: bytes) -> npt.NDArray[Any]:
     """``foxglove.RawImage``: fixed32 width = 2, height = 3, step = 5; string encoding = 4; bytes data = 6."""
     numbers, texts = {2: 0, 3: 0, 5: 0}, {4: b"", 6: b""}
-    for field, value in _protobuf_fields(data):
+    for field, value in protobuf_fields(data):
         if field in numbers and isinstance(value, int):
             numbers[field] = value
         elif field in texts and isinstance(value, bytes):
@@ -88,7 +88,8 @@ def decode_protobuf(data: bytes) -> npt.NDArray[Any]:
     return _Image(numbers[2], numbers[3], encoding, numbers[5], texts[6]).array()
 
 
-def _protobuf_fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
+def protobuf_fields(data: bytes | memoryview) -> Iterator[tuple[int, int | bytes | memoryview]]:
+    """Numbers and values of a message's fields. Raises ``NotAnImage`` for bytes that are no message."""
     at = 0
     while at < len(data):
         key, at = _varint(data, at)
@@ -113,7 +114,7 @@ def _protobuf_fields(data: bytes) -> Iterator[tuple[int, int | bytes]]:
         raise NotAnImage
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
     value = 0
     for shift in range(0, 70, 7):
         if at >= len(data):

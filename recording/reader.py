@@ -60,6 +60,11 @@ class Recording:
         return bool(self.about)
 
     @property
+    def has_no_payloads(self) -> bool:
+        """Whether payloads were not to be recorded: a frame without one has lost nothing then."""
+        return self.about.get("payload") == "false"
+
+    @property
     def is_complete(self) -> bool | None:
         """Whether everything that was announced is there; None for a file that does not say. Ask at the end."""
         if self.damage is not None or self.damaged_chunks:

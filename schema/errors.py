@@ -677,7 +677,7 @@ class UnknownContent(RecordingError):
 
     code = 806
     default_hint = (
-        "MCAP files, raw SBE messages of schemas 900, 901, 903 and 920, superblocks and slots can be inspected."
+        "MCAP files, raw SBE messages (900, 901, 903, 920), dumps of them, superblocks and slots can be inspected."
     )
 
 

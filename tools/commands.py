@@ -53,6 +53,9 @@ def _demo(
     keep: Annotated[
         Path | None, typer.Option("--keep", metavar="DIR", help="Keep journal, pictures and logs in this new folder.")
     ] = None,
+    recording: Annotated[
+        Path | None, typer.Option("--record", metavar="OUT.mcap", help="Record the cameras, pictures and all.")
+    ] = None,
     aeron_dir: AeronDirOption = None,
     base_dir: BaseDirOption = None,
     as_json: JsonOption = False,
@@ -71,6 +74,7 @@ def _demo(
             rate=rate,
             has_spark=spark,
             keep=absolute(keep),
+            record=absolute(recording),
             json=as_json,
         )
     )

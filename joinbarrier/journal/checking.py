@@ -68,6 +68,7 @@ def _emit_difference(found: Difference) -> None:
             "lost": len(found.lost),
             "gained": len(found.gained),
             "changed": found.changed_rows,
+            "not_compared": found.not_compared,
         }
     )
 
@@ -79,6 +80,8 @@ def _print_difference(found: Difference) -> None:
     for changed in found.changed:
         print(f"~ {_key_text(changed.key)}: {', '.join(changed.columns)} (rows {changed.row_a} and {changed.row_b})")
     print(f"same={found.same} lost={len(found.lost)} gained={len(found.gained)} changed={found.changed_rows}")
+    if found.not_compared:
+        print(f"{found.not_compared} rows are older than what the other journal still has")
 
 
 def _key_text(key: Key) -> str:

@@ -47,6 +47,8 @@ class Difference:
     changed_rows: int = 0
     changed: list[ChangedRow] = field(default_factory=list)
     """The first of them, in detail."""
+    not_compared: int = 0
+    """Rows before the first that both have, where the other journal has let go of its oldest ones."""
 
     @property
     def is_empty(self) -> bool:
@@ -59,8 +61,13 @@ def diff(first: Journal, second: Journal, *, by: By = "out_seq") -> Difference:
     found = Difference()
     lives_then, lives = _Lives(first), _Lives(second)
     known = {key: (row["row"], _digest(row, lives_then)) for key, row in _keyed(first, by)}
+    first_of_both: int | None = None
     for key, row in _keyed(second, by):
         before = known.pop(key, None)
+        if before is not None and first_of_both is None and first.first_row:
+            found.not_compared, found.gained = len(found.gained), []
+        if before is not None:
+            first_of_both = before[0] if first_of_both is None else min(first_of_both, before[0])
         if before is None:
             found.gained.append(key)
         elif before[1] == _digest(row, lives):
@@ -71,7 +78,9 @@ def diff(first: Journal, second: Journal, *, by: By = "out_seq") -> Difference:
                 (old,) = first.rows(start=before[0], stop=before[0] + 1)
                 columns = tuple(_changed_columns(_content(old, lives_then), _content(row, lives)))
                 found.changed.append(ChangedRow(key, before[0], row["row"], columns))
-    found.lost = list(known)
+    let_go = first_of_both if second.first_row and first_of_both is not None else 0
+    found.lost = [key for key, (row, _) in known.items() if row >= let_go]
+    found.not_compared += len(known) - len(found.lost)
     return found
 
 

@@ -5,109 +5,34 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from framegate.joinbarrier.journal.diff import diff
 from framegate.joinbarrier.journal.journal import Journal
+from framegate.recording.frames import FrameOfRecording, Passage
+from framegate.recording.reader import Recording
 from framegate.schema.errors import DONE, FAILED, WRONG_USAGE
-from framegate.shmpool.idle import sleep_ns
-from framegate.shmpool.pattern import Pattern, flat_bytes
 from framegate.tools.replay.check import FirstDifference, check_journal
 
-import framegate
-from tests.system.conftest import Program, System
+from tests.system.conftest import System
 from tests.system.join_bed import (
     LEFT,
     PAIR,
-    PAYLOAD_BYTES,
     RIGHT,
     SLOTS,
-    JoinBed,
     assert_payloads_are_the_frames,
     summary_of,
 )
 from tests.system.journal_table import read_rows
+from tests.system.replay_bed import FRAMES, SHAPE, ReplayBed, assert_same
 from tests.unit.recording.foreign_world import camera_file
 from tests.unit.recording.recording_world import Made
 from tests.unit.recording.replay_frames import frame, numbered
-
-SHAPE = "16x32"
-FRAMES = 300
-
-
-class ReplayBed:
-    """A driver, a recording of two streams, and the joins of it."""
-
-    def __init__(self, system: System, shm: Path) -> None:
-        self.system = system
-        self.joins = JoinBed(system, shm)
-        self.file = shm / "joins" / "out.mcap"
-
-    def record(self, *words: str) -> Program:
-        told = ("record", str(self.file), "--streams", f"{LEFT},{RIGHT}", "--payload", "--json", *words)
-        recorder = self.system.framegate(*told, *self.joins.pool.places)
-        recorder.says(event="ready")
-        return recorder
-
-    def recorded_live(self, config: Path) -> dict[str, Any]:
-        """Two streams, recorded and joined at once; the join's summary."""
-        self.joins.start_driver()
-        recorder, agent = self.record(), self.joins.join(config)
-        self._publish_in_turns()
-        assert summary_of(recorder)["complete"]
-        return summary_of(agent)
-
-    def _publish_in_turns(self) -> None:
-        """Two cameras of this process: two programs would not begin at one moment."""
-        pool = self.joins.pool
-        with framegate.connect(pool.aeron_dir, pool.base_dir) as client:
-            cameras = [client.producer(stream, shape=(16, 32), dtype="uint8") for stream in (LEFT, RIGHT)]
-            patterns = [Pattern("counter", stream=stream, payload_bytes=PAYLOAD_BYTES) for stream in (LEFT, RIGHT)]
-            assert all(camera.wait_consumers(2, 30) for camera in cameras)
-            for seq in range(FRAMES):
-                for camera, pattern in zip(cameras, patterns, strict=True):
-                    with camera.claim(trace_id=seq * 3) as slot:
-                        pattern.fill(flat_bytes(slot.array), seq)
-                sleep_ns(1_000_000)
-            for camera in cameras:
-                camera.end()
-            # Both are read before their regions go with this client.
-            for camera in cameras:
-                camera.wait_seen(FRAMES - 1, 5)
-
-    def replay(self, *words: str) -> Program:
-        return self.system.framegate("replay", str(self.file), *self.joins.pool.places, "--json", *words)
-
-    def replayed(self, config: Path, *words: str) -> dict[str, Any]:
-        """Replay to a join until both have ended; the replay's summary."""
-        agent = self.joins.join(config)
-        replay = self.replay("--wait-consumers", "1", "--end", *words)
-        summary = summary_of(replay)
-        assert sum(summary_of(agent)["overwritten"].values()) == 0
-        return summary
-
-    def joined_from(self, config: Path, *words: str) -> dict[str, Any]:
-        """Join the file itself; the join's summary."""
-        return summary_of(
-            self.system.framegate("join", "--config", str(config), "--from", str(self.file), "--json", *words)
-        )
-
-    def journal(self, name: str) -> Journal:
-        return Journal(self.joins.journal(name))
 
 
 @pytest.fixture
 def bed(system: System, shm: Path) -> ReplayBed:
     return ReplayBed(system, shm)
-
-
-def assert_same(*journals: Journal) -> None:
-    first = journals[0]
-    for other in journals[1:]:
-        found = diff(first, other)
-        assert found.is_empty, (first.path, other.path, found.lost[:3], found.gained[:3], found.changed[:3])
 
 
 def test_a_recording_gives_the_rows_of_the_live_run_replayed_at_full_speed_and_joined_from_the_file(
@@ -173,6 +98,36 @@ def written(bed: ReplayBed, frames: int) -> None:
         for message in frame(seq, numbered(seq), stream=stream)
     ]
     bed.file.write_bytes(Made(is_one_time_a_frame=True).file(messages))
+
+
+def frames_of(file: Path) -> list[tuple[object, ...]]:
+    """What the frames of a recording are, by stream and sequence."""
+    with Recording.open(file) as recording:
+        items = [item for item in Passage(recording) if isinstance(item, FrameOfRecording)]
+    items.sort(key=lambda item: (item.stream, item.seq))
+    names = ("stream", "seq", "timestamp_ns", "descriptor_timestamp_ns", "trace_id", "tensor", "strides", "payload")
+    return [tuple(getattr(item, name) for name in names) for item in items]
+
+
+def test_a_recording_of_a_replay_has_the_frames_of_the_recording(bed: ReplayBed) -> None:
+    # When a frame was taken, and when it was announced, are two times.
+    messages = [
+        message
+        for seq in range(30)
+        for stream in (LEFT, RIGHT)
+        for message in frame(seq, numbered(seq), stream=stream, timestamp_ns=7_000_000 + seq)
+    ]
+    bed.file.write_bytes(Made(is_one_time_a_frame=True).file(messages))
+    bed.joins.start_driver()
+    again = bed.file.with_name("again.mcap")
+    words = ("--streams", f"{LEFT},{RIGHT}", "--payload", "--json", *bed.joins.pool.places)
+    recorder = bed.system.framegate("record", str(again), *words)
+    recorder.says(event="ready")
+    assert summary_of(bed.replay("--speed", "max", "--wait-consumers", "1", "--end"))["frames"] == 60
+    assert summary_of(recorder)["complete"]
+    wanted = frames_of(bed.file)
+    assert [each[3] for each in wanted[:3]] == [0, 1_000, 2_000]
+    assert frames_of(again) == wanted
 
 
 def test_loops_are_epochs(bed: ReplayBed) -> None:

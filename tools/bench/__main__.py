@@ -20,6 +20,7 @@ QUICK: Final = (
     "spark_join",
     "spark_latency",
     "record",
+    "replay",
 )
 """Those that have a short run which only shows that they work."""
 NAMES: Final = (

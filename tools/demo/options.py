@@ -24,4 +24,6 @@ class DemoOptions:
     rate: float = RATE
     has_spark: bool = True
     keep: str | None = None
+    record: str | None = None
+    """The file that the cameras are recorded in."""
     json: bool = False

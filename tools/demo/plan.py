@@ -158,10 +158,21 @@ class Plan:
         return _framegate("join", "--config", str(self.join_file), *self.places)
 
     def camera(self, camera: Camera) -> list[str]:
-        """A camera that begins when the join and the demo's table listen."""
+        """A camera that begins when the join and the demo's table listen, and the recorder if there is one."""
         picture = ["--pattern", "moving", "--lag", str(camera.lag), "--shape", "x".join(map(str, self.shape))]
-        pace = ["--rate", str(self.options.rate), "--count", str(self.frames), "--wait-consumers", "2", "--end"]
+        pace = ["--rate", str(self.options.rate), "--count", str(self.frames), "--end"]
+        pace += ["--wait-consumers", str(self.listeners)]
         return _framegate("produce", "--stream", str(camera.stream), *picture, *pace, *self.places)
+
+    @property
+    def listeners(self) -> int:
+        """Consumers of each camera: one that began without all of them would lose frames to some."""
+        return 2 if self.options.record is None else 3
+
+    def recorder(self, file: str) -> list[str]:
+        """What records the cameras."""
+        streams = ",".join(str(camera.stream) for camera in self.cameras)
+        return _framegate("record", file, "--streams", streams, "--payload", *self.places)
 
     def query(self, *, in_spark: bool) -> list[str]:
         """What looks at every row."""

@@ -100,6 +100,8 @@ def _files(plan: Plan, show: Show, kept: Path | None) -> dict[str, str]:
         moved = [show.verdict.moved(each.row) or (0, 0) for each in samples]
         place.write_bytes(png(sheet(samples, moved, LAG)))
         files["pictures"] = str(place)
+    if plan.options.record is not None:
+        files["recording"] = plan.options.record
     if kept:
         files |= {"journal": str(plan.journal), "logs": str(plan.logs), "join file": str(plan.join_file)}
     return files

@@ -26,6 +26,7 @@ from framegate.tools.demo.watch import Watch, causes
 _READY_S: Final = 60.0
 _SPARK_READY_S: Final = 180.0
 _END_S: Final = 60.0
+_RECORDER: Final = "recorder"
 _SERVERS: Final = ("authority", "driver")
 _SETTLED_NS: Final = 500_000_000
 """No row for so long after the cameras were told to end: the join has read all that they made."""
@@ -67,6 +68,8 @@ class Show:
         plan.join_file.write_text(plan.join_toml())
         for name, words in (("driver", plan.driver()), ("authority", plan.authority()), ("join", plan.join())):
             cast.ready(cast.start(name, words), _READY_S)
+        if plan.options.record is not None:
+            cast.ready(cast.start(_RECORDER, plan.recorder(plan.options.record)), _READY_S)
         query = cast.start("query", plan.query(in_spark=self.in_spark))
         cast.ready(query, _SPARK_READY_S if self.in_spark else _READY_S)
         self.cameras = [cast.start(camera.name, plan.camera(camera)) for camera in plan.cameras]
@@ -82,7 +85,9 @@ class Show:
 
     def _watch(self, watch: Watch, shown: Table) -> None:
         # In the order in which they end: the cameras by themselves, then the join, then the query.
-        workers = (*self.cameras, self.cast["join"], self.cast["query"])
+        workers = [*self.cameras, self.cast["join"], self.cast["query"]]
+        if self.plan.options.record is not None:
+            workers.append(self.cast[_RECORDER])
         moved = _Moved()
         deadline_ns = monotonic_ns() + int((self.plan.options.seconds + 2 * _END_S) * 1e9)
         while late := next((child for child in workers if child.exit_status is None), None):
@@ -115,6 +120,8 @@ class Show:
             camera.tell_to_end()
         if all(camera.exit_status is not None for camera in self.cameras) and moved.is_settled(rows):
             self.cast["join"].tell_to_end()
+            if self.plan.options.record is not None:
+                self.cast[_RECORDER].tell_to_end()
 
     # --- the end -------------------------------------------------------------------------------------------
 

@@ -12,50 +12,57 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final
 
+from framegate.recording.dump import Dump
+from framegate.recording.dump_framing import MESSAGE_BYTES_MAX
 from framegate.recording.framing import MAGIC as MCAP_MAGIC
 from framegate.recording.reader import Recording
+from framegate.recording.source import Source, dump_of
 from framegate.schema.codec import HEADER
 from framegate.schema.errors import MessageError, RecordingMissing, UnknownContent
 from framegate.schema.wire import ShmRegionSuperblock, SlotHeader
 from framegate.shmpool.reference.slot import SLOT_BYTES
 from framegate.shmpool.reference.superblock import MAGIC, SUPERBLOCK_BYTES
-from framegate.tools.inspect.seen import Seen, seen_fields, seen_message, seen_of
+from framegate.tools.inspect.seen import Seen, seen_dumped, seen_fields, seen_message, seen_of
 
-_SCHEMAS: Final = {900, 901, 903, 920}
 _VERSION_MAX: Final = 1000
 _HEADER_RING: Final = 1
 _HEADER_LENGTH: Final = struct.pack("<I", 192)
-_LENGTH: Final = struct.Struct("<I")
 _WORD: Final = struct.Struct("<Q")
-_RAW_BYTES_MAX: Final = 1 << 30
 _START_BYTES: Final = SUPERBLOCK_BYTES + SLOT_BYTES
 
 
 class Content:
     """One file: iterate what is in it; a recording can be asked for its losses afterwards."""
 
-    def __init__(self, stream: IO[bytes], name: str) -> None:
+    def __init__(self, stream: IO[bytes], name: str, folder: Dump | None = None) -> None:
         self.name = name
-        self.recording: Recording | None = None
+        self._folder = folder
+        self.recording: Source | None = None
         self._stream = stream
 
     @classmethod
     @contextmanager
     def open(cls, source: str) -> Iterator[Content]:
-        """A file, or ``-`` for standard input. Raises ``RecordingMissing``."""
+        """A file, a folder of messages, or ``-`` for standard input. Raises ``RecordingMissing``."""
         if source == "-":
             # Kept whole: what follows a length that lies must be there to be looked at.
             yield cls(io.BytesIO(sys.stdin.buffer.read()), "standard input")
             return
+        if Path(source).is_dir():
+            yield cls(io.BytesIO(), source, Dump.open_folder(Path(source)))
+            return
         try:
             stream = Path(source).open("rb")  # noqa: SIM115  (closed below; only the opening is refused here)
-        except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as failure:
+        except (FileNotFoundError, NotADirectoryError) as failure:
             raise RecordingMissing(failure.strerror or str(failure), path=source) from None
         with stream:
             # What cannot be gone back in is kept whole, too.
             yield cls(stream if stream.seekable() else io.BytesIO(stream.read()), source)
 
     def __iter__(self) -> Iterator[Seen]:
+        if self._folder is not None:
+            yield from self._dumped(self._folder)
+            return
         start = self._stream.read(_START_BYTES)
         if start.startswith(MCAP_MAGIC):
             self._stream.seek(0)
@@ -65,13 +72,14 @@ class Content:
         elif len(start) == SLOT_BYTES and start[60:64] == _HEADER_LENGTH:
             yield _slot(start)
         else:
-            yield from self._messages(start + self._stream.read(_RAW_BYTES_MAX))
+            self._stream.seek(0)
+            yield from self._messages()
 
     def _recorded(self) -> Iterator[Seen]:
-        self.recording = Recording(self._stream, self.name)
-        for recorded in self.recording:
+        recording = self.recording = Recording(self._stream, self.name)
+        for recorded in recording:
             yield seen_of(recorded)
-        self.recording.require_start()
+        recording.require_start()
 
     def _region(self, start: bytes) -> Iterator[Seen]:
         try:
@@ -90,19 +98,20 @@ class Content:
             if any(slot):
                 yield _slot(slot, stream=block.stream_id)
 
-    def _messages(self, data: bytes) -> Iterator[Seen]:
-        if _begins_message(data, 0, known_only=True):
-            yield seen_message(data)
+    def _messages(self) -> Iterator[Seen]:
+        dump = dump_of(self._stream, self.name)
+        if dump is not None:
+            yield from self._dumped(dump)
             return
-        behind_lengths = list(_behind_lengths(data))
-        if behind_lengths:
-            for start, end in behind_lengths:
-                yield seen_message(data[start:end])
-            return
-        if _begins_message(data, 0, known_only=False):
-            yield seen_message(data)
-            return
-        raise UnknownContent("these bytes are nothing that is known here", path=self.name, bytes=len(data))
+        data = self._stream.read(MESSAGE_BYTES_MAX)
+        if not _may_be_a_message(data):
+            raise UnknownContent("these bytes are nothing that is known here", path=self.name, bytes=len(data))
+        yield seen_message(data)
+
+    def _dumped(self, dump: Dump) -> Iterator[Seen]:
+        self.recording = dump
+        for recorded in dump:
+            yield seen_dumped(recorded)
 
 
 def _slot(slot: bytes, **common: Any) -> Seen:
@@ -118,32 +127,12 @@ def _malformed(data: bytes, failure: MessageError, **common: Any) -> Seen:
     return Seen(kind="malformed", bytes=len(data), problem=str(failure).splitlines()[0], **common)
 
 
-def _begins_message(data: bytes, at: int, *, known_only: bool) -> bool:
-    """Whether a message header that may be true stands there."""
-    if len(data) - at < HEADER.size:
+def _may_be_a_message(data: bytes) -> bool:
+    """Whether the header of another family's message may stand there."""
+    if len(data) < HEADER.size:
         return False
-    block, template, schema, version = HEADER.unpack_from(data, at)
-    if known_only:
-        return schema in _SCHEMAS and version < _VERSION_MAX
-    is_plausible = bool(schema and template and version < _VERSION_MAX)
-    return is_plausible and 0 < block <= len(data) - at - HEADER.size
-
-
-def _behind_lengths(data: bytes) -> Iterator[tuple[int, int]]:
-    """Where messages lie, each behind its length; nothing unless all of the bytes are such."""
-    found: list[tuple[int, int]] = []
-    at = 0
-    while at < len(data):
-        if len(data) - at < _LENGTH.size:
-            return
-        (length,) = _LENGTH.unpack_from(data, at)
-        start, end = at + _LENGTH.size, at + _LENGTH.size + length
-        if length < HEADER.size or end > len(data):
-            return
-        found.append((start, end))
-        at = end
-    if found and _begins_message(data, found[0][0], known_only=True):
-        yield from found
+    block, template, schema, version = HEADER.unpack_from(data)
+    return bool(schema and template and version < _VERSION_MAX) and 0 < block <= len(data) - HEADER.size
 
 
 def is_live(source: str) -> bool:

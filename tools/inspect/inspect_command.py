@@ -18,7 +18,7 @@ from framegate.schema.console.command_options import (
 def inspect(
     source: Annotated[
         str,
-        typer.Argument(metavar="FILE|-|live", help="A recording, message, superblock or slot; or living streams."),
+        typer.Argument(metavar="FILE|-|live", help="A recording, messages, a superblock or slot; or living streams."),
     ],
     streams: Annotated[
         str | None, typer.Option("--streams", "--stream", metavar="N,N", help="Of these streams only.")

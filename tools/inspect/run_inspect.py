@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from framegate.recording.reader import Recording
+from framegate.recording.source import Source
 from framegate.schema.console.reporting import emit
 from framegate.schema.console.terminal import print_table
 from framegate.schema.errors import DONE, RecordingIncomplete, WrongUsage
@@ -67,7 +67,7 @@ def _show(
     return shown
 
 
-def _end(options: InspectOptions, shown: int, recording: Recording | None) -> int:
+def _end(options: InspectOptions, shown: int, recording: Source | None) -> int:
     """Whether a recording has everything; said of what was read of it."""
     if recording is None:
         if options.json:
@@ -97,7 +97,7 @@ def _end(options: InspectOptions, shown: int, recording: Recording | None) -> in
     return DONE
 
 
-def _why(recording: Recording) -> list[str]:
+def _why(recording: Source) -> list[str]:
     found = []
     if recording.damage is not None:
         found.append(recording.damage)

@@ -64,6 +64,14 @@ def seen_of(recorded: Recorded) -> Seen:
     return Seen(kind="foreign", fields=found, **common)
 
 
+def seen_dumped(recorded: Recorded) -> Seen:
+    """A message of a raw dump, which says no more than it does itself."""
+    stream = recorded.topic.stream
+    if recorded.is_payload:
+        return Seen(kind="payload", stream=stream, seq=recorded.sequence, bytes=len(recorded.data))
+    return seen_message(recorded.data, stream=stream)
+
+
 def _loss(recorded: Recorded, common: dict[str, Any]) -> Seen:
     try:
         said = json.loads(recorded.data)

@@ -20,7 +20,8 @@ from framegate.joinbarrier.journal.head import Head
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.row import JoinedInput
 from framegate.recording.frames import FrameOfRecording, LeftOut, Passage
-from framegate.recording.reader import Recording
+from framegate.recording.header_time import LOG
+from framegate.recording.source import open_source
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 
@@ -86,12 +87,12 @@ class _Known:
     is_joined: bool = False
 
 
-def check_journal(folder: Path, source: Path, topics: Mapping[str, int]) -> Check:
+def check_journal(folder: Path, source: Path, topics: Mapping[str, int], times: str = LOG) -> Check:
     """Compare a journal with a recording. A journal that is written just now is waited for until it stands still."""
     journal = Journal(folder)
     _wait_until_quiet(journal)
     streams = {each.name: each.stream for each in journal.info.inputs}
-    known = _known_frames(source, topics, set(streams.values()))
+    known = _known_frames(source, topics, times, set(streams.values()))
     digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
     rows = cells = unchecked = 0
     first: FirstDifference | None = None
@@ -135,10 +136,10 @@ def _is_closed(journal: Journal) -> bool:
     return head is not None and head.is_closed
 
 
-def _known_frames(source: Path, topics: Mapping[str, int], streams: set[int]) -> dict[_Key, _Known]:
+def _known_frames(source: Path, topics: Mapping[str, int], times: str, streams: set[int]) -> dict[_Key, _Known]:
     known: dict[_Key, _Known] = {}
-    with Recording.open(source) as recording:
-        for item in Passage(recording, topics):
+    with open_source(source) as recording:
+        for item in Passage(recording, topics, times):
             if item.stream not in streams:
                 continue
             if isinstance(item, FrameOfRecording):

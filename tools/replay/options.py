@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from framegate.recording.header_time import LOG
 from framegate.schema.errors import WrongUsage
 from framegate.shmpool.client_options import ClientOptions
 
@@ -21,6 +22,8 @@ class ReplayOptions(ClientOptions):
 
     source: Path
     topics: dict[str, int] = field(default_factory=dict)
+    times: str = LOG
+    """Which time frames of other programs' topics have."""
     speed: float = 1.0
     from_ns: int | None = None
     from_position: int = 0

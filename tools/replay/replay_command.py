@@ -18,11 +18,20 @@ from framegate.schema.console.command_options import (
 
 
 def replay(
-    source: Annotated[Path, typer.Argument(metavar="IN.mcap", help="A recording, ours or another program's.")],
+    source: Annotated[
+        Path,
+        typer.Argument(metavar="IN.mcap", help="A recording, ours or another program's; or a dump of raw messages."),
+    ],
     topics: Annotated[
         list[str] | None,
         typer.Option("--map", metavar="TOPIC=STREAM", help="Send a topic on this stream; may be given repeatedly."),
     ] = None,
+    times: Annotated[
+        str,
+        typer.Option(
+            "--time", metavar="log|header", help="Which time frames of mapped topics have: the log's, or their own."
+        ),
+    ] = "log",
     speed: Annotated[
         str, typer.Option("--speed", metavar="1|N|max", help="Times as fast as it was; max: as the consumers allow.")
     ] = "1",
@@ -51,6 +60,7 @@ def replay(
     as_json: JsonOption = False,
 ) -> int:
     """Publish what was recorded, as its producers did."""
+    from framegate.recording.header_time import parse_times
     from framegate.recording.topic_map import parse_topics
     from framegate.schema.errors import WrongUsage
     from framegate.tools.replay.options import ReplayOptions, parse_speed
@@ -62,6 +72,7 @@ def replay(
         ReplayOptions(
             source=source,
             topics=parse_topics(topics or ()),
+            times=parse_times(times),
             speed=parse_speed(speed),
             from_ns=from_ns,
             from_position=from_position or 0,

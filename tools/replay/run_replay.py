@@ -12,9 +12,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from framegate.recording.dump import Dump
 from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, Passage
-from framegate.recording.reader import Recording
 from framegate.recording.recorded import Topic
+from framegate.recording.source import open_source
 from framegate.recording.topic_map import is_ours, stream_of
 from framegate.schema.console.reporting import emit
 from framegate.schema.control import Watermark
@@ -50,14 +51,20 @@ def run(options: ReplayOptions) -> int:
         replay.end()
         summary = replay.summary()
     is_over = not stop.is_set
-    check = check_journal(options.check, options.source, options.topics) if options.check and is_over else None
+    check = None
+    if options.check and is_over:
+        check = check_journal(options.check, options.source, options.topics, options.times)
     _say_summary(options, summary, check)
     return FAILED if check is not None and not check.is_same else DONE
 
 
 def _streams_of(options: ReplayOptions) -> list[int]:
     """The streams that the file says it holds, and those that are mapped; others are attached when they come."""
-    with Recording.open(options.source) as recording:
+    with open_source(options.source) as recording:
+        if isinstance(recording, Dump):
+            # It says nothing of itself; what has no frame to send needs no producer.
+            sent = Passage(recording, options.topics)
+            return list(dict.fromkeys(item.stream for item in sent if isinstance(item, FrameOfRecording)))
         # What a recording says of itself comes before its first message.
         next(iter(recording), None)
         recording.require_start()
@@ -80,6 +87,7 @@ class _Replay:
     position: int = 0
     loops: int = 0
     not_images: int = 0
+    not_timed: int = 0
     damage: str | None = None
     damaged_chunks: int = 0
     began_ns: int = field(default_factory=monotonic_ns)
@@ -126,8 +134,8 @@ class _Replay:
     def _play_once(self) -> bool:
         """Once round; False when told to end meanwhile."""
         timetable = Timetable(self.options.speed)
-        with Recording.open(self.options.source) as recording:
-            passage = Passage(recording, self.options.topics)
+        with open_source(self.options.source) as recording:
+            passage = Passage(recording, self.options.topics, self.options.times)
             try:
                 with ReadAhead(passage) as items:
                     if not self._play_items(items, timetable):
@@ -135,8 +143,11 @@ class _Replay:
                 self.position = passage.position
                 for topic in passage.unseen_topics() if not self.loops else ():
                     _log.warning("the recording has no topic %s", topic)
+                if isinstance(recording, Dump) and recording.unknown and not self.loops:
+                    _log.warning("%d messages of the dump belong to no frame and to no known schema", recording.unknown)
             finally:
                 self.not_images += passage.not_images
+                self.not_timed += passage.not_timed
                 self.damage, self.damaged_chunks = recording.damage, recording.damaged_chunks
                 self.causes.settle(passage.losses)
         return True
@@ -229,6 +240,7 @@ class _Replay:
             "between_sent": self.between["sent"],
             "between_left_out": self.between["left_out"],
             "not_images": self.not_images,
+            "not_timed": self.not_timed,
             "position": self.position,
             "loops": self.loops,
             "late_ns": self.lateness.as_json(),
@@ -260,6 +272,8 @@ def _say_summary(options: ReplayOptions, summary: dict[str, Any], check: Check |
             print(f"  stream {each['stream']}: {count} frames left out: {cause}")
     if summary["damage"] is not None or summary["damaged_chunks"]:
         print(f"  the file is damaged: {summary['damage'] or 'some chunks are'}")
+    if summary["not_timed"]:
+        print(f"  {summary['not_timed']} messages have no time of their own: they took the log's")
     late = summary["late_ns"]
     if late["p50"] is not None:
         print(f"  late by {late['p50'] / 1e3:.0f} us in the median, p99 {late['p99'] / 1e3:.0f} us")

@@ -54,10 +54,12 @@ class Made:
     is_one_time_a_frame: bool = False
     """Whether a frame's messages have one log time, as in a recording."""
     complete: bool = True
+    step_ns: int = 1_000
+    """From the log time of one message to the next."""
     streams: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     def file(self, messages: Iterable[tuple[str, Message | bytes]], *, finish: bool = True) -> bytes:
-        """An MCAP file of (topic, message), one microsecond apart."""
+        """An MCAP file of (topic, message), ``step_ns`` apart."""
         stream = io.BytesIO()
         writer = Writer(stream, chunk_size=self.chunk_size, compression=self.compression)
         writer.start("framegate", "test")
@@ -72,7 +74,7 @@ class Made:
                 channels[topic] = writer.register_channel(topic, encoding, schema)
             data = message if isinstance(message, bytes) else message.encode()
             if not (self.is_one_time_a_frame and topic.endswith(("/SlotHeader", "/payload"))):
-                at = START_NS + 1_000 * index
+                at = START_NS + self.step_ns * index
             seq = getattr(message, "seq", seq)
             writer.add_message(channels[topic], at, data, at, seq & 0xFFFFFFFF)
         if finish:

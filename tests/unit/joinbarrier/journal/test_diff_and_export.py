@@ -167,3 +167,17 @@ def test_an_open_segment_without_its_first_bytes_is_a_stream(folder: Path) -> No
     (path,) = (folder / "segments").glob("*.open")
     stream = pa.ipc.open_stream(path.read_bytes()[8:])
     assert [batch.num_rows for batch in stream] == [2, 1]
+
+
+def test_rows_that_one_journal_has_let_go_of_are_not_compared(folder: Path) -> None:
+    for name in ("whole", "later", "shorter"):
+        (folder / name).mkdir()
+    segments_of(folder / "whole", [2, 3])
+    segments_of(folder / "later", [2, 3]).drop_oldest()
+    segments_of(folder / "shorter", [2, 2]).drop_oldest()
+    whole, later, shorter = (Journal(folder / name) for name in ("whole", "later", "shorter"))
+    for found in (diff(whole, later), diff(later, whole)):
+        assert (found.same, found.not_compared, found.is_empty) == (3, 2, True)
+    # What lies behind the first row that both have is there or lost.
+    assert (diff(whole, shorter).not_compared, len(diff(whole, shorter).lost)) == (2, 1)
+    assert (diff(shorter, whole).not_compared, len(diff(shorter, whole).gained)) == (2, 1)

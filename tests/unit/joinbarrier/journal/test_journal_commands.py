@@ -161,7 +161,7 @@ def test_diff_tells_what_is_not_the_same(folder: Path, capsys: pytest.CaptureFix
     assert (ran.code, ran.lines) == (1, ["- out 1:3", "same=3 lost=1 gained=0 changed=0"])
     assert Ran(capsys, "diff", folder / "b", folder / "a", "--json").objects == [
         {"event": "gained", "out_epoch": 1, "out": 3, "repeat": 0},
-        {"event": "summary", "same": 3, "lost": 0, "gained": 1, "changed": 0},
+        {"event": "summary", "same": 3, "lost": 0, "gained": 1, "changed": 0, "not_compared": 0},
     ]
     assert Ran(capsys, "diff", folder / "a", folder / "a").code == 0
 

@@ -16,7 +16,9 @@ from framegate.schema.errors import DONE, FAILED
 from framegate.schema.merge import SequenceMergeMapRequest
 
 from framegate.cli import run
+from tests.unit.recording.dump_world import behind_lengths, parts, write_folder
 from tests.unit.recording.recording_world import LEFT, RIGHT, Made, descriptor, frames, slot_header
+from tests.unit.recording.replay_frames import numbered
 from tests.unit.tools.inspect.seeds import RING, SEEDS
 
 IS_LONG = os.environ.get("FRAMEGATE_TEST_LANE") == "long"
@@ -103,6 +105,34 @@ def test_a_single_message_a_slot_a_superblock_and_a_ring_are_known_by_their_byte
 def test_messages_behind_their_lengths_are_read_one_by_one(inspect: Inspected) -> None:
     dump = b"".join(struct.pack("<I", 48) + descriptor(seq).encode() for seq in range(3))
     assert [each.get("seq") for each in inspect.objects(dump)] == [0, 1, 2, None]
+
+
+def test_a_dump_shows_payloads_and_what_is_missing_at_its_end(inspect: Inspected, tmp_path: Path) -> None:
+    whole = [message for seq in range(2) for message in parts(seq, numbered(seq))]
+    cut = behind_lengths(whole)[:-1]
+    assert inspect.lines(cut)[:3] == inspect.lines(behind_lengths(whole))[:3]
+    found = inspect.objects(cut)
+    assert [(each.get("kind"), each.get("stream"), each.get("seq")) for each in found[:-1]] == [
+        ("FrameDescriptor", LEFT, 0),
+        ("SlotHeader", LEFT, 0),
+        ("payload", LEFT, 0),
+        ("FrameDescriptor", LEFT, 1),
+        ("SlotHeader", LEFT, 1),
+    ]
+    assert (found[-1]["complete"], found[-1]["library"]) == (False, "raw messages")
+    assert inspect.lines(cut)[-1].startswith("INCOMPLETE: the last message is not whole")
+    inspect.lines(cut, "--strict")
+    assert inspect.code == FAILED
+
+
+def test_a_folder_of_messages_is_shown_file_by_file(
+    inspect: Inspected, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_folder(tmp_path / "dump", [descriptor(seq).encode() for seq in range(12)] + [b"x"])
+    assert run(["inspect", str(tmp_path / "dump"), "--json"]) == DONE
+    found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [each.get("seq") for each in found[:-2]] == [*range(12)]
+    assert found[-2]["kind"] == "malformed"
 
 
 def test_unknown_schemas_and_newer_versions_are_shown_as_such(inspect: Inspected) -> None:

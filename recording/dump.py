@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A raw dump of another implementation, read as a recording is.
+
+A dump has nothing but messages, and nothing is made up for it: a descriptor becomes a frame where its slot header and
+its payload follow it directly, as in a recording; one that stands alone is a frame whose payload was not recorded. Nor
+has it times of its own: a frame is due at its descriptor's time, or at its slot header's where the descriptor has none,
+and never before what precedes it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final, Self
+
+from framegate.recording.dump_framing import (
+    MESSAGE_BYTES_MAX,
+    START_BYTES,
+    files_of,
+    messages_of_file,
+    messages_of_folder,
+    prefix_of,
+)
+from framegate.recording.framing import Damage
+from framegate.recording.recorded import Recorded, Topic
+from framegate.schema import Message, decode_any
+from framegate.schema.errors import MessageError, RecordingMissing, UnknownContent
+from framegate.schema.wire import FrameDescriptor, SlotHeader
+
+NULL_TIME: Final = (1 << 64) - 1
+_SEQUENCES: Final = 1 << 32
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Bytes of a dump, and the message that they are; None: none that is known here."""
+
+    data: bytes
+    message: Message | None
+
+
+class Dump:
+    """Iterate it once. ``framegate.recording.reader.Recording`` has the same attributes."""
+
+    def __init__(self, source: Path | IO[bytes], prefix: struct.Struct | None, name: str = "") -> None:
+        """A folder of messages, a file of messages behind lengths of this form, or of one message: no form."""
+        self._source = source
+        self._prefix = prefix
+        self.name = name
+        self.library = "raw messages"
+        self.about: dict[str, str] = {}
+        self.loss: dict[str, Any] | None = None
+        self.damage: str | None = None
+        self.damaged_chunks = 0
+        self.unknown = 0
+        """Messages of other schemas, and payloads that stand alone."""
+        self._at_ns = 0
+        self._topics: dict[str, Topic] = {}
+
+    @classmethod
+    def open_folder(cls, folder: Path) -> Self:
+        """A message in each of its files. Raises ``RecordingMissing``, and ``UnknownContent`` for an empty one."""
+        try:
+            if not files_of(folder):
+                raise UnknownContent("the folder holds no files", path=folder)
+        except OSError as failure:
+            raise RecordingMissing(failure.strerror or str(failure), path=folder) from None
+        return cls(folder, None, str(folder))
+
+    @classmethod
+    def of_stream(cls, stream: IO[bytes], name: str) -> Self | None:
+        """A file of messages behind their lengths, read from where it stands; None where it is none."""
+        at = stream.tell()
+        prefix = prefix_of(stream.read(START_BYTES))
+        stream.seek(at)
+        return None if prefix is None else cls(stream, prefix, name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        if not isinstance(self._source, Path):
+            self._source.close()
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether `framegate record` wrote it."""
+        return False
+
+    @property
+    def has_no_payloads(self) -> bool:
+        """Whether a frame without its payload is one that nobody meant to record."""
+        return True
+
+    @property
+    def is_complete(self) -> bool | None:
+        """False where its end is not whole; a dump does not say more."""
+        return False if self.damage is not None else None
+
+    def require_start(self) -> None:
+        """Its first message was there when it was taken for a dump."""
+
+    def __iter__(self) -> Iterator[Recorded]:
+        for parts in self._together():
+            at_ns = self._at_ns = max(self._at_ns, _time_ns(parts) or 0)
+            for part in parts:
+                topic = self._topic(part, parts)
+                seq = getattr(parts[0].message, "seq", None) or 0
+                yield Recorded(topic, seq % _SEQUENCES, at_ns, _time_ns(parts) or at_ns, part.data)
+
+    def messages(self) -> Iterator[bytes]:
+        """The messages as they are. What is wrong with the dump's end is in ``damage`` afterwards."""
+        try:
+            if isinstance(self._source, Path):
+                yield from messages_of_folder(self._source)
+            elif self._prefix is not None:
+                yield from messages_of_file(self._source, self._prefix)
+            else:
+                yield self._source.read(MESSAGE_BYTES_MAX)
+        except Damage as damage:
+            self.damage = str(damage)
+        except OSError as failure:
+            # A file that went, or cannot be read: what came before it stays.
+            self.damage = f"{failure.strerror or failure}"
+
+    def _together(self) -> Iterator[list[_Part]]:
+        """What belongs together: a descriptor with what of its frame follows it; anything else alone."""
+        parts: list[_Part] = []
+        for data in self.messages():
+            part = _Part(data, _decoded(data))
+            if parts and not _continues(parts, part):
+                yield parts
+                parts = []
+            parts.append(part)
+        if parts:
+            yield parts
+
+    def _topic(self, part: _Part, parts: list[_Part]) -> Topic:
+        stream = getattr(part.message, "stream_id", None)
+        kind = type(part.message).__name__
+        if part.message is None:
+            kind = "payload" if len(parts) == _WHOLE else ""
+        if len(parts) > 1:
+            stream = getattr(parts[0].message, "stream_id", None)
+        self.unknown += not kind
+        name = f"stream/{stream}/{kind}" if stream is not None and kind else f"dump/{kind or 'unknown'}"
+        if name not in self._topics:
+            self._topics[name] = Topic.of(name, "raw" if part.message is None else "sbe", kind)
+        return self._topics[name]
+
+
+_WHOLE: Final = 3
+"""Descriptor, slot header and payload."""
+
+
+def _continues(parts: list[_Part], part: _Part) -> bool:
+    """Whether a part belongs to the frame whose first ones these are."""
+    descriptor, slot = parts[0].message, part.message
+    if not isinstance(descriptor, FrameDescriptor):
+        return False
+    if len(parts) == 1:
+        return isinstance(slot, SlotHeader) and slot.seq_commit >> 1 == descriptor.seq
+    header = parts[1].message
+    # What is a message is one, even if it is as long as the payload that is missing.
+    is_payload = part.message is None and isinstance(header, SlotHeader) and len(part.data) == header.values_len_bytes
+    return len(parts) == _WHOLE - 1 and is_payload
+
+
+def _time_ns(parts: list[_Part]) -> int | None:
+    for part in parts:
+        timestamp_ns: int | None = getattr(part.message, "timestamp_ns", None)
+        if timestamp_ns is not None and timestamp_ns != NULL_TIME:
+            return timestamp_ns
+    return None
+
+
+def _decoded(data: bytes) -> Message | None:
+    try:
+        return decode_any(data)
+    except MessageError:
+        return None

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a path names: a recording, or a raw dump of another implementation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import IO, TypeAlias
+
+from framegate.recording.dump import Dump
+from framegate.recording.dump_framing import begins_message
+from framegate.recording.reader import Recording
+from framegate.schema.codec import HEADER
+from framegate.schema.errors import RecordingMissing
+
+Source: TypeAlias = Recording | Dump
+
+
+def open_source(path: str | Path) -> Source:
+    """A recording, a file of raw messages, or a folder of them; iterate it once.
+
+    Raises ``RecordingMissing``, and ``UnknownContent`` for a folder without files.
+    """
+    path = Path(path)
+    if path.is_dir():
+        return Dump.open_folder(path)
+    try:
+        stream = path.open("rb")
+    except OSError as failure:
+        raise RecordingMissing(failure.strerror or str(failure), path=path) from None
+    # What cannot be gone back in is a recording: a dump is known by its first bytes.
+    found = dump_of(stream, str(path)) if stream.seekable() else None
+    return found if found is not None else Recording(stream, str(path))
+
+
+def dump_of(stream: IO[bytes], name: str) -> Dump | None:
+    """A file of raw messages from where it stands; None where it is none."""
+    at = stream.tell()
+    # The header is that of a message, and not a length and what follows it.
+    is_one_message = begins_message(stream.read(HEADER.size))
+    stream.seek(at)
+    return Dump(stream, None, name) if is_one_message else Dump.of_stream(stream, name)
