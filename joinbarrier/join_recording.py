@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -136,6 +136,8 @@ class RecordingJoin:
     def _end(self) -> None:
         for topic in self._passage.unseen_topics():
             _log.warning("the recording has no topic %s", topic)
+        for stream, unread in self._passage.unread.items():
+            _log.warning("stream %d: %s", stream, unread)
         for stream in self._streams:
             if stream in self._last:
                 self._engine.note_end(stream, *self._last[stream])
@@ -162,6 +164,7 @@ class RecordingJoin:
             "frames": self._frames,
             "left_out": dict(self._left_out),
             "not_images": self._passage.not_images,
+            "unread": {str(stream): asdict(each) for stream, each in self._passage.unread.items()},
             "damage": recording.damage,
             "damaged_chunks": recording.damaged_chunks,
         }

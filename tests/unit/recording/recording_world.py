@@ -51,6 +51,9 @@ class Made:
     compression: CompressionType = CompressionType.NONE
     chunk_size: int = 2000
     is_ours: bool = True
+    is_checked: bool = True
+    """Whether chunks have check sums; without, what is spoilt within them is looked at."""
+    is_chunked: bool = True
     is_one_time_a_frame: bool = False
     """Whether a frame's messages have one log time, as in a recording."""
     complete: bool = True
@@ -59,7 +62,13 @@ class Made:
     def file(self, messages: Iterable[tuple[str, Message | bytes]], *, finish: bool = True) -> bytes:
         """An MCAP file of (topic, message), one microsecond apart."""
         stream = io.BytesIO()
-        writer = Writer(stream, chunk_size=self.chunk_size, compression=self.compression)
+        writer = Writer(
+            stream,
+            chunk_size=self.chunk_size,
+            compression=self.compression,
+            use_chunking=self.is_chunked,
+            enable_crcs=self.is_checked,
+        )
         writer.start("framegate", "test")
         if self.is_ours:
             writer.add_metadata("framegate/recording", {"version": "1", "streams": f"{LEFT},{RIGHT}"})
