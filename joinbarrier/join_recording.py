@@ -29,6 +29,7 @@ from framegate._native import JoinEngine, JoinMailbox
 
 _HISTORY_BYTES: Final = 256 << 20
 """Of all streams: frames that wait for their partners. A ring of the driver's usual sizes holds less."""
+_TIME_MAX_NS: Final = (1 << 64) - 1
 _log = logging.getLogger(__name__)
 
 
@@ -107,7 +108,7 @@ class RecordingJoin:
 
     def _at(self, item: Item) -> tuple[int, int]:
         """Its time by the monotonic and by the wall clock of the recording."""
-        return max(item.log_time_ns - self._ahead_ns, 0), item.log_time_ns
+        return min(max(item.log_time_ns - self._ahead_ns, 0), _TIME_MAX_NS), item.log_time_ns
 
     @cached_property
     def _ahead_ns(self) -> int:

@@ -57,6 +57,8 @@ class Made:
     is_one_time_a_frame: bool = False
     """Whether a frame's messages have one log time, as in a recording."""
     complete: bool = True
+    about: dict[str, str] = field(default_factory=dict)
+    """More of what the file says of itself."""
     streams: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     def file(self, messages: Iterable[tuple[str, Message | bytes]], *, finish: bool = True) -> bytes:
@@ -71,7 +73,7 @@ class Made:
         )
         writer.start("framegate", "test")
         if self.is_ours:
-            writer.add_metadata("framegate/recording", {"version": "1", "streams": f"{LEFT},{RIGHT}"})
+            writer.add_metadata("framegate/recording", {"version": "1", "streams": f"{LEFT},{RIGHT}", **self.about})
         channels: dict[str, int] = {}
         seq, at = 0, START_NS
         for index, (topic, message) in enumerate(messages):

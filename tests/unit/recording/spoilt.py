@@ -14,16 +14,16 @@ from tests.unit.recording.recording_world import EPOCH, LEFT, RIGHT, Made
 from tests.unit.recording.replay_frames import frame, numbered
 
 _LOSS: Final = {"stream": LEFT, "epoch": EPOCH, "first": 4, "last": 4, "count": 1, "part": "payload", "cause": "aged"}
-_PAIRS: Final = [
+PAIRS: Final = [
     *(message for seq in range(8) for stream in (LEFT, RIGHT) for message in frame(seq, numbered(seq), stream=stream)),
     ("framegate/loss", json.dumps(_LOSS).encode()),
 ]
 WHOLE: Final = [
     # Without check sums, so that what is spoilt within a chunk is believed.
-    Made(is_checked=False, is_one_time_a_frame=True).file(_PAIRS),
-    Made(is_checked=False, is_one_time_a_frame=True, is_chunked=False).file(_PAIRS),
-    Made(is_one_time_a_frame=True).file(_PAIRS),
-    Made(is_one_time_a_frame=True, compression=CompressionType.ZSTD).file(_PAIRS),
+    Made(is_checked=False, is_one_time_a_frame=True).file(PAIRS),
+    Made(is_checked=False, is_one_time_a_frame=True, is_chunked=False).file(PAIRS),
+    Made(is_one_time_a_frame=True).file(PAIRS),
+    Made(is_one_time_a_frame=True, compression=CompressionType.ZSTD).file(PAIRS),
     foreign_file([cdr(numbered(seq, (4, 5)), "mono16") for seq in range(4)], "sensor_msgs/Image", "cdr", is_plain=True),
 ]
 _EXTREMES: Final = [bytes(8), b"\xff" * 8, b"\x7f" + b"\xff" * 7, b"\xff" * 4, b"9" * 8, b"-", b"\x00\x80"]

@@ -16,14 +16,20 @@ from framegate.recording.reader import Recording
 from framegate.schema.errors import DONE, FAILED
 
 from framegate.cli import run
-from tests.unit.recording.recording_world import LEFT, RIGHT
-from tests.unit.recording.spoilt import WHOLE, spoilt
+from tests.unit.recording.recording_world import LEFT, RIGHT, Made
+from tests.unit.recording.spoilt import PAIRS, WHOLE, spoilt
+from tests.unit.recording.versions import of_an_unknown_schema, of_another_version
 
 FILES = 5_000 if os.environ.get("FRAMEGATE_TEST_LANE") == "long" else 200
 JOIN = f"""[join]
 out_stream = 20001
 policy = "sequence"
 journal = "JOURNAL"
+pending_bytes = "1MiB"
+[journal]
+max_bytes = "4MiB"
+segment_bytes = "1MiB"
+seal_bytes = "256KiB"
 [[input]]
 name = "left"
 stream = {LEFT}
@@ -54,7 +60,7 @@ class Commands:
     def join(self, data: bytes) -> int:
         shutil.rmtree(self._journal, ignore_errors=True)
         words = ("--map", "/camera/image=10001")
-        return self._run(data, "join", "--config", str(self._config), "--from", str(self.file), "--json", *words)
+        return self._run(data, "join", "--config", str(self._config), "--from", str(self.file), *words)
 
     def _run(self, data: bytes, *words: str) -> int:
         self.file.write_bytes(data)
@@ -65,7 +71,9 @@ class Commands:
 
 
 @pytest.fixture
-def commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Commands:
+def commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Commands:
+    # Memory for hours of frames, which each join would touch anew.
+    monkeypatch.setattr("framegate.joinbarrier.join_recording._HISTORY_BYTES", 1 << 20)
     return Commands(tmp_path, capsys)
 
 
@@ -120,9 +128,34 @@ def test_what_is_no_recording_at_all_is_told_by_number(commands: Commands, data:
         assert "[FG-803 RECORDING_DAMAGED]" in commands.error
 
 
+@pytest.mark.parametrize("ahead", ["-1" + "0" * 30, "1" + "0" * 30, "9" * 5000, "much", ""])
+def test_a_clock_that_cannot_be_is_no_failure_of_the_join(commands: Commands, ahead: str) -> None:
+    about = {"realtime_minus_monotonic_ns": ahead}
+    assert commands.join(Made(is_one_time_a_frame=True, about=about).file(PAIRS)) == DONE, commands.error
+    assert "8 rows" in commands.out
+
+
+def test_a_loss_that_is_said_to_be_endless_explains_nothing(commands: Commands) -> None:
+    endless = b'{"stream":1,"epoch":1,"first":Infinity,"last":1e999,"count":1,"part":"payload","cause":"aged"}'
+    assert commands.join(Made(is_one_time_a_frame=True).file([*PAIRS, ("framegate/loss", endless)])) == DONE
+
+
+def test_messages_of_another_version_are_counted_and_the_first_is_told(commands: Commands) -> None:
+    assert commands.join(of_another_version(3)) == DONE
+    told = commands.error
+    assert f"stream {LEFT}: 3 messages cannot be read, the first: [FG-103 UNSUPPORTED_VERSION]" in told
+    assert f"stream {RIGHT}: " not in told
+
+
+def test_a_stream_of_an_unknown_schema_is_told_by_its_number(commands: Commands) -> None:
+    assert commands.join(of_an_unknown_schema(3, stream=RIGHT)) == DONE
+    assert f"stream {RIGHT}: 3 messages cannot be read, the first: [FG-101 WRONG_SCHEMA]" in commands.error
+    assert "4711" in commands.error
+
+
 def test_whole_ones_are_joined_and_recovered(commands: Commands) -> None:
     """Otherwise the tests above would show nothing."""
     assert commands.join(WHOLE[2]) == DONE
-    assert '"rows": 8' in commands.out
+    assert "8 rows" in commands.out
     assert commands.recover(WHOLE[2]) == DONE
     assert "49 messages" in commands.out

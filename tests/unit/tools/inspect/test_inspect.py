@@ -17,6 +17,7 @@ from framegate.schema.merge import SequenceMergeMapRequest
 
 from framegate.cli import run
 from tests.unit.recording.recording_world import LEFT, RIGHT, Made, descriptor, frames, slot_header
+from tests.unit.recording.versions import NEWER, UNKNOWN, of_an_unknown_schema, of_another_version
 from tests.unit.tools.inspect.seeds import RING, SEEDS
 
 IS_LONG = os.environ.get("FRAMEGATE_TEST_LANE") == "long"
@@ -115,6 +116,25 @@ def test_unknown_schemas_and_newer_versions_are_shown_as_such(inspect: Inspected
     (cut, _) = inspect.objects(descriptor(1).encode()[:20])
     assert cut["kind"] == "malformed"
     assert inspect.code == DONE
+
+
+def test_a_recording_of_another_version_says_so_wherever_it_is_looked_at(inspect: Inspected) -> None:
+    data = of_another_version(3)
+    shown = inspect.objects(data, "--stream", str(LEFT), "--template", "unknown")
+    assert {(each["kind"], each["fields"]["version"]) for each in shown[:-1]} == {("unknown", NEWER)}
+    assert len(shown) == 1 + 6  # descriptors and slot headers
+    assert all("UNSUPPORTED_VERSION" in each["problem"] for each in shown[:-1])
+    (measured, _) = inspect.objects(data, "--stats")
+    assert (measured["unread"], list(measured["streams"])) == (6, [str(RIGHT)])
+    assert "UNSUPPORTED_VERSION" in measured["first_problem"]
+    assert inspect.lines(data, "--stats")[-1].startswith("6 messages cannot be read, the first: [FG-103")
+    assert inspect.code == DONE
+
+
+def test_a_suggestion_made_of_nothing_that_can_be_read_says_why(inspect: Inspected) -> None:
+    (line,) = inspect.lines(of_an_unknown_schema(3), "--suggest", "--stream", str(LEFT))
+    assert line.startswith("# There is nothing to join: 6 messages cannot be read, the first: [FG-101")
+    assert str(UNKNOWN) in line
 
 
 @pytest.mark.parametrize("data", [b"", b"x", b"\x00" * 300, b"\xff" * 1000, b"\x89MCAP0\r\n", b"{}" * 40])
