@@ -19,7 +19,7 @@ from tests.system.conftest import System
 from tests.system.pool import Pool
 from tests.unit.recording.recording_world import LEFT, RIGHT
 from tests.unit.recording.spoilt import WHOLE, spoilt
-from tests.unit.recording.versions import of_an_unknown_schema, of_another_version
+from tests.unit.recording.versions import of_a_newer_version, of_a_version_that_lacks_fields, of_an_unknown_schema
 
 FILES = 400 if os.environ.get("FRAMEGATE_TEST_LANE") == "long" else 30
 
@@ -42,7 +42,7 @@ class Replays:
         return code
 
     def summary(self, data: bytes) -> dict[str, Any]:
-        assert self.replay(data, "--json") == DONE, self.error
+        assert self.replay(data, "--json") == DONE, self.error + self.out
         found: dict[str, Any] = json.loads(self.out.splitlines()[-1])
         return found
 
@@ -74,9 +74,10 @@ def test_whatever_was_spoilt_a_replay_sends_what_is_whole_or_says_a_number(repla
 
 
 def test_messages_of_another_version_or_schema_are_told_and_the_rest_is_sent(replays: Replays) -> None:
-    newer = replays.summary(of_another_version(3))
-    assert (newer["frames"], newer["unread"][str(LEFT)]["count"]) == (3, 3)
-    assert "UNSUPPORTED_VERSION" in newer["unread"][str(LEFT)]["problem"]
+    assert replays.summary(of_a_newer_version(3))["frames"] == 6
+    lacking = replays.summary(of_a_version_that_lacks_fields(3))
+    assert (lacking["frames"], lacking["unread"][str(LEFT)]["count"]) == (3, 3)
+    assert "WRONG_BLOCK_LENGTH" in lacking["unread"][str(LEFT)]["problem"]
     assert replays.replay(of_an_unknown_schema(3, stream=RIGHT)) == DONE
     assert f"stream {RIGHT}: 3 messages cannot be read, the first: [FG-101 WRONG_SCHEMA]" in replays.out
 

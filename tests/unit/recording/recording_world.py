@@ -78,7 +78,8 @@ class Made:
         seq, at = 0, START_NS
         for index, (topic, message) in enumerate(messages):
             if topic not in channels:
-                encoding = "sbe" if not isinstance(message, bytes) else "raw"
+                is_sbe = not isinstance(message, bytes) or topic.endswith(("/FrameDescriptor", "/SlotHeader"))
+                encoding = "sbe" if is_sbe else "raw"
                 schema = writer.register_schema(topic.rpartition("/")[2], "sbe-xml", b"<xml/>")
                 channels[topic] = writer.register_channel(topic, encoding, schema)
             data = message if isinstance(message, bytes) else message.encode()

@@ -18,7 +18,12 @@ from framegate.schema.errors import DONE, FAILED
 from framegate.cli import run
 from tests.unit.recording.recording_world import LEFT, RIGHT, Made
 from tests.unit.recording.spoilt import PAIRS, WHOLE, spoilt
-from tests.unit.recording.versions import of_an_unknown_schema, of_another_version
+from tests.unit.recording.versions import (
+    NEWER,
+    of_a_newer_version,
+    of_a_version_that_lacks_fields,
+    of_an_unknown_schema,
+)
 
 FILES = 5_000 if os.environ.get("FRAMEGATE_TEST_LANE") == "long" else 200
 JOIN = f"""[join]
@@ -140,11 +145,17 @@ def test_a_loss_that_is_said_to_be_endless_explains_nothing(commands: Commands) 
     assert commands.join(Made(is_one_time_a_frame=True).file([*PAIRS, ("framegate/loss", endless)])) == DONE
 
 
-def test_messages_of_another_version_are_counted_and_the_first_is_told(commands: Commands) -> None:
-    assert commands.join(of_another_version(3)) == DONE
-    told = commands.error
-    assert f"stream {LEFT}: 3 messages cannot be read, the first: [FG-103 UNSUPPORTED_VERSION]" in told
-    assert f"stream {RIGHT}: " not in told
+def test_a_newer_version_that_has_what_ours_has_is_joined_like_ours(commands: Commands) -> None:
+    assert commands.join(of_a_newer_version(3)) == DONE
+    assert "3 rows" in commands.out
+    assert "cannot be read" not in commands.error
+
+
+def test_messages_of_a_version_that_cannot_be_read_are_counted_and_the_first_is_told(commands: Commands) -> None:
+    assert commands.join(of_a_version_that_lacks_fields(3)) == DONE
+    assert f"stream {LEFT}: 3 messages cannot be read, the first: [FG-104 WRONG_BLOCK_LENGTH]" in commands.error
+    assert f"version={NEWER}" in commands.error
+    assert f"stream {RIGHT}: " not in commands.error
 
 
 def test_a_stream_of_an_unknown_schema_is_told_by_its_number(commands: Commands) -> None:

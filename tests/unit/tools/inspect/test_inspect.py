@@ -17,7 +17,7 @@ from framegate.schema.merge import SequenceMergeMapRequest
 
 from framegate.cli import run
 from tests.unit.recording.recording_world import LEFT, RIGHT, Made, descriptor, frames, slot_header
-from tests.unit.recording.versions import NEWER, UNKNOWN, of_an_unknown_schema, of_another_version
+from tests.unit.recording.versions import NEWER, UNKNOWN, of_a_version_that_lacks_fields, of_an_unknown_schema
 from tests.unit.tools.inspect.seeds import RING, SEEDS
 
 IS_LONG = os.environ.get("FRAMEGATE_TEST_LANE") == "long"
@@ -119,15 +119,15 @@ def test_unknown_schemas_and_newer_versions_are_shown_as_such(inspect: Inspected
 
 
 def test_a_recording_of_another_version_says_so_wherever_it_is_looked_at(inspect: Inspected) -> None:
-    data = of_another_version(3)
-    shown = inspect.objects(data, "--stream", str(LEFT), "--template", "unknown")
-    assert {(each["kind"], each["fields"]["version"]) for each in shown[:-1]} == {("unknown", NEWER)}
-    assert len(shown) == 1 + 6  # descriptors and slot headers
-    assert all("UNSUPPORTED_VERSION" in each["problem"] for each in shown[:-1])
+    data = of_a_version_that_lacks_fields(3)
+    shown = inspect.objects(data, "--stream", str(LEFT), "--template", "malformed")
+    # Descriptors and slot headers.
+    assert [each["fields"]["version"] for each in shown[:-1]] == [NEWER] * 6
+    assert all("WRONG_BLOCK_LENGTH" in each["problem"] for each in shown[:-1])
     (measured, _) = inspect.objects(data, "--stats")
     assert (measured["unread"], list(measured["streams"])) == (6, [str(RIGHT)])
-    assert "UNSUPPORTED_VERSION" in measured["first_problem"]
-    assert inspect.lines(data, "--stats")[-1].startswith("6 messages cannot be read, the first: [FG-103")
+    assert "WRONG_BLOCK_LENGTH" in measured["first_problem"]
+    assert inspect.lines(data, "--stats")[-1].startswith("6 messages cannot be read, the first: [FG-104")
     assert inspect.code == DONE
 
 
