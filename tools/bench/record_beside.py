@@ -23,7 +23,10 @@ _FRAME_BYTES: Final = 640 * 1024
 _SLOTS: Final = 128
 _ABBA: Final = (False, True, True, False)
 _LEAST_SHARE: Final = 0.99
-_FULL_RATE_FRAMES: Final = 4
+_SMALL_BYTES: Final = 64 * 1024
+_SMALL_SLOTS: Final = 1024
+_SMALL_TIMES: Final = 15
+"""So many times more of the small frames: at full rate they take part of a second, and all of them fit into memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +43,8 @@ def beside(turns: int, count: int, rate_hz: float) -> list[Result]:
     """Figures of both rates; ``turns``: times ABBA."""
     with record_bed(len(STREAMS), _FRAME_BYTES, _SLOTS) as bed:
         paced = _in_turns(bed, turns, rate_hz, count)
-    with record_bed(1, _FRAME_BYTES, _SLOTS) as bed:
-        full = _in_turns(bed, turns, 0, count * _FULL_RATE_FRAMES)
+    with record_bed(1, _SMALL_BYTES, _SMALL_SLOTS) as bed:
+        full = _in_turns(bed, turns, 0, count * _SMALL_TIMES)
     what = f"streams of {sized(_FRAME_BYTES)}"
     missed = [each.missed for each in paced[True]]
     return [
@@ -56,7 +59,11 @@ def beside(turns: int, count: int, rate_hz: float) -> list[Result]:
             spread=(min(missed), max(missed)),
             how=f"{_numbers(missed)}; without {_numbers([each.missed for each in paced[False]])}",
         ),
-        _share("producer's rate beside a recorder, of that without: one stream at full rate", full, target=None),
+        _share(
+            f"producer's rate beside a recorder, of that without: one stream of {sized(_SMALL_BYTES)} at full rate",
+            full,
+            target=None,
+        ),
     ]
 
 
