@@ -35,7 +35,7 @@ class Replays:
 
     def replay(self, data: bytes, *words: str) -> int:
         self._file.write_bytes(data)
-        told = ("--speed", "max", "--map", "/camera/image=7")
+        told = ("--speed", "max", "--map", "/camera/image=10007")
         code = run(["replay", str(self._file), *self._places, *told, *words])
         captured = self._capsys.readouterr()
         self.error, self.out = captured.err, captured.out
