@@ -25,7 +25,7 @@ from tests.unit.recording.versions import (
     of_an_unknown_schema,
 )
 
-FILES = 5_000 if os.environ.get("FRAMEGATE_TEST_LANE") == "long" else 200
+FILES = 1_500 if os.environ.get("FRAMEGATE_TEST_LANE") == "long" else 200
 JOIN = f"""[join]
 out_stream = 20001
 policy = "sequence"
