@@ -145,6 +145,15 @@ def test_a_loss_that_is_said_to_be_endless_explains_nothing(commands: Commands) 
     assert commands.join(Made(is_one_time_a_frame=True).file([*PAIRS, ("framegate/loss", endless)])) == DONE
 
 
+def test_a_join_of_a_cut_recording_gives_the_rows_before_the_cut_and_says_that_it_is_cut(commands: Commands) -> None:
+    assert commands.join(WHOLE[2][: len(WHOLE[2]) // 2]) == DONE
+    rows, told = commands.out.splitlines()
+    assert 0 < int(rows.split(" ")[0]) < 8
+    assert told.startswith("  the recording is damaged: ")
+    assert commands.join(WHOLE[2]) == DONE
+    assert "damaged" not in commands.out
+
+
 def test_a_newer_version_that_has_what_ours_has_is_joined_like_ours(commands: Commands) -> None:
     assert commands.join(of_a_newer_version(3)) == DONE
     assert "3 rows" in commands.out
