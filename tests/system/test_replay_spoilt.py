@@ -21,7 +21,7 @@ from tests.unit.recording.recording_world import LEFT, RIGHT
 from tests.unit.recording.spoilt import WHOLE, spoilt
 from tests.unit.recording.versions import of_a_newer_version, of_a_version_that_lacks_fields, of_an_unknown_schema
 
-FILES = 200 if os.environ.get("FRAMEGATE_TEST_LANE") == "long" else 30
+FILES = 200 if os.environ.get("FRAMEGATE_TEST_LANE") == "long" else 15
 
 
 class Replays:
