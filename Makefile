@@ -24,6 +24,7 @@ NATIVE_SOURCES := $(shell find native schema/gen/rust .cargo -path native/target
 	\( -name '*.rs' -o -name '*.toml' -o -name '*.lock' -o -name '*.cmake' -o -name '*.py' \) -print 2>/dev/null)
 
 FUZZ_SECONDS ?= 60
+FUZZ_RUNS ?= 1000000
 SEED ?=
 BENCH ?=
 
@@ -98,10 +99,12 @@ sim: setup ## the seeded simulator; SEED=n replays one run
 	$(SAY) 'simulator'
 	$(PYTHON) -m tests.sim $(SEED)
 
-fuzz: setup ## decoders, Python against Rust, for FUZZ_SECONDS
+fuzz: setup ## decoders, Python against Rust, for FUZZ_SECONDS; then FUZZ_RUNS files into inspect
 	$(SAY) 'fuzzing the decoders for $(FUZZ_SECONDS) s'
 	$(PIP) install --constraint constraints.txt atheris
 	$(PYTHON) -m tests.fuzz $(FUZZ_SECONDS)
+	$(SAY) 'fuzzing what reads recordings, messages, superblocks and slots with $(FUZZ_RUNS) inputs'
+	$(PYTHON) -m tests.fuzz.recordings $(FUZZ_RUNS)
 
 clean: ## remove what was built here: .venv, native/target, caches
 	$(SAY) 'removing what was built'

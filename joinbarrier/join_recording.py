@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ from framegate._native import JoinEngine, JoinMailbox
 
 _HISTORY_BYTES: Final = 256 << 20
 """Of all streams: frames that wait for their partners. A ring of the driver's usual sizes holds less."""
+_TIME_MAX_NS: Final = (1 << 64) - 1
 _log = logging.getLogger(__name__)
 
 
@@ -106,7 +107,7 @@ class RecordingJoin:
 
     def _at(self, item: Item) -> tuple[int, int]:
         """Its time by the monotonic and by the wall clock of the recording."""
-        return max(item.log_time_ns - self._ahead_ns, 0), item.log_time_ns
+        return min(max(item.log_time_ns - self._ahead_ns, 0), _TIME_MAX_NS), item.log_time_ns
 
     @cached_property
     def _ahead_ns(self) -> int:
@@ -135,6 +136,8 @@ class RecordingJoin:
     def _end(self) -> None:
         for topic in self._passage.unseen_topics():
             _log.warning("the recording has no topic %s", topic)
+        for stream, unread in self._passage.unread.items():
+            _log.warning("stream %d: %s", stream, unread)
         for stream in self._streams:
             if stream in self._last:
                 self._engine.note_end(stream, *self._last[stream])
@@ -162,6 +165,7 @@ class RecordingJoin:
             "left_out": dict(self._left_out),
             "not_images": self._passage.not_images,
             "not_timed": self._passage.not_timed,
+            "unread": {str(stream): asdict(each) for stream, each in self._passage.unread.items()},
             "damage": recording.damage,
             "damaged_chunks": recording.damaged_chunks,
         }

@@ -159,3 +159,5 @@ def _say_summary(options: JoinOptions, summary: dict[str, Any]) -> None:
         print(file=sys.stderr)
     left = ", ".join(f"{name} {count}" for name, count in summary["unmatched"].items() if count) or "none"
     print(f"{summary['rows']} rows, {summary['bytes']} bytes in {summary['seconds']:.3f} s; not joined: {left}")
+    if summary.get("damage") is not None or summary.get("damaged_chunks"):
+        print(f"  the recording is damaged: {summary['damage'] or 'some chunks are'}")

@@ -94,6 +94,18 @@ class LostPayloads:
     cause: str
 
 
+@dataclass(slots=True)
+class Unread:
+    """Messages of one stream that belong to another schema or version, or are none."""
+
+    count: int
+    problem: str
+    """Of the first of them."""
+
+    def __str__(self) -> str:
+        return f"{self.count} messages cannot be read, the first: {self.problem}"
+
+
 Item: TypeAlias = FrameOfRecording | LeftOut | Between
 _LOSSES_MAX: Final = 100_000
 
@@ -123,6 +135,8 @@ class Passage:
     """Messages of an image's schema that hold none; they were taken as bytes."""
     losses: list[LostPayloads] = field(default_factory=list)
     """What the file says of its losses, as far as it was read."""
+    unread: dict[int, Unread] = field(default_factory=dict)
+    """By stream. Nothing of these is sent."""
     _begun: dict[int, _Begun] = field(default_factory=dict)
     _counted: dict[int, int] = field(default_factory=dict)
     _ways: dict[Topic, int | None] = field(default_factory=dict)
@@ -168,15 +182,24 @@ class Passage:
 
     def _descriptor(self, recorded: Recorded, stream: int) -> Iterator[Item]:
         yield from self._given_up(stream)
-        message = _decoded(recorded)
+        message = self._decoded(recorded, stream)
         if isinstance(message, FrameDescriptor):
             self._begun[stream] = _Begun(message, recorded.log_time_ns)
 
     def _between(self, recorded: Recorded, stream: int) -> Iterator[Item]:
         yield from self._given_up(stream)
-        message = _decoded(recorded)
+        message = self._decoded(recorded, stream)
         if isinstance(message, CheckpointBarrier | Watermark | ControlSignal):
             yield Between(position=self.position, log_time_ns=recorded.log_time_ns, stream=stream, message=message)
+
+    def _decoded(self, recorded: Recorded, stream: int) -> Message | None:
+        try:
+            return recorded.message()
+        except MessageError as failure:
+            # `inspect` shows each of them; nothing of it can be sent.
+            said = self.unread.setdefault(stream, Unread(0, str(failure).splitlines()[0]))
+            said.count += 1
+            return None
 
     def _given_up(self, stream: int) -> Iterator[Item]:
         """The frame of a stream whose payload did not come before what follows it, if there is one."""
@@ -190,7 +213,7 @@ class Passage:
             if said["part"] == "payload" and len(self.losses) < _LOSSES_MAX:
                 stream, epoch, first, last = (int(said[key]) for key in ("stream", "epoch", "first", "last"))
                 self.losses.append(LostPayloads(stream, epoch, first, last, str(said["cause"])))
-        except (ValueError, TypeError, KeyError, RecursionError):
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
             # It explains nothing then; the frames are counted as lost all the same.
             return
 
@@ -257,11 +280,3 @@ class Passage:
         found = header_time_ns(recorded)
         self.not_timed += found is None
         return recorded.log_time_ns if found is None else found
-
-
-def _decoded(recorded: Recorded) -> Message | None:
-    try:
-        return recorded.message()
-    except MessageError:
-        # `inspect` shows what it is; nothing of it can be sent.
-        return None

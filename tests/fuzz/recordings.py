@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m tests.fuzz.recordings RUNS``: bytes into ``framegate inspect``.
+"""``python -m tests.fuzz.recordings RUNS``: bytes into ``framegate inspect``, and into what ``replay`` makes of them.
 
 Only lines and numbered errors may come out. Starts from whole recordings, messages, slots and regions. Anything else
-stops with the input in a file that libFuzzer names; put it into a unit test when mending it.
+stops with the input in a file that libFuzzer names; put it into a unit test when mending it. Words behind the count go
+to libFuzzer: a folder there keeps what was reached, so that a million can be run in pieces.
 """
 
 from __future__ import annotations
 
+import contextlib
 import io
+import json
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -15,27 +18,57 @@ from pathlib import Path
 
 import atheris
 
-with atheris.instrument_imports(include=["framegate.recording", "framegate.schema", "framegate.tools.inspect"]):
+with atheris.instrument_imports(
+    include=[
+        "framegate.recording",
+        "framegate.schema",
+        "framegate.shmpool.reference",
+        "framegate.tools.inspect",
+        "mcap",
+    ]
+):
+    from framegate.recording.frames import FrameOfRecording, Passage
+    from framegate.recording.reader import Recording
     from framegate.schema.errors import FramegateError
     from framegate.tools.inspect.content import Content
-    from framegate.tools.inspect.printing import line
+    from framegate.tools.inspect.incomplete import why_incomplete
+    from framegate.tools.inspect.printing import clean, line
     from framegate.tools.inspect.statistics import Statistics
     from framegate.tools.inspect.suggest import suggest
+    from framegate.tools.inspect.tables import print_tables
 
 from tests.unit.tools.inspect.seeds import SEEDS
+
+FOREIGN = {"/camera/image": 7}
 
 
 def look(data: bytes) -> None:
     """Everything that the command does with a file, without its process."""
     statistics = Statistics()
+    content = Content(io.BytesIO(data), "fuzz")
     try:
-        for seen in Content(io.BytesIO(data), "fuzz"):
+        for seen in content:
             statistics.take(seen)
             assert "\n" not in line(seen)
+            json.dumps(seen.as_object())
     except FramegateError as error:
         if not error.code:
             raise
-    suggest(statistics.report())
+    report = statistics.report()
+    json.dumps(report)
+    suggest(report)
+    with contextlib.redirect_stdout(io.StringIO()):
+        print_tables(report)
+    if content.recording is not None:
+        assert all("\n" not in clean(text) for text in why_incomplete(content.recording))
+        put_together(data)
+
+
+def put_together(data: bytes) -> None:
+    """The frames that a replay would send: what is none is left out."""
+    for item in Passage(Recording(io.BytesIO(data)), FOREIGN):
+        if isinstance(item, FrameOfRecording):
+            assert item.array.nbytes <= len(item.payload)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -22,6 +22,7 @@ from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 
 from tests.own_folder import own_folder
+from tests.system.small_disk import mounted
 
 if TYPE_CHECKING:
     from framegate.driver.mediadriver import MediaDriver
@@ -238,6 +239,13 @@ def shm(request: pytest.FixtureRequest) -> Iterator[Path]:
     with own_folder("system") as folder:
         request.node.stash[_EVIDENCE] = [folder]
         yield folder
+
+
+@pytest.fixture
+def small_disk() -> Iterator[Path]:
+    """A file system of its own, so small that a test can fill it."""
+    with mounted() as place:
+        yield place
 
 
 @pytest.fixture

@@ -5,9 +5,6 @@ from __future__ import annotations
 
 import re
 import signal
-import subprocess
-import tempfile
-from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,6 +28,7 @@ from tests.system.join_bed import (
     trace_free,
 )
 from tests.system.journal_table import is_finished, read_leftovers, read_rows, row_count
+from tests.system.small_disk import fill
 
 if TYPE_CHECKING:
     from tests.system.conftest import System
@@ -162,25 +160,6 @@ def test_a_full_journal_waits_for_its_named_reader_and_goes_on_after_its_commit(
     reader.release()
     # Of each pair the input that is ahead loses its frame first, and the other one's frame has no partner then.
     assert sum(interrupted(agent)["overwritten"].values()) > 0
-
-
-@pytest.fixture
-def small_disk() -> Iterator[Path]:
-    """A file system of its own, so small that a test can fill it."""
-    place = Path(tempfile.mkdtemp(prefix="framegate-disk-", dir="/dev/shm"))
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "none", place], check=False).returncode:
-        place.rmdir()
-        pytest.skip("mounting a file system is not allowed here")
-    yield place
-    subprocess.run(["umount", place], check=True)
-    place.rmdir()
-
-
-def fill(ballast: Path) -> None:
-    """Write until something stops it."""
-    with ballast.open("wb", buffering=0) as file:
-        while True:
-            file.write(bytes(64 << 10))
 
 
 def test_a_full_file_system_is_told_and_the_join_goes_on_when_there_is_room(small_disk: Path, bed: JoinBed) -> None:

@@ -35,7 +35,7 @@ def test_the_short_measurement_of_joins_gives_a_figure_for_every_question(system
 
 def test_the_short_measurement_of_recordings_gives_a_figure_for_every_question(system: System, shm: Path) -> None:
     results = measured(system, shm, "record")
-    assert {line["unit"] for line in results} == {"frames", "s"}
+    assert {line["unit"] for line in results} == {"frames", "s", "x"}
     assert all(line["measured"] > 0 for line in results if line["unit"] != "frames"), results
 
 

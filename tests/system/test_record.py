@@ -7,87 +7,22 @@ import io
 import json
 import signal
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from framegate.recording.reader import Recording
-from framegate.recording.recorded import Recorded
 from framegate.schema.errors import DONE, ENVIRONMENT, FAILED, WRONG_USAGE
-from framegate.shmpool.pattern import Pattern
 from mcap.reader import make_reader
 
-from tests.system.conftest import Program, System
-from tests.system.pool import Pool
-
-LEFT, RIGHT = 10_001, 10_002
-SHAPE = "32x32"
-PAYLOAD_BYTES = 1024
-
-
-class RecordBed:
-    """A driver, a file to record into, and producers."""
-
-    def __init__(self, system: System, shm: Path) -> None:
-        self.system = system
-        self.shm = shm
-        self.file = shm / "out.mcap"
-        self.pool = Pool(system, shm)
-        self.driver: Program | None = None
-
-    def start_driver(self, slots: int = 1024) -> None:
-        self.pool.sizes = ("--slots", str(slots), "--frame-bytes", "4096")
-        self.driver = self.pool.start_driver()
-
-    def record(self, *words: str, streams: str = f"{LEFT},{RIGHT}") -> Program:
-        recorder = self.system.framegate(
-            "record", str(self.file), "--streams", streams, *self.pool.places, "--json", *words
-        )
-        recorder.says(event="ready")
-        return recorder
-
-    def produce(self, stream: int, count: int, *words: str, end: bool = True) -> Program:
-        pace = () if "--max-rate" in words else ("--rate", "500")
-        ending = ("--end",) if end else ()
-        fixed = ("--count", str(count), "--shape", SHAPE, "--wait-consumers", "1", "--json")
-        return self.pool.produce(*fixed, *pace, *ending, *words, stream=stream)
-
-    def inspect(self, file: Path, *words: str) -> list[dict[str, Any]]:
-        program = self.system.framegate("inspect", str(file), "--json", *words)
-        program.wait()
-        return program.objects()
+from tests.system.conftest import System
+from tests.system.record_bed import LEFT, RIGHT, RecordBed, check_payloads, ended, recorded, sequences
 
 
 @pytest.fixture
 def bed(system: System, shm: Path) -> RecordBed:
     return RecordBed(system, shm)
-
-
-def ended(program: Program) -> dict[str, Any]:
-    assert program.wait() == DONE, program
-    return program.says(event="summary")
-
-
-def recorded(file: Path) -> tuple[Recording, list[Recorded]]:
-    with Recording.open(file) as recording:
-        return recording, list(recording)
-
-
-def sequences(found: list[Recorded], stream: int) -> list[int]:
-    messages = [each.message() for each in found if (each.topic.stream, each.topic.kind) == (stream, "FrameDescriptor")]
-    return [message.seq for message in messages]  # type: ignore[attr-defined]  # descriptors have it
-
-
-def check_payloads(found: list[Recorded], stream: int) -> int:
-    """Every payload is the pattern of its sequence; how many there are."""
-    pattern = Pattern("counter", stream=stream, payload_bytes=PAYLOAD_BYTES)
-    payloads = [each for each in found if each.topic.stream == stream and each.is_payload]
-    for each in payloads:
-        assert pattern.holds(np.frombuffer(each.data, np.uint8), each.sequence), (
-            f"stream {stream}, frame {each.sequence}"
-        )
-    return len(payloads)
 
 
 @pytest.mark.parametrize("compression", ["none", pytest.param("zstd", marks=pytest.mark.long)])
@@ -106,23 +41,42 @@ def test_every_frame_of_two_streams_is_in_the_file_and_the_recording_ends_with_t
         assert sequences(found, stream) == list(range(count))
         assert check_payloads(found, stream) == count
     assert [each.log_time_ns for each in found] == sorted(each.log_time_ns for each in found)
-    # The reader of the format's own project, by the index.
-    with bed.file.open("rb") as stream_of_file:
-        reader = make_reader(stream_of_file, validate_crcs=True)
-        mcap_summary = reader.get_summary()
-        assert mcap_summary is not None
-        assert mcap_summary.statistics is not None
-        assert mcap_summary.statistics.message_count == len(found)
-        by_index = [message.sequence for _, _, message in reader.iter_messages(topics=f"stream/{LEFT}/payload")]
-        assert by_index == list(range(300))
+    shown = bed.inspect(bed.file, "--strict", "--stream", str(RIGHT), "--template", "FrameDescriptor", "--seq", "7:9")
+    assert [each["seq"] for each in shown[:-1]] == [7, 8]
+    assert shown[-1]["complete"] is True
+
+
+def test_the_formats_own_reader_counts_every_topic_as_we_do_and_finds_it_by_the_index(bed: RecordBed) -> None:
+    bed.start_driver()
+    recorder = bed.record("--payload", "--control")
+    for producer in [bed.produce(LEFT, 300), bed.produce(RIGHT, 200)]:
+        assert producer.wait() == DONE
+    ended(recorder)
+    _, found = recorded(bed.file)
+    ours = Counter(each.topic.name for each in found)
+    with bed.file.open("rb") as stream:
+        reader = make_reader(stream, validate_crcs=True)
+        header, summary = reader.get_header(), reader.get_summary()
+        assert summary is not None
+        assert summary.statistics is not None
+        theirs = {summary.channels[each].topic: n for each, n in summary.statistics.channel_message_counts.items() if n}
+        # By the index alone: a reader that can seek does not go through the data.
+        by_index = Counter(channel.topic for _, channel, _ in reader.iter_messages())
+        payloads = [message.sequence for _, _, message in reader.iter_messages(topics=f"stream/{LEFT}/payload")]
         schema, channel, _ = next(reader.iter_messages(topics=f"stream/{LEFT}/FrameDescriptor"))
+        about = {metadata.name for metadata in reader.iter_metadata()}
+    assert header.profile == "framegate"
+    assert ours == theirs == by_index
+    assert {f"stream/{each}/payload" for each in (LEFT, RIGHT)} <= ours.keys()
+    assert payloads == list(range(300))
+    assert summary.statistics.message_count == len(found)
+    assert summary.statistics.chunk_count == len(summary.chunk_indexes) > 0
+    assert all(index.message_index_length > 0 for index in summary.chunk_indexes)
+    assert about == {"framegate/recording", "framegate/loss"}
     assert channel.message_encoding == "sbe"
     assert schema is not None
     assert schema.encoding == "sbe-xml"
     assert b"FrameDescriptor" in schema.data
-    shown = bed.inspect(bed.file, "--strict", "--stream", str(RIGHT), "--template", "FrameDescriptor", "--seq", "7:9")
-    assert [each["seq"] for each in shown[:-1]] == [7, 8]
-    assert shown[-1]["complete"] is True
 
 
 def test_a_signal_ends_a_recording_in_good_order(bed: RecordBed) -> None:

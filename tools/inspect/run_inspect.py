@@ -6,21 +6,21 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
-from typing import Any
 
 from framegate.recording.source import Source
 from framegate.schema.console.reporting import emit
-from framegate.schema.console.terminal import print_table
 from framegate.schema.errors import DONE, RecordingIncomplete, WrongUsage
 from framegate.shmpool.stop_signal import StopSignal
 from framegate.tools.inspect.content import Content, is_live
 from framegate.tools.inspect.filters import Filter
+from framegate.tools.inspect.incomplete import why_incomplete
 from framegate.tools.inspect.live import live
 from framegate.tools.inspect.options import InspectOptions
 from framegate.tools.inspect.printing import clean, line
 from framegate.tools.inspect.seen import Seen
 from framegate.tools.inspect.statistics import Statistics
 from framegate.tools.inspect.suggest import suggest
+from framegate.tools.inspect.tables import print_tables
 
 
 def run(options: InspectOptions) -> int:
@@ -90,37 +90,11 @@ def _end(options: InspectOptions, shown: int, recording: Source | None) -> int:
             }
         )
     elif is_complete is False and not options.suggest:
-        for text in _why(recording):
+        for text in why_incomplete(recording):
             print(clean(f"INCOMPLETE: {text}"))
     if options.strict and is_complete is False:
-        raise RecordingIncomplete("; ".join(_why(recording)), path=options.source)
+        raise RecordingIncomplete("; ".join(why_incomplete(recording)), path=options.source)
     return DONE
-
-
-def _why(recording: Source) -> list[str]:
-    found = []
-    if recording.damage is not None:
-        found.append(recording.damage)
-    if recording.damaged_chunks:
-        found.append(f"{recording.damaged_chunks} chunks are damaged")
-    for stream, said in (recording.loss or {}).get("streams", {}).items():
-        found += [f"stream {stream}: {text}" for text in _losses(said)]
-    lost_messages = (recording.loss or {}).get("lost_messages", "0")
-    if lost_messages not in ("0", ""):
-        found.append(f"{lost_messages} other messages found no room")
-    return found or ["the recording was not ended in good order"]
-
-
-def _losses(said: dict[str, Any]) -> list[str]:
-    found = []
-    epochs = said.get("epochs")
-    for epoch in epochs if isinstance(epochs, list) else []:
-        for part in ("frames", "payloads"):
-            lost = epoch.get(f"lost_{part}") if isinstance(epoch, dict) else None
-            for cause, count in (lost if isinstance(lost, dict) else {}).items():
-                if cause != "not_announced":
-                    found.append(f"{count} {part} {cause}")
-    return found
 
 
 def _say_statistics(options: InspectOptions, statistics: Statistics) -> None:
@@ -130,54 +104,4 @@ def _say_statistics(options: InspectOptions, statistics: Statistics) -> None:
     elif options.json:
         emit({"event": "statistics", **report})
     else:
-        _print_tables(report)
-
-
-_STREAM_COLUMNS = (
-    "stream",
-    "frames",
-    "rate Hz",
-    "gaps",
-    "missing",
-    "interval p50/p99 us",
-    "jitter p50/p99 us",
-    "bytes least/most",
-    "time",
-)
-_SKEW_COLUMNS = ("streams", "nearest p50/p99 us", "same seq p50/p99 us", "seq offset", "of frames", "arrival p99 us")
-
-
-def _print_tables(report: dict[str, Any]) -> None:
-    streams = [
-        (
-            str(stream),
-            str(each["frames"]),
-            "-" if each["rate_hz"] is None else f"{each['rate_hz']:.2f}",
-            str(each["gaps"]),
-            str(each["missing"]),
-            _us(each["interval_ns"]),
-            _us(each["jitter_ns"]),
-            f"{each['payload_bytes']['least']}/{each['payload_bytes']['most']}" if each["payloads"] else "-",
-            each["time"],
-        )
-        for stream, each in report["streams"].items()
-    ]
-    print_table(_STREAM_COLUMNS, streams)
-    skew = [
-        (
-            f"{pair['streams'][0]} {pair['streams'][1]}",
-            _us(pair["nearest_ns"]),
-            _us(pair["same_seq_ns"]),
-            str(pair["seq_offset"]),
-            f"{pair['seq_offset_share']:.1%}",
-            f"{pair['arrival_ns']['p99'] / 1000:.1f}",
-        )
-        for pair in report["skew"]
-    ]
-    if skew:
-        print()
-        print_table(_SKEW_COLUMNS, skew)
-
-
-def _us(spread: dict[str, int] | None) -> str:
-    return "-" if spread is None else f"{spread['p50'] / 1000:.1f}/{spread['p99'] / 1000:.1f}"
+        print_tables(report)

@@ -46,9 +46,16 @@ class Statistics:
 
     def __init__(self) -> None:
         self.streams: dict[int, StreamFrames] = {}
+        self.unread = 0
+        """Messages of another schema or version, or none: what they say is not measured."""
+        self.first_problem = ""
 
     def take(self, seen: Seen) -> None:
         """Frames are noted, the rest is not."""
+        if seen.kind in {"unknown", "malformed"}:
+            self.unread += 1
+            self.first_problem = self.first_problem or seen.problem
+            return
         if seen.stream is None or seen.seq is None or not 0 <= seen.seq <= _I64_MAX:
             return
         match seen.kind:
@@ -96,7 +103,8 @@ class Statistics:
         """Streams by number, and every pair of them."""
         streams = {stream: _stream(self.streams[stream]) for stream in sorted(self.streams)}
         pairs = [_pair(a, self.streams[a], b, self.streams[b]) for a, b in combinations(sorted(self.streams), 2)]
-        return {"streams": streams, "skew": [pair for pair in pairs if pair is not None]}
+        skew = [pair for pair in pairs if pair is not None]
+        return {"streams": streams, "skew": skew, "unread": self.unread, "first_problem": self.first_problem}
 
 
 def _stream(frames: StreamFrames) -> dict[str, Any]:

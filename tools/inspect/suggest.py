@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from framegate.tools.inspect.printing import clean
+
 _SHARE_OF_ONE_OFFSET: Final = 0.95
 """Above this, two streams are numbered in step."""
 _RATES_ALIKE: Final = 1.05
@@ -15,10 +17,12 @@ _U32_MAX: Final = (1 << 32) - 2
 
 
 def suggest(report: dict[str, Any]) -> str:
-    """The text of the file, with the reason for every number in it. Empty where there is nothing to join."""
+    """The text of the file, with the reason for every number in it. No keys where there is nothing to join."""
     streams: dict[int, dict[str, Any]] = report["streams"]
     if not streams:
-        return ""
+        unread = report["unread"]
+        why = clean(report["first_problem"])
+        return f"# There is nothing to join: {unread} messages cannot be read, the first: {why}\n" if unread else ""
     names = {stream: f"stream_{stream}" for stream in streams}
     pairs = {tuple(pair["streams"]): pair for pair in report["skew"]}
     anchor = min(streams, key=lambda stream: (streams[stream]["rate_hz"] or 0.0, stream))

@@ -18,6 +18,10 @@ from framegate.tools.record.record_agent import RecordAgent
 from framegate._native import recording_recover
 
 _PROGRESS_NS: Final = 1_000_000_000
+_NO_ROOM: Final = (
+    "Free room there, or record to another file system; --compression zstd takes less. The file holds everything that "
+    "was written before: `framegate inspect FILE` says what it lacks."
+)
 
 
 def run(options: RecordOptions) -> int:
@@ -37,7 +41,7 @@ def run(options: RecordOptions) -> int:
             summary = agent.close()
     _say_summary(options, summary)
     if summary["no_room"]:
-        raise NoRoom("the recording ended early", path=options.out)
+        raise NoRoom("the recording ended early", hint=_NO_ROOM, path=options.out)
     if summary["failure"] is not None:
         raise RecordingFailed(summary["failure"], path=options.out)
     return DONE

@@ -9,11 +9,11 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from framegate.recording.dump import Dump
-from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, Passage
+from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, Passage, Unread
 from framegate.recording.recorded import Topic
 from framegate.recording.source import open_source
 from framegate.recording.topic_map import is_ours, stream_of
@@ -88,6 +88,8 @@ class _Replay:
     loops: int = 0
     not_images: int = 0
     not_timed: int = 0
+    unread: dict[int, Unread] = field(default_factory=dict)
+    """Of the last time round, as the damage is."""
     damage: str | None = None
     damaged_chunks: int = 0
     began_ns: int = field(default_factory=monotonic_ns)
@@ -148,6 +150,7 @@ class _Replay:
             finally:
                 self.not_images += passage.not_images
                 self.not_timed += passage.not_timed
+                self.unread = passage.unread
                 self.damage, self.damaged_chunks = recording.damage, recording.damaged_chunks
                 self.causes.settle(passage.losses)
         return True
@@ -241,6 +244,7 @@ class _Replay:
             "between_left_out": self.between["left_out"],
             "not_images": self.not_images,
             "not_timed": self.not_timed,
+            "unread": {str(stream): asdict(each) for stream, each in self.unread.items()},
             "position": self.position,
             "loops": self.loops,
             "late_ns": self.lateness.as_json(),
@@ -270,6 +274,8 @@ def _say_summary(options: ReplayOptions, summary: dict[str, Any], check: Check |
     for each in summary["streams"]:
         for cause, count in each["left_out"].items():
             print(f"  stream {each['stream']}: {count} frames left out: {cause}")
+    for stream, unread in summary["unread"].items():
+        print(f"  stream {stream}: {Unread(**unread)}")
     if summary["damage"] is not None or summary["damaged_chunks"]:
         print(f"  the file is damaged: {summary['damage'] or 'some chunks are'}")
     if summary["not_timed"]:

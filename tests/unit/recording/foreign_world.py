@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from mcap.writer import Writer
+from mcap.writer import CompressionType, Writer
 
 START_NS = 1_700_000_000_000_000_000
 Array = npt.NDArray[Any]
@@ -79,10 +79,12 @@ def varint(value: int) -> bytes:
     return found + bytes([value])
 
 
-def foreign_file(messages: Sequence[bytes], schema: str, encoding: str, topic: str = "/camera/image") -> bytes:
-    """A recording of another program: a message each millisecond."""
+def foreign_file(
+    messages: Sequence[bytes], schema: str, encoding: str, topic: str = "/camera/image", *, is_plain: bool = False
+) -> bytes:
+    """A recording of another program: a message each millisecond. A plain one is not packed and has no check sums."""
     stream = io.BytesIO()
-    writer = Writer(stream)
+    writer = Writer(stream, compression=CompressionType.NONE, enable_crcs=False) if is_plain else Writer(stream)
     writer.start("ros2", "another")
     schema_id = writer.register_schema(schema, "ros2msg", b"")
     channel = writer.register_channel(topic, encoding, schema_id)

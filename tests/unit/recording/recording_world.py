@@ -51,25 +51,37 @@ class Made:
     compression: CompressionType = CompressionType.NONE
     chunk_size: int = 2000
     is_ours: bool = True
+    is_checked: bool = True
+    """Whether chunks have check sums; without, what is spoilt within them is looked at."""
+    is_chunked: bool = True
     is_one_time_a_frame: bool = False
     """Whether a frame's messages have one log time, as in a recording."""
     complete: bool = True
     step_ns: int = 1_000
     """From the log time of one message to the next."""
+    about: dict[str, str] = field(default_factory=dict)
+    """More of what the file says of itself."""
     streams: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     def file(self, messages: Iterable[tuple[str, Message | bytes]], *, finish: bool = True) -> bytes:
         """An MCAP file of (topic, message), ``step_ns`` apart."""
         stream = io.BytesIO()
-        writer = Writer(stream, chunk_size=self.chunk_size, compression=self.compression)
+        writer = Writer(
+            stream,
+            chunk_size=self.chunk_size,
+            compression=self.compression,
+            use_chunking=self.is_chunked,
+            enable_crcs=self.is_checked,
+        )
         writer.start("framegate", "test")
         if self.is_ours:
-            writer.add_metadata("framegate/recording", {"version": "1", "streams": f"{LEFT},{RIGHT}"})
+            writer.add_metadata("framegate/recording", {"version": "1", "streams": f"{LEFT},{RIGHT}", **self.about})
         channels: dict[str, int] = {}
         seq, at = 0, START_NS
         for index, (topic, message) in enumerate(messages):
             if topic not in channels:
-                encoding = "sbe" if not isinstance(message, bytes) else "raw"
+                is_sbe = not isinstance(message, bytes) or topic.endswith(("/FrameDescriptor", "/SlotHeader"))
+                encoding = "sbe" if is_sbe else "raw"
                 schema = writer.register_schema(topic.rpartition("/")[2], "sbe-xml", b"<xml/>")
                 channels[topic] = writer.register_channel(topic, encoding, schema)
             data = message if isinstance(message, bytes) else message.encode()

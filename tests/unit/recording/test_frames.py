@@ -3,11 +3,25 @@
 
 from __future__ import annotations
 
+import io
 import json
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, LostPayloads
+from framegate.recording.frames import (
+    LOST,
+    NOT_RECORDED,
+    UNREADABLE,
+    Between,
+    FrameOfRecording,
+    Item,
+    LeftOut,
+    LostPayloads,
+    Passage,
+)
+from framegate.recording.reader import Recording
+from framegate.recording.recorded import Recorded, Topic
 from framegate.recording.topic_map import parse_topics
 from framegate.schema import Message
 from framegate.schema.control import CheckpointBarrier, Watermark
@@ -113,3 +127,44 @@ def test_a_mapping_that_makes_no_sense_is_refused(word: str) -> None:
 def test_a_stream_has_one_source() -> None:
     with pytest.raises(WrongUsage):
         parse_topics(["/a=1", "/b=1"])
+
+
+def test_a_recording_without_payloads_lost_none_of_them() -> None:
+    messages = [frame(seq, numbered(seq))[0] for seq in range(3)]
+    _, items = passage(Made(about={"payload": "false"}).file(messages))
+    assert [item.cause for item in items if isinstance(item, LeftOut)] == [NOT_RECORDED] * 3
+    _, items = passage(Made(about={"payload": "true"}).file(messages))
+    assert [item.cause for item in items if isinstance(item, LeftOut)] == [LOST] * 3
+
+
+@pytest.mark.parametrize("length", [0, 8, 40, 263])
+def test_a_slot_header_that_was_cut_is_unreadable(length: int) -> None:
+    messages = frame(0, numbered(0))
+    topic, slot = messages[1]
+    assert not isinstance(slot, bytes)
+    messages[1] = (topic, slot.encode()[:length])
+    _, items = passage(Made(is_one_time_a_frame=True).file(messages))
+    assert [item.cause for item in items if isinstance(item, LeftOut)] == [UNREADABLE]
+
+
+class _Told(Recording):
+    """A recording of messages that are said here."""
+
+    def __init__(self, messages: list[Recorded]) -> None:
+        super().__init__(io.BytesIO())
+        self._messages = messages
+
+    def __iter__(self) -> Iterator[Recorded]:
+        return iter(self._messages)
+
+
+@pytest.mark.parametrize("late", [1, 2], ids=["slot header", "payload"])
+def test_what_was_received_at_another_time_belongs_to_another_frame(late: int) -> None:
+    told = []
+    for place, (topic, message) in enumerate(frame(0, numbered(0))):
+        at_ns = START_NS + (place == late)
+        data = message if isinstance(message, bytes) else message.encode()
+        told.append(Recorded(Topic.of(topic, "sbe", ""), 0, at_ns, at_ns, data))
+    (left_out,) = Passage(_Told(told))
+    assert isinstance(left_out, LeftOut)
+    assert left_out.cause == LOST

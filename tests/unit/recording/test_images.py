@@ -14,7 +14,7 @@ from framegate.recording.reader import Recording
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.recording.foreign_world import START_NS, Array, as_json, cdr, foreign_file, protobuf, ros1
+from tests.unit.recording.foreign_world import START_NS, Array, as_json, cdr, foreign_file, protobuf, ros1, rows, varint
 
 GREY = np.arange(12, dtype=np.uint8).reshape(3, 4)
 COLOUR = np.arange(36, dtype=np.uint8).reshape(3, 4, 3)
@@ -100,3 +100,18 @@ def test_other_messages_are_bytes_and_topics_that_are_not_mapped_are_left_alone(
     (found,) = Passage(Recording(io.BytesIO(file)), {"/camera/image": 30})
     assert isinstance(found, FrameOfRecording)
     assert (found.payload, found.array.dtype, found.array.shape) == (b"{}", np.dtype(np.uint8), (2,))
+
+
+def test_a_last_row_may_come_without_its_padding_and_not_without_its_end() -> None:
+    image = np.arange(60, dtype=np.uint8).reshape(4, 5, 3)
+    whole, body = protobuf(image, "rgb8", pad=3), rows(image, 3)
+
+    def cut(count: int) -> bytes:
+        def chunk(data: bytes) -> bytes:
+            return varint(6 << 3 | 2) + varint(len(data)) + data
+
+        return whole.replace(chunk(body), chunk(body[:-count]))
+
+    assert np.array_equal(decode_protobuf(cut(3)), image)
+    with pytest.raises(NotAnImage):
+        decode_protobuf(cut(4))

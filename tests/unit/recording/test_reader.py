@@ -6,12 +6,17 @@ from __future__ import annotations
 import io
 import os
 import random
+import struct
 from pathlib import Path
 
 import pytest
+import zstandard
+from framegate.recording.framing import Damage, inner_records
 from framegate.recording.reader import Recording
+from framegate.recording.recorded import Topic
 from framegate.schema.errors import RecordingDamaged
 from framegate.schema.wire import FrameDescriptor
+from mcap.records import Chunk
 from mcap.writer import CompressionType
 
 from tests.unit.recording.recording_world import LEFT, START_NS, Made, descriptor, frames
@@ -97,6 +102,34 @@ def test_a_chunk_that_says_it_unpacks_to_more_than_anything_takes_no_memory() ->
     recording, found = read(bytes(whole))
     assert recording.damaged_chunks == 1
     assert found
+
+
+@pytest.mark.parametrize("claimed", [0, 99, 1 << 40])
+def test_a_packed_chunk_whose_two_sizes_differ_is_damaged_before_it_is_unpacked(claimed: int) -> None:
+    packed = zstandard.ZstdCompressor().compress(bytes(100))
+    # A frame that says its size in eight bytes: magic, descriptor, size; memory is taken by what stands there.
+    packed = packed[:4] + b"\xe0" + struct.pack("<Q", claimed) + packed[6:]
+    assert zstandard.frame_content_size(packed) == claimed
+    with pytest.raises(Damage, match="contradicts itself"):
+        inner_records(Chunk("zstd", packed, 0, 0, 0, 100))
+
+
+@pytest.mark.parametrize("said", [0, 11, 13])
+def test_a_chunk_is_as_long_as_it_says(said: int) -> None:
+    with pytest.raises(Damage, match="as long"):
+        inner_records(Chunk("", b"\x0f" + bytes(11), 0, 0, 0, said))
+
+
+def test_a_recording_of_ours_without_its_final_record_is_incomplete_whatever_it_ends_with() -> None:
+    recording = Recording(io.BytesIO())
+    assert recording.is_complete is None
+    recording.about = {"version": "1"}
+    assert recording.is_complete is False
+
+
+def test_a_stream_number_is_one_of_32_bits() -> None:
+    assert Topic.of("stream/4294967295/payload", "raw", "").stream == 4_294_967_295
+    assert Topic.of("stream/4294967296/payload", "raw", "").stream is None
 
 
 @pytest.mark.parametrize("compression", PACKED, ids=lambda each: each.name)

@@ -3,22 +3,27 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import random
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from framegate.recording.reader import Recording
 from framegate.schema.codec import HEADER
 from framegate.schema.errors import DONE, FAILED
 from framegate.schema.merge import SequenceMergeMapRequest
+from framegate.tools.inspect.incomplete import why_incomplete
 
 from framegate.cli import run
 from tests.unit.recording.dump_world import behind_lengths, parts, write_folder
 from tests.unit.recording.recording_world import LEFT, RIGHT, Made, descriptor, frames, slot_header
 from tests.unit.recording.replay_frames import numbered
+from tests.unit.recording.versions import NEWER, UNKNOWN, of_a_version_that_lacks_fields, of_an_unknown_schema
 from tests.unit.tools.inspect.seeds import RING, SEEDS
 
 IS_LONG = os.environ.get("FRAMEGATE_TEST_LANE") == "long"
@@ -147,6 +152,25 @@ def test_unknown_schemas_and_newer_versions_are_shown_as_such(inspect: Inspected
     assert inspect.code == DONE
 
 
+def test_a_recording_of_another_version_says_so_wherever_it_is_looked_at(inspect: Inspected) -> None:
+    data = of_a_version_that_lacks_fields(3)
+    shown = inspect.objects(data, "--stream", str(LEFT), "--template", "malformed")
+    # Descriptors and slot headers.
+    assert [each["fields"]["version"] for each in shown[:-1]] == [NEWER] * 6
+    assert all("WRONG_BLOCK_LENGTH" in each["problem"] for each in shown[:-1])
+    (measured, _) = inspect.objects(data, "--stats")
+    assert (measured["unread"], list(measured["streams"])) == (6, [str(RIGHT)])
+    assert "WRONG_BLOCK_LENGTH" in measured["first_problem"]
+    assert inspect.lines(data, "--stats")[-1].startswith("6 messages cannot be read, the first: [FG-104")
+    assert inspect.code == DONE
+
+
+def test_a_suggestion_made_of_nothing_that_can_be_read_says_why(inspect: Inspected) -> None:
+    (line,) = inspect.lines(of_an_unknown_schema(3), "--suggest", "--stream", str(LEFT))
+    assert line.startswith("# There is nothing to join: 6 messages cannot be read, the first: [FG-101")
+    assert str(UNKNOWN) in line
+
+
 @pytest.mark.parametrize("data", [b"", b"x", b"\x00" * 300, b"\xff" * 1000, b"\x89MCAP0\r\n", b"{}" * 40])
 def test_what_is_nothing_is_a_numbered_error(inspect: Inspected, data: bytes) -> None:
     assert inspect.lines(data) == []
@@ -154,10 +178,37 @@ def test_what_is_nothing_is_a_numbered_error(inspect: Inspected, data: bytes) ->
     assert inspect.stderr.startswith("[FG-80")
 
 
-def test_text_in_a_file_does_not_drive_the_terminal(inspect: Inspected) -> None:
-    lines = inspect.lines(Made(is_ours=False).file([("/a\x1b[31m\nb", b"x")]))
+@pytest.mark.parametrize("told", ["\x1b[31m", "\x9b31m", "\n", "\x85", "\u2028", "\x7f"])
+def test_text_in_a_file_does_not_drive_the_terminal(inspect: Inspected, told: str) -> None:
+    lines = inspect.lines(Made(is_ours=False).file([(f"/a{told}b", b"x")]))
     assert len(lines) == 1
-    assert "\x1b" not in lines[0]
+    assert told[0] not in lines[0]
+
+
+def test_a_slot_that_is_being_written_and_one_without_a_time_are_shown_as_such(inspect: Inspected) -> None:
+    (whole, _) = inspect.objects(slot_header(5, 64, 123).encode_body())
+    assert "problem" not in whole
+    (written, _) = inspect.objects(replace(slot_header(5, 64, 123), seq_commit=5 << 1).encode_body())
+    assert (written["seq"], written["problem"]) == (5, "not committed")
+    (timeless, _) = inspect.objects(slot_header(5, 64, 2**64 - 1).encode_body())
+    assert "timestamp_ns" not in timeless
+
+
+@pytest.mark.parametrize("rest", [b"\x02\0\0\0ab", b"\x30\0\0\0short", b"\0"], ids=["no message", "cut", "no length"])
+def test_lengths_that_do_not_fit_make_all_of_it_nothing_that_is_known(inspect: Inspected, rest: bytes) -> None:
+    dump = struct.pack("<I", 48) + descriptor(1).encode()
+    assert len(inspect.lines(dump)) == 1
+    assert inspect.lines(dump + rest) == []
+    assert inspect.code == FAILED
+    assert inspect.stderr.startswith("[FG-806")
+
+
+def test_messages_that_found_no_room_are_a_reason_of_their_own() -> None:
+    recording = Recording(io.BytesIO())
+    recording.loss = {"complete": False, "streams": {}, "lost_messages": "3"}
+    assert why_incomplete(recording) == ["3 other messages found no room"]
+    recording.loss["lost_messages"] = "0"
+    assert why_incomplete(recording) == ["the recording was not ended in good order"]
 
 
 def test_standard_input_is_a_file_too(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from framegate.tools.inspect.statistics import Statistics
 from framegate.tools.inspect.suggest import suggest
 
 from framegate.cli import run
-from tests.unit.recording.recording_world import LEFT, RIGHT, Made, frame_seen, frames
+from tests.unit.recording.recording_world import EPOCH, LEFT, RIGHT, Made, frame_seen, frames
 
 MS = 1_000_000
 
@@ -46,6 +47,12 @@ def test_rates_gaps_and_intervals_are_those_of_the_frames() -> None:
     assert found["interval_ns"]["p50"] == 2 * MS
     assert found["jitter_ns"] == {"p50": 0, "p99": 0}
     assert found["time"] == "frame_descriptor"
+
+
+def test_another_epoch_begins_where_it_likes_and_that_is_no_gap() -> None:
+    again = [replace(each, epoch=EPOCH + 1) for each in regular(LEFT, 10, MS, first_seq=100)]
+    found = report_of(*regular(LEFT, 10, MS), *again)["streams"][LEFT]
+    assert (found["frames"], found["epochs"], found["gaps"], found["missing"]) == (20, 2, 0, 0)
 
 
 def test_jitter_is_how_far_pauses_lie_from_the_usual_one() -> None:
