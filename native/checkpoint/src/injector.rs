@@ -131,14 +131,34 @@ impl Injector {
     }
 
     fn emitted(&mut self, barrier: CheckpointBarrier) -> CheckpointBarrier {
-        (self.last_id, self.epoch) = (barrier.checkpoint_id, barrier.epoch);
-        let plain = CheckpointBarrier::new(barrier.checkpoint_id, barrier.epoch);
+        self.keep_last(CheckpointBarrier::new(barrier.checkpoint_id, barrier.epoch));
+        self.counters.barriers_injected += 1;
+        barrier
+    }
+
+    fn keep_last(&mut self, plain: CheckpointBarrier) {
+        (self.last_id, self.epoch) = (plain.checkpoint_id, plain.epoch);
         if let Ok(packed) = word::pack(plain) {
             // Release: an injector that takes over sees a barrier that was emitted, and goes on behind it.
             self.shared.last().store(packed, Ordering::Release);
         }
-        self.counters.barriers_injected += 1;
-        barrier
+    }
+
+    /// Goes on behind this barrier, which was sent without being asked for here.
+    pub fn note(&mut self, barrier: CheckpointBarrier) {
+        let (id, epoch) = (self.last_id.max(barrier.checkpoint_id), self.epoch.max(barrier.epoch).min(EPOCH_MAX));
+        self.keep_last(CheckpointBarrier::new(id, epoch));
+    }
+
+    /// The last barrier, if there was one.
+    #[must_use]
+    pub const fn last(&self) -> Option<CheckpointBarrier> {
+        if self.last_id == 0 { None } else { Some(CheckpointBarrier::new(self.last_id, self.epoch)) }
+    }
+
+    /// After how long barriers come by themselves; None: never.
+    pub const fn set_interval(&mut self, interval_ns: Option<u64>) {
+        self.interval_ns = interval_ns;
     }
 
     /// What was done since the start.
