@@ -24,6 +24,7 @@ pub const BRANCH_PATIENCE_NS: u64 = 1_000_000_000;
 const BARRIER_MESSAGE_BYTES: usize = 52;
 const SCHEMA: u16 = 920;
 const BARRIER: u16 = 1;
+const WATERMARK: u16 = 2;
 const SIGNAL: u16 = 3;
 const GRACEFUL_END: u8 = 0;
 const BARRIER_HEADER: u64 = 44 | (BARRIER as u64) << 16 | (SCHEMA as u64) << 32 | 1 << 48;
@@ -137,10 +138,15 @@ impl Between {
     /// behind those of the word, and behind those that were sent here before.
     pub fn inject_by(&mut self, word: Arc<SharedWord>, interval_ns: Option<u64>) {
         let mut injector = Injector::new(word, interval_ns);
-        if let Some(former) = self.injector.as_ref().and_then(Injector::last) {
-            injector.note(former);
+        if let Some(former) = &self.injector {
+            injector.follow(former);
         }
         self.injector = Some(injector);
+    }
+
+    /// Lets the word go: another producer may poll it.
+    pub fn stop_injecting(&mut self) {
+        self.injector = None;
     }
 
     /// A coordinator was heard: its ids are the only ones from now on.
@@ -184,6 +190,14 @@ impl Between {
     /// Sends a message of schema 920 with the others that wait; false when too many do.
     #[must_use]
     pub fn hold(&mut self, message: Vec<u8>) -> bool {
+        if is_of(&message, WATERMARK)
+            && let Some(Waiting { held: Held::Written(newest), .. }) = self.waiting.back_mut()
+            && is_of(newest, WATERMARK)
+        {
+            // Nothing stands between the two, so the later one says all.
+            *newest = message;
+            return true;
+        }
         if self.waiting.len() >= WAITING_MAX {
             return false;
         }
@@ -487,6 +501,37 @@ mod tests {
         // A barrier always has a place.
         between.force(barrier(1));
         assert_eq!(between.waiting.len(), WAITING_MAX + 1);
+    }
+
+    #[test]
+    fn of_watermarks_that_wait_side_by_side_the_newest_goes() {
+        let (mut between, log) = (Between::default(), Log::full());
+        let watermark = |number: u8| {
+            let mut message = vec![number; 28];
+            put(&mut message, 0, &(20_u64 | 2 << 16 | 920 << 32 | 1 << 48).to_le_bytes());
+            message
+        };
+        for _ in 0..2 * WAITING_MAX {
+            assert!(between.hold(watermark(1)));
+        }
+        assert!(between.hold(watermark(2)));
+        between.force(barrier(1));
+        assert!(between.hold(watermark(3)));
+        log.refusal.set(None);
+        assert!(between.send(&[&log], after(0), 0));
+        let last_bytes: Vec<u8> = log.messages.borrow().iter().map(|message| message[message.len() - 1]).collect();
+        assert_eq!(last_bytes, [2, 0, 3]);
+    }
+
+    #[test]
+    fn a_command_that_was_not_taken_moves_to_the_next_word() {
+        let (mut between, handle) = injecting();
+        let log = Log::default();
+        handle.inject(barrier(4)).expect("it fits");
+        between.inject_by(Arc::new(SharedWord::anonymous().expect("a page")), None);
+        assert!(between.is_due(|| 0));
+        assert!(between.send(&[&log], after(1), 0));
+        assert_eq!(log.barriers(), [(4, 1)]);
     }
 
     #[test]

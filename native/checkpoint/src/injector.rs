@@ -150,10 +150,14 @@ impl Injector {
         self.keep_last(CheckpointBarrier::new(id, epoch));
     }
 
-    /// The last barrier, if there was one.
-    #[must_use]
-    pub const fn last(&self) -> Option<CheckpointBarrier> {
-        if self.last_id == 0 { None } else { Some(CheckpointBarrier::new(self.last_id, self.epoch)) }
+    /// Goes on where another one stops: behind its last barrier, and with the command that it did not take.
+    pub fn follow(&mut self, former: &Self) {
+        if former.last_id != 0 {
+            self.note(CheckpointBarrier::new(former.last_id, former.epoch));
+        }
+        let command = word::take(former.shared.word());
+        // One that came by the new word is newer.
+        let _ = self.shared.word().compare_exchange(word::EMPTY, command, Ordering::AcqRel, Ordering::Relaxed);
     }
 
     /// After how long barriers come by themselves; None: never.
