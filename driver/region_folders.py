@@ -21,7 +21,7 @@ RING: Final = "header.ring"
 _NAMED: Final = re.compile(r"header\.ring|\d{1,5}\.pool|ended\.(json|\d+)")
 """Regions, and the mark that a producer leaves at its end (``framegate.shmpool.ended``)."""
 WORD: Final = "command.word"
-"""Of a stream's producer (``framegate.shmpool.command_word``): it outlives the epochs, and goes with the last of them."""
+"""Of a stream's producer (``framegate.shmpool.command_word``): it outlives each epoch, and goes with the last."""
 _NUMBER: Final = re.compile(r"0|[1-9]\d{0,19}")
 _STREAM_ID_MAX: Final = 2**32 - 1
 

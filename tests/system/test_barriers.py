@@ -32,7 +32,7 @@ from framegate.shmpool.command_word import NAME
 from framegate.shmpool.streams import Streams, untethered
 from framegate.shmpool.transport import Subscription
 
-from tests.system.conftest import Program, System
+from tests.system.conftest import System
 from tests.system.join_bed import LEFT, RIGHT, JoinBed, interrupted, killed, summary_of
 from tests.system.journal_table import read_rows
 from tests.system.pool import Pool
@@ -294,7 +294,8 @@ def test_foreign_consumers_our_own_agents_and_recorders_are_not_disturbed(system
     assert summary_of(recorder)["complete"]
     # Each stands where it stands for whoever knows it, and is not there for whoever does not.
     ours = [data for data, each in zip(ear.data, ear.messages, strict=True) if each.stream_id == LEFT]
-    assert [seq for data in ours if (seq := known_to_the_family(data)) is not None] == list(range(FRAMES))
+    known = [known_to_the_family(data) for data in ours]
+    assert [seq for seq in known if seq is not None] == list(range(FRAMES))
     between = [each for each in ear.of(LEFT) if not isinstance(each, FrameDescriptor)]
     assert {type(each) for each in between} == {CheckpointBarrier, Watermark, ControlSignal}
     assert [each.message for each in heard] == between

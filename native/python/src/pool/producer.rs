@@ -20,9 +20,7 @@ use pyo3::types::{PyDict, PyEllipsis};
 use super::frame::DTYPE_NAMES;
 use super::frame_claim::FrameClaim;
 use super::regions::PoolRegions;
-use crate::aeron::{
-    AeronPublication, AeronSubscription, PublicationShared, SubscriptionShared, unpoisoned,
-};
+use crate::aeron::{AeronPublication, AeronSubscription, PublicationShared, SubscriptionShared, unpoisoned};
 use crate::buffer::ExportedBuffer;
 use crate::checkpoint::CommandWord;
 use crate::errors::raise;
