@@ -106,6 +106,8 @@ class Producer(Leaseholder):
         self._word = None if pipeline is None else ProducersWord(stream)
         self._barrier_interval_ns = _interval_ns(barrier_interval_s, pipeline)
         self._lost_barrier: tuple[int, int] | None = None
+        self._asked_id: int | None = None
+        self._outcome_before: tuple[int, int] | None = None
         self.audience = Audience(stream)
         self._shape = shape
         self._dtype = dtype
@@ -352,6 +354,8 @@ class Producer(Leaseholder):
 
     def leave(self) -> None:
         """Close the streams."""
+        with suppress(*_GONE):
+            self._tell_lost_barrier(monotonic_ns())
         for consumer_id in list(self._own_streams):
             self._forget(consumer_id)
         for each in self._opened:
@@ -439,12 +443,39 @@ class Producer(Leaseholder):
             self._barrier_interval_ns = None
             if self._native is not None:
                 self._native.leave_to_coordinator()
+        if asked.checkpoint_id != self._asked_id:
+            self._asked_id, self._outcome_before = asked.checkpoint_id, self._outcome()
         self._word.inject(asked.checkpoint_id, asked.epoch, unaligned=bool(asked.flags & _UNALIGNED))
+
+    def _outcome(self) -> tuple[int, int]:
+        counters = self.counters()
+        return counters.get("barriers_sent", 0), counters.get("barrier_duplicates_ignored", 0)
+
+    def _say_ignored(self) -> None:
+        """What was asked for last is at or below what was sent: a coordinator that lost its ids would wait in vain."""
+        if self._outcome_before is None:
+            return
+        (sent_before, ignored_before), (sent, ignored) = self._outcome_before, self._outcome()
+        if sent == sent_before and ignored == ignored_before:
+            return
+        if sent == sent_before:
+            _log.warning(
+                "%s: barrier %s is not sent, because it or a higher one was sent before. If the coordinator of %s "
+                "began anew, remove the command.word of the stream",
+                self,
+                self._asked_id,
+                self.pipeline,
+            )
+        self._outcome_before = None
 
     def _send_due(self, now_ns: int) -> None:
         """What no frame takes along: the stream may be silent, or its producer inside user code (B21)."""
         if self._word is not None and self._word.retry(now_ns):
             self._inject()
+        self._tell_lost_barrier(now_ns)
+        self._say_ignored()
+
+    def _tell_lost_barrier(self, now_ns: int) -> None:
         self._note_lost_barrier(now_ns)
         lost, pipeline = self._lost_barrier, self.pipeline
         if lost is None or pipeline is None:

@@ -4,7 +4,8 @@
 Claim, commit and descriptor, by a native loop that leaves the payload as its slot lies, against an exclusive offer of
 48 bytes, in turn. Another process drains, as in real life: then both wait for the lines of the log that the other core
 has just read. Beside it the same with nobody at the log meanwhile, where only the instructions count. Then what looking
-for a checkpoint barrier before each frame costs, in the order with, without, without, with. Then the publish with its copy.
+for a checkpoint barrier before each frame adds, in the order with, without, without, with; then all with
+the copy.
 """
 
 from __future__ import annotations

@@ -219,6 +219,30 @@ def test_a_barrier_that_was_lost_with_the_media_driver_is_told_on_the_next_one(w
     assert [message.checkpoint_id for message in world.control() if isinstance(message, BarrierAck)] == [7]
 
 
+def test_a_barrier_that_was_lost_with_the_lease_is_told_when_the_producer_closes(world: World[Producer]) -> None:
+    world.native.lost_barrier = (7, 2)
+    world.member.close()
+    assert [message.checkpoint_id for message in world.control() if isinstance(message, BarrierAck)] == [7]
+
+
+@pytest.mark.parametrize("outcome", ["barriers_sent", "barrier_duplicates_ignored"])
+def test_a_coordinator_whose_ids_began_anew_is_told_of_in_the_log_once(
+    world: World[Producer], caplog: pytest.LogCaptureFixture, outcome: str
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        world.tell(asked(3))
+        world.tick()
+        world.native.values[outcome] = 1
+        for _ in range(3):
+            world.tick()
+            world.native.values["barrier_duplicates_ignored"] = (
+                world.native.values.get("barrier_duplicates_ignored", 0) + 1
+            )
+            world.tell(asked(3))
+    said = [each for each in caplog.records if "barrier 3 is not sent" in each.getMessage()]
+    assert len(said) == (0 if outcome == "barriers_sent" else 1)
+
+
 def test_too_many_messages_are_refused_and_one_that_waits_is_not_sent_yet(world: World[Producer]) -> None:
     world.native.answer = False
     assert world.member.barrier(3) is False
