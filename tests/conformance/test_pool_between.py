@@ -45,6 +45,23 @@ class Sending:
             messages += [told(decode_any(each.data)) for each in found]
         return messages
 
+    def fill_own(self) -> list[Any]:
+        """Publish until the consumer's own stream, which nobody reads, takes nothing; what came on the shared one."""
+        shared = list[Any]()
+        while self.counts("branch_descriptors_lost") == [0]:
+            self.publish()
+            shared += self.heard(self.shared)
+        return shared
+
+    def until_sent(self, count: int) -> None:
+        """Wait until so many messages have gone between the frames."""
+
+        def have_gone() -> bool:
+            self.producer.send_due(monotonic_ns())
+            return self.counts("between_sent") == [count]
+
+        until(have_gone, "sent")
+
     def both(self) -> list[Any]:
         """What came on the two streams, which is the same."""
         shared = self.heard(self.shared)
@@ -151,11 +168,7 @@ def test_after_a_graceful_end_no_barrier_follows(sending: Sending) -> None:
 
 def test_what_finds_a_full_stream_goes_later_whole_and_at_its_later_place(sending: Sending) -> None:
     """P13, and PROTOCOL 12.4: neither dropped, nor at two places."""
-    shared = list[Any]()
-    while sending.counts("branch_descriptors_lost") == [0]:
-        # Nobody reads the consumer's own stream; the shared one is read.
-        sending.publish()
-        shared += sending.heard(sending.shared)
+    shared = sending.fill_own()
     sending.word.inject(7, 1, False)
     sending.publish()
     assert sending.producer.send(watermark(4)) is False
@@ -164,16 +177,14 @@ def test_what_finds_a_full_stream_goes_later_whole_and_at_its_later_place(sendin
     own = sending.heard(sending.own)
     assert all(isinstance(each, int) for each in [*own, *shared])
     last = sending.producer.last_seq
-    sending.producer.send_due(monotonic_ns())
+    sending.until_sent(2)
     sending.publish()
     assert sending.both() == [("barrier", 7, last), ("watermark", 4), (last or 0) + 1]
     assert sending.counts("barriers_sent", "between_sent", "between_delayed", "between_lost") == [1, 2, 2, 0]
 
 
 def test_a_consumer_that_reads_nothing_for_a_second_holds_nobody_up_for_longer(sending: Sending) -> None:
-    while sending.counts("branch_descriptors_lost") == [0]:
-        sending.publish()
-        sending.heard(sending.shared)
+    sending.fill_own()
     sending.word.inject(7, 1, False)
     heard = list[Any]()
 
@@ -189,9 +200,7 @@ def test_a_consumer_that_reads_nothing_for_a_second_holds_nobody_up_for_longer(s
 
 
 def test_an_epoch_that_ends_loses_what_waits_and_tells_its_barrier_once(sending: Sending, world: PoolWorld) -> None:
-    while sending.counts("branch_descriptors_lost") == [0]:
-        sending.publish()
-        sending.heard(sending.shared)
+    sending.fill_own()
     sending.word.inject(7, 3, False)
     assert sending.producer.send_due(monotonic_ns()) is None
     sending.producer.detach()
@@ -205,7 +214,7 @@ def test_an_epoch_that_ends_loses_what_waits_and_tells_its_barrier_once(sending:
     sending.heard(sending.own)
     sending.heard(sending.shared)
     sending.producer.attach(world.native)
-    sending.producer.send_due(monotonic_ns())
+    sending.until_sent(1)
     assert sending.both() == [("barrier", 9, None)]
 
 
@@ -219,8 +228,14 @@ def test_a_silent_stream_is_not_blocked_by_what_stands_between_its_frames(world:
     producer.attach(world.native)
     try:
         for number in range(4_000):
-            assert producer.send(watermark(number)) is True
+            producer.send(watermark(number))
             pipe.subscription.poll()
+
+            def has_gone(number: int = number) -> bool:
+                producer.send_due(monotonic_ns())
+                return producer.counters()["between_sent"] == number + 1
+
+            until(has_gone, "sent")
     finally:
         pace.close()
 

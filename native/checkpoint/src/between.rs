@@ -235,9 +235,8 @@ impl Between {
             match self.send_one(ways, message, is_patient) {
                 Ok(()) => self.note_sent(&waiting.held),
                 Err(Refusal::Full) => {
-                    self.counters.delayed += u64::from(waiting.since_ns.is_none());
-                    waiting.since_ns.get_or_insert(now_ns);
                     self.waiting.push_front(waiting);
+                    self.note_delayed(now_ns);
                     return false;
                 }
                 Err(Refusal::Closed | Refusal::Unheard) => self.lose(waiting),
@@ -268,6 +267,14 @@ impl Between {
             room.send(message);
         }
         Ok(())
+    }
+
+    /// All that waits, for what is behind a message that cannot go does not go either.
+    fn note_delayed(&mut self, now_ns: u64) {
+        for waiting in &mut self.waiting {
+            self.counters.delayed += u64::from(waiting.since_ns.is_none());
+            waiting.since_ns.get_or_insert(now_ns);
+        }
     }
 
     fn note_sent(&mut self, held: &Held) {
@@ -490,6 +497,7 @@ mod tests {
         assert!(between.hold(vec![2]));
         log.refusal.set(None);
         assert!(between.send(&[&log], after(0), 0));
+        assert_eq!(between.counters().delayed, 2);
         let lengths: Vec<usize> = log.messages.borrow().iter().map(Vec::len).collect();
         assert_eq!(lengths, [1, BARRIER_MESSAGE_BYTES, 1]);
         assert_eq!((between.counters().barriers_superseded, between.counters().barriers_sent), (1, 1));
