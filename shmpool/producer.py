@@ -212,8 +212,13 @@ class Producer(Leaseholder):
         Raises InvalidValue for id 0 and for an epoch above 2^48 - 1.
         """
         if not can_carry(checkpoint_id, epoch):
-            facts = {"checkpoint_id": checkpoint_id, "epoch": epoch, "epoch_max": EPOCH_MAX}
-            raise InvalidValue("no barrier carries it", stream=self.stream_id, **facts)
+            raise InvalidValue(
+                "no barrier carries it",
+                stream=self.stream_id,
+                checkpoint_id=checkpoint_id,
+                epoch=epoch,
+                epoch_max=EPOCH_MAX,
+            )
         try:
             return self._taken(self._attached().send_barrier(checkpoint_id, epoch, unaligned))
         except _GONE as death:
@@ -223,7 +228,7 @@ class Producer(Leaseholder):
         """Put a message of schema 920 between the descriptors, in one place on every descriptor stream.
 
         False: a stream is full, and it goes when that has room, with its ``after_seq`` set to where it then stands.
-        Raises BarrierInjectionFailed, and takes nothing, where too many wait already.
+        Raises BarrierInjectionFailed where too many wait already, and for a message that no fragment holds.
         """
         try:
             return self._taken(self._attached().send(message))
@@ -612,8 +617,8 @@ def _interval_ns(interval_s: float | None, pipeline: str | None) -> int | None:
     if interval_s is None:
         return None
     if pipeline is None or not 0 < interval_s <= _INTERVAL_MAX_S:
-        facts = {"barrier_interval_s": interval_s, "pipeline": pipeline}
-        raise InvalidValue(f"barriers come every 0 to {_INTERVAL_MAX_S:.0f} s, in a pipeline", **facts)
+        what = f"barriers come every 0 to {_INTERVAL_MAX_S:.0f} s, in a pipeline"
+        raise InvalidValue(what, barrier_interval_s=interval_s, pipeline=pipeline)
     return max(round(interval_s * 1e9), 1)
 
 

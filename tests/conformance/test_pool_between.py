@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from framegate.schema import decode_any
 from framegate.schema.control import CheckpointBarrier, ControlSignal, SignalCategory, SignalKind, Watermark
-from framegate.schema.errors import NotAttached
+from framegate.schema.errors import BarrierInjectionFailed, NotAttached
 from framegate.schema.wire import FrameDescriptor
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
@@ -156,6 +156,13 @@ def test_watermarks_and_signals_stand_in_their_place(sending: Sending) -> None:
     assert sending.producer.send_barrier(3, 0, False) is True
     sending.publish()
     assert sending.both() == [("watermark", 4), 0, ("signal", 0), ("barrier", 3, 0), 1]
+
+
+def test_a_message_that_no_fragment_holds_is_refused_and_the_next_one_goes(sending: Sending) -> None:
+    with pytest.raises(BarrierInjectionFailed, match=f"stream={STREAM_ID}"):
+        sending.producer.send(bytes(2_000))
+    assert sending.producer.send(watermark(4)) is True
+    assert sending.both() == [("watermark", 4)]
 
 
 def test_after_a_graceful_end_no_barrier_follows(sending: Sending) -> None:

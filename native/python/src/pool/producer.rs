@@ -662,6 +662,8 @@ impl PoolProducer {
         };
         if is_lost {
             self.shared.publication.check_alive(py)?;
+            let what = "the descriptor stream is closed, or the message is longer than one of its fragments";
+            return Err(raise(py, "BarrierInjectionFailed", what, &[("stream", self.stream(py)?)]));
         }
         Ok(sent)
     }
