@@ -561,6 +561,11 @@ mod tests {
         }
         assert_eq!(log.barriers(), [(5, 0), (6, 0)]);
         assert_eq!(between.injected().duplicates_ignored, 3);
+        // A forced one below it does not lower it.
+        between.force(barrier(2));
+        assert!(between.send(&[&log], after(0), 0));
+        handle.inject(barrier(6)).expect("it fits");
+        assert!(!between.is_due(|| 0));
     }
 
     #[test]
