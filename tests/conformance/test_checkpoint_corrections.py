@@ -245,7 +245,7 @@ CHECKS: Final[dict[str, Check]] = {
     "B22": b22_a_full_buffer_switches,
     "B24": b24_after_a_failure_the_next_attempt_is_aligned,
 }
-"""B17 and B18 are the store's, in tests/unit/joinbarrier; B23 is below; B21 is the producer's."""
+"""B17 and B18 are the store's, in tests/unit/joinbarrier; B23 is below; B21: test_pool_between.py."""
 
 
 @pytest.mark.parametrize("impl", ["reference", "native"])

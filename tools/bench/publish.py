@@ -3,8 +3,9 @@
 
 Claim, commit and descriptor, by a native loop that leaves the payload as its slot lies, against an exclusive offer of
 48 bytes, in turn. Another process drains, as in real life: then both wait for the lines of the log that the other core
-has just read. Beside it the same with nobody at the log meanwhile, where only the instructions count. Then the publish
-with its copy.
+has just read. Beside it the same with nobody at the log meanwhile, where only the instructions count. Then what looking
+for a checkpoint barrier before each frame adds, in the order with, without, without, with; then all with
+the copy.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from framegate.tools.bench.pool_bed import (
 )
 from framegate.tools.bench.result import Result, in_turn
 
-from framegate._native import bench_poll
+from framegate._native import CommandWord, bench_poll
 
 OFFERS: Final = 200_000
 SIZES: Final = ((4 << 10, 1024, 50_000), (640 << 10, 128, 768))
@@ -39,6 +40,7 @@ _AT_ONCE: Final = 1_000
 """Messages that the log holds when nobody reads it."""
 _LAPS: Final = 100
 _ROUNDS: Final = 9
+_POLL_PAIRS: Final = 15
 REFERENCE: Final = "an independent C implementation publishes in 113-135 ns on such a machine"
 
 
@@ -49,6 +51,7 @@ def run() -> Iterator[Result]:
             yield from _alone(client, frame_bytes, slots)
         with transport() as client, Partner(client.aeron_dir, "drain", str(DESCRIPTORS)):
             yield from _drained(client, frame_bytes, slots)
+            yield _polled(client, frame_bytes, slots)
             yield _copied(client, frame_bytes, slots, frames)
 
 
@@ -60,6 +63,30 @@ def _drained(client: AeronTransport, frame_bytes: int, slots: int) -> Iterator[R
         )
     question = f"claim, commit, descriptor of {sized(frame_bytes)} over the bare offer"
     yield _ratio(question, offers, frames, 1.5, f"another process drains; {slots} slots; {REFERENCE}")
+
+
+def _polled(client: AeronTransport, frame_bytes: int, slots: int) -> Result:
+    """The same producer and the same memory, with a command word to look at and without."""
+    with regions(frame_bytes, slots) as made, publication(client) as said:
+        producer, word = producer_on(made, said), CommandWord.anonymous()
+
+        def publish(by: CommandWord | None) -> Callable[[], float]:
+            def measure() -> float:
+                producer.inject_by(by)
+                return publish_ns(producer, frame_bytes, OFFERS, copied=False)
+
+            return measure
+
+        turns = in_turn((publish(word), publish(None), publish(None), publish(word)), _POLL_PAIRS)
+    ratios = [(a + d) / (b + c) for a, b, c, d in zip(*turns, strict=True)]
+    return Result(
+        question=f"publish of {sized(frame_bytes)} that looks for a barrier, over one that does not",
+        measured=statistics.median(ratios),
+        unit="x",
+        spread=(min(ratios), max(ratios)),
+        how=f"another process drains; {statistics.median([*turns[0], *turns[3]]):.0f} ns against "
+        f"{statistics.median([*turns[1], *turns[2]]):.0f} ns, {_POLL_PAIRS} times in the order ABBA",
+    )
 
 
 def _alone(client: AeronTransport, frame_bytes: int, slots: int) -> Iterator[Result]:

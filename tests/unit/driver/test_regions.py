@@ -25,6 +25,7 @@ from framegate.driver.regions import MAGIC, MappedRegions, NativeMaker, RegionSt
 from framegate.schema.errors import LeaseDriverPresent, RegionRefused
 from framegate.schema.wire import RegionType, ShmRegionSuperblock
 from framegate.shmpool.clock import ManualClock
+from framegate.shmpool.command_word import NAME
 
 from tests.unit.driver.test_epochs import order
 
@@ -130,6 +131,24 @@ def test_retired_the_files_and_empty_folders_are_gone_and_the_rest_stays(folders
     assert (folders.of(7, 98).exists(), folders.of(7, 99).exists(), len(store)) == (False, True, 1)
     store.retire(7, 99)
     assert not folders.of(7, 99).parent.exists()
+
+
+def test_the_command_word_outlives_an_epoch_and_goes_with_the_last(folders: RegionFolders) -> None:
+    store = store_of(folders)
+    store.provision(order(98))
+    store.provision(order(99))
+    word = folders.of(7, 98).parent / NAME
+    word.write_bytes(b"")
+    store.retire(7, 98)
+    assert word.exists()
+    store.retire(7, 99)
+    assert not word.parent.exists()
+    # Beside something that is not ours nothing is removed.
+    store.provision(order(100))
+    (word.parent / "notes").write_text("")
+    word.write_bytes(b"")
+    store.retire(7, 100)
+    assert sorted(path.name for path in word.parent.iterdir()) == [NAME, "notes"]
 
 
 def test_closed_everything_that_was_made_is_removed_and_nothing_that_was_there(folders: RegionFolders) -> None:
