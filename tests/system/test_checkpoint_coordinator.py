@@ -172,6 +172,34 @@ def bed(system: System, shm: Path, aeron_dir: str, media_driver: MediaDriver) ->
         yield bed
 
 
+def kill_during(bed: Bed, driver: Program, before: int, steps: tuple[AckStatus | None, AckStatus | None]) -> Program:
+    """Ask for a checkpoint, kill the driver when operators a and b have come so far, and start the next driver."""
+    a, b = bed.operators
+    a.until, b.until = steps
+    trigger = bed.trigger()
+    bed.until(lambda: all(each.injected[-1].checkpoint_id > before for each in (a, b)), "asked for a barrier")
+    last_id = a.injected[-1].checkpoint_id
+    wanted = {(last_id, each) for each in _STEPS if steps[1] is not None and each <= steps[1]}
+    bed.until(lambda: wanted <= b.done, "as far as the operator goes")
+    driver.send(signal.SIGKILL)
+    driver.wait()
+    driver = bed.driver()
+    bed.until(lambda: last_id in a.over and last_id in b.over, "told what became of it")
+    result, store = bed.result(trigger), CheckpointStore(bed.stores["default"])
+    assert last_id == before + 1
+    assert a.over[last_id] == b.over[last_id]
+    if a.over[last_id] == {CheckpointComplete}:
+        assert steps == (AckStatus.COMPLETE, AckStatus.COMPLETE)
+        assert list(store.problems(last_id)) == []
+        assert (result["event"], trigger.wait()) == ("checkpoint", 0)
+    else:
+        assert a.over[last_id] == {CheckpointAborted}
+        assert last_id not in store.ids()
+        assert (result["event"], result["name"], trigger.wait()) == ("error", "CHECKPOINT_NOT_TAKEN", 1)
+        assert AbortCause.COORDINATOR.name in result["message"]
+    return driver
+
+
 def test_a_driver_killed_at_each_step_goes_on_with_higher_ids_and_says_what_became_of_the_last(bed: Bed) -> None:
     driver = bed.driver()
     a, b = bed.operator("a"), bed.operator("b")
@@ -180,48 +208,26 @@ def test_a_driver_killed_at_each_step_goes_on_with_higher_ids_and_says_what_beca
     assert first.wait() == 0, first
     assert (found["event"], found["checkpoint_id"], found["size_bytes"]) == ("checkpoint", 1, 2 * len(STATE))
     assert found["duration_ms"] > 0
-    store = CheckpointStore(bed.stores["default"])
-    last_id, last_epoch = 1, 1
+    taken, complete = AckStatus.SNAPSHOT_TAKEN, AckStatus.COMPLETE
     # Barriers asked for, nothing acknowledged; both snapshots; everything but one second step; all of it.
-    for of_a, of_b in [(None, None), (_STEPS[0], _STEPS[0]), (_STEPS[1], _STEPS[0]), (_STEPS[1], _STEPS[1])]:
-        a.until, b.until = of_a, of_b
-        trigger = bed.trigger()
-        bed.until(lambda: all(each.injected[-1].checkpoint_id > last_id for each in (a, b)), "asked for a barrier")
-        barrier = a.injected[-1]
-        assert (barrier.checkpoint_id, barrier.epoch) == (last_id + 1, last_epoch)
-        last_id = barrier.checkpoint_id
-        wanted = {(last_id, each) for each in _STEPS[:2] if of_b is not None and each <= of_b}
-        bed.until(lambda: wanted <= b.done, "as far as the operator goes")
-        driver.send(signal.SIGKILL)
-        driver.wait()
-        driver = bed.driver()
-        bed.until(lambda: last_id in a.over and last_id in b.over, "told what became of it")
-        result = bed.result(trigger)
-        kinds = a.over[last_id] | b.over[last_id]
-        assert len(kinds) == 1
-        if kinds == {CheckpointComplete}:
-            assert of_b == AckStatus.COMPLETE
-            assert list(store.problems(last_id)) == []
-            assert result["event"] == "checkpoint"
-        else:
-            assert last_id not in store.ids()
-            assert (result["event"], result["name"]) == ("error", "CHECKPOINT_NOT_TAKEN")
-            assert AbortCause.COORDINATOR.name in result["message"]
-            assert trigger.wait() == 1
-        last_epoch += 1
-    a.until = b.until = AckStatus.COMPLETE
+    kills = [(None, None), (taken, taken), (complete, taken), (complete, complete)]
+    for n, steps in enumerate(kills, start=1):
+        driver = kill_during(bed, driver, n, steps)
+    a.until = b.until = complete
     found = bed.result(bed.trigger())
-    assert (found["checkpoint_id"], found["epoch"]) == (last_id + 1, last_epoch)
-    assert store.latest_whole().checkpoint_id == last_id + 1
-    assert [each.operator_id for each in store.latest_whole().operators] == ["a", "b"]
-    assert len(store.ids()) == 2
+    assert (found["checkpoint_id"], found["epoch"]) == (6, 5)
+    assert [each.epoch for each in b.injected] == [1, 1, 2, 3, 4, 5]
+    store = CheckpointStore(bed.stores["default"])
+    newest = store.latest_whole()
+    assert (newest.checkpoint_id, [each.operator_id for each in newest.operators]) == (6, ["a", "b"])
     driver.send(signal.SIGINT)
     assert driver.wait() == 0
     counts = driver.says(event="summary")["checkpoints"]["default"]
-    assert (counts["completed"], counts["last_checkpoint_id"], counts["epoch"]) == (1, last_id + 1, last_epoch)
+    assert (counts["completed"], counts["last_checkpoint_id"], counts["epoch"]) == (1, 6, 5)
     # What the attempts that came to nothing had left is gone.
     left = {int(each.name) for each in bed.stores["default"].iterdir() if each.name.isdigit()}
     assert left == set(store.ids())
+    assert len(left) == 2
 
 
 def test_pipelines_have_their_own_operators_ids_and_ends(bed: Bed) -> None:
