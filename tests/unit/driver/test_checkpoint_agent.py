@@ -247,6 +247,7 @@ def test_a_disk_that_hangs_holds_up_no_lease(scene: Scene) -> None:
 
 
 def test_pipelines_are_announced_every_second(scene: Scene) -> None:
+    scene.turn()
     for _ in range(3):
         scene.take(PipelineAnnounce)
         scene.turn(SECOND)

@@ -270,9 +270,10 @@ def test_none_begins_before_all_operators_had_time_to_say_hello() -> None:
 
 def test_periodic_ones_begin_by_the_interval_and_missed_ones_are_one() -> None:
     world = World(replace(RULES, interval_ns=10 * SECOND, operator_timeout_ms=60_000, checkpoint_timeout_ns=10**12))
-    world.settle("a")
-    world.tick()
+    world.hello("a")
+    world.tick(TIMEOUT_NS * 20)
     world.answer()
+    world.hello("a")
     world.tick(35 * SECOND)
     assert not world.orders
     world.acks("a")
