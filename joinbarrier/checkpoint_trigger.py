@@ -7,7 +7,7 @@ import secrets
 from collections import deque
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from framegate.joinbarrier.checkpoint.asking import Asked, Outcome
 from framegate.schema import Message, decode_any
@@ -140,5 +140,5 @@ def overdue(asked: Asked, options: TriggerOptions, waited_s: float) -> NoCoordin
     )
 
 
-def _named(checkpoint_id: int) -> dict[str, int]:
+def _named(checkpoint_id: int) -> dict[str, Any]:
     return {"checkpoint_id": checkpoint_id} if checkpoint_id else {}

@@ -98,7 +98,7 @@ class Coordinator:
     def start(self, now_ns: int) -> list[Action]:
         """Say what holds, and what became of the last checkpoint of the life before this one."""
         self._settle(now_ns)
-        actions = [self._announce(now_ns)]
+        actions: list[Action] = [self._announce(now_ns)]
         if self._predecessor is not None:
             actions.append(Say(self._voice.outcome_of(self._predecessor)))
         return actions

@@ -135,8 +135,14 @@ class Checked(World):
         self.tick(delta_ns)
 
     def play_abort(self, off: int) -> None:
-        named = max(1, self.lasting.last_checkpoint_id - off), self.coordinator.epoch
-        self.hear(CheckpointAborted(*named, cause=AbortCause.INPUT_LOST, pipeline="default"))
+        self.hear(
+            CheckpointAborted(
+                checkpoint_id=max(1, self.lasting.last_checkpoint_id - off),
+                epoch=self.coordinator.epoch,
+                cause=AbortCause.INPUT_LOST,
+                pipeline="default",
+            )
+        )
 
     def play_restart(self) -> None:
         self.restart()

@@ -36,6 +36,16 @@ def states(world: World) -> list[TriggerState]:
     return [each.state for each in world.take(TriggerProgress)]
 
 
+def aborted(checkpoint_id: int, epoch: int) -> CheckpointAborted:
+    return CheckpointAborted(
+        checkpoint_id=checkpoint_id, epoch=epoch, cause=AbortCause.INPUT_LOST, pipeline="default", reason="x"
+    )
+
+
+def is_idle(world: World) -> bool:
+    return world.coordinator.is_idle
+
+
 # --- the way of one checkpoint ------------------------------------------------------------------------------
 
 
@@ -175,11 +185,10 @@ def test_a_timeout_names_who_owes_what(world: World) -> None:
 
 def test_another_ones_abort_of_the_checkpoint_under_way_is_heard_and_of_any_other_is_not(world: World) -> None:
     world.begin()
-    for wrong in [{"checkpoint_id": 2}, {"epoch": 4}]:
-        message = CheckpointAborted(checkpoint_id=1, epoch=1, cause=AbortCause.INPUT_LOST, pipeline="default")
-        world.hear(replace(message, **wrong))
+    for named in [(2, 1), (1, 4)]:
+        world.hear(aborted(*named))
         assert world.coordinator.attempt is not None
-    world.hear(CheckpointAborted(checkpoint_id=1, epoch=1, cause=AbortCause.INPUT_LOST, pipeline="default", reason="x"))
+    world.hear(aborted(1, 1))
     assert world.take(CheckpointAborted)[0].cause == AbortCause.INPUT_LOST
 
 
@@ -505,7 +514,7 @@ def test_after_a_restart_the_last_checkpoint_is_over_and_ids_go_on(world: World,
     world.said.clear()
     world.restart()
     if step == "allocating":
-        assert not world.take(CheckpointAborted) + world.take(CheckpointComplete)  # type: ignore[operator]
+        assert not world.take(CheckpointAborted) + world.take(CheckpointComplete)
     elif step == "stored":
         assert [(each.checkpoint_id, each.epoch) for each in world.take(CheckpointComplete)] == [(1, 2)]
     else:
@@ -522,7 +531,7 @@ def test_a_shutdown_gives_up_what_is_under_way_and_whoever_waits_is_told(world: 
     world.do(world.coordinator.shutdown(world.now_ns))
     assert world.take(CheckpointAborted)[0].cause == AbortCause.COORDINATOR
     assert sorted(states(world)) == [TriggerState.ABORTED, TriggerState.REFUSED]
-    assert world.coordinator.is_idle
+    assert is_idle(world)
     world.trigger(3)
     world.tick(SECOND)
     assert not world.said
@@ -531,9 +540,9 @@ def test_a_shutdown_gives_up_what_is_under_way_and_whoever_waits_is_told(world: 
 def test_a_shutdown_while_the_id_is_made_to_last_asks_for_no_barrier(world: World) -> None:
     world.trigger()
     world.do(world.coordinator.shutdown(world.now_ns))
-    assert not world.coordinator.is_idle
+    assert not is_idle(world)
     world.answer()
-    assert world.coordinator.is_idle
+    assert is_idle(world)
     assert not world.take(InjectBarrier)
     assert world.take(CheckpointAborted)[0].checkpoint_id == 1
 
@@ -542,7 +551,7 @@ def test_a_shutdown_waits_for_the_manifest_that_is_being_written(world: World) -
     world.begin()
     world.acks("a", "b")
     world.do(world.coordinator.shutdown(world.now_ns))
-    assert not world.coordinator.is_idle
+    assert not is_idle(world)
     world.answer()
-    assert world.coordinator.is_idle
+    assert is_idle(world)
     assert world.take(CheckpointComplete)
