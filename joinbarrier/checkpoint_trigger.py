@@ -100,7 +100,7 @@ def run(options: TriggerOptions) -> int:
             if stop.wait(_LOOK_AGAIN_S):
                 raise Interrupted("ended by the user; the checkpoint goes on", pipeline=options.pipeline)
             waited_s = (monotonic_ns() - began_ns) / 1e9
-            if waited_s >= options.timeout_s or (waited_s >= ANSWER_S and not asked.is_heard):
+            if waited_s >= options.timeout_s or (waited_s >= ANSWER_S and is_alone(asked, options)):
                 raise overdue(asked, options, waited_s)
     if asked.outcome.state != TriggerState.COMPLETE:
         raise not_taken(asked.outcome, options)
@@ -128,7 +128,7 @@ def not_taken(outcome: Outcome, options: TriggerOptions) -> CheckpointNotTaken:
 def overdue(asked: Asked, options: TriggerOptions, waited_s: float) -> NoCoordinator | CheckpointNotTaken:
     """The time is up."""
     waited = f"{waited_s:.1f}"
-    if not asked.is_heard:
+    if is_alone(asked, options):
         announced = ", ".join(sorted(asked.pipelines)) or "none"
         return NoCoordinator("nobody answers", pipeline=options.pipeline, announced=announced, waited_s=waited)
     return CheckpointNotTaken(
@@ -138,6 +138,11 @@ def overdue(asked: Asked, options: TriggerOptions, waited_s: float) -> NoCoordin
         waited_s=waited,
         hint="It goes on: see the driver's log and `framegate checkpoint ls DIR`, or give a longer --timeout.",
     )
+
+
+def is_alone(asked: Asked, options: TriggerOptions) -> bool:
+    """Whether no coordinator of the pipeline was heard. One that announces it and is silent waits for its store."""
+    return not asked.is_heard and options.pipeline not in asked.pipelines
 
 
 def _named(checkpoint_id: int) -> dict[str, Any]:

@@ -236,12 +236,12 @@ class Coordinator:
     # --- asking for one -----------------------------------------------------------------------------------
 
     def _on_trigger(self, request: TriggerCheckpoint, now_ns: int) -> list[Action]:
-        self.counts["requests"] += 1
         is_unaligned = bool(request.flags & UNALIGNED)
         asked = (request.correlation_id,)
         if self._is_known(request.correlation_id):
             # Asked again by who did not hear the answer yet.
             return [self._stands(request.correlation_id)]
+        self.counts["requests"] += 1
         if is_unaligned and not self.rules.is_unaligned_allowed:
             return self._refuse(asked, f"unaligned checkpoints are off (checkpoint.{self.rules.pipeline}.unaligned)")
         if len(self._waiting) >= self.rules.requests_max:
