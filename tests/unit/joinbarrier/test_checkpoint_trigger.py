@@ -36,11 +36,11 @@ def progress(state: TriggerState, checkpoint_id: int = 0, correlation_id: int = 
     )
 
 
-def announce(pipeline: str) -> PipelineAnnounce:
+def announce(pipeline: str, epoch: int = 1) -> PipelineAnnounce:
     return PipelineAnnounce(
         last_checkpoint_id=0,
         current_checkpoint_id=0,
-        epoch=1,
+        epoch=epoch,
         flags=0,
         alignment_timeout_ms=1,
         late_barrier_timeout_ms=1,
@@ -50,16 +50,34 @@ def announce(pipeline: str) -> PipelineAnnounce:
     )
 
 
-def test_it_asks_again_until_the_checkpoint_has_begun(asked: Asked) -> None:
+def test_it_asks_again_until_it_is_answered(asked: Asked) -> None:
     request = asked.due(0)
     assert request is not None
     assert (request.correlation_id, request.flags, request.pipeline) == (7, UNALIGNED, "default")
     assert asked.due(ASK_AGAIN_NS - 1) is None
-    asked.on_message(progress(TriggerState.WAITING))
-    # The coordinator that answered may have died since.
     assert asked.due(ASK_AGAIN_NS) == request
+    asked.on_message(progress(TriggerState.WAITING))
+    # The next coordinator would hear what this one leaves unheard when it is killed.
+    assert asked.due(5 * ASK_AGAIN_NS) is None
     asked.on_message(progress(TriggerState.STARTED, 12))
     assert asked.due(10 * ASK_AGAIN_NS) is None
+
+
+def test_who_waits_asks_the_next_coordinator_of_the_pipeline_once(asked: Asked) -> None:
+    asked.due(0)
+    asked.on_message(progress(TriggerState.WAITING))
+    for other in (announce("default", 3), announce("default", 2), announce("lidar", 4)):
+        asked.on_message(other)
+    assert asked.due(ASK_AGAIN_NS) is None
+    asked.on_message(announce("default", 4))
+    assert asked.due(ASK_AGAIN_NS) is not None
+
+
+def test_a_checkpoint_that_has_begun_is_not_asked_for_again(asked: Asked) -> None:
+    asked.due(0)
+    asked.on_message(progress(TriggerState.STARTED, 12))
+    asked.on_message(announce("default", 4))
+    assert asked.due(ASK_AGAIN_NS) is None
 
 
 def test_on_a_new_link_it_asks_at_once(asked: Asked) -> None:
