@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Somebody who asks a coordinator for a checkpoint, and hears what becomes of it (PROTOCOL 12.5).
 
-A pure state machine. It asks again until it is answered, and once more when a coordinator in another epoch announces the
-pipeline: that one knows of no request. Not while it waits: a request that a coordinator left unheard when it was killed
-is heard by the next one, and begins a checkpoint that nobody asks for any more.
+A pure state machine. It asks again until it is answered, and once more when a coordinator in a higher epoch announces
+the pipeline: that one knows of no request. Not while it waits: a request that a coordinator left unheard when it was
+killed is heard by the next one, and would begin a checkpoint that nobody asks for any more.
 
 >>> asked = Asked(7, "default", is_unaligned=False)
 >>> type(asked.due(0)).__name__, asked.due(1), type(asked.due(1_000_000_000)).__name__
