@@ -69,8 +69,8 @@ class CoordinatorStore:
         try:
             gone, failed = self._store.drop_attempts(below)
         except StoreFailed as failure:
-            gone, failed = [], [failure]
-        self.counts["attempts_dropped"] += len(gone)
+            gone, failed = 0, [failure]
+        self.counts["attempts_dropped"] += gone
         self._note(failed)
 
     def finish(self, order: Finish) -> Stored | StoreProblem:

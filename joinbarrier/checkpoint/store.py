@@ -112,25 +112,30 @@ class CheckpointStore:
         gone = [each for each in self._folders() if kept and each < kept[0]]
         # What is between kept checkpoints is an attempt that came to nothing; a newer one may be under way.
         gone += [each for each in self._folders() if kept and kept[0] < each < kept[-1] and each not in kept]
-        for checkpoint_id in gone:
-            self.drop(checkpoint_id)
+        failed = self._drop_all(gone)
+        if failed:
+            raise failed[0]
         return gone
 
-    def drop_attempts(self, below: int) -> tuple[list[int], list[StoreFailed]]:
-        """Drop what attempts without a manifest left; the ids that are gone, and why others are not.
+    def drop_attempts(self, below: int) -> tuple[int, list[StoreFailed]]:
+        """Drop what attempts without a manifest left; how many are gone, and why others are not.
 
         An operator that has not heard yet that one was given up may be writing into it: the next call finds it again.
         """
-        gone, failed = [], []
         whole = set(self.ids())
-        for checkpoint_id in self._folders():
-            if checkpoint_id < below and checkpoint_id not in whole:
-                try:
-                    self.drop(checkpoint_id)
-                    gone.append(checkpoint_id)
-                except StoreFailed as failure:
-                    failed.append(failure)
-        return gone, failed
+        gone = [each for each in self._folders() if each < below and each not in whole]
+        failed = self._drop_all(gone)
+        return len(gone) - len(failed), failed
+
+    def _drop_all(self, ids: Iterable[int]) -> list[StoreFailed]:
+        """One that cannot be dropped must not keep all others from going, or the disk fills up behind it."""
+        failed = []
+        for checkpoint_id in ids:
+            try:
+                self.drop(checkpoint_id)
+            except StoreFailed as failure:
+                failed.append(failure)
+        return failed
 
     def drop(self, checkpoint_id: int) -> None:
         """The manifest goes first, so that at no moment there is one without its files."""

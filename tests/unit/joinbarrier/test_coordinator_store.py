@@ -23,7 +23,7 @@ from framegate.joinbarrier.checkpoint.operator_part import OPERATOR_PART, Operat
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.checkpoint.store_files import Disk, LocalFiles
 from framegate.schema.control import AbortCause
-from framegate.schema.errors import CheckpointDamaged, CheckpointNewer, StoreTaken
+from framegate.schema.errors import CheckpointDamaged, CheckpointNewer, StoreFailed, StoreTaken
 
 
 class FailingDisk(Disk):
@@ -241,17 +241,23 @@ def test_the_newest_are_kept_and_attempts_that_came_to_nothing_go(tmp_path: Path
     assert store.counts["attempts_dropped"] == 2
 
 
-def test_what_cannot_be_dropped_stops_nothing(
+def test_what_cannot_be_dropped_stops_nothing_and_keeps_no_other_from_going(
     tmp_path: Path, store: CoordinatorStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(_self: CheckpointStore, _checkpoint_id: int) -> None:
-        from framegate.schema.errors import StoreFailed
+    drop = CheckpointStore.drop
 
-        raise StoreFailed("Directory not empty")
+    def refuse(self: CheckpointStore, checkpoint_id: int) -> None:
+        if checkpoint_id in (1, 5):
+            raise StoreFailed("Directory not empty")
+        drop(self, checkpoint_id)
 
     monkeypatch.setattr(CheckpointStore, "drop", refuse)
-    operate(tmp_path, 1)
-    store.tidy(below=2)
-    stored = [store.finish(finish(n, ("join", operate(tmp_path, n)))) for n in (2, 3, 4)]
+    stored = [store.finish(finish(n, ("join", operate(tmp_path, n)))) for n in (1, 2, 3, 4)]
     assert all(isinstance(each, Stored) for each in stored)
+    assert CheckpointStore(tmp_path).ids() == [1, 3, 4]
     assert store.counts["not_dropped"] == 2
+    operate(tmp_path, 5)
+    operate(tmp_path, 6)
+    store.tidy(below=7)
+    assert not (tmp_path / "6").exists()
+    assert (store.counts["not_dropped"], store.counts["attempts_dropped"]) == (3, 1)
