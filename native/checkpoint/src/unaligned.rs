@@ -343,6 +343,20 @@ impl<T> UnalignedCheckpointer<T> {
         self.aligner.resume_input(input);
     }
 
+    /// Whether this input's late barrier is waited for: what it delivers is captured.
+    #[inline]
+    #[must_use]
+    pub const fn owes(&self, input: usize) -> bool {
+        self.late.owes(input)
+    }
+
+    /// Whether anything but passing through may come of a message.
+    #[inline]
+    #[must_use]
+    pub fn is_under_way(&self) -> bool {
+        self.is_waiting() || self.aligner.is_aligning()
+    }
+
     /// Whether late barriers are waited for.
     #[inline]
     #[must_use]

@@ -13,6 +13,7 @@
 //! | `regions` | the ring and pools of one stream together |
 //! | `writer`, `reader` | frames in, frames out |
 //! | `descriptor` | what announces a frame, read from a shared stream |
+//! | `frame_record` | a frame by itself, as checkpoints keep it |
 //! | `arrivals` | what a descriptor's sequence means after those before it |
 //! | `catch_up`, `edge` | how a reader that was lapped comes back to frames that last: many passed over, or few copies |
 
@@ -30,6 +31,8 @@ mod cache;
 pub mod catch_up;
 #[cfg(not(loom))]
 pub mod copy;
+#[cfg(not(loom))]
+pub mod frame_record;
 #[cfg(not(loom))]
 pub mod reader;
 #[cfg(not(loom))]

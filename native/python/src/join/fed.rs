@@ -50,6 +50,16 @@ impl Engine {
             Order::Repeated | Order::Regressed => return,
         }
         let slot_timestamp_ns = frame.timestamp_ns.unwrap_or(NULL_TIMESTAMP);
+        let seen = Observed {
+            epoch,
+            seq,
+            descriptor_timestamp_ns: frame.descriptor_timestamp_ns.unwrap_or(NULL_TIMESTAMP),
+            slot_timestamp_ns,
+            trace_id: frame.trace_id,
+        };
+        if self.fed_during_cut(frame, &seen, at.monotonic_ns) {
+            return;
+        }
         let kept = self
             .held
             .get_mut(index)
@@ -58,17 +68,10 @@ impl Engine {
             self.stage.observe_lost(index, epoch, seq, Cause::Overwritten, at.monotonic_ns);
             return;
         }
-        let seen = Observed {
-            epoch,
-            seq,
-            descriptor_timestamp_ns: frame.descriptor_timestamp_ns.unwrap_or(NULL_TIMESTAMP),
-            slot_timestamp_ns,
-            trace_id: frame.trace_id,
-        };
         self.stage.observe(index, &seen, at.monotonic_ns);
     }
 
-    /// Takes what stands between the frames: watermarks and ends.
+    /// Takes what stands between the frames: barriers, watermarks and signals.
     pub(super) fn feed_control(&mut self, message: &[u8], at: FedAt) {
         self.fed_at = Some(at);
         self.on_control(message, at.monotonic_ns);

@@ -13,9 +13,9 @@ use framegate_core::pool::tensor::Tensor;
 /// A copy.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HeldFrame {
-    epoch: u64,
-    seq: u64,
-    start: usize,
+    pub(super) epoch: u64,
+    pub(super) seq: u64,
+    pub(super) start: usize,
     pub(super) bytes: u32,
     pub(super) timestamp_ns: u64,
     pub(super) tensor: Tensor,

@@ -255,6 +255,20 @@ impl Shared {
         Ok((claim, Arc::clone(writer.regions())))
     }
 
+    /// Sends a message of this stream's present epoch between its frames, on the shared stream and every branch. `make`
+    /// is told stream, epoch and the last sequence, which hold until it is sent. False: it cannot be sent.
+    pub(crate) fn send_between(&self, make: impl FnOnce(u32, u64, Option<u64>) -> Option<Vec<u8>>) -> bool {
+        let mut guard = unpoisoned(&self.guarded);
+        let Guarded { writer, branches, counters, .. } = &mut *guard;
+        let Some(writer) = writer else { return false };
+        let made = make(self.stream_id, writer.regions().epoch, writer.next_seq().checked_sub(1));
+        let Some(message) = made else { return false };
+        for branch in branches {
+            counters.branch_descriptors_lost += u64::from(branch.publication.offer_within_bound(&message) < -1);
+        }
+        self.publication.offer_within_bound(&message) >= -1
+    }
+
     /// Ends a claimed frame; None when the regions were lost meanwhile or it was abandoned.
     pub(crate) fn finish(
         &self,

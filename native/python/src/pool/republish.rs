@@ -46,6 +46,13 @@ impl PublishTarget {
     }
 }
 
+impl PublishTarget {
+    /// As `Shared::send_between`.
+    pub(crate) fn send_between(&self, make: impl FnOnce(u32, u64, Option<u64>) -> Option<Vec<u8>>) -> bool {
+        self.0.send_between(make)
+    }
+}
+
 impl PoolProducer {
     /// For the join engine: publishes through this producer for as long as the target lives.
     pub(crate) fn target(&self) -> PublishTarget {

@@ -9,17 +9,18 @@ use framegate_journal::{Cell, Reserved, RowHead, Status};
 
 use super::{Engine, Outcome};
 use crate::join::clock::realtime_ns;
+use crate::join::held::HeldFrame;
 use crate::pool::Republished;
 
 /// Rows in one turn: then descriptors are looked at again, or a fast input would overrun the history of a slow one.
-const ROWS: usize = 64;
+pub(super) const ROWS: usize = 64;
 
 /// A frame that is to be copied into a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source {
-    payload: *const u8,
-    bytes: u32,
-    timestamp_ns: u64,
+    pub(super) payload: *const u8,
+    pub(super) bytes: u32,
+    pub(super) timestamp_ns: u64,
     /// Where it still lies in its ring: the commit word tells whether it was overwritten.
     in_ring: Option<FrameRef>,
 }
@@ -28,7 +29,17 @@ pub(super) struct Source {
 unsafe impl Send for Source {}
 
 impl Source {
-    fn is_whole(&self) -> bool {
+    /// A copy in memory of the engine's own.
+    pub(super) const fn copied(payload: *const u8, frame: &HeldFrame) -> Self {
+        Self { payload, bytes: frame.bytes, timestamp_ns: frame.timestamp_ns, in_ring: None }
+    }
+
+    pub(super) const fn in_ring(frame: &FrameRef) -> Self {
+        let (bytes, timestamp_ns) = (frame.header.values_bytes, frame.header.timestamp_ns);
+        Self { payload: frame.payload, bytes, timestamp_ns, in_ring: Some(*frame) }
+    }
+
+    pub(super) fn is_whole(&self) -> bool {
         self.in_ring.is_none_or(|frame| frame.is_valid())
     }
 }
@@ -102,7 +113,7 @@ impl Engine {
             joined_at_us,
             skew_ns,
             map_version: self.stage.map_version(),
-            checkpoint_id: 0,
+            checkpoint_id: self.checkpoint_id,
         });
         self.republish(out_seq);
         self.counters.rows += 1;
@@ -118,20 +129,22 @@ impl Engine {
             self.sizes[input] = 0;
             if let Pick::Frame { epoch, seq, .. } = *pick {
                 let stream = self.inputs[input].stream;
+                // Copies first: what they hold may be gone from its ring.
                 let source = if let Some((held, frame)) =
                     self.held.get(stream).and_then(|held| Some((held, held.get(epoch, seq)?)))
                 {
                     self.tensors[input] = frame.tensor;
-                    let payload = held.payload(frame);
-                    Source { payload, bytes: frame.bytes, timestamp_ns: frame.timestamp_ns, in_ring: None }
+                    Source::copied(held.payload(frame), frame)
+                } else if let Some((hold, frame)) = self.cut.hold_of(stream, epoch, seq) {
+                    self.tensors[input] = frame.tensor;
+                    Source::copied(hold.payload(frame).as_ptr(), frame)
                 } else {
                     let port = &mut self.ports[stream];
                     let Some(frame) = port.read(epoch, seq) else { return Some(input) };
                     if let Some(tensor) = port.tensor() {
                         self.tensors[input] = *tensor;
                     }
-                    let (bytes, timestamp_ns) = (frame.header.values_bytes, frame.header.timestamp_ns);
-                    Source { payload: frame.payload, bytes, timestamp_ns, in_ring: Some(frame) }
+                    Source::in_ring(&frame)
                 };
                 self.sizes[input] = source.bytes;
                 self.frames[input] = Some(source);
