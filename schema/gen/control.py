@@ -45,8 +45,14 @@ __all__ = [
     "CheckpointComplete",
     "ControlSignal",
     "InjectBarrier",
+    "OperatorHello",
+    "OperatorState",
+    "PipelineAnnounce",
     "SignalCategory",
     "SignalKind",
+    "TriggerCheckpoint",
+    "TriggerProgress",
+    "TriggerState",
     "Watermark",
 ]
 
@@ -82,6 +88,13 @@ class AckStatus(IntEnum):
     FAILED = 2  # Nothing of this checkpoint may be used; reason says why
 
 
+class OperatorState(IntEnum):
+    """OperatorState, carried as uint8."""
+
+    PRESENT = 0  # Takes part in the checkpoints of the pipeline
+    LEAVING = 1  # Ends in good order and takes part no more
+
+
 class SignalCategory(IntEnum):
     """SignalCategory, carried as uint8."""
 
@@ -96,10 +109,22 @@ class SignalKind(IntEnum):
     SYNC_TEST = 1  # Probes the alignment; has no effect
 
 
+class TriggerState(IntEnum):
+    """TriggerState, carried as uint8."""
+
+    WAITING = 0  # Heard; it begins when another one is over, or the operators are known
+    STARTED = 1  # Its barrier is asked for
+    COMPLETE = 2  # It exists
+    ABORTED = 3  # It was begun and given up; reason says why
+    REFUSED = 4  # It was not begun; reason says why
+
+
 _ABORT_CAUSE: Final = {int(value): value for value in AbortCause}
 _ACK_STATUS: Final = {int(value): value for value in AckStatus}
+_OPERATOR_STATE: Final = {int(value): value for value in OperatorState}
 _SIGNAL_CATEGORY: Final = {int(value): value for value in SignalCategory}
 _SIGNAL_KIND: Final = {int(value): value for value in SignalKind}
+_TRIGGER_STATE: Final = {int(value): value for value in TriggerState}
 _CHECKPOINT_BARRIER: Final = Struct("<QQQIQQ")
 _WATERMARK: Final = Struct("<qIQ")
 _CONTROL_SIGNAL: Final = Struct("<BBQIQQ")
@@ -107,6 +132,10 @@ _INJECT_BARRIER: Final = Struct("<QQQ")
 _BARRIER_ACK: Final = Struct("<QQBQQ")
 _CHECKPOINT_COMPLETE: Final = Struct("<QQ")
 _CHECKPOINT_ABORTED: Final = Struct("<QQB")
+_OPERATOR_HELLO: Final = Struct("<QQB")
+_PIPELINE_ANNOUNCE: Final = Struct("<QQQQIII")
+_TRIGGER_CHECKPOINT: Final = Struct("<QQ")
+_TRIGGER_PROGRESS: Final = Struct("<QQQBQQ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -747,6 +776,390 @@ class CheckpointAborted:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorHello:
+    """An operator takes part in the checkpoints of a pipeline; again and again.
+
+    Template 8: a block of 17 bytes, then variable data.
+    """
+
+    SCHEMA_ID: ClassVar[int] = 920
+    TEMPLATE_ID: ClassVar[int] = 8
+    SCHEMA_VERSION: ClassVar[int] = 1
+    BLOCK_LENGTH: ClassVar[int] = 17
+    IS_NEWER_VERSION_READABLE: ClassVar[bool] = True
+    LAYOUT: ClassVar[tuple[Field | Group | Data, ...]] = (
+        Field("instance_id", "uint64", 0),
+        Field("last_checkpoint_id", "uint64", 8),
+        Field("state", "uint8", 16, enum=OperatorState),
+        Data("pipeline", True, 1073741824),
+        Data("operator_id", True, 1073741824),
+    )
+    _HEADER: ClassVar[Octets] = HEADER.pack(17, 8, 920, 1)
+
+    instance_id: int  # Another one in each life of the operator
+    last_checkpoint_id: int  # Highest id that it has met; 0: none
+    state: OperatorState
+    pipeline: str = ""
+    operator_id: str = ""
+
+    def encode(self) -> Octets:
+        """Message header and body."""
+        return self._HEADER + self.encode_body()
+
+    def encode_into(self, buffer: Buffer, offset: int = 0) -> int:
+        """Writes header and body into a buffer; gives the number of bytes written."""
+        return write_into(self.encode(), buffer, offset)
+
+    def encode_body(self) -> Octets:
+        """The body alone, as shared-memory layouts are stored."""
+        try:
+            return self._pack()
+        except REFUSED:
+            refuse(self)
+
+    def encoded_length(self) -> int:
+        """The length of ``encode()`` in bytes."""
+        try:
+            return self._length()
+        except REFUSED:
+            refuse(self)
+
+    @classmethod
+    def decode(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads the message whose header starts at the offset; raises a MessageError for anything else."""
+        view, block, version = open_message(cls, buffer, offset)
+        return cls._unpack(view, offset + 8, block, version)
+
+    @classmethod
+    def decode_body(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads a body that has no message header before it."""
+        return cls._unpack(view_of(buffer, offset), offset, cls.BLOCK_LENGTH, cls.SCHEMA_VERSION)
+
+    def _pack(self) -> Octets:
+        if self.state not in _OPERATOR_STATE:
+            raise ValueError("enum")
+        fixed = _OPERATOR_HELLO.pack(self.instance_id, self.last_checkpoint_id, self.state)
+        parts = [fixed]
+        parts.append(packed_data(1073741824, self.pipeline.encode("ascii")))
+        parts.append(packed_data(1073741824, self.operator_id.encode("ascii")))
+        return b"".join(parts)
+
+    def _length(self) -> int:
+        total = 33
+        total += len(self.pipeline)
+        total += len(self.operator_id)
+        return total
+
+    @classmethod
+    def _unpack(cls, view: memoryview, position: int, block: int, version: int) -> Self:
+        end = position + block
+        if end > len(view):
+            raise cut_short("OperatorHello", view, position, block)
+        raw = _OPERATOR_HELLO.unpack_from(view, position)
+        pipeline, end = var_data(view, end, 1073741824, "OperatorHello.pipeline")
+        operator_id, _ = var_data(view, end, 1073741824, "OperatorHello.operator_id")
+        return cls(
+            instance_id=raw[0],
+            last_checkpoint_id=raw[1],
+            state=member(_OPERATOR_STATE, raw[2], cls, "state"),
+            pipeline=text(pipeline, cls, "pipeline"),
+            operator_id=text(operator_id, cls, "operator_id"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PipelineAnnounce:
+    """The coordinator says what holds for its pipeline; again and again.
+
+    Template 9: a block of 44 bytes, then variable data.
+    """
+
+    SCHEMA_ID: ClassVar[int] = 920
+    TEMPLATE_ID: ClassVar[int] = 9
+    SCHEMA_VERSION: ClassVar[int] = 1
+    BLOCK_LENGTH: ClassVar[int] = 44
+    IS_NEWER_VERSION_READABLE: ClassVar[bool] = True
+    LAYOUT: ClassVar[tuple[Field | Group | Data, ...]] = (
+        Field("last_checkpoint_id", "uint64", 0),
+        Field("current_checkpoint_id", "uint64", 8),
+        Field("epoch", "uint64", 16),
+        Field("flags", "uint64", 24),
+        Field("alignment_timeout_ms", "uint32", 32),
+        Field("late_barrier_timeout_ms", "uint32", 36),
+        Field("operator_timeout_ms", "uint32", 40),
+        Data("pipeline", True, 1073741824),
+        Data("store", True, 1073741824),
+    )
+    _HEADER: ClassVar[Octets] = HEADER.pack(44, 9, 920, 1)
+
+    last_checkpoint_id: int  # Highest id that was given out; 0: none
+    current_checkpoint_id: int  # The checkpoint under way; 0: none, and any other one is over
+    epoch: int  # Checkpoint epoch, at most 2^48 - 1; never goes back
+    flags: int  # Bit 0: an alignment may become unaligned. Bit 1: every checkpoint is. Other bits are 0
+    alignment_timeout_ms: int  # How long an input may be blocked
+    late_barrier_timeout_ms: int  # How long a late input may take after the switch
+    operator_timeout_ms: int  # An operator that says nothing for so long is lost
+    pipeline: str = ""
+    store: str = ""
+
+    def encode(self) -> Octets:
+        """Message header and body."""
+        return self._HEADER + self.encode_body()
+
+    def encode_into(self, buffer: Buffer, offset: int = 0) -> int:
+        """Writes header and body into a buffer; gives the number of bytes written."""
+        return write_into(self.encode(), buffer, offset)
+
+    def encode_body(self) -> Octets:
+        """The body alone, as shared-memory layouts are stored."""
+        try:
+            return self._pack()
+        except REFUSED:
+            refuse(self)
+
+    def encoded_length(self) -> int:
+        """The length of ``encode()`` in bytes."""
+        try:
+            return self._length()
+        except REFUSED:
+            refuse(self)
+
+    @classmethod
+    def decode(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads the message whose header starts at the offset; raises a MessageError for anything else."""
+        view, block, version = open_message(cls, buffer, offset)
+        return cls._unpack(view, offset + 8, block, version)
+
+    @classmethod
+    def decode_body(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads a body that has no message header before it."""
+        return cls._unpack(view_of(buffer, offset), offset, cls.BLOCK_LENGTH, cls.SCHEMA_VERSION)
+
+    def _pack(self) -> Octets:
+        fixed = _PIPELINE_ANNOUNCE.pack(
+            self.last_checkpoint_id,
+            self.current_checkpoint_id,
+            self.epoch,
+            self.flags,
+            self.alignment_timeout_ms,
+            self.late_barrier_timeout_ms,
+            self.operator_timeout_ms,
+        )
+        parts = [fixed]
+        parts.append(packed_data(1073741824, self.pipeline.encode("ascii")))
+        parts.append(packed_data(1073741824, self.store.encode("ascii")))
+        return b"".join(parts)
+
+    def _length(self) -> int:
+        total = 60
+        total += len(self.pipeline)
+        total += len(self.store)
+        return total
+
+    @classmethod
+    def _unpack(cls, view: memoryview, position: int, block: int, version: int) -> Self:
+        end = position + block
+        if end > len(view):
+            raise cut_short("PipelineAnnounce", view, position, block)
+        raw = _PIPELINE_ANNOUNCE.unpack_from(view, position)
+        pipeline, end = var_data(view, end, 1073741824, "PipelineAnnounce.pipeline")
+        store, _ = var_data(view, end, 1073741824, "PipelineAnnounce.store")
+        return cls(
+            last_checkpoint_id=raw[0],
+            current_checkpoint_id=raw[1],
+            epoch=raw[2],
+            flags=raw[3],
+            alignment_timeout_ms=raw[4],
+            late_barrier_timeout_ms=raw[5],
+            operator_timeout_ms=raw[6],
+            pipeline=text(pipeline, cls, "pipeline"),
+            store=text(store, cls, "store"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriggerCheckpoint:
+    """Somebody asks the coordinator for a checkpoint.
+
+    Template 10: a block of 16 bytes, then variable data.
+    """
+
+    SCHEMA_ID: ClassVar[int] = 920
+    TEMPLATE_ID: ClassVar[int] = 10
+    SCHEMA_VERSION: ClassVar[int] = 1
+    BLOCK_LENGTH: ClassVar[int] = 16
+    IS_NEWER_VERSION_READABLE: ClassVar[bool] = True
+    LAYOUT: ClassVar[tuple[Field | Group | Data, ...]] = (
+        Field("correlation_id", "uint64", 0),
+        Field("flags", "uint64", 8),
+        Data("pipeline", True, 1073741824),
+    )
+    _HEADER: ClassVar[Octets] = HEADER.pack(16, 10, 920, 1)
+
+    correlation_id: int  # Chosen at random by who asks
+    flags: int  # Bit 0 UNALIGNED: take it over the buffered frames. Other bits are 0
+    pipeline: str = ""
+
+    def encode(self) -> Octets:
+        """Message header and body."""
+        return self._HEADER + self.encode_body()
+
+    def encode_into(self, buffer: Buffer, offset: int = 0) -> int:
+        """Writes header and body into a buffer; gives the number of bytes written."""
+        return write_into(self.encode(), buffer, offset)
+
+    def encode_body(self) -> Octets:
+        """The body alone, as shared-memory layouts are stored."""
+        try:
+            return self._pack()
+        except REFUSED:
+            refuse(self)
+
+    def encoded_length(self) -> int:
+        """The length of ``encode()`` in bytes."""
+        try:
+            return self._length()
+        except REFUSED:
+            refuse(self)
+
+    @classmethod
+    def decode(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads the message whose header starts at the offset; raises a MessageError for anything else."""
+        view, block, version = open_message(cls, buffer, offset)
+        return cls._unpack(view, offset + 8, block, version)
+
+    @classmethod
+    def decode_body(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads a body that has no message header before it."""
+        return cls._unpack(view_of(buffer, offset), offset, cls.BLOCK_LENGTH, cls.SCHEMA_VERSION)
+
+    def _pack(self) -> Octets:
+        fixed = _TRIGGER_CHECKPOINT.pack(self.correlation_id, self.flags)
+        parts = [fixed]
+        parts.append(packed_data(1073741824, self.pipeline.encode("ascii")))
+        return b"".join(parts)
+
+    def _length(self) -> int:
+        return 28 + len(self.pipeline)
+
+    @classmethod
+    def _unpack(cls, view: memoryview, position: int, block: int, version: int) -> Self:
+        end = position + block
+        if end > len(view):
+            raise cut_short("TriggerCheckpoint", view, position, block)
+        raw = _TRIGGER_CHECKPOINT.unpack_from(view, position)
+        pipeline, _ = var_data(view, end, 1073741824, "TriggerCheckpoint.pipeline")
+        return cls(
+            correlation_id=raw[0],
+            flags=raw[1],
+            pipeline=text(pipeline, cls, "pipeline"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriggerProgress:
+    """What becomes of a checkpoint that was asked for.
+
+    Template 11: a block of 41 bytes, then variable data.
+    """
+
+    SCHEMA_ID: ClassVar[int] = 920
+    TEMPLATE_ID: ClassVar[int] = 11
+    SCHEMA_VERSION: ClassVar[int] = 1
+    BLOCK_LENGTH: ClassVar[int] = 41
+    IS_NEWER_VERSION_READABLE: ClassVar[bool] = True
+    LAYOUT: ClassVar[tuple[Field | Group | Data, ...]] = (
+        Field("correlation_id", "uint64", 0),
+        Field("checkpoint_id", "uint64", 8),
+        Field("epoch", "uint64", 16),
+        Field("state", "uint8", 24, enum=TriggerState),
+        Field("duration_ns", "uint64", 25),
+        Field("bytes", "uint64", 33),
+        Data("pipeline", True, 1073741824),
+        Data("reason", True, 1073741824),
+    )
+    _HEADER: ClassVar[Octets] = HEADER.pack(41, 11, 920, 1)
+
+    correlation_id: int  # Of the request
+    checkpoint_id: int  # 0 before it has one
+    epoch: int  # Checkpoint epoch, at most 2^48 - 1; never goes back
+    state: TriggerState
+    duration_ns: int  # From its start; 0 before it is over
+    bytes: int  # Of all its files but the manifest; 0 unless COMPLETE
+    pipeline: str = ""
+    reason: str = ""
+
+    def encode(self) -> Octets:
+        """Message header and body."""
+        return self._HEADER + self.encode_body()
+
+    def encode_into(self, buffer: Buffer, offset: int = 0) -> int:
+        """Writes header and body into a buffer; gives the number of bytes written."""
+        return write_into(self.encode(), buffer, offset)
+
+    def encode_body(self) -> Octets:
+        """The body alone, as shared-memory layouts are stored."""
+        try:
+            return self._pack()
+        except REFUSED:
+            refuse(self)
+
+    def encoded_length(self) -> int:
+        """The length of ``encode()`` in bytes."""
+        try:
+            return self._length()
+        except REFUSED:
+            refuse(self)
+
+    @classmethod
+    def decode(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads the message whose header starts at the offset; raises a MessageError for anything else."""
+        view, block, version = open_message(cls, buffer, offset)
+        return cls._unpack(view, offset + 8, block, version)
+
+    @classmethod
+    def decode_body(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads a body that has no message header before it."""
+        return cls._unpack(view_of(buffer, offset), offset, cls.BLOCK_LENGTH, cls.SCHEMA_VERSION)
+
+    def _pack(self) -> Octets:
+        if self.state not in _TRIGGER_STATE:
+            raise ValueError("enum")
+        fixed = _TRIGGER_PROGRESS.pack(
+            self.correlation_id, self.checkpoint_id, self.epoch, self.state, self.duration_ns, self.bytes
+        )
+        parts = [fixed]
+        parts.append(packed_data(1073741824, self.pipeline.encode("ascii")))
+        parts.append(packed_data(1073741824, self.reason.encode("ascii")))
+        return b"".join(parts)
+
+    def _length(self) -> int:
+        total = 57
+        total += len(self.pipeline)
+        total += len(self.reason)
+        return total
+
+    @classmethod
+    def _unpack(cls, view: memoryview, position: int, block: int, version: int) -> Self:
+        end = position + block
+        if end > len(view):
+            raise cut_short("TriggerProgress", view, position, block)
+        raw = _TRIGGER_PROGRESS.unpack_from(view, position)
+        pipeline, end = var_data(view, end, 1073741824, "TriggerProgress.pipeline")
+        reason, _ = var_data(view, end, 1073741824, "TriggerProgress.reason")
+        return cls(
+            correlation_id=raw[0],
+            checkpoint_id=raw[1],
+            epoch=raw[2],
+            state=member(_TRIGGER_STATE, raw[3], cls, "state"),
+            duration_ns=raw[4],
+            bytes=raw[5],
+            pipeline=text(pipeline, cls, "pipeline"),
+            reason=text(reason, cls, "reason"),
+        )
+
+
 MESSAGES: Final[dict[int, type[Message]]] = {
     1: CheckpointBarrier,
     2: Watermark,
@@ -755,4 +1168,8 @@ MESSAGES: Final[dict[int, type[Message]]] = {
     5: BarrierAck,
     6: CheckpointComplete,
     7: CheckpointAborted,
+    8: OperatorHello,
+    9: PipelineAnnounce,
+    10: TriggerCheckpoint,
+    11: TriggerProgress,
 }

@@ -150,6 +150,20 @@ TABLE: Final = {
     (920, 7, "CheckpointAborted", 17): (
         "checkpoint_id uint64@0; epoch uint64@8; cause AbortCause:uint8@16; ascii pipeline; ascii reason"
     ),
+    (920, 8, "OperatorHello", 17): (
+        "instance_id uint64@0; last_checkpoint_id uint64@8; state OperatorState:uint8@16; ascii pipeline;"
+        " ascii operator_id"
+    ),
+    (920, 9, "PipelineAnnounce", 44): (
+        "last_checkpoint_id uint64@0; current_checkpoint_id uint64@8; epoch uint64@16; flags uint64@24;"
+        " alignment_timeout_ms uint32@32; late_barrier_timeout_ms uint32@36; operator_timeout_ms uint32@40;"
+        " ascii pipeline; ascii store"
+    ),
+    (920, 10, "TriggerCheckpoint", 16): "correlation_id uint64@0; flags uint64@8; ascii pipeline",
+    (920, 11, "TriggerProgress", 41): (
+        "correlation_id uint64@0; checkpoint_id uint64@8; epoch uint64@16; state TriggerState:uint8@24;"
+        " duration_ns uint64@25; bytes uint64@33; ascii pipeline; ascii reason"
+    ),
 }
 
 RESPONSE_CODES: Final = "OK=0, UNSUPPORTED=1, INVALID_PARAMS=2, REJECTED=3, INTERNAL_ERROR=4"
@@ -180,6 +194,8 @@ ENUMS: Final = {
     control.AbortCause: "TIMEOUT=0, MEMORY_LIMIT=1, INPUT_LIMIT=2, INFLIGHT_LIMIT=3, HIGHER_BARRIER=4, INPUT_LOST=5,"
     " INPUT_EPOCH_CHANGED=6, LATE_BARRIER_TIMEOUT=7, SERIALISATION_FAILED=8, CHANNEL_READ_FAILED=9,"
     " INJECTION_FAILED=10, OPERATOR_FAILED=11, STORE_FAILED=12, COORDINATOR=13",
+    control.OperatorState: "PRESENT=0, LEAVING=1",
+    control.TriggerState: "WAITING=0, STARTED=1, COMPLETE=2, ABORTED=3, REFUSED=4",
 }
 MODULES: Final = {900: wire, 901: driver, 903: merge, 920: control}
 

@@ -141,6 +141,51 @@ impl TryFrom<u8> for AckStatus {
     }
 }
 
+/// OperatorState, carried as u8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "probe", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "probe", serde(into = "u8", try_from = "u8"))]
+#[repr(u8)]
+pub enum OperatorState {
+    /// Takes part in the checkpoints of the pipeline.
+    Present = 0,
+    /// Ends in good order and takes part no more.
+    Leaving = 1,
+}
+
+impl OperatorState {
+    /// The enum with this number, None when the number is not defined.
+    #[inline]
+    pub const fn from_number(number: u8) -> Option<Self> {
+        match number {
+            0 => Some(Self::Present),
+            1 => Some(Self::Leaving),
+            _ => None,
+        }
+    }
+
+    /// The number on the wire.
+    #[inline]
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
+}
+
+impl From<OperatorState> for u8 {
+    #[inline]
+    fn from(value: OperatorState) -> Self {
+        value.number()
+    }
+}
+
+impl TryFrom<u8> for OperatorState {
+    type Error = String;
+
+    fn try_from(number: u8) -> Result<Self, String> {
+        Self::from_number(number).ok_or_else(|| format!("OperatorState has no value {number}"))
+    }
+}
+
 /// SignalCategory, carried as u8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "probe", derive(serde::Serialize, serde::Deserialize))]
@@ -228,6 +273,60 @@ impl TryFrom<u8> for SignalKind {
 
     fn try_from(number: u8) -> Result<Self, String> {
         Self::from_number(number).ok_or_else(|| format!("SignalKind has no value {number}"))
+    }
+}
+
+/// TriggerState, carried as u8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "probe", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "probe", serde(into = "u8", try_from = "u8"))]
+#[repr(u8)]
+pub enum TriggerState {
+    /// Heard; it begins when another one is over, or the operators are known.
+    Waiting = 0,
+    /// Its barrier is asked for.
+    Started = 1,
+    /// It exists.
+    Complete = 2,
+    /// It was begun and given up; reason says why.
+    Aborted = 3,
+    /// It was not begun; reason says why.
+    Refused = 4,
+}
+
+impl TriggerState {
+    /// The enum with this number, None when the number is not defined.
+    #[inline]
+    pub const fn from_number(number: u8) -> Option<Self> {
+        match number {
+            0 => Some(Self::Waiting),
+            1 => Some(Self::Started),
+            2 => Some(Self::Complete),
+            3 => Some(Self::Aborted),
+            4 => Some(Self::Refused),
+            _ => None,
+        }
+    }
+
+    /// The number on the wire.
+    #[inline]
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
+}
+
+impl From<TriggerState> for u8 {
+    #[inline]
+    fn from(value: TriggerState) -> Self {
+        value.number()
+    }
+}
+
+impl TryFrom<u8> for TriggerState {
+    type Error = String;
+
+    fn try_from(number: u8) -> Result<Self, String> {
+        Self::from_number(number).ok_or_else(|| format!("TriggerState has no value {number}"))
     }
 }
 
@@ -1266,6 +1365,639 @@ impl CheckpointAborted {
         encoder.checkpoint_id(self.checkpoint_id);
         encoder.epoch(self.epoch);
         encoder.cause(self.cause.number().into());
+        encoder.pipeline(self.pipeline.as_bytes());
+        encoder.reason(self.reason.as_bytes());
+    }
+}
+
+/// An operator takes part in the checkpoints of a pipeline; again and again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "probe", derive(serde::Serialize, serde::Deserialize))]
+pub struct OperatorHello {
+    /// Another one in each life of the operator.
+    pub instance_id: u64,
+    /// Highest id that it has met; 0: none.
+    pub last_checkpoint_id: u64,
+    pub state: OperatorState,
+    pub pipeline: String,
+    pub operator_id: String,
+}
+
+impl OperatorHello {
+    /// Number of the message in its schema.
+    pub const TEMPLATE_ID: u16 = 8;
+    /// Length of the fixed block.
+    pub const BLOCK_LENGTH: u16 = 17;
+
+    const EXPECTED: Expected = Expected {
+        message: "OperatorHello",
+        schema_id: SCHEMA_ID,
+        template_id: Self::TEMPLATE_ID,
+        version: SCHEMA_VERSION,
+        block_length: Self::BLOCK_LENGTH,
+        is_newer_version_readable: true,
+        older_blocks: &[(0, 17)],
+    };
+
+    /// A flyweight over a message that starts with its header; it cannot panic, all of it has been looked at.
+    #[inline]
+    pub fn checked(buffer: &[u8]) -> Result<sbe::operator_hello_codec::OperatorHelloDecoder<'_>, DecodeError> {
+        let header = Self::EXPECTED.open(buffer)?;
+        Self::check_body(buffer, HEADER_LENGTH, header.block_length, header.version)?;
+        let buffer = sbe::ReadBuf::new(buffer);
+        Ok(sbe::operator_hello_codec::OperatorHelloDecoder::default().wrap(
+            buffer,
+            HEADER_LENGTH,
+            header.block_length,
+            header.version,
+        ))
+    }
+
+    /// The same for a body that has no message header before it.
+    #[inline]
+    pub fn checked_body(buffer: &[u8]) -> Result<sbe::operator_hello_codec::OperatorHelloDecoder<'_>, DecodeError> {
+        Self::check_body(buffer, 0, Self::BLOCK_LENGTH, SCHEMA_VERSION)?;
+        let buffer = sbe::ReadBuf::new(buffer);
+        Ok(sbe::operator_hello_codec::OperatorHelloDecoder::default().wrap(
+            buffer,
+            0,
+            Self::BLOCK_LENGTH,
+            SCHEMA_VERSION,
+        ))
+    }
+
+    /// Reads a message that starts with its header.
+    pub fn decode(buffer: &[u8]) -> Result<Self, DecodeError> {
+        Ok(Self::read(Self::checked(buffer)?, buffer))
+    }
+
+    /// Reads a body that has no message header before it.
+    pub fn decode_body(buffer: &[u8]) -> Result<Self, DecodeError> {
+        Ok(Self::read(Self::checked_body(buffer)?, buffer))
+    }
+
+    #[inline]
+    fn check_body(buffer: &[u8], start: usize, block: u16, _version: u16) -> Result<(), DecodeError> {
+        let mut walk = Walk::new(buffer, start);
+        let fixed = walk.take(usize::from(block), "OperatorHello")?;
+        let pipeline = walk.data(1073741824, "OperatorHello.pipeline")?;
+        let operator_id = walk.data(1073741824, "OperatorHello.operator_id")?;
+        let number = check::u8_at(fixed, 16);
+        check::known(OperatorState::from_number(number).is_some(), "OperatorHello", "state", i64::from(number))?;
+        check::ascii(pipeline, "OperatorHello", "pipeline")?;
+        check::ascii(operator_id, "OperatorHello", "operator_id")?;
+        Ok(())
+    }
+
+    fn read(mut decoder: sbe::operator_hello_codec::OperatorHelloDecoder<'_>, buffer: &[u8]) -> Self {
+        let instance_id = decoder.instance_id();
+        let last_checkpoint_id = decoder.last_checkpoint_id();
+        let state = OperatorState::from_number(decoder.state().into()).expect("the check knows the value");
+        let pipeline = check::text(buffer, decoder.pipeline_decoder());
+        let operator_id = check::text(buffer, decoder.operator_id_decoder());
+        Self { instance_id, last_checkpoint_id, state, pipeline, operator_id }
+    }
+
+    /// Length of `encode()` in bytes.
+    #[inline]
+    pub fn encoded_length(&self) -> usize {
+        HEADER_LENGTH + self.body_length()
+    }
+
+    #[inline]
+    fn body_length(&self) -> usize {
+        usize::from(Self::BLOCK_LENGTH) + 4 + self.pipeline.len() + 4 + self.operator_id.len()
+    }
+
+    /// Message header and body.
+    pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
+        self.check_values()?;
+        let mut buffer = vec![0; self.encoded_length()];
+        self.encode_into(&mut buffer)?;
+        Ok(buffer)
+    }
+
+    /// Writes header and body to the start of the buffer, all or nothing; gives the number of bytes written.
+    #[inline]
+    pub fn encode_into(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        self.check_values()?;
+        let length = self.encoded_length();
+        check::room(length, buffer.len())?;
+        Self::EXPECTED.put(buffer);
+        self.write(
+            sbe::operator_hello_codec::OperatorHelloEncoder::default().wrap(sbe::WriteBuf::new(buffer), HEADER_LENGTH),
+        );
+        Ok(length)
+    }
+
+    /// Writes the body alone, as shared-memory layouts are stored.
+    #[inline]
+    pub fn encode_body_into(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        self.check_values()?;
+        let length = self.body_length();
+        check::room(length, buffer.len())?;
+        self.write(sbe::operator_hello_codec::OperatorHelloEncoder::default().wrap(sbe::WriteBuf::new(buffer), 0));
+        Ok(length)
+    }
+
+    #[inline]
+    fn check_values(&self) -> Result<(), EncodeError> {
+        check::writable(self.pipeline.len() <= 1073741824 && self.pipeline.is_ascii(), "OperatorHello", "pipeline")?;
+        check::writable(
+            self.operator_id.len() <= 1073741824 && self.operator_id.is_ascii(),
+            "OperatorHello",
+            "operator_id",
+        )?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, mut encoder: sbe::operator_hello_codec::OperatorHelloEncoder<'_>) {
+        encoder.instance_id(self.instance_id);
+        encoder.last_checkpoint_id(self.last_checkpoint_id);
+        encoder.state(self.state.number().into());
+        encoder.pipeline(self.pipeline.as_bytes());
+        encoder.operator_id(self.operator_id.as_bytes());
+    }
+}
+
+/// The coordinator says what holds for its pipeline; again and again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "probe", derive(serde::Serialize, serde::Deserialize))]
+pub struct PipelineAnnounce {
+    /// Highest id that was given out; 0: none.
+    pub last_checkpoint_id: u64,
+    /// The checkpoint under way; 0: none, and any other one is over.
+    pub current_checkpoint_id: u64,
+    /// Checkpoint epoch, at most 2^48 - 1; never goes back.
+    pub epoch: u64,
+    /// Bit 0: an alignment may become unaligned. Bit 1: every checkpoint is. Other bits are 0.
+    pub flags: u64,
+    /// How long an input may be blocked.
+    pub alignment_timeout_ms: u32,
+    /// How long a late input may take after the switch.
+    pub late_barrier_timeout_ms: u32,
+    /// An operator that says nothing for so long is lost.
+    pub operator_timeout_ms: u32,
+    pub pipeline: String,
+    pub store: String,
+}
+
+impl PipelineAnnounce {
+    /// Number of the message in its schema.
+    pub const TEMPLATE_ID: u16 = 9;
+    /// Length of the fixed block.
+    pub const BLOCK_LENGTH: u16 = 44;
+
+    const EXPECTED: Expected = Expected {
+        message: "PipelineAnnounce",
+        schema_id: SCHEMA_ID,
+        template_id: Self::TEMPLATE_ID,
+        version: SCHEMA_VERSION,
+        block_length: Self::BLOCK_LENGTH,
+        is_newer_version_readable: true,
+        older_blocks: &[(0, 44)],
+    };
+
+    /// A flyweight over a message that starts with its header; it cannot panic, all of it has been looked at.
+    #[inline]
+    pub fn checked(buffer: &[u8]) -> Result<sbe::pipeline_announce_codec::PipelineAnnounceDecoder<'_>, DecodeError> {
+        let header = Self::EXPECTED.open(buffer)?;
+        Self::check_body(buffer, HEADER_LENGTH, header.block_length, header.version)?;
+        let buffer = sbe::ReadBuf::new(buffer);
+        Ok(sbe::pipeline_announce_codec::PipelineAnnounceDecoder::default().wrap(
+            buffer,
+            HEADER_LENGTH,
+            header.block_length,
+            header.version,
+        ))
+    }
+
+    /// The same for a body that has no message header before it.
+    #[inline]
+    pub fn checked_body(
+        buffer: &[u8],
+    ) -> Result<sbe::pipeline_announce_codec::PipelineAnnounceDecoder<'_>, DecodeError> {
+        Self::check_body(buffer, 0, Self::BLOCK_LENGTH, SCHEMA_VERSION)?;
+        let buffer = sbe::ReadBuf::new(buffer);
+        Ok(sbe::pipeline_announce_codec::PipelineAnnounceDecoder::default().wrap(
+            buffer,
+            0,
+            Self::BLOCK_LENGTH,
+            SCHEMA_VERSION,
+        ))
+    }
+
+    /// Reads a message that starts with its header.
+    pub fn decode(buffer: &[u8]) -> Result<Self, DecodeError> {
+        Ok(Self::read(Self::checked(buffer)?, buffer))
+    }
+
+    /// Reads a body that has no message header before it.
+    pub fn decode_body(buffer: &[u8]) -> Result<Self, DecodeError> {
+        Ok(Self::read(Self::checked_body(buffer)?, buffer))
+    }
+
+    #[inline]
+    fn check_body(buffer: &[u8], start: usize, block: u16, _version: u16) -> Result<(), DecodeError> {
+        let mut walk = Walk::new(buffer, start);
+        walk.take(usize::from(block), "PipelineAnnounce")?;
+        let pipeline = walk.data(1073741824, "PipelineAnnounce.pipeline")?;
+        let store = walk.data(1073741824, "PipelineAnnounce.store")?;
+        check::ascii(pipeline, "PipelineAnnounce", "pipeline")?;
+        check::ascii(store, "PipelineAnnounce", "store")?;
+        Ok(())
+    }
+
+    fn read(mut decoder: sbe::pipeline_announce_codec::PipelineAnnounceDecoder<'_>, buffer: &[u8]) -> Self {
+        let last_checkpoint_id = decoder.last_checkpoint_id();
+        let current_checkpoint_id = decoder.current_checkpoint_id();
+        let epoch = decoder.epoch();
+        let flags = decoder.flags();
+        let alignment_timeout_ms = decoder.alignment_timeout_ms();
+        let late_barrier_timeout_ms = decoder.late_barrier_timeout_ms();
+        let operator_timeout_ms = decoder.operator_timeout_ms();
+        let pipeline = check::text(buffer, decoder.pipeline_decoder());
+        let store = check::text(buffer, decoder.store_decoder());
+        Self {
+            last_checkpoint_id,
+            current_checkpoint_id,
+            epoch,
+            flags,
+            alignment_timeout_ms,
+            late_barrier_timeout_ms,
+            operator_timeout_ms,
+            pipeline,
+            store,
+        }
+    }
+
+    /// Length of `encode()` in bytes.
+    #[inline]
+    pub fn encoded_length(&self) -> usize {
+        HEADER_LENGTH + self.body_length()
+    }
+
+    #[inline]
+    fn body_length(&self) -> usize {
+        usize::from(Self::BLOCK_LENGTH) + 4 + self.pipeline.len() + 4 + self.store.len()
+    }
+
+    /// Message header and body.
+    pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
+        self.check_values()?;
+        let mut buffer = vec![0; self.encoded_length()];
+        self.encode_into(&mut buffer)?;
+        Ok(buffer)
+    }
+
+    /// Writes header and body to the start of the buffer, all or nothing; gives the number of bytes written.
+    #[inline]
+    pub fn encode_into(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        self.check_values()?;
+        let length = self.encoded_length();
+        check::room(length, buffer.len())?;
+        Self::EXPECTED.put(buffer);
+        self.write(
+            sbe::pipeline_announce_codec::PipelineAnnounceEncoder::default()
+                .wrap(sbe::WriteBuf::new(buffer), HEADER_LENGTH),
+        );
+        Ok(length)
+    }
+
+    /// Writes the body alone, as shared-memory layouts are stored.
+    #[inline]
+    pub fn encode_body_into(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        self.check_values()?;
+        let length = self.body_length();
+        check::room(length, buffer.len())?;
+        self.write(
+            sbe::pipeline_announce_codec::PipelineAnnounceEncoder::default().wrap(sbe::WriteBuf::new(buffer), 0),
+        );
+        Ok(length)
+    }
+
+    #[inline]
+    fn check_values(&self) -> Result<(), EncodeError> {
+        check::writable(self.pipeline.len() <= 1073741824 && self.pipeline.is_ascii(), "PipelineAnnounce", "pipeline")?;
+        check::writable(self.store.len() <= 1073741824 && self.store.is_ascii(), "PipelineAnnounce", "store")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, mut encoder: sbe::pipeline_announce_codec::PipelineAnnounceEncoder<'_>) {
+        encoder.last_checkpoint_id(self.last_checkpoint_id);
+        encoder.current_checkpoint_id(self.current_checkpoint_id);
+        encoder.epoch(self.epoch);
+        encoder.flags(self.flags);
+        encoder.alignment_timeout_ms(self.alignment_timeout_ms);
+        encoder.late_barrier_timeout_ms(self.late_barrier_timeout_ms);
+        encoder.operator_timeout_ms(self.operator_timeout_ms);
+        encoder.pipeline(self.pipeline.as_bytes());
+        encoder.store(self.store.as_bytes());
+    }
+}
+
+/// Somebody asks the coordinator for a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "probe", derive(serde::Serialize, serde::Deserialize))]
+pub struct TriggerCheckpoint {
+    /// Chosen at random by who asks.
+    pub correlation_id: u64,
+    /// Bit 0 UNALIGNED: take it over the buffered frames. Other bits are 0.
+    pub flags: u64,
+    pub pipeline: String,
+}
+
+impl TriggerCheckpoint {
+    /// Number of the message in its schema.
+    pub const TEMPLATE_ID: u16 = 10;
+    /// Length of the fixed block.
+    pub const BLOCK_LENGTH: u16 = 16;
+
+    const EXPECTED: Expected = Expected {
+        message: "TriggerCheckpoint",
+        schema_id: SCHEMA_ID,
+        template_id: Self::TEMPLATE_ID,
+        version: SCHEMA_VERSION,
+        block_length: Self::BLOCK_LENGTH,
+        is_newer_version_readable: true,
+        older_blocks: &[(0, 16)],
+    };
+
+    /// A flyweight over a message that starts with its header; it cannot panic, all of it has been looked at.
+    #[inline]
+    pub fn checked(buffer: &[u8]) -> Result<sbe::trigger_checkpoint_codec::TriggerCheckpointDecoder<'_>, DecodeError> {
+        let header = Self::EXPECTED.open(buffer)?;
+        Self::check_body(buffer, HEADER_LENGTH, header.block_length, header.version)?;
+        let buffer = sbe::ReadBuf::new(buffer);
+        Ok(sbe::trigger_checkpoint_codec::TriggerCheckpointDecoder::default().wrap(
+            buffer,
+            HEADER_LENGTH,
+            header.block_length,
+            header.version,
+        ))
+    }
+
+    /// The same for a body that has no message header before it.
+    #[inline]
+    pub fn checked_body(
+        buffer: &[u8],
+    ) -> Result<sbe::trigger_checkpoint_codec::TriggerCheckpointDecoder<'_>, DecodeError> {
+        Self::check_body(buffer, 0, Self::BLOCK_LENGTH, SCHEMA_VERSION)?;
+        let buffer = sbe::ReadBuf::new(buffer);
+        Ok(sbe::trigger_checkpoint_codec::TriggerCheckpointDecoder::default().wrap(
+            buffer,
+            0,
+            Self::BLOCK_LENGTH,
+            SCHEMA_VERSION,
+        ))
+    }
+
+    /// Reads a message that starts with its header.
+    pub fn decode(buffer: &[u8]) -> Result<Self, DecodeError> {
+        Ok(Self::read(Self::checked(buffer)?, buffer))
+    }
+
+    /// Reads a body that has no message header before it.
+    pub fn decode_body(buffer: &[u8]) -> Result<Self, DecodeError> {
+        Ok(Self::read(Self::checked_body(buffer)?, buffer))
+    }
+
+    #[inline]
+    fn check_body(buffer: &[u8], start: usize, block: u16, _version: u16) -> Result<(), DecodeError> {
+        let mut walk = Walk::new(buffer, start);
+        walk.take(usize::from(block), "TriggerCheckpoint")?;
+        let pipeline = walk.data(1073741824, "TriggerCheckpoint.pipeline")?;
+        check::ascii(pipeline, "TriggerCheckpoint", "pipeline")?;
+        Ok(())
+    }
+
+    fn read(mut decoder: sbe::trigger_checkpoint_codec::TriggerCheckpointDecoder<'_>, buffer: &[u8]) -> Self {
+        let correlation_id = decoder.correlation_id();
+        let flags = decoder.flags();
+        let pipeline = check::text(buffer, decoder.pipeline_decoder());
+        Self { correlation_id, flags, pipeline }
+    }
+
+    /// Length of `encode()` in bytes.
+    #[inline]
+    pub fn encoded_length(&self) -> usize {
+        HEADER_LENGTH + self.body_length()
+    }
+
+    #[inline]
+    fn body_length(&self) -> usize {
+        usize::from(Self::BLOCK_LENGTH) + 4 + self.pipeline.len()
+    }
+
+    /// Message header and body.
+    pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
+        self.check_values()?;
+        let mut buffer = vec![0; self.encoded_length()];
+        self.encode_into(&mut buffer)?;
+        Ok(buffer)
+    }
+
+    /// Writes header and body to the start of the buffer, all or nothing; gives the number of bytes written.
+    #[inline]
+    pub fn encode_into(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        self.check_values()?;
+        let length = self.encoded_length();
+        check::room(length, buffer.len())?;
+        Self::EXPECTED.put(buffer);
+        self.write(
+            sbe::trigger_checkpoint_codec::TriggerCheckpointEncoder::default()
+                .wrap(sbe::WriteBuf::new(buffer), HEADER_LENGTH),
+        );
+        Ok(length)
+    }
+
+    /// Writes the body alone, as shared-memory layouts are stored.
+    #[inline]
+    pub fn encode_body_into(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        self.check_values()?;
+        let length = self.body_length();
+        check::room(length, buffer.len())?;
+        self.write(
+            sbe::trigger_checkpoint_codec::TriggerCheckpointEncoder::default().wrap(sbe::WriteBuf::new(buffer), 0),
+        );
+        Ok(length)
+    }
+
+    #[inline]
+    fn check_values(&self) -> Result<(), EncodeError> {
+        check::writable(
+            self.pipeline.len() <= 1073741824 && self.pipeline.is_ascii(),
+            "TriggerCheckpoint",
+            "pipeline",
+        )?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, mut encoder: sbe::trigger_checkpoint_codec::TriggerCheckpointEncoder<'_>) {
+        encoder.correlation_id(self.correlation_id);
+        encoder.flags(self.flags);
+        encoder.pipeline(self.pipeline.as_bytes());
+    }
+}
+
+/// What becomes of a checkpoint that was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "probe", derive(serde::Serialize, serde::Deserialize))]
+pub struct TriggerProgress {
+    /// Of the request.
+    pub correlation_id: u64,
+    /// 0 before it has one.
+    pub checkpoint_id: u64,
+    /// Checkpoint epoch, at most 2^48 - 1; never goes back.
+    pub epoch: u64,
+    pub state: TriggerState,
+    /// From its start; 0 before it is over.
+    pub duration_ns: u64,
+    /// Of all its files but the manifest; 0 unless COMPLETE.
+    pub bytes: u64,
+    pub pipeline: String,
+    pub reason: String,
+}
+
+impl TriggerProgress {
+    /// Number of the message in its schema.
+    pub const TEMPLATE_ID: u16 = 11;
+    /// Length of the fixed block.
+    pub const BLOCK_LENGTH: u16 = 41;
+
+    const EXPECTED: Expected = Expected {
+        message: "TriggerProgress",
+        schema_id: SCHEMA_ID,
+        template_id: Self::TEMPLATE_ID,
+        version: SCHEMA_VERSION,
+        block_length: Self::BLOCK_LENGTH,
+        is_newer_version_readable: true,
+        older_blocks: &[(0, 41)],
+    };
+
+    /// A flyweight over a message that starts with its header; it cannot panic, all of it has been looked at.
+    #[inline]
+    pub fn checked(buffer: &[u8]) -> Result<sbe::trigger_progress_codec::TriggerProgressDecoder<'_>, DecodeError> {
+        let header = Self::EXPECTED.open(buffer)?;
+        Self::check_body(buffer, HEADER_LENGTH, header.block_length, header.version)?;
+        let buffer = sbe::ReadBuf::new(buffer);
+        Ok(sbe::trigger_progress_codec::TriggerProgressDecoder::default().wrap(
+            buffer,
+            HEADER_LENGTH,
+            header.block_length,
+            header.version,
+        ))
+    }
+
+    /// The same for a body that has no message header before it.
+    #[inline]
+    pub fn checked_body(buffer: &[u8]) -> Result<sbe::trigger_progress_codec::TriggerProgressDecoder<'_>, DecodeError> {
+        Self::check_body(buffer, 0, Self::BLOCK_LENGTH, SCHEMA_VERSION)?;
+        let buffer = sbe::ReadBuf::new(buffer);
+        Ok(sbe::trigger_progress_codec::TriggerProgressDecoder::default().wrap(
+            buffer,
+            0,
+            Self::BLOCK_LENGTH,
+            SCHEMA_VERSION,
+        ))
+    }
+
+    /// Reads a message that starts with its header.
+    pub fn decode(buffer: &[u8]) -> Result<Self, DecodeError> {
+        Ok(Self::read(Self::checked(buffer)?, buffer))
+    }
+
+    /// Reads a body that has no message header before it.
+    pub fn decode_body(buffer: &[u8]) -> Result<Self, DecodeError> {
+        Ok(Self::read(Self::checked_body(buffer)?, buffer))
+    }
+
+    #[inline]
+    fn check_body(buffer: &[u8], start: usize, block: u16, _version: u16) -> Result<(), DecodeError> {
+        let mut walk = Walk::new(buffer, start);
+        let fixed = walk.take(usize::from(block), "TriggerProgress")?;
+        let pipeline = walk.data(1073741824, "TriggerProgress.pipeline")?;
+        let reason = walk.data(1073741824, "TriggerProgress.reason")?;
+        let number = check::u8_at(fixed, 24);
+        check::known(TriggerState::from_number(number).is_some(), "TriggerProgress", "state", i64::from(number))?;
+        check::ascii(pipeline, "TriggerProgress", "pipeline")?;
+        check::ascii(reason, "TriggerProgress", "reason")?;
+        Ok(())
+    }
+
+    fn read(mut decoder: sbe::trigger_progress_codec::TriggerProgressDecoder<'_>, buffer: &[u8]) -> Self {
+        let correlation_id = decoder.correlation_id();
+        let checkpoint_id = decoder.checkpoint_id();
+        let epoch = decoder.epoch();
+        let state = TriggerState::from_number(decoder.state().into()).expect("the check knows the value");
+        let duration_ns = decoder.duration_ns();
+        let bytes = decoder.bytes();
+        let pipeline = check::text(buffer, decoder.pipeline_decoder());
+        let reason = check::text(buffer, decoder.reason_decoder());
+        Self { correlation_id, checkpoint_id, epoch, state, duration_ns, bytes, pipeline, reason }
+    }
+
+    /// Length of `encode()` in bytes.
+    #[inline]
+    pub fn encoded_length(&self) -> usize {
+        HEADER_LENGTH + self.body_length()
+    }
+
+    #[inline]
+    fn body_length(&self) -> usize {
+        usize::from(Self::BLOCK_LENGTH) + 4 + self.pipeline.len() + 4 + self.reason.len()
+    }
+
+    /// Message header and body.
+    pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
+        self.check_values()?;
+        let mut buffer = vec![0; self.encoded_length()];
+        self.encode_into(&mut buffer)?;
+        Ok(buffer)
+    }
+
+    /// Writes header and body to the start of the buffer, all or nothing; gives the number of bytes written.
+    #[inline]
+    pub fn encode_into(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        self.check_values()?;
+        let length = self.encoded_length();
+        check::room(length, buffer.len())?;
+        Self::EXPECTED.put(buffer);
+        self.write(
+            sbe::trigger_progress_codec::TriggerProgressEncoder::default()
+                .wrap(sbe::WriteBuf::new(buffer), HEADER_LENGTH),
+        );
+        Ok(length)
+    }
+
+    /// Writes the body alone, as shared-memory layouts are stored.
+    #[inline]
+    pub fn encode_body_into(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        self.check_values()?;
+        let length = self.body_length();
+        check::room(length, buffer.len())?;
+        self.write(sbe::trigger_progress_codec::TriggerProgressEncoder::default().wrap(sbe::WriteBuf::new(buffer), 0));
+        Ok(length)
+    }
+
+    #[inline]
+    fn check_values(&self) -> Result<(), EncodeError> {
+        check::writable(self.pipeline.len() <= 1073741824 && self.pipeline.is_ascii(), "TriggerProgress", "pipeline")?;
+        check::writable(self.reason.len() <= 1073741824 && self.reason.is_ascii(), "TriggerProgress", "reason")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, mut encoder: sbe::trigger_progress_codec::TriggerProgressEncoder<'_>) {
+        encoder.correlation_id(self.correlation_id);
+        encoder.checkpoint_id(self.checkpoint_id);
+        encoder.epoch(self.epoch);
+        encoder.state(self.state.number().into());
+        encoder.duration_ns(self.duration_ns);
+        encoder.bytes(self.bytes);
         encoder.pipeline(self.pipeline.as_bytes());
         encoder.reason(self.reason.as_bytes());
     }

@@ -51,6 +51,10 @@ pub enum Message {
     BarrierAck(control::BarrierAck),
     CheckpointComplete(control::CheckpointComplete),
     CheckpointAborted(control::CheckpointAborted),
+    OperatorHello(control::OperatorHello),
+    PipelineAnnounce(control::PipelineAnnounce),
+    TriggerCheckpoint(control::TriggerCheckpoint),
+    TriggerProgress(control::TriggerProgress),
 }
 
 impl Message {
@@ -93,6 +97,10 @@ impl Message {
             (920, 5) => control::BarrierAck::decode(buffer).map(Self::BarrierAck),
             (920, 6) => control::CheckpointComplete::decode(buffer).map(Self::CheckpointComplete),
             (920, 7) => control::CheckpointAborted::decode(buffer).map(Self::CheckpointAborted),
+            (920, 8) => control::OperatorHello::decode(buffer).map(Self::OperatorHello),
+            (920, 9) => control::PipelineAnnounce::decode(buffer).map(Self::PipelineAnnounce),
+            (920, 10) => control::TriggerCheckpoint::decode(buffer).map(Self::TriggerCheckpoint),
+            (920, 11) => control::TriggerProgress::decode(buffer).map(Self::TriggerProgress),
             (900 | 901 | 903 | 920, found) => {
                 Err(DecodeError::UnknownTemplate { schema: header.schema_id, wanted: None, found })
             }
@@ -138,6 +146,10 @@ impl Message {
             (920, 5) => control::BarrierAck::decode_body(buffer).map(Self::BarrierAck),
             (920, 6) => control::CheckpointComplete::decode_body(buffer).map(Self::CheckpointComplete),
             (920, 7) => control::CheckpointAborted::decode_body(buffer).map(Self::CheckpointAborted),
+            (920, 8) => control::OperatorHello::decode_body(buffer).map(Self::OperatorHello),
+            (920, 9) => control::PipelineAnnounce::decode_body(buffer).map(Self::PipelineAnnounce),
+            (920, 10) => control::TriggerCheckpoint::decode_body(buffer).map(Self::TriggerCheckpoint),
+            (920, 11) => control::TriggerProgress::decode_body(buffer).map(Self::TriggerProgress),
             (900 | 901 | 903 | 920, found) => {
                 Err(DecodeError::UnknownTemplate { schema: schema_id, wanted: None, found })
             }
@@ -183,6 +195,10 @@ impl Message {
             Self::BarrierAck(message) => message.encode(),
             Self::CheckpointComplete(message) => message.encode(),
             Self::CheckpointAborted(message) => message.encode(),
+            Self::OperatorHello(message) => message.encode(),
+            Self::PipelineAnnounce(message) => message.encode(),
+            Self::TriggerCheckpoint(message) => message.encode(),
+            Self::TriggerProgress(message) => message.encode(),
         }
     }
 
@@ -224,6 +240,10 @@ impl Message {
             Self::BarrierAck(message) => message.encode_body_into(buffer),
             Self::CheckpointComplete(message) => message.encode_body_into(buffer),
             Self::CheckpointAborted(message) => message.encode_body_into(buffer),
+            Self::OperatorHello(message) => message.encode_body_into(buffer),
+            Self::PipelineAnnounce(message) => message.encode_body_into(buffer),
+            Self::TriggerCheckpoint(message) => message.encode_body_into(buffer),
+            Self::TriggerProgress(message) => message.encode_body_into(buffer),
         }
     }
 }

@@ -15,8 +15,14 @@ pub mod checkpoint_complete_codec;
 pub mod control_signal_codec;
 pub mod inject_barrier_codec;
 pub mod message_header_codec;
+pub mod operator_hello_codec;
+pub mod operator_state;
+pub mod pipeline_announce_codec;
 pub mod signal_category;
 pub mod signal_kind;
+pub mod trigger_checkpoint_codec;
+pub mod trigger_progress_codec;
+pub mod trigger_state;
 pub mod var_ascii_encoding_codec;
 pub mod watermark_codec;
 
