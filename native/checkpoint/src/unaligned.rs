@@ -104,6 +104,30 @@ impl<T> UnalignedCheckpointer<T> {
         }
     }
 
+    /// What the coordinator says holds from now on, also for what is under way.
+    pub const fn set_times(
+        &mut self,
+        is_enabled: bool,
+        is_forced: bool,
+        timeout_ns: u64,
+        late_timeout_ns: Option<u64>,
+    ) {
+        (self.options.is_enabled, self.options.is_forced) = (is_enabled, is_forced);
+        self.options.late_timeout_ns = late_timeout_ns;
+        self.aligner.set_timeout(timeout_ns);
+    }
+
+    /// Ids up to this one are over.
+    pub fn raise_floor(&mut self, checkpoint_id: u64) {
+        self.aligner.history.finish(checkpoint_id);
+    }
+
+    /// The checkpoint that is under way.
+    #[must_use]
+    pub fn current(&self) -> Option<CheckpointBarrier> {
+        if self.is_waiting() { Some(self.late.barrier) } else { self.aligner.current() }
+    }
+
     /// Takes the memory for events from the system now.
     pub fn prefault(&mut self) {
         self.aligner.prefault();
@@ -204,8 +228,7 @@ impl<T> UnalignedCheckpointer<T> {
 
     /// Gives up what a higher barrier makes pointless.
     fn cancel(&mut self, barrier: CheckpointBarrier, act: &mut impl FnMut(Step<T>)) {
-        let current = if self.is_waiting() { Some(self.late.barrier) } else { self.aligner.current() };
-        let Some(current) = current else { return };
+        let Some(current) = self.current() else { return };
         if barrier.checkpoint_id <= current.checkpoint_id.max(self.aligner.history.highest) {
             return;
         }

@@ -65,6 +65,13 @@ impl Stage {
         self.gate.heard(stream, now_ns);
     }
 
+    /// The next frame of a stream waits in a copy: it takes the place of none whose slot was written over.
+    pub fn make_room(&mut self, stream: usize) {
+        for at in 0..self.on[stream].len() {
+            self.inputs[self.on[stream][at]].make_room();
+        }
+    }
+
     /// Whether nothing more comes of a stream's present epoch.
     #[must_use]
     pub fn has_ended(&self, stream: usize) -> bool {
@@ -206,6 +213,20 @@ mod tests {
         assert_eq!(told, [(0, 0), (1, 0), (1, 1), (0, 1), (1, 2), (1, 3)]);
         assert_eq!(lost.len(), 1);
         assert_eq!((lost[0].seq, lost[0].seq_last, lost[0].cause), (4, 6, Cause::AgentDown));
+    }
+
+    #[test]
+    fn copies_that_wait_are_not_given_up_for_want_of_a_ring() {
+        let mut stage = stage(None);
+        stage.observe(1, &seen(0), 10);
+        for seq in 0..1000 {
+            stage.make_room(0);
+            stage.observe(0, &seen(seq), 10);
+        }
+        assert_eq!(stage.pending().0.iter().filter(|frame| frame.stream == 0).count(), 1000);
+        assert!(stage.next(10).is_some());
+        stage.joined(10);
+        assert_eq!(stage.counters().inputs[0].overwritten, 0);
     }
 
     #[test]

@@ -187,6 +187,36 @@ impl JoinEngine {
         join_cut::take_news(py, (news, self.mailbox.facts.iter().map(|facts| facts.stream_id).collect()))
     }
 
+    /// The checkpoint that is under way here; None: none is.
+    fn checkpoint_under_way(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        self.with(py, |engine| Some(engine.cut.checkpointer()?.current()?.checkpoint_id))
+    }
+
+    /// What the coordinator says of alignments, from now on.
+    fn set_alignment(
+        &self,
+        py: Python<'_>,
+        unaligned: bool,
+        force_unaligned: bool,
+        alignment_timeout_ns: u64,
+        late_barrier_timeout_ns: Option<u64>,
+    ) -> PyResult<()> {
+        self.with(py, |engine| {
+            if let Some(checkpointer) = engine.cut.checkpointer_mut() {
+                checkpointer.set_times(unaligned, force_unaligned, alignment_timeout_ns, late_barrier_timeout_ns);
+            }
+        })
+    }
+
+    /// Checkpoints up to this one are over.
+    fn raise_checkpoint_floor(&self, py: Python<'_>, checkpoint_id: u64) -> PyResult<()> {
+        self.with(py, |engine| {
+            if let Some(checkpointer) = engine.cut.checkpointer_mut() {
+                checkpointer.raise_floor(checkpoint_id);
+            }
+        })
+    }
+
     /// The coordinator has given a checkpoint up.
     fn abort_checkpoint(&self, py: Python<'_>, checkpoint_id: u64) -> PyResult<()> {
         self.with(py, |engine| engine.abort_checkpoint(Some(checkpoint_id), monotonic_ns()))

@@ -244,6 +244,8 @@ impl Engine {
             if !kept {
                 return self.lose_held(index, seen, now_ns);
             }
+        } else {
+            self.stage.make_room(index);
         }
         self.stage.observe(index, seen, now_ns);
     }

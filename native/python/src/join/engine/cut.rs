@@ -223,6 +223,10 @@ impl Cut {
         self.checkpointer.as_deref()
     }
 
+    pub(in crate::join) fn checkpointer_mut(&mut self) -> Option<&mut UnalignedCheckpointer<Standing>> {
+        self.checkpointer.as_deref_mut()
+    }
+
     /// The copy of a frame that waited behind a barrier. One branch where there is none.
     #[inline]
     pub(super) fn hold_of(&self, stream: usize, epoch: u64, seq: u64) -> Option<(&Hold, &HeldFrame)> {
