@@ -11,6 +11,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Final
 
+from framegate.driver.checkpoint_agent import CheckpointAgent
 from framegate.driver.configuration import DriverSection
 from framegate.driver.control_messages import hear
 from framegate.driver.lease_actions import (
@@ -67,10 +68,12 @@ class LeaseDriverAgent:
         authority: LeaseAuthority,
         store: RegionStore,
         *,
+        checkpoints: CheckpointAgent | None = None,
         clock: Clock = monotonic_ns,
         wait_ns: int = 0,
     ) -> None:
         self.authority = authority
+        self.checkpoints = CheckpointAgent() if checkpoints is None else checkpoints
         self._store = store
         self._clock = clock
         self._wait_ns = wait_ns
@@ -83,6 +86,7 @@ class LeaseDriverAgent:
         self._control = transport.add_publication(streams.control_channel, streams.control_stream_id)
         self._announces = transport.add_publication(streams.announce_channel, streams.announce_stream_id)
         self._carry_out(authority.start(clock()))
+        self.checkpoints.start(self._say, clock())
 
     @property
     def is_ready(self) -> bool:
@@ -92,7 +96,7 @@ class LeaseDriverAgent:
     @property
     def has_ended(self) -> bool:
         """Whether the shutdown was announced, and everything before it went out."""
-        return self.authority.has_ended and not self._outbox
+        return self.authority.has_ended and self.checkpoints.is_idle and not self._outbox
 
     def do_work(self) -> int:
         """One turn; how much it did."""
@@ -105,10 +109,14 @@ class LeaseDriverAgent:
         self._full_turns = self._full_turns + 1 if len(received) == TURN_MESSAGES_MAX else 0
         if self._full_turns % _FULL_TURNS_MAX == 0:
             self._heard_ns = before_ns
-        return done + self._carry_out(self.authority.tick(self._clock(), self._heard_ns))
+        done += self._carry_out(self.authority.tick(self._clock(), self._heard_ns))
+        if self.authority.has_ended:
+            self.checkpoints.shutdown(self._clock())
+        return done + self.checkpoints.do_work(self._clock(), self._heard_ns)
 
     def shutdown(self, reason: ShutdownReason = ShutdownReason.NORMAL) -> None:
         """Revoke all leases and announce the end; ``do_work`` until ``has_ended`` sends what is left."""
+        self.checkpoints.shutdown(self._clock())
         self._carry_out(self.authority.shutdown(self._clock(), reason))
 
     def counters(self) -> dict[str, int]:
@@ -128,7 +136,12 @@ class LeaseDriverAgent:
         for each in (self._requests, self._control, self._announces):
             each.close()
 
+    def _say(self, message: bytes, is_periodic: bool) -> None:
+        self._outbox.send(self._control, message, is_periodic=is_periodic)
+
     def _hear(self, data: bytes) -> int:
+        if self.checkpoints.hear(data, self._clock()):
+            return 0
         heard = hear(data)
         if heard.message is not None:
             return self._carry_out(self.authority.on_message(heard.message, self._clock()))

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
+from framegate.driver.checkpoint_section import CheckpointSection, wrong_pipelines
 from framegate.driver.options import DriverOptions
 from framegate.schema.config.loading import load
 from framegate.schema.config.settings import DEFAULT_BASE_DIR, ClientSettings, config_path, option
@@ -181,6 +182,7 @@ class DriverConfig(Section):
     streams: dict[str, StreamSection] = Field(default_factory=dict)
     media_driver: MediaDriverSection = Field(default_factory=MediaDriverSection)
     client: ClientSettings = Field(default_factory=ClientSettings)
+    checkpoint: dict[str, CheckpointSection] = Field(default_factory=dict)
 
     @property
     def default_profile(self) -> str:
@@ -195,6 +197,7 @@ class DriverConfig(Section):
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
         refuse([*_unknown_profiles(self), *_repeated_ids(self), *_overlaps(self), *_missing_range(self)])
+        refuse(list(wrong_pipelines(self.checkpoint)))
         return self
 
 

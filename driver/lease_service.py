@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from framegate.driver.agent import DriverStreams, LeaseDriverAgent
+from framegate.driver.checkpoint_agent import CheckpointAgent
 from framegate.driver.configuration import DriverConfig
 from framegate.driver.driver_lock import DriverLock
 from framegate.driver.epochs import EpochCounter
@@ -93,9 +94,13 @@ def is_on_hugepages(folder: Path) -> bool:
     return False
 
 
-def lease_driver(transport: Transport, config: DriverConfig, directory: ClaimedDirectory) -> LeaseDriverAgent:
+def lease_driver(
+    transport: Transport, config: DriverConfig, directory: ClaimedDirectory, checkpoints: CheckpointAgent | None = None
+) -> LeaseDriverAgent:
     """The agent. Its epochs begin above all that lie in the directory, whoever made them."""
     # Lease ids begin at the time, so those of the driver before this one name no lease of this one.
     authority = LeaseAuthority(directory.rules, EpochCounter(directory.store.floors()), first_lease_id=monotonic_ns())
     streams = DriverStreams.of(config.driver)
-    return LeaseDriverAgent(transport, streams, authority, directory.store, wait_ns=TURN_WAIT_NS)
+    return LeaseDriverAgent(
+        transport, streams, authority, directory.store, checkpoints=checkpoints, wait_ns=TURN_WAIT_NS
+    )

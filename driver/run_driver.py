@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager
 from typing import Final, Protocol
 
 from framegate.driver.agent import LeaseDriverAgent
+from framegate.driver.checkpoint_agent import coordinating
 from framegate.driver.configuration import DriverConfig, load_driver_config
 from framegate.driver.lease_service import claimed, lease_driver
 from framegate.driver.mediadriver import MediaDriver, MediaDriverOptions, await_orphan, is_live
@@ -43,12 +44,15 @@ def run(options: DriverOptions) -> int:
         StopSignal() as stop,
         # Before the media driver: a second lease driver must be refused without having started anything.
         claimed(config) as directory,
+        coordinating(config.checkpoint) as checkpoints,
         serving(aeron_dir, config) as media_driver,
         AeronTransport(aeron_dir, config.media_driver.driver_timeout_ms, "lease driver") as transport,
-        closing(lease_driver(transport, config, directory)) as agent,
+        closing(lease_driver(transport, config, directory, checkpoints)) as agent,
     ):
         _serve(stop, media_driver, transport, agent, lambda: _say_ready(aeron_dir, config, as_json=options.json))
-        summary = agent.counters()
+        summary: dict[str, object] = {**agent.counters()}
+        if config.checkpoint:
+            summary["checkpoints"] = checkpoints.counters()
     if options.json:
         emit({"event": "summary", **summary})
     return DONE

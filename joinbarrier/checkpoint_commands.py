@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands ``framegate checkpoint ls``, ``show`` and ``verify``."""
+"""The commands ``framegate checkpoint trigger``, ``ls``, ``show`` and ``verify``."""
 
 from __future__ import annotations
 
 from typing import Annotated, TypeAlias
 
 import typer
-from framegate.schema.console.command_options import JsonOption
+from framegate.schema.console.command_options import (
+    AeronDirOption,
+    BaseDirOption,
+    ConfigOption,
+    JsonOption,
+    WaitDriverOption,
+    absolute,
+)
 
 _ID_MAX = (1 << 64) - 1
 _Store: TypeAlias = Annotated[
@@ -16,11 +23,43 @@ _Store: TypeAlias = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add this package's commands."""
-    checkpoint = typer.Typer(help="Look into a store of checkpoints, and check it.")
+    checkpoint = typer.Typer(help="Take a checkpoint; look into a store of checkpoints, and check it.")
+    checkpoint.command("trigger")(_trigger)
     checkpoint.command("ls")(_ls)
     checkpoint.command("show")(_show)
     checkpoint.command("verify")(_verify)
     app.add_typer(checkpoint, name="checkpoint")
+
+
+def _trigger(
+    pipeline: Annotated[str, typer.Option("--pipeline", metavar="P", help="Whose checkpoint.")] = "default",
+    unaligned: Annotated[
+        bool, typer.Option("--unaligned", help="Let the snapshot overtake the frames that wait.")
+    ] = False,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="S", min=0, max=86_400, help="Seconds to wait until it is over.")
+    ] = 60.0,
+    config: ConfigOption = None,
+    aeron_dir: AeronDirOption = None,
+    base_dir: BaseDirOption = None,
+    wait_driver: WaitDriverOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Ask the pipeline's coordinator, in the driver, for a checkpoint, and wait until it is complete or given up."""
+    from framegate.joinbarrier.checkpoint_trigger import TriggerOptions, run
+
+    return run(
+        TriggerOptions(
+            pipeline=pipeline,
+            unaligned=unaligned,
+            timeout_s=timeout,
+            config=config,
+            aeron_dir=absolute(aeron_dir),
+            base_dir=absolute(base_dir),
+            wait_driver=wait_driver,
+            json=as_json,
+        )
+    )
 
 
 def _ls(store: _Store, as_json: JsonOption = False) -> int:

@@ -528,6 +528,30 @@ class StoreFailed(CheckpointError):
     default_hint = "The message says what the system answered; checkpoints that have a manifest stay valid."
 
 
+class StoreTaken(CheckpointError):
+    """Another coordinator gives out the ids of this store, or another pipeline does."""
+
+    code = 620
+    default_hint = (
+        "Give every pipeline a directory of its own (`dir` in `[checkpoint.NAME]`), and run one driver on it."
+    )
+
+
+class NoCoordinator(CheckpointError):
+    """Nobody coordinates the checkpoints of this pipeline on this control stream."""
+
+    code = 621
+    exit_code = ENVIRONMENT
+    default_hint = "Add `[checkpoint.NAME]` with a `dir` to the driver's configuration, or name another pipeline."
+
+
+class CheckpointNotTaken(CheckpointError):
+    """A checkpoint that was asked for was refused or given up, or took longer than the caller wanted to wait."""
+
+    code = 622
+    default_hint = "The message names who failed; `framegate checkpoint ls DIR` lists those that there are."
+
+
 # --- 7xx: Spark -----------------------------------------------------------------------------------------
 
 

@@ -103,15 +103,16 @@ def _described(found: Mapping[str, Any]) -> Manifest:
         checkpoint_uuid=str(UUID(found["checkpoint_uuid"])),
         epoch=epoch,
         pipeline=_text(found["pipeline"]),
-        is_unaligned=_flag(found["is_unaligned"]),
-        was_threshold_triggered=_flag(found["was_threshold_triggered"]),
+        is_unaligned=flag(found["is_unaligned"]),
+        was_threshold_triggered=flag(found["was_threshold_triggered"]),
         created_ns=_count(found["created_ns"]),
-        operators=tuple(_operator(each) for each in found["operators"]),
-        inflight_data=tuple(_inflight(each) for each in found["inflight_data"]),
+        operators=tuple(operator_state(each) for each in found["operators"]),
+        inflight_data=tuple(inflight_data(each) for each in found["inflight_data"]),
     )
 
 
-def _operator(found: Mapping[str, Any]) -> OperatorState:
+def operator_state(found: Mapping[str, Any]) -> OperatorState:
+    """Raises ValueError, TypeError or KeyError for what is none."""
     return OperatorState(
         operator_id=_text(found["operator_id"]),
         path=safe_path(found["path"]),
@@ -120,7 +121,8 @@ def _operator(found: Mapping[str, Any]) -> OperatorState:
     )
 
 
-def _inflight(found: Mapping[str, Any]) -> InflightData:
+def inflight_data(found: Mapping[str, Any]) -> InflightData:
+    """Raises ValueError, TypeError or KeyError for what is none."""
     return InflightData(
         operator_id=_text(found["operator_id"]),
         input_id=_count(found["input_id"]),
@@ -146,7 +148,8 @@ def _text(found: object) -> str:
     return found
 
 
-def _flag(found: object) -> bool:
+def flag(found: object) -> bool:
+    """Raises TypeError for what is neither true nor false."""
     if not isinstance(found, bool):
         raise TypeError(f"true or false is wanted, not {found!r}")
     return found

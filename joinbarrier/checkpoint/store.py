@@ -6,6 +6,7 @@
     DIR/<checkpoint_id>/manifest.json
     DIR/<checkpoint_id>/operators/<operator_id>/state.bin
     DIR/<checkpoint_id>/operators/<operator_id>/inflight_<input_id>.buf
+    DIR/<checkpoint_id>/operators/<operator_id>/operator.json
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from typing import Any, Final
 from framegate.joinbarrier.checkpoint.inflight import read_records, write_records
 from framegate.joinbarrier.checkpoint.manifest import MANIFEST, InflightData, Manifest, OperatorState, decode
 from framegate.joinbarrier.checkpoint.messages import check_barrier
+from framegate.joinbarrier.checkpoint.operator_part import OPERATOR_PART, OperatorPart, decode_part
+from framegate.joinbarrier.checkpoint.operators import OPERATOR_ID
 from framegate.joinbarrier.checkpoint.store_files import StoreFiles, store_files
 from framegate.joinbarrier.journal.checksum import crc32c
 from framegate.schema.errors import (
@@ -32,7 +35,7 @@ from framegate.schema.errors import (
     StoreFailed,
 )
 
-_OPERATOR: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}")
+_INFLIGHT: Final = re.compile(r"inflight_(0|[1-9][0-9]{0,9})\.buf")
 _FOLDER: Final = re.compile(r"[1-9][0-9]{0,19}")
 _log = logging.getLogger(__name__)
 
@@ -86,6 +89,13 @@ class CheckpointStore:
             lost=tuple(dict(each) for each in lost),
         )
 
+    def write_part(self, checkpoint_id: int, part: OperatorPart) -> None:
+        """After the operator's files, before it acknowledges COMPLETE: what the coordinator compares them with."""
+        check_barrier(checkpoint_id, 0)
+        path = f"{checkpoint_id}/{_folder(part.state.operator_id)}/{OPERATOR_PART}"
+        with self._failing(path):
+            self._files.publish(path, part.encode())
+
     def commit(self, manifest: Manifest) -> None:
         """The checkpoint exists from here on. Raises CheckpointExists, and StoreFailed."""
         path = f"{manifest.checkpoint_id}/{MANIFEST}"
@@ -106,6 +116,22 @@ class CheckpointStore:
             self.drop(checkpoint_id)
         return gone
 
+    def drop_attempts(self, below: int) -> tuple[list[int], list[StoreFailed]]:
+        """Drop what attempts without a manifest left; the ids that are gone, and why others are not.
+
+        An operator that has not heard yet that one was given up may be writing into it: the next call finds it again.
+        """
+        gone, failed = [], []
+        whole = set(self.ids())
+        for checkpoint_id in self._folders():
+            if checkpoint_id < below and checkpoint_id not in whole:
+                try:
+                    self.drop(checkpoint_id)
+                    gone.append(checkpoint_id)
+                except StoreFailed as failure:
+                    failed.append(failure)
+        return gone, failed
+
     def drop(self, checkpoint_id: int) -> None:
         """The manifest goes first, so that at no moment there is one without its files."""
         with self._failing(str(checkpoint_id)):
@@ -114,6 +140,28 @@ class CheckpointStore:
             self._files.remove_folder(str(checkpoint_id))
 
     # --- Reading ----------------------------------------------------------------------------------------
+
+    def highest_id(self) -> int:
+        """Of all checkpoints and attempts of which anything is left; 0: none."""
+        with self._failing(""):
+            return max(self._folders(), default=0)
+
+    def part(self, checkpoint_id: int, operator_id: str) -> OperatorPart:
+        """What an operator stored, every file compared with what it says of it. Raises CheckpointDamaged.
+
+        Without its own word the files are taken as they are.
+        """
+        path = f"{checkpoint_id}/{_folder(operator_id)}/{OPERATOR_PART}"
+        try:
+            with self._failing(path, may_be_missing=True):
+                data = self._files.read(path)
+        except FileNotFoundError:
+            return self._found(checkpoint_id, operator_id)
+        part = decode_part(data, operator_id=operator_id, where=f"{self.place}/{path}")
+        entries: list[OperatorState | InflightData] = [part.state, *part.inflight]
+        for entry in entries:
+            self._checked(checkpoint_id, entry)
+        return part
 
     def ids(self) -> list[int]:
         """The checkpoints that there are, oldest first."""
@@ -185,13 +233,43 @@ class CheckpointStore:
 
     # --- Files ------------------------------------------------------------------------------------------
 
+    def _found(self, checkpoint_id: int, operator_id: str) -> OperatorPart:
+        folder = _folder(operator_id)
+        state = self._read(checkpoint_id, f"{folder}/state.bin")
+        inflight = []
+        with self._failing(folder):
+            names = self._files.names(f"{checkpoint_id}/{folder}")
+        for input_id in sorted(int(found[1]) for name in names if (found := _INFLIGHT.fullmatch(name))):
+            path = f"{folder}/inflight_{input_id}.buf"
+            data = self._read(checkpoint_id, path)
+            found_id, records = read_records(data)
+            if found_id != input_id:
+                raise CheckpointDamaged("a file holds another input's events", path=path, want=input_id, have=found_id)
+            inflight.append(
+                InflightData(
+                    operator_id=operator_id,
+                    input_id=input_id,
+                    path=path,
+                    event_count=len(records),
+                    bytes=len(data),
+                    crc32c=crc32c(data, 0),
+                )
+            )
+        own = OperatorState(
+            operator_id=operator_id, path=f"{folder}/state.bin", bytes=len(state), crc32c=crc32c(state, 0)
+        )
+        return OperatorPart(state=own, inflight=tuple(inflight), is_unaligned=bool(inflight))
+
+    def _read(self, checkpoint_id: int, path: str) -> bytes:
+        try:
+            with self._failing(f"{checkpoint_id}/{path}", may_be_missing=True):
+                return self._files.read(f"{checkpoint_id}/{path}")
+        except FileNotFoundError:
+            raise CheckpointDamaged("a file is missing", path=f"{checkpoint_id}/{path}") from None
+
     def _checked(self, checkpoint_id: int, entry: OperatorState | InflightData) -> bytes:
         path = f"{checkpoint_id}/{entry.path}"
-        try:
-            with self._failing(path, may_be_missing=True):
-                data = self._files.read(path)
-        except FileNotFoundError:
-            raise CheckpointDamaged("a file is missing", path=path) from None
+        data = self._read(checkpoint_id, entry.path)
         if len(data) != entry.bytes:
             raise CheckpointDamaged("a file has another size", path=path, want=entry.bytes, have=len(data))
         if crc32c(data, 0) != entry.crc32c:
@@ -221,6 +299,6 @@ class CheckpointStore:
 
 
 def _folder(operator_id: str) -> str:
-    if not _OPERATOR.fullmatch(operator_id):
+    if not OPERATOR_ID.fullmatch(operator_id):
         raise InvalidValue("1 to 128 letters, digits, _, - and .", field="operator_id", found=operator_id)
     return f"operators/{operator_id}"

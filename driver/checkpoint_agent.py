@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The coordinators at work within the lease driver's turns: messages and results in, messages and orders out.
+
+It has no stream of its own: the lease driver's agent hears the control stream and speaks on it. Whatever a peer sends,
+it raises nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from framegate.driver.checkpoint_section import CheckpointSection
+from framegate.driver.checkpoint_worker import Orders, StoreWorker
+from framegate.joinbarrier.checkpoint.coordinator import Coordinator
+from framegate.joinbarrier.checkpoint.coordinator_actions import Action, Allocate, Finish, Say, Warn
+from framegate.joinbarrier.checkpoint.coordinator_store import CoordinatorStore
+from framegate.joinbarrier.checkpoint.given_out import sole_coordinator
+from framegate.joinbarrier.checkpoint.store_files import store_files
+from framegate.schema.codec import HEADER, HEADER_LENGTH
+from framegate.schema.control import (
+    SCHEMA_ID,
+    BarrierAck,
+    CheckpointAborted,
+    OperatorHello,
+    PipelineAnnounce,
+    TriggerCheckpoint,
+)
+from framegate.schema.errors import MessageError
+
+_Heard: TypeAlias = OperatorHello | BarrierAck | TriggerCheckpoint | CheckpointAborted | PipelineAnnounce
+_KINDS: Final[dict[int, type[_Heard]]] = {
+    kind.TEMPLATE_ID: kind
+    for kind in (OperatorHello, BarrierAck, TriggerCheckpoint, CheckpointAborted, PipelineAnnounce)
+}
+Send: TypeAlias = Callable[[bytes, bool], None]
+"""A message for the control stream, and whether it is periodic."""
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A coordinator, and what carries out its orders."""
+
+    coordinator: Coordinator
+    orders: Orders
+    store_counts: Counter[str]
+
+
+class CheckpointAgent:
+    """All pipelines of one driver."""
+
+    def __init__(self, pipelines: Iterable[Pipeline] = ()) -> None:
+        self.counts = Counter[str]()
+        self._pipelines = {each.coordinator.rules.pipeline: each for each in pipelines}
+        self._send: Send = _nowhere
+
+    def start(self, send: Send, now_ns: int) -> None:
+        """Say what holds, from here on by ``send``."""
+        self._send = send
+        for each in self._pipelines.values():
+            self._carry_out(each, each.coordinator.start(now_ns))
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no checkpoint is under way."""
+        return all(each.coordinator.is_idle for each in self._pipelines.values())
+
+    def hear(self, data: bytes, now_ns: int) -> bool:
+        """One message of the control stream; whether it was of these."""
+        if not self._pipelines or len(data) < HEADER_LENGTH:
+            return False
+        _, template, schema, _ = HEADER.unpack_from(data)
+        if schema != SCHEMA_ID:
+            return False
+        kind = _KINDS.get(template)
+        if kind is None:
+            return True
+        try:
+            message = kind.decode(data)
+        except MessageError:
+            self.counts["malformed"] += 1
+            return True
+        pipeline = self._pipelines.get(message.pipeline)
+        if pipeline is None:
+            self.counts["other_pipelines"] += 1
+        else:
+            self._carry_out(pipeline, pipeline.coordinator.on_message(message, now_ns))
+        return True
+
+    def do_work(self, now_ns: int, heard_ns: int) -> int:
+        """What came of orders, and what time brings about; how much that was."""
+        done = 0
+        for each in self._pipelines.values():
+            for result in each.orders.results():
+                done += 1 + self._carry_out(each, each.coordinator.on_result(result, now_ns))
+            done += self._carry_out(each, each.coordinator.tick(now_ns, heard_ns))
+        return done
+
+    def shutdown(self, now_ns: int) -> None:
+        """Give up what is under way; ``do_work`` until ``is_idle`` hears what cannot be given up. Idempotent."""
+        for each in self._pipelines.values():
+            self._carry_out(each, each.coordinator.shutdown(now_ns))
+
+    def counters(self) -> dict[str, dict[str, int]]:
+        """By pipeline: what was done and what failed; only what occurred."""
+        return {
+            name: {key: count for key, count in sorted((each.coordinator.counts + each.store_counts).items()) if count}
+            | {"operators": len(each.coordinator.operators), "last_checkpoint_id": each.coordinator.last_checkpoint_id}
+            for name, each in self._pipelines.items()
+        }
+
+    def _carry_out(self, pipeline: Pipeline, actions: list[Action]) -> int:
+        for action in actions:
+            match action:
+                case Say():
+                    self._send(action.message.encode(), action.is_periodic)
+                case Allocate() | Finish():
+                    pipeline.orders.give(action)
+                case Warn():
+                    _log.warning("%s", action.text)
+        return len(actions)
+
+
+def _nowhere(_message: bytes, _is_periodic: bool) -> None:
+    """Before ``start`` nothing is said."""
+
+
+@contextmanager
+def coordinating(sections: dict[str, CheckpointSection]) -> Iterator[CheckpointAgent]:
+    """The coordinators of these pipelines, each alone on its store; at the end what the stores were told is done."""
+    with ExitStack() as stack:
+        yield CheckpointAgent([_pipeline(name, section, stack) for name, section in sections.items()])
+
+
+def _pipeline(name: str, section: CheckpointSection, stack: ExitStack) -> Pipeline:
+    files = store_files(section.place)
+    stack.enter_context(sole_coordinator(files, section.place))
+    store = CoordinatorStore(section.place, name, section.keep, files)
+    given_out, predecessor = store.begin_life()
+    worker = StoreWorker(store, name)
+    stack.callback(worker.close)
+    return Pipeline(Coordinator(section.rules(name), given_out, predecessor), worker, store.counts)

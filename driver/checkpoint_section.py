@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``[checkpoint.NAME]`` of a driver.toml: the pipelines whose checkpoints this driver coordinates."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Final
+
+from framegate.joinbarrier.checkpoint.coordinator_actions import CoordinatorRules
+from framegate.schema.config.types import U32, Conflict, PositiveU32, Section, wanted
+from pydantic import AfterValidator, Field
+
+_NS_PER_MS: Final = 1_000_000
+_STORING_MS: Final = 30_000
+"""What storing may take beside the two time-outs of the alignment."""
+_PIPELINE: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def _store(value: str) -> str:
+    # It travels as text of schema 920; a line break would also tear the driver's log.
+    if not re.fullmatch(r"[ -~]{1,1024}", value):
+        raise wanted("a directory or a URI, 1 to 1024 characters of printable ASCII")
+    return value
+
+
+class CheckpointSection(Section):
+    """One pipeline, by its name.
+
+    - ``dir`` is where its checkpoints are kept: a directory, or a URI such as ``s3://bucket/folder``. No two pipelines
+      share one. ``keep`` is how many are kept.
+    - ``interval_ms`` is how often one begins by itself; 0 only when it is triggered.
+    - An input is blocked for ``alignment_timeout_ms`` at most. Then, where ``unaligned`` is true, the snapshot overtakes
+      what is late, which may take ``late_barrier_timeout_ms`` more to arrive; where it is false the checkpoint is given
+      up. ``force_unaligned`` overtakes at once, always.
+    - ``checkpoint_timeout_ms`` is the longest that a whole checkpoint may take; by default both of these times and 30 s.
+    - An operator that says nothing for ``operator_timeout_ms`` is lost, and no checkpoint begins without it.
+    """
+
+    dir: Annotated[str, AfterValidator(_store)]
+    interval_ms: U32 = 0
+    alignment_timeout_ms: PositiveU32 = 1_000
+    unaligned: bool = True
+    force_unaligned: bool = False
+    late_barrier_timeout_ms: PositiveU32 = 10_000
+    keep: PositiveU32 = 3
+    operator_timeout_ms: PositiveU32 = 3_000
+    checkpoint_timeout_ms: PositiveU32 = Field(
+        default_factory=lambda data: data["alignment_timeout_ms"] + data["late_barrier_timeout_ms"] + _STORING_MS
+    )
+
+    @property
+    def place(self) -> str:
+        """``dir`` as other processes find it: they have working directories of their own."""
+        return self.dir if "://" in self.dir else os.path.abspath(self.dir)  # noqa: PTH100 - links stay as they are
+
+    def rules(self, pipeline: str) -> CoordinatorRules:
+        """For its coordinator."""
+        return CoordinatorRules(
+            pipeline=pipeline,
+            store=self.place,
+            interval_ns=self.interval_ms * _NS_PER_MS,
+            alignment_timeout_ms=self.alignment_timeout_ms,
+            late_barrier_timeout_ms=self.late_barrier_timeout_ms,
+            operator_timeout_ms=self.operator_timeout_ms,
+            checkpoint_timeout_ns=self.checkpoint_timeout_ms * _NS_PER_MS,
+            is_unaligned_allowed=self.unaligned,
+            is_forced=self.force_unaligned,
+        )
+
+
+def wrong_pipelines(sections: Mapping[str, CheckpointSection]) -> Iterator[Conflict]:
+    """Names that cannot be said, stores that two would write to, and settings that contradict each other."""
+    places: dict[str, str] = {}
+    for name, section in sections.items():
+        key = ("checkpoint", name)
+        if not _PIPELINE.fullmatch(name):
+            yield Conflict(
+                (*key, "dir"), key, f'a pipeline has 1 to 64 letters, digits, - and _ for a name, not "{name}"'
+            )
+        if (owner := places.setdefault(section.place, name)) != name:
+            message = f"{section.place} is the store of two pipelines"
+            yield Conflict((*key, "dir"), ("checkpoint", owner, "dir"), message)
+        if section.force_unaligned and not section.unaligned:
+            message = "unaligned checkpoints are forced and are off"
+            yield Conflict((*key, "force_unaligned"), (*key, "unaligned"), message)

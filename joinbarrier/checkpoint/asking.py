@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Somebody who asks a coordinator for a checkpoint, and hears what becomes of it (PROTOCOL 12.5).
+
+A pure state machine. It asks again until the checkpoint has begun: a coordinator that was restarted knows of no request.
+
+>>> asked = Asked(7, "default", is_unaligned=False)
+>>> type(asked.due(0)).__name__, asked.due(1), type(asked.due(1_000_000_000)).__name__
+('TriggerCheckpoint', None, 'TriggerCheckpoint')
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from framegate.joinbarrier.checkpoint.coordinator_actions import UNALIGNED
+from framegate.schema import Message
+from framegate.schema.control import (
+    CheckpointAborted,
+    CheckpointComplete,
+    PipelineAnnounce,
+    TriggerCheckpoint,
+    TriggerProgress,
+    TriggerState,
+)
+
+ASK_AGAIN_NS: Final = 1_000_000_000
+PIPELINES_MAX: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How it ended. The numbers are None where a coordinator was restarted before it could say them."""
+
+    state: TriggerState
+    checkpoint_id: int
+    epoch: int
+    duration_ns: int | None = None
+    bytes: int | None = None
+    reason: str = ""
+
+
+class Asked:
+    """One request."""
+
+    def __init__(self, correlation_id: int, pipeline: str, *, is_unaligned: bool) -> None:
+        self.outcome: Outcome | None = None
+        self.checkpoint_id = 0
+        self.is_heard = False
+        """Whether a coordinator answered."""
+        self.pipelines: set[str] = set()
+        """Those that were announced meanwhile."""
+        self._request = TriggerCheckpoint(
+            correlation_id=correlation_id, flags=UNALIGNED if is_unaligned else 0, pipeline=pipeline
+        )
+        self._ask_again_ns: int | None = None
+
+    def due(self, now_ns: int) -> TriggerCheckpoint | None:
+        """What is to be said now."""
+        is_early = self._ask_again_ns is not None and now_ns < self._ask_again_ns
+        if self.checkpoint_id or self.outcome is not None or is_early:
+            return None
+        self._ask_again_ns = now_ns + ASK_AGAIN_NS
+        return self._request
+
+    def ask_anew(self) -> None:
+        """Nobody heard it so far."""
+        self._ask_again_ns = None
+
+    def on_message(self, message: Message) -> None:
+        """One message of the control stream."""
+        if self.outcome is not None:
+            return
+        match message:
+            case TriggerProgress() if message.correlation_id == self._request.correlation_id:
+                self._on_progress(message)
+            case PipelineAnnounce() if len(self.pipelines) < PIPELINES_MAX:
+                self.pipelines.add(message.pipeline)
+            case CheckpointComplete() if self._is_ours(message):
+                self.outcome = Outcome(TriggerState.COMPLETE, message.checkpoint_id, message.epoch)
+            case CheckpointAborted() if self._is_ours(message):
+                reason = f"{message.cause.name}: {message.reason}"
+                self.outcome = Outcome(TriggerState.ABORTED, message.checkpoint_id, message.epoch, reason=reason)
+
+    def _is_ours(self, message: CheckpointComplete | CheckpointAborted) -> bool:
+        return bool(self.checkpoint_id) and (message.checkpoint_id, message.pipeline) == (
+            self.checkpoint_id,
+            self._request.pipeline,
+        )
+
+    def _on_progress(self, progress: TriggerProgress) -> None:
+        self.is_heard = True
+        if progress.state == TriggerState.STARTED:
+            self.checkpoint_id = progress.checkpoint_id
+        elif progress.state != TriggerState.WAITING:
+            self.outcome = Outcome(
+                progress.state,
+                progress.checkpoint_id,
+                progress.epoch,
+                progress.duration_ns,
+                progress.bytes,
+                progress.reason,
+            )

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One checkpoint on its way: who takes part, and how far everybody is (P14)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from framegate.schema.control import AbortCause, AckStatus
+
+
+class Phase(Enum):
+    """How far the whole is."""
+
+    ALLOCATING = auto()
+    """The id does not last yet: nobody was told."""
+    GATHERING = auto()
+    """Barriers are asked for, acknowledgements come in."""
+    STORING = auto()
+    """All have acknowledged. Only the store can still say no."""
+
+
+@dataclass(slots=True)
+class Steps:
+    """What one operator acknowledged: bytes by step."""
+
+    bytes_by_step: dict[AckStatus, int] = field(default_factory=dict)
+
+    @property
+    def has_snapshot(self) -> bool:
+        """Its state is stored. The second step says it too: the first may have been lost."""
+        return bool(self.bytes_by_step)
+
+    @property
+    def is_complete(self) -> bool:
+        """Its in-flight data is stored too."""
+        return AckStatus.COMPLETE in self.bytes_by_step
+
+    @property
+    def bytes(self) -> int:
+        """Of both steps."""
+        return sum(self.bytes_by_step.values())
+
+
+class Attempt:
+    """One checkpoint that is neither complete nor aborted."""
+
+    def __init__(
+        self, checkpoint_id: int, operators: Iterable[str], requests: Iterable[int], now_ns: int, *, is_unaligned: bool
+    ) -> None:
+        self.checkpoint_id = checkpoint_id
+        self.is_unaligned = is_unaligned
+        self.requests = tuple(requests)
+        """Correlation ids of those who asked for it."""
+        self.began_ns = now_ns
+        self.phase = Phase.ALLOCATING
+        self.inject_again_ns = 0
+        self.doom: tuple[AbortCause, str] | None = None
+        """It was given up before its id lasted."""
+        self.is_late_said = False
+        self._steps = {name: Steps() for name in operators}
+
+    def __contains__(self, operator_id: str) -> bool:
+        """Whether it takes part."""
+        return operator_id in self._steps
+
+    def acknowledge(self, operator_id: str, status: AckStatus, stored_bytes: int) -> bool:
+        """Note a step; whether it is a new one."""
+        steps = self._steps[operator_id].bytes_by_step
+        if status in steps or AckStatus.COMPLETE in steps:
+            return False
+        steps[status] = stored_bytes
+        return True
+
+    def owes(self, operator_id: str) -> bool:
+        """Whether it takes part and has not acknowledged everything."""
+        return operator_id in self._steps and not self._steps[operator_id].is_complete
+
+    @property
+    def is_acknowledged(self) -> bool:
+        """Whether all have said COMPLETE."""
+        return all(each.is_complete for each in self._steps.values())
+
+    @property
+    def has_all_snapshots(self) -> bool:
+        """Whether every barrier has done its work."""
+        return all(each.has_snapshot for each in self._steps.values())
+
+    @property
+    def acknowledged(self) -> tuple[tuple[str, int], ...]:
+        """Operators and what they say they stored."""
+        return tuple((name, each.bytes) for name, each in self._steps.items())
+
+    def owed(self) -> str:
+        """Who owes what, for people."""
+        owing = [
+            f"{name} ({'in-flight data' if steps.has_snapshot else 'snapshot'})"
+            for name, steps in self._steps.items()
+            if not steps.is_complete
+        ]
+        return ", ".join(owing)

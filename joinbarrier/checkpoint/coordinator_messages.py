@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The messages of schema 920 that a coordinator sends, and how it reads why an operator failed (PROTOCOL 12.5)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from framegate.joinbarrier.checkpoint.coordinator_actions import (
+    FORCED,
+    MAY_SWITCH,
+    UNALIGNED,
+    CoordinatorRules,
+    Predecessor,
+)
+from framegate.schema.control import (
+    AbortCause,
+    CheckpointAborted,
+    CheckpointComplete,
+    InjectBarrier,
+    PipelineAnnounce,
+    TriggerProgress,
+    TriggerState,
+)
+
+TEXT_MAX: Final = 1024
+
+
+class Voice:
+    """Speaks for one pipeline in one epoch."""
+
+    def __init__(self, rules: CoordinatorRules, epoch: int) -> None:
+        self._rules = rules
+        self._epoch = epoch
+        self.store = ascii_text(rules.store)
+
+    def announce(self, last_id: int, current_id: int, *, is_aligned_only: bool) -> PipelineAnnounce:
+        rules = self._rules
+        may_switch = rules.is_unaligned_allowed and not is_aligned_only
+        return PipelineAnnounce(
+            last_checkpoint_id=last_id,
+            current_checkpoint_id=current_id,
+            epoch=self._epoch,
+            flags=(MAY_SWITCH if may_switch else 0) | (FORCED if may_switch and rules.is_forced else 0),
+            alignment_timeout_ms=rules.alignment_timeout_ms,
+            late_barrier_timeout_ms=rules.late_barrier_timeout_ms,
+            operator_timeout_ms=rules.operator_timeout_ms,
+            pipeline=rules.pipeline,
+            store=self.store,
+        )
+
+    def inject(self, checkpoint_id: int, *, is_unaligned: bool) -> InjectBarrier:
+        return InjectBarrier(
+            checkpoint_id=checkpoint_id,
+            epoch=self._epoch,
+            flags=UNALIGNED if is_unaligned else 0,
+            pipeline=self._rules.pipeline,
+        )
+
+    def complete(self, checkpoint_id: int) -> CheckpointComplete:
+        return CheckpointComplete(checkpoint_id=checkpoint_id, epoch=self._epoch, pipeline=self._rules.pipeline)
+
+    def aborted(self, checkpoint_id: int, cause: AbortCause, reason: str) -> CheckpointAborted:
+        return CheckpointAborted(
+            checkpoint_id=checkpoint_id,
+            epoch=self._epoch,
+            cause=cause,
+            pipeline=self._rules.pipeline,
+            reason=ascii_text(reason),
+        )
+
+    def outcome_of(self, predecessor: Predecessor) -> CheckpointComplete | CheckpointAborted:
+        """What became of the last checkpoint of the coordinator before this one."""
+        if predecessor.is_complete:
+            return self.complete(predecessor.checkpoint_id)
+        return self.aborted(predecessor.checkpoint_id, AbortCause.COORDINATOR, "the coordinator was restarted")
+
+    def progress(
+        self,
+        correlation_id: int,
+        state: TriggerState,
+        *,
+        checkpoint_id: int = 0,
+        duration_ns: int = 0,
+        stored_bytes: int = 0,
+        reason: str = "",
+    ) -> TriggerProgress:
+        return TriggerProgress(
+            correlation_id=correlation_id,
+            checkpoint_id=checkpoint_id,
+            epoch=self._epoch,
+            state=state,
+            duration_ns=duration_ns,
+            bytes=stored_bytes,
+            pipeline=self._rules.pipeline,
+            reason=ascii_text(reason),
+        )
+
+
+def cause_of(reason: str, otherwise: AbortCause) -> tuple[AbortCause, str]:
+    """The cause that stands in front of a reason, and the rest of it.
+
+    >>> cause_of("INPUT_LOST: input left", AbortCause.OPERATOR_FAILED)
+    (<AbortCause.INPUT_LOST: 5>, 'input left')
+    >>> cause_of("disk full: /data", AbortCause.OPERATOR_FAILED)
+    (<AbortCause.OPERATOR_FAILED: 11>, 'disk full: /data')
+    """
+    name, colon, text = reason.partition(":")
+    if colon and name in AbortCause.__members__:
+        return AbortCause[name], text.strip()
+    return otherwise, reason
+
+
+def ascii_text(text: str) -> str:
+    """Text as it may travel: ASCII, at most 1024 bytes."""
+    return text.encode("ascii", "backslashreplace").decode("ascii")[:TEXT_MAX]

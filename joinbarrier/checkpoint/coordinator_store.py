@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a coordinator does with its store: ids that last, the manifest after everything it speaks of (B18), pruning.
+
+All of it may take as long as the disk likes, so whoever has other duties calls it on another thread.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+
+from framegate.joinbarrier.checkpoint.checkpoint_id import CheckpointId
+from framegate.joinbarrier.checkpoint.coordinator_actions import (
+    Allocate,
+    Allocated,
+    AllocationFailed,
+    Finish,
+    GivenOut,
+    Predecessor,
+    Stored,
+    StoreProblem,
+)
+from framegate.joinbarrier.checkpoint.given_out import read_given_out, write_given_out
+from framegate.joinbarrier.checkpoint.manifest import Manifest
+from framegate.joinbarrier.checkpoint.messages import EPOCH_MAX
+from framegate.joinbarrier.checkpoint.operator_part import OperatorPart
+from framegate.joinbarrier.checkpoint.store import CheckpointStore
+from framegate.joinbarrier.checkpoint.store_files import StoreFiles
+from framegate.schema.control import AbortCause
+from framegate.schema.errors import CheckpointExists, FramegateError, StoreFailed
+from framegate.shmpool.clock import realtime_ns
+
+_log = logging.getLogger(__name__)
+
+
+class CoordinatorStore:
+    """One pipeline's store, in the hands of its coordinator."""
+
+    def __init__(self, place: str, pipeline: str, keep: int, files: StoreFiles) -> None:
+        self.counts = Counter[str]()
+        self._place = place
+        self._pipeline = pipeline
+        self._keep = keep
+        self._files = files
+        self._store = CheckpointStore(place, files)
+
+    def begin_life(self) -> tuple[GivenOut, Predecessor | None]:
+        """What was given out before, under a new epoch that lasts; and the last checkpoint of the life before."""
+        before = read_given_out(self._files, self._pipeline, self._place)
+        epoch = 0 if before is None else before.epoch
+        if epoch >= EPOCH_MAX:
+            raise StoreFailed("the epochs are used up", store=self._place, epoch=epoch)
+        last_id = before.last_checkpoint_id if before is not None else 0
+        given_out = GivenOut(max(last_id, self._store.highest_id()), epoch + 1)
+        write_given_out(self._files, self._pipeline, given_out, self._place)
+        is_complete = last_id in self._store.ids()
+        return given_out, Predecessor(last_id, is_complete) if last_id else None
+
+    def allocate(self, order: Allocate) -> Allocated | AllocationFailed:
+        """The id lasts, or nobody hears of it."""
+        try:
+            write_given_out(self._files, self._pipeline, order.given_out, self._place)
+        except StoreFailed as failure:
+            return AllocationFailed(order.given_out.last_checkpoint_id, first_line(failure))
+        return Allocated(order.given_out.last_checkpoint_id)
+
+    def tidy(self, below: int) -> None:
+        """Drop what attempts that came to nothing left. A disk that refuses is no reason not to go on."""
+        try:
+            gone, failed = self._store.drop_attempts(below)
+        except StoreFailed as failure:
+            gone, failed = [], [failure]
+        self.counts["attempts_dropped"] += len(gone)
+        self._note(failed)
+
+    def finish(self, order: Finish) -> Stored | StoreProblem:
+        """Read what the operators stored, then write the manifest, then prune."""
+        try:
+            parts = [self._part(order.checkpoint_id, *each) for each in order.acknowledged]
+        except FramegateError as failure:
+            return StoreProblem(order.checkpoint_id, AbortCause.STORE_FAILED, first_line(failure))
+        manifest = self._manifest(order, parts)
+        try:
+            self._store.commit(manifest)
+        except CheckpointExists as failure:
+            # Somebody else's, and whole: it must not be taken back.
+            return StoreProblem(order.checkpoint_id, AbortCause.STORE_FAILED, first_line(failure))
+        except StoreFailed as failure:
+            self._take_back(order.checkpoint_id)
+            return StoreProblem(order.checkpoint_id, AbortCause.STORE_FAILED, first_line(failure))
+        return Stored(
+            checkpoint_id=order.checkpoint_id,
+            size_bytes=manifest.size_bytes,
+            is_unaligned=manifest.is_unaligned,
+            was_threshold_triggered=manifest.was_threshold_triggered,
+            pruned=self._prune(),
+        )
+
+    def _part(self, checkpoint_id: int, operator_id: str, acknowledged: int) -> OperatorPart:
+        part = self._store.part(checkpoint_id, operator_id)
+        if part.bytes != acknowledged:
+            raise StoreFailed(
+                "an operator stored another number of bytes than it acknowledged",
+                operator_id=operator_id,
+                acknowledged=acknowledged,
+                stored=part.bytes,
+            )
+        return part
+
+    def _manifest(self, order: Finish, parts: list[OperatorPart]) -> Manifest:
+        is_unaligned = any(each.is_unaligned for each in parts)
+        return Manifest(
+            checkpoint_id=order.checkpoint_id,
+            checkpoint_uuid=str(CheckpointId.new()),
+            epoch=order.epoch,
+            pipeline=self._pipeline,
+            is_unaligned=is_unaligned,
+            was_threshold_triggered=any(each.was_threshold_triggered for each in parts)
+            or (is_unaligned and not order.is_asked_unaligned),
+            created_ns=realtime_ns(),
+            operators=tuple(each.state for each in parts),
+            inflight_data=tuple(entry for each in parts for entry in each.inflight),
+        )
+
+    def _take_back(self, checkpoint_id: int) -> None:
+        """The manifest may be there already, and only its directory not synced: it will be said to have failed."""
+        try:
+            self._store.drop(checkpoint_id)
+        except StoreFailed as failure:
+            self._note([failure])
+
+    def _prune(self) -> int:
+        try:
+            return len(self._store.prune(self._keep))
+        except StoreFailed as failure:
+            self._note([failure])
+            return 0
+
+    def _note(self, failures: list[StoreFailed]) -> None:
+        for failure in failures:
+            self.counts["not_dropped"] += 1
+            _log.warning("what is no longer needed stays: %s", first_line(failure))
+
+
+def first_line(failure: FramegateError) -> str:
+    """Number, facts and message, without what to try."""
+    return str(failure).splitlines()[0]

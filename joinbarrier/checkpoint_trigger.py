@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``framegate checkpoint trigger``: ask a pipeline's coordinator for a checkpoint, and wait for what comes of it."""
+
+from __future__ import annotations
+
+import secrets
+from collections import deque
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Final, NoReturn
+
+from framegate.joinbarrier.checkpoint.asking import Asked, Outcome
+from framegate.schema import Message, decode_any
+from framegate.schema.codec import HEADER, HEADER_LENGTH
+from framegate.schema.console.reporting import emit
+from framegate.schema.control import SCHEMA_ID, TriggerState
+from framegate.schema.errors import DONE, CheckpointNotTaken, Interrupted, MessageError, NoCoordinator
+from framegate.shmpool.client import Client
+from framegate.shmpool.client_options import ClientOptions
+from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.link import Link
+from framegate.shmpool.stop_signal import StopSignal
+from framegate.shmpool.transport import Outcome as Offered
+from framegate.shmpool.transport import Publication, Received
+
+_LOOK_AGAIN_S: Final = 0.005
+ANSWER_S: Final = 10.0
+"""A coordinator answers at once, and announces its pipeline every second; a driver may just be starting."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriggerOptions(ClientOptions):
+    """What the command line said."""
+
+    pipeline: str = "default"
+    unaligned: bool = False
+    timeout_s: float = 60.0
+
+
+class Asking:
+    """A member of a client that asks for one checkpoint."""
+
+    def __init__(self, client: Client, asked: Asked) -> None:
+        self._client = client
+        self._asked = asked
+        self._speaks: Publication | None = None
+        self._waiting = deque[bytes](maxlen=4)
+        client.listen(self)
+
+    def on_link(self, link: Link) -> None:
+        """A new Aeron client: nobody has heard us on it yet."""
+        self._speaks = link.transport.add_publication(link.streams.channel, link.streams.control, exclusive=True)
+        self._asked.ask_anew()
+
+    def on_link_lost(self, _reason: str) -> None:
+        """The coordinator may live on: what it does is heard on the next link."""
+        self._speaks = None
+        self._waiting.clear()
+
+    def on_message(self, message: Message, now_ns: int) -> None:
+        """Messages of other streams are not for us; those of the control stream come by ``on_control``."""
+
+    def on_control(self, received: Received, _now_ns: int) -> None:
+        """One message of the control stream."""
+        if len(received.data) >= HEADER_LENGTH and HEADER.unpack_from(received.data)[2] == SCHEMA_ID:
+            try:
+                self._asked.on_message(decode_any(received.data))
+            except MessageError:
+                return
+
+    def on_tick(self, now_ns: int) -> None:
+        """Ask, and ask again."""
+        request = self._asked.due(now_ns)
+        if request is not None:
+            self._waiting.append(request.encode())
+        while self._waiting and self._speaks is not None:
+            answer = self._speaks.try_offer(self._waiting[0])
+            if answer < 0 and Offered(answer).is_retryable:
+                return
+            self._waiting.popleft()
+
+    def close(self) -> None:
+        """Be silent from now on. Idempotent."""
+        with self._client.turn:
+            self._client.remove(self)
+            speaks, self._speaks = self._speaks, None
+            if speaks is not None:
+                speaks.close()
+
+    def __str__(self) -> str:
+        return "request for a checkpoint"
+
+
+def run(options: TriggerOptions) -> int:
+    """Ask, wait and print; the exit code."""
+    asked = Asked(secrets.randbits(63) + 1, options.pipeline, is_unaligned=options.unaligned)
+    with StopSignal() as stop, options.connect() as client, closing(Asking(client, asked)):
+        began_ns = monotonic_ns()
+        while asked.outcome is None:
+            if stop.wait(_LOOK_AGAIN_S):
+                raise Interrupted("ended by the user; the checkpoint goes on", pipeline=options.pipeline)
+            waited_s = (monotonic_ns() - began_ns) / 1e9
+            if waited_s >= options.timeout_s or (waited_s >= ANSWER_S and not asked.is_heard):
+                _expire(asked, options, waited_s)
+    if asked.outcome.state != TriggerState.COMPLETE:
+        _fail(asked.outcome, options)
+    _tell(asked.outcome, options)
+    return DONE
+
+
+def _tell(outcome: Outcome, options: TriggerOptions) -> None:
+    duration_ms = None if outcome.duration_ns is None else outcome.duration_ns / 1e6
+    if options.json:
+        found = {"checkpoint_id": outcome.checkpoint_id, "epoch": outcome.epoch, "pipeline": options.pipeline}
+        emit({"event": "checkpoint", **found, "duration_ms": duration_ms, "size_bytes": outcome.bytes})
+    elif duration_ms is None:
+        print(f"checkpoint {outcome.checkpoint_id} of {options.pipeline}: complete; its coordinator was restarted")
+    else:
+        print(f"checkpoint {outcome.checkpoint_id} of {options.pipeline}: {duration_ms:.1f} ms, {outcome.bytes} bytes")
+
+
+def _fail(outcome: Outcome, options: TriggerOptions) -> NoReturn:
+    how = outcome.state.name.lower()
+    facts = {"checkpoint_id": outcome.checkpoint_id} if outcome.checkpoint_id else {}
+    raise CheckpointNotTaken(f"{how}: {outcome.reason}", pipeline=options.pipeline, **facts)
+
+
+def _expire(asked: Asked, options: TriggerOptions, waited_s: float) -> NoReturn:
+    waited = f"{waited_s:.1f}"
+    if not asked.is_heard:
+        announced = ", ".join(sorted(asked.pipelines)) or "none"
+        raise NoCoordinator("nobody answers", pipeline=options.pipeline, announced=announced, waited_s=waited)
+    facts = {"checkpoint_id": asked.checkpoint_id} if asked.checkpoint_id else {}
+    what = "it is not over yet" if asked.checkpoint_id else "it has not begun yet"
+    raise CheckpointNotTaken(
+        what,
+        pipeline=options.pipeline,
+        **facts,
+        waited_s=waited,
+        hint="It goes on: see the driver's log and `framegate checkpoint ls DIR`, or give a longer --timeout.",
+    )
