@@ -155,7 +155,9 @@ class JoinCheckpoints:
             late = ", ".join(self._name(self._streams[index]) for index in head["late_inputs"]) or "none"
             _log.info("checkpoint %d is taken unaligned (%s); late inputs: %s", checkpoint_id, head["why"], late)
         if self._store is None:
-            _log.info("checkpoint %d is not stored: no coordinator of %s said where", checkpoint_id, self._member.pipeline)
+            _log.info(
+                "checkpoint %d is not stored: no coordinator of %s said where", checkpoint_id, self._member.pipeline
+            )
             return
         attempt = _Attempt(
             epoch=news["epoch"],
@@ -193,7 +195,10 @@ class JoinCheckpoints:
             "policy": self._config.join.policy,
             "inputs": [{"name": each.name, "stream": each.stream} for each in self._config.input],
             "journal": {"epoch": self._folder.epoch, "next_row": head["next_row"]},
-            "map": {"version": head["map_version"], "message": applied.to_message().encode().hex() if applied else None},
+            "map": {
+                "version": head["map_version"],
+                "message": applied.to_message().encode().hex() if applied else None,
+            },
             "stage": json.loads(head["state"]),
             "rest": json.loads(head["rest"]),
             "frames": head["frames"],
@@ -211,7 +216,7 @@ class JoinCheckpoints:
             for input_id, records, events, lost in news["inflight"]:
                 gone = [{"epoch": epoch, "seq": seq, "cause": "overwritten"} for epoch, seq in lost]
                 attempt.inflight.append(
-                    attempt.store.write_inflight_file(
+                    attempt.store.write_inflight_records(
                         checkpoint_id, self._member.operator_id, input_id, records, events, gone
                     )
                 )
@@ -263,19 +268,24 @@ class JoinCheckpoints:
 
 
 def _sync(journal: Path) -> None:
-    """Everything that was sealed lasts: a page that another mapping wrote is written back by any file's fsync."""
+    """Everything that was sealed lasts: a page that a mapping wrote is written back by any descriptor's fsync."""
     for folder in (ROWS_FOLDER, UNMATCHED_FOLDER):
-        for path in sorted((journal / folder).iterdir()):
-            if path.suffix in (".arrow", ".open"):
-                _sync_one(path)
+        # A segment is renamed when it is finished: its other name is found by looking again.
+        while not all(_sync_one(path) for path in _segments(journal / folder)):
+            pass
 
 
-def _sync_one(path: Path) -> None:
+def _segments(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.suffix in (".arrow", ".open"))
+
+
+def _sync_one(path: Path) -> bool:
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
-        return  # Sealed under its last name, or dropped, meanwhile: the next one in order is its heir.
+        return False
     try:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+    return True

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from framegate.joinbarrier.configuration import JoinConfig
 from framegate.joinbarrier.journal.journal import Journal
+from framegate.schema.control import CheckpointBarrier
 from framegate.schema.errors import NotAttached
 from framegate.shmpool.client import Client
 from framegate.shmpool.producer import Producer
@@ -55,6 +56,23 @@ class Republisher:
             self._out_epoch = epoch
             self.producer.close()
             self.producer = self._client.producer(self._stream)
+
+    def forward(self, checkpoint_id: int, epoch: int, *, is_unaligned: bool, row: int) -> None:
+        """A barrier goes on behind all frames of the rows below ``row``."""
+        if not self.producer.is_attached:
+            return
+        barrier = CheckpointBarrier(
+            checkpoint_id=checkpoint_id,
+            epoch=epoch,
+            flags=int(is_unaligned),
+            stream_id=self._stream,
+            source_epoch=self.producer.epoch or 0,
+            after_seq=self.producer.last_seq,
+        )
+        try:
+            self.producer.send_between(barrier.encode())
+        except NotAttached as gone:
+            _log.warning("checkpoint %d was not forwarded: %s", checkpoint_id, gone)
 
     def stop(self) -> None:
         """Before the engine is closed: from now on it is not asked for anything."""
@@ -104,8 +122,14 @@ class Computed(Republisher):
         super().work()
         self._compute_sealed()
 
-    def _compute_sealed(self) -> None:
-        for row in self._journal.rows(start=self._row, limit=_ROWS_MAX):
+    def forward(self, checkpoint_id: int, epoch: int, *, is_unaligned: bool, row: int) -> None:
+        """The rows before the barrier are computed first; they are sealed."""
+        while self._row < row:
+            self._compute_sealed(row - self._row)
+        super().forward(checkpoint_id, epoch, is_unaligned=is_unaligned, row=row)
+
+    def _compute_sealed(self, limit: int = _ROWS_MAX) -> None:
+        for row in self._journal.rows(start=self._row, limit=min(limit, _ROWS_MAX)):
             self._row = row.row + 1
             found = row.inputs[self._input]
             if found.array is not None and row.out_epoch == self._out_epoch:

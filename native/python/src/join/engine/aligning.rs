@@ -68,9 +68,11 @@ impl Engine {
             self.cut.counters.held_bytes += payload.len() as u64;
             (Whereabouts::Held, payload.len() as u64 + EVENT_BYTES)
         } else {
-            // There is no ring to find it in again.
+            // No limit allows as much: the wait ends here.
             self.cut.counters.hold_full += 1;
-            (Whereabouts::Gone, u64::MAX)
+            let held = self.held.get_mut(index);
+            let is_kept = held.is_some_and(|held| held.keep_bytes(at, payload, seen.slot_timestamp_ns, &tensor));
+            (if is_kept { Whereabouts::Kept } else { Whereabouts::Gone }, u64::MAX)
         };
         self.give(index, Standing::Frame(*seen, whereabouts), bytes, now_ns);
         true
@@ -322,8 +324,14 @@ impl Engine {
         if signal.barrier_id == 0 {
             return;
         }
+        let key = (signal.barrier_id, signal.kind);
+        let is_repeated = self.cut.delivered >> index & 1 == 1 && self.cut.signals.pending() == Some(key);
+        if is_repeated {
+            self.cut.counters.signals_refused += 1;
+            return;
+        }
         self.cut.delivered |= 1 << index;
-        match self.cut.signals.arrive((signal.barrier_id, signal.kind)) {
+        match self.cut.signals.arrive(key) {
             Arrival::Pending => {}
             Arrival::Complete => self.signal_is_aligned(signal),
             Arrival::Overlapping | Arrival::Duplicate => self.cut.counters.signals_refused += 1,
