@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An operator on the control stream: it says that it takes part, hears its coordinator, and acknowledges (PROTOCOL 12.5)."""
+"""An operator on the control stream: it says hello, hears its coordinator, and acknowledges (PROTOCOL 12.5)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections import Counter, deque
 from typing import Final, TypeAlias
 
 from framegate.schema import Message, decode_any
+from framegate.schema.control import SCHEMA_ID as CONTROL_SCHEMA
 from framegate.schema.control import (
     AckStatus,
     BarrierAck,
@@ -18,14 +19,13 @@ from framegate.schema.control import (
     OperatorState,
     PipelineAnnounce,
 )
-from framegate.schema.control import SCHEMA_ID as CONTROL_SCHEMA
 from framegate.schema.errors import MessageError
 from framegate.shmpool.client import Client
 from framegate.shmpool.link import Link
 from framegate.shmpool.transport import Outcome, Publication, Received
 
 WAITING_MAX: Final = 256
-"""Messages that wait for a slow subscriber; beyond it the oldest goes. The coordinator times out what it does not hear."""
+"""Messages that wait for a slow subscriber; beyond it the oldest goes, and the coordinator's time-outs do the rest."""
 HELLO_NS: Final = 1_000_000_000
 """Between two hellos while no coordinator was heard."""
 _HELLOS_A_TIMEOUT: Final = 3
@@ -106,7 +106,7 @@ class CheckpointMember:
     def on_message(self, message: Message, now_ns: int) -> None:
         """What concerns checkpoints comes by ``on_control``."""
 
-    def on_control(self, received: Received, now_ns: int) -> None:
+    def on_control(self, received: Received, _now_ns: int) -> None:
         """One message of the control stream, as it came."""
         if received.data[4:6] != _SCHEMA:
             return

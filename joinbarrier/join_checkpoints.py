@@ -31,8 +31,8 @@ from framegate.shmpool.clock import monotonic_ns
 from framegate._native import JoinEngine
 
 if TYPE_CHECKING:
-    from framegate._native import JoinSnapshot
     from framegate.joinbarrier.republish import Republisher
+
 
 MAY_SWITCH: Final = 1
 FORCED: Final = 2
@@ -146,7 +146,8 @@ class JoinCheckpoints:
             case "aborted":
                 self._on_aborted(news)
             case "forward" if republisher is not None:
-                republisher.forward(checkpoint_id, news["epoch"], is_unaligned=news["is_unaligned"], row=news["row"])
+                republisher.publish_until(news["row"])
+                republisher.forward(checkpoint_id, news["epoch"], is_unaligned=news["is_unaligned"])
 
     def _on_snapshot(self, news: dict[str, Any]) -> None:
         checkpoint_id, snapshot = news["checkpoint_id"], news["snapshot"]
@@ -184,6 +185,7 @@ class JoinCheckpoints:
     def _described(self, head: dict[str, Any]) -> dict[str, Any]:
         """The head of a state; ``checkpoint/README.md`` says what it holds."""
         applied = self._maps.get(head["map_version"])
+        message = applied.to_message().encode().hex() if applied else None
         return {
             "format": 1,
             "operator_id": self._member.operator_id,

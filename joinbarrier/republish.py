@@ -57,8 +57,11 @@ class Republisher:
             self.producer.close()
             self.producer = self._client.producer(self._stream)
 
-    def forward(self, checkpoint_id: int, epoch: int, *, is_unaligned: bool, row: int) -> None:
-        """A barrier goes on behind all frames of the rows below ``row``."""
+    def publish_until(self, row: int) -> None:
+        """The frames of all rows below ``row`` are published; they are sealed."""
+
+    def forward(self, checkpoint_id: int, epoch: int, *, is_unaligned: bool) -> None:
+        """A barrier goes on, behind what was published last."""
         if not self.producer.is_attached:
             return
         barrier = CheckpointBarrier(
@@ -122,11 +125,10 @@ class Computed(Republisher):
         super().work()
         self._compute_sealed()
 
-    def forward(self, checkpoint_id: int, epoch: int, *, is_unaligned: bool, row: int) -> None:
-        """The rows before the barrier are computed first; they are sealed."""
+    def publish_until(self, row: int) -> None:
+        """Computes those that are left."""
         while self._row < row:
             self._compute_sealed(row - self._row)
-        super().forward(checkpoint_id, epoch, is_unaligned=is_unaligned, row=row)
 
     def _compute_sealed(self, limit: int = _ROWS_MAX) -> None:
         for row in self._journal.rows(start=self._row, limit=min(limit, _ROWS_MAX)):

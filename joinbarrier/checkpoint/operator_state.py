@@ -47,7 +47,7 @@ def encode_state(head: Mapping[str, Any], records: bytes) -> bytes:
 
 
 def decode_state(data: bytes) -> OperatorImage:
-    """Raises CheckpointDamaged for anything that ``encode_state`` does not write, CheckpointNewer for a later version."""
+    """Raises CheckpointDamaged for what ``encode_state`` does not write, CheckpointNewer for a later version."""
     if len(data) < _START.size:
         raise CheckpointDamaged("a state is cut", want=_START.size, have=len(data))
     magic, version, head_bytes = _START.unpack_from(data)

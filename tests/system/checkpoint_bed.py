@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A driver that coordinates checkpoints, agents as programs, and producers in the test's own hands: it says when a frame
-goes, and when a barrier."""
+"""A driver that coordinates checkpoints, agents as programs, and producers in the test's own hands.
+
+The test says when a frame goes, and when a barrier.
+"""
 
 from __future__ import annotations
 

@@ -78,6 +78,12 @@ impl Stage {
         self.sources[stream].is_ended
     }
 
+    /// Whether that epoch of a stream is the present one and is over.
+    #[must_use]
+    pub fn has_ended_in(&self, stream: usize, epoch: u64) -> bool {
+        self.sources[stream].is_ended && self.sources[stream].epoch == Some(epoch)
+    }
+
     /// Every frame that waits, once, in the order in which they came; and what is lost.
     #[must_use]
     pub fn pending(&self) -> (Vec<Pending>, Vec<Lost>) {

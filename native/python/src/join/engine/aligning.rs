@@ -120,7 +120,7 @@ impl Engine {
             return;
         }
         self.note_switches(now_ns);
-        if self.cut.began.0 != barrier.checkpoint_id && !self.cut.is_under_way {
+        if self.cut.began.0 < barrier.checkpoint_id {
             self.cut.began = (barrier.checkpoint_id, now_ns);
         }
         self.step(now_ns, |checkpointer, mut act| checkpointer.barrier(index, barrier, now_ns, &mut act));
@@ -133,11 +133,14 @@ impl Engine {
         }
         for index in 0..self.ports.len() {
             let port = &mut self.ports[index];
-            let (has_switched, is_there) = (std::mem::take(&mut port.has_switched), port.epoch().is_some());
-            if has_switched || !is_there {
-                self.step(now_ns, |checkpointer, mut act| checkpointer.lose_input(index, &mut act));
+            let (has_switched, epoch) = (std::mem::take(&mut port.has_switched), port.epoch());
+            if !has_switched && epoch.is_some() {
+                continue;
             }
-            if let (true, true, Some(checkpointer)) = (has_switched, is_there, &mut self.cut.checkpointer) {
+            self.step(now_ns, |checkpointer, mut act| checkpointer.lose_input(index, &mut act));
+            // It takes part again from the next checkpoint on, unless nothing more comes of it.
+            let can_deliver = epoch.is_some_and(|epoch| !self.stage.has_ended_in(index, epoch));
+            if let (true, Some(checkpointer)) = (can_deliver, &mut self.cut.checkpointer) {
                 checkpointer.resume_input(index);
             }
         }
@@ -194,9 +197,6 @@ impl Engine {
                 self.join_drained(now_ns);
             }
             Step::Watermark(index, Watermark(ms)) => self.stage.watermark(index, ms, now_ns),
-            Step::Blocked(_, barrier) if self.cut.began.0 != barrier.checkpoint_id => {
-                self.cut.began = (barrier.checkpoint_id, now_ns);
-            }
             Step::TriggerSnapshot(barrier, overtakes) => self.snapshot(barrier, overtakes, now_ns),
             Step::ForwardBarrier(barrier) => self.forward_barrier(barrier),
             Step::Complete(barrier) => {
