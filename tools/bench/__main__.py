@@ -37,6 +37,7 @@ NAMES: Final = (
     "python",
     "barriers",
     "checkpoint",
+    "join_checkpoints",
     "peers",
     *QUICK,
 )

@@ -14,6 +14,7 @@
 //! | `writer`, `reader` | frames in, frames out |
 //! | `descriptor` | what announces a frame, read from a shared stream |
 //! | `frame_record` | a frame by itself, as checkpoints keep it |
+//! | `hold` | copies of frames, none of which makes room for another |
 //! | `arrivals` | what a descriptor's sequence means after those before it |
 //! | `catch_up`, `edge` | how a reader that was lapped comes back to frames that last: many passed over, or few copies |
 
@@ -33,6 +34,8 @@ pub mod catch_up;
 pub mod copy;
 #[cfg(not(loom))]
 pub mod frame_record;
+#[cfg(not(loom))]
+pub mod hold;
 #[cfg(not(loom))]
 pub mod reader;
 #[cfg(not(loom))]

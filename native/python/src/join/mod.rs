@@ -7,7 +7,6 @@ mod doorbell;
 mod engine;
 mod fed;
 mod held;
-mod hold;
 mod join_cut;
 mod join_engine;
 mod mailbox;

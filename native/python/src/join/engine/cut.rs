@@ -8,10 +8,8 @@ use framegate_checkpoint::aligner::{Aborted, Limits};
 use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_checkpoint::signals::SignalCounter;
 use framegate_checkpoint::unaligned::{Options, Switch, UnalignedCheckpointer};
+use framegate_core::pool::hold::{HeldFrame, Hold};
 use framegate_join::stage::{Lost, Observed};
-
-use crate::join::held::HeldFrame;
-use crate::join::hold::Hold;
 
 /// What something holds that is no frame, and a frame whose payload is not copied.
 pub(super) const EVENT_BYTES: u64 = size_of::<Standing>() as u64;
