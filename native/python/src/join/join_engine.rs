@@ -70,12 +70,15 @@ impl JoinEngine {
                 .ok_or_else(|| raise(py, "JournalFailed", "the state in the journal is not of these inputs", &[]))?;
         }
         let resumed = (0..mailbox.facts.len()).map(|stream| stage.decided(stream)).collect();
+        let mut checkpoints = join_cut::habits_of(&plan.as_any().get_item("checkpoints")?)?;
+        // What an earlier life snapshotted is over.
+        checkpoints.floor = checkpoints.floor.max(checkpoint_id);
         let habits = Habits {
             is_one_by_one: plan.as_any().get_item("policy")?.eq("latest")?,
             is_realtime: plan.as_any().get_item("realtime_domain")?.extract()?,
             keeps_unmatched: plan.as_any().get_item("unmatched_rows")?.extract()?,
             pending_bytes: plan.as_any().get_item("pending_bytes")?.extract()?,
-            checkpoints: join_cut::habits_of(&plan.as_any().get_item("checkpoints")?)?,
+            checkpoints,
             checkpoint_id,
         };
         let made = || Engine::new(stage, writer, inputs, Arc::clone(&mailbox), resumed, &habits);

@@ -237,18 +237,9 @@ impl Engine {
         self.stage.observe_lost(index, seen.epoch, seen.seq, Cause::Overwritten, now_ns);
     }
 
-    /// A frame that waited in a hold stays there until it is decided; where all frames wait in copies, it joins them.
+    /// A frame that waited in a hold stays there until it is decided.
     fn take_held(&mut self, index: usize, seen: &Observed, now_ns: u64) {
-        if let (Some(hold), Some(held)) = (self.cut.holds.get(index), self.held.get_mut(index)) {
-            let kept = hold.get(seen.epoch, seen.seq).is_some_and(|frame| {
-                held.keep_bytes((seen.epoch, seen.seq), hold.payload(frame), frame.timestamp_ns, &frame.tensor)
-            });
-            if !kept {
-                return self.lose_held(index, seen, now_ns);
-            }
-        } else {
-            self.stage.make_room(index);
-        }
+        self.stage.make_room(index);
         self.stage.observe(index, seen, now_ns);
     }
 
