@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folders of a driver: ``<base>/tensorpool-<user>/<namespace>/<stream_id>/<epoch>/`` (PROTOCOL 6.2).
 
-Only what can be named is removed: the ring, pools by their number, the ended mark, and folders that this leaves empty.
+Only what can be named is removed: the ring, pools by their number, the ended mark, the command word of a stream that
+has no epoch left, and folders that this leaves empty.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from framegate.driver.epochs import EPOCH_MAX, FoundEpoch
 RING: Final = "header.ring"
 _NAMED: Final = re.compile(r"header\.ring|\d{1,5}\.pool|ended\.(json|\d+)")
 """Regions, and the mark that a producer leaves at its end (``framegate.shmpool.ended``)."""
+WORD: Final = "command.word"
+"""Of a stream's producer (``framegate.shmpool.command_word``): it outlives the epochs, and goes with the last of them."""
 _NUMBER: Final = re.compile(r"0|[1-9]\d{0,19}")
 _STREAM_ID_MAX: Final = 2**32 - 1
 
@@ -77,13 +80,22 @@ class RegionFolders:
         _unlink_named(folder)
         if folder.exists() and not self._remove_if_empty(folder):
             return False
-        self._remove_if_empty(folder.parent)
+        self._remove_stream_if_done(folder.parent)
         return True
 
     def remove_made(self) -> None:
         """Remove the folders that were made here and are empty now, the deepest first."""
         for folder in sorted(self._made, key=lambda path: len(path.parts), reverse=True):
             self._remove_if_empty(folder)
+
+    def _remove_stream_if_done(self, folder: Path) -> None:
+        try:
+            left = [each.name for each in folder.iterdir()]
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        if left == [WORD]:
+            (folder / WORD).unlink(missing_ok=True)
+        self._remove_if_empty(folder)
 
     def _remove_if_empty(self, folder: Path) -> bool:
         try:

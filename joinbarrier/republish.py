@@ -36,7 +36,8 @@ class Republisher:
         self._stream = config.join.out_stream
         self._engine = engine
         self._out_epoch = engine.out_epoch()
-        self.producer: Producer = client.producer(self._stream)
+        # It passes on the barriers of its inputs, and has none of its own.
+        self.producer: Producer = client.producer(self._stream, pipeline=None)
 
     @staticmethod
     def of(client: Client, config: JoinConfig, engine: JoinEngine, folder: Path) -> Republisher | None:
@@ -55,7 +56,7 @@ class Republisher:
             # Its numbers begin again, and within an epoch they never go back.
             self._out_epoch = epoch
             self.producer.close()
-            self.producer = self._client.producer(self._stream)
+            self.producer = self._client.producer(self._stream, pipeline=None)
 
     def publish_until(self, row: int) -> None:
         """The frames of all rows below ``row`` are published; they are sealed."""

@@ -38,7 +38,7 @@ from framegate.shmpool.control_between import Control
 from framegate.shmpool.leaseholder import Leaseholder
 from framegate.shmpool.link import LINK_IS_DEAD, RECONNECT_NS, Link, first_link
 from framegate.shmpool.owner_times import OwnerTimes
-from framegate.shmpool.producer import Producer
+from framegate.shmpool.producer import DEFAULT_PIPELINE, Producer
 from framegate.shmpool.regions import canonical
 from framegate.shmpool.streams import AERON_STREAM_MAX, Streams
 from framegate.shmpool.transport import Received
@@ -125,15 +125,28 @@ class Client:
         dtype: str | None = None,
         name: str = "",
         descriptor_stream: int | None = None,
+        pipeline: str | None = DEFAULT_PIPELINE,
+        barrier_interval_s: float | None = None,
     ) -> Producer:
         """The one producer of a stream, attached. Without shape and dtype every frame may be another.
 
         ``descriptor_stream`` is the Aeron stream of its descriptors, which its consumers must be told too; left out,
         it is the configured one, else the one that all streams share.
+        Checkpoint barriers are sent for the coordinator of ``pipeline``; None: for no one. Where there is none,
+        ``barrier_interval_s`` makes them come by themselves.
         Raises ``AttachRefused`` when the driver says no, ``DriverSilent`` when none answers.
         """
         descriptors = self.descriptor_stream(stream, descriptor_stream)
-        producer = Producer(self, stream, shape=shape, dtype=dtype, name=name, descriptor_stream=descriptors)
+        producer = Producer(
+            self,
+            stream,
+            shape=shape,
+            dtype=dtype,
+            name=name,
+            descriptor_stream=descriptors,
+            pipeline=pipeline,
+            barrier_interval_s=barrier_interval_s,
+        )
         return self.attach(producer)
 
     def consumer(

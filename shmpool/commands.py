@@ -31,6 +31,9 @@ DescriptorStreamOption = Annotated[
 ]
 
 
+PipelineOption = Annotated[
+    str, typer.Option("--pipeline", metavar="P", help="Send barriers when the coordinator of this pipeline asks.")
+]
 LagOption = Annotated[
     int,
     typer.Option("--lag", metavar="N", min=0, max=1 << 20, help="Frames by which a moving picture is late."),
@@ -76,6 +79,13 @@ def _produce(
     end: Annotated[bool, typer.Option("--end", help="Say at the end that no frame follows.")] = False,
     schedule: Annotated[Path | None, typer.Option("--schedule", metavar="CSV", help="Frames by the clock.")] = None,
     descriptor_stream: DescriptorStreamOption = None,
+    pipeline: PipelineOption = "default",
+    barrier_interval_ms: Annotated[
+        float | None,
+        typer.Option(
+            "--barrier-interval-ms", metavar="MS", min=1, help="Barriers by themselves, where no coordinator asks."
+        ),
+    ] = None,
     config: ConfigOption = None,
     aeron_dir: AeronDirOption = None,
     base_dir: BaseDirOption = None,
@@ -102,6 +112,8 @@ def _produce(
             end=end,
             schedule=schedule,
             descriptor_stream=descriptor_stream,
+            pipeline=pipeline,
+            barrier_interval_ms=barrier_interval_ms,
             config=config,
             aeron_dir=absolute(aeron_dir),
             base_dir=absolute(base_dir),

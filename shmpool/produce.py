@@ -7,6 +7,7 @@ import math
 import os
 import re
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -14,14 +15,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 from framegate.schema.console.reporting import emit
-from framegate.schema.control import CheckpointBarrier
 from framegate.schema.driver import ResponseCode
 from framegate.schema.errors import DONE, AttachRefused, NotAttached, WrongUsage
 from framegate.shmpool.client import Client
 from framegate.shmpool.client_options import ClientOptions
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.pattern import PatternName, Payloads, flat_bytes, payloads
-from framegate.shmpool.producer import Producer
+from framegate.shmpool.producer import DEFAULT_PIPELINE, Producer
 from framegate.shmpool.schedule import Step, read_schedule
 from framegate.shmpool.stop_signal import StopSignal
 
@@ -53,6 +53,8 @@ class ProduceOptions(ClientOptions):
     end: bool = False
     schedule: Path | None = None
     descriptor_stream: int | None = None
+    pipeline: str = DEFAULT_PIPELINE
+    barrier_interval_ms: float | None = None
 
 
 @dataclass(slots=True)
@@ -140,11 +142,17 @@ def _attached(client: Client, options: ProduceOptions, stop: StopSignal) -> Prod
                 shape=options.shape,
                 dtype=options.dtype,
                 descriptor_stream=options.descriptor_stream,
+                pipeline=options.pipeline,
+                barrier_interval_s=_seconds(options.barrier_interval_ms),
             )
         except AttachRefused as refusal:
             is_final = refusal.facts.get("code") != ResponseCode.REJECTED.name or monotonic_ns() >= deadline_ns
             if is_final or stop.wait(_PREDECESSOR_STEP_S):
                 raise
+
+
+def _seconds(milliseconds: float | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1e3
 
 
 def _audience_is_there(run: _Run) -> bool:
@@ -181,42 +189,38 @@ def _play(run: _Run, steps: list[Step]) -> None:
     for step in steps:
         if not run.wait_until(start_ns + int(step.at_ms * 1e6)):
             return
-        if step.seq is not None:
-            flat_bytes(array)[:] = 0 if step.fill is None else step.fill
-            if not _publish(run, array, step):
+        for send in _sends(run, array, step):
+            if not _persist(run, send):
                 return
-            run.frames += 1
-        if step.watermark_ms is not None:
-            run.producer.watermark(step.watermark_ms)
-        if step.barrier is not None:
-            _send_barrier(run.producer, step.barrier)
         run.show_progress()
 
 
-def _publish(run: _Run, array: npt.NDArray[Any], step: Step) -> bool:
-    """Publish a frame; False when told to stop while the lease was away."""
+def _sends(run: _Run, array: npt.NDArray[Any], step: Step) -> Iterator[Callable[[], object]]:
+    """What a row sends, in its order."""
+    producer = run.producer
+    if step.seq is not None:
+        flat_bytes(array)[:] = 0 if step.fill is None else step.fill
+        yield lambda: producer.publish(
+            array, step.timestamp_ns, descriptor_timestamp_ns=step.descriptor_timestamp_ns, seq=step.seq
+        )
+        run.frames += 1
+    watermark_ms, checkpoint_id = step.watermark_ms, step.barrier
+    if watermark_ms is not None:
+        yield lambda: producer.watermark(watermark_ms)
+    if checkpoint_id is not None:
+        yield lambda: producer.barrier(checkpoint_id)
+
+
+def _persist(run: _Run, send: Callable[[], object]) -> bool:
+    """Send; False when told to stop while the lease was away."""
     while True:
         try:
-            run.producer.publish(
-                array, step.timestamp_ns, descriptor_timestamp_ns=step.descriptor_timestamp_ns, seq=step.seq
-            )
+            send()
         except NotAttached:
             if not run.wait_attached():
                 return False
         else:
             return True
-
-
-def _send_barrier(producer: Producer, checkpoint_id: int) -> None:
-    barrier = CheckpointBarrier(
-        checkpoint_id=checkpoint_id,
-        epoch=0,
-        flags=0,
-        stream_id=producer.stream_id,
-        source_epoch=producer.epoch or 0,
-        after_seq=producer.last_seq,
-    )
-    producer.send_between(barrier.encode())
 
 
 def _say_ready(options: ProduceOptions, producer: Producer) -> None:

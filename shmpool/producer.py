@@ -12,9 +12,24 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Final, Self, cast
 
 from framegate.schema import Message
-from framegate.schema.control import ControlSignal, SignalCategory, SignalKind, Watermark
+from framegate.schema.control import (
+    AckStatus,
+    BarrierAck,
+    ControlSignal,
+    InjectBarrier,
+    SignalCategory,
+    SignalKind,
+    Watermark,
+)
 from framegate.schema.driver import Role, ShmAttachResponse, ShmLeaseRevoked
-from framegate.schema.errors import ClientStalled, MediaDriverGone, NotAttached, TransportClosed
+from framegate.schema.errors import (
+    BarrierInjectionFailed,
+    ClientStalled,
+    InvalidValue,
+    MediaDriverGone,
+    NotAttached,
+    TransportClosed,
+)
 from framegate.schema.wire import (
     ConsumerConfig,
     ConsumerHello,
@@ -27,6 +42,7 @@ from framegate.schema.wire import (
 )
 from framegate.shmpool.audience import Audience
 from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.command_word import EPOCH_MAX, ProducersWord, can_carry, word_path
 from framegate.shmpool.ended import mark_ended
 from framegate.shmpool.leaseholder import Leaseholder
 from framegate.shmpool.progress import ProgressThrottle
@@ -46,6 +62,9 @@ DESCRIPTOR_BOUND: Final = OfferBound(attempts=1_000, deadline_ns=1_000_000)
 """A descriptor that is not taken within a millisecond is given up and counted: a camera does not wait."""
 MAX_OWN_STREAMS: Final = 1024
 """Streams of consumers' own that a producer opens; who comes later stays on the shared one."""
+DEFAULT_PIPELINE: Final = "default"
+_UNALIGNED: Final = 1
+_INTERVAL_MAX_S: Final = 1e9
 _GONE: Final = (MediaDriverGone, ClientStalled, TransportClosed)
 _log = logging.getLogger(__name__)
 
@@ -77,9 +96,16 @@ class Producer(Leaseholder):
         dtype: str | None,
         name: str = "",
         descriptor_stream: int | None = None,
+        pipeline: str | None = DEFAULT_PIPELINE,
+        barrier_interval_s: float | None = None,
     ) -> None:
         super().__init__(client, stream, Role.PRODUCER)
         self.name = name
+        self.pipeline = pipeline
+        """Whose coordinator it hears; None: nobody's, it sends the barriers that it is given."""
+        self._word = None if pipeline is None else ProducersWord(stream)
+        self._barrier_interval_ns = _interval_ns(barrier_interval_s, pipeline)
+        self._lost_barrier: tuple[int, int] | None = None
         self.audience = Audience(stream)
         self._shape = shape
         self._dtype = dtype
@@ -177,12 +203,39 @@ class Producer(Leaseholder):
         message = Watermark(timestamp_ms=timestamp_ms, stream_id=self.stream_id, source_epoch=self._epoch())
         self.send_between(message.encode())
 
-    def send_between(self, message: bytes) -> int:
-        """Put a message between the descriptors, in the same place on every descriptor stream; as ``offer``."""
+    def barrier(self, checkpoint_id: int, epoch: int = 0, *, unaligned: bool = False) -> bool:
+        """Send a checkpoint barrier of the caller's own here, between two frames; as ``send_between``.
+
+        Coordinators and intervals need no call: their barriers go by themselves, also while user code computes.
+        Raises InvalidValue for id 0 and for an epoch above 2^48 - 1.
+        """
+        if not can_carry(checkpoint_id, epoch):
+            facts = {"checkpoint_id": checkpoint_id, "epoch": epoch, "epoch_max": EPOCH_MAX}
+            raise InvalidValue("no barrier carries it", stream=self.stream_id, **facts)
         try:
-            return self._attached().send(message)
+            return self._taken(self._attached().send_barrier(checkpoint_id, epoch, unaligned))
         except _GONE as death:
             raise self._away() from death
+
+    def send_between(self, message: bytes) -> bool:
+        """Put a message of schema 920 between the descriptors, in one place on every descriptor stream.
+
+        False: a stream is full, and it goes when that has room, with its ``after_seq`` set to where it then stands.
+        Raises BarrierInjectionFailed, and takes nothing, where too many wait already.
+        """
+        try:
+            return self._taken(self._attached().send(message))
+        except _GONE as death:
+            raise self._away() from death
+
+    def _taken(self, is_sent: bool | None) -> bool:
+        if is_sent is None:
+            raise BarrierInjectionFailed(
+                "too many messages wait for room between the frames",
+                stream=self.stream_id,
+                hint="A subscriber of the descriptors does not read: end it, or send less between the frames.",
+            )
+        return is_sent
 
     def end(self) -> None:
         """Say that no frame follows. Consumers that have read all end; later ones learn it from a mark."""
@@ -246,8 +299,7 @@ class Producer(Leaseholder):
     @property
     def last_seq(self) -> int | None:
         """The last published sequence of this epoch; None before the first."""
-        following = self._native.next_seq if self._native is not None else None
-        return following - 1 if following else None
+        return self._native.last_seq if self._native is not None else None
 
     @property
     def epoch(self) -> int | None:
@@ -287,10 +339,12 @@ class Producer(Leaseholder):
             shape=self._shape,
             pace=cast(AeronSubscription, pace),
         )
+        self._inject()
 
     def on_link_lost(self, reason: str) -> None:
         """What was opened on it is closed with it."""
         super().on_link_lost(reason)
+        self._note_lost_barrier(monotonic_ns())
         self._past = self.counters()
         self._native = None
         self._own_streams.clear()
@@ -303,6 +357,10 @@ class Producer(Leaseholder):
         for each in self._opened:
             each.close()
         self._opened = []
+        if self._native is not None:
+            self._native.inject_by(None)
+        # The next producer of the stream takes the file.
+        self._word = None
 
     def map_lease(self, response: ShmAttachResponse, now_ns: int) -> None:
         """Write into the regions of the lease."""
@@ -319,6 +377,8 @@ class Producer(Leaseholder):
         )
         self._folder_of_ring = regions.paths[0].rpartition("/")[0]
         self._nslots = nslots
+        if self._word is not None and self._word.move_to(word_path(self._folder_of_ring, self.stream_id, epoch)):
+            self._inject()
         self._native.attach(regions)
         self._native.set_meta_version(self._meta_version or None)
         self.audience.on_epoch(epoch)
@@ -341,14 +401,17 @@ class Producer(Leaseholder):
                 self.audience.on_qos(message, now_ns)
                 with self._heard:
                     self._heard.notify_all()
+            case InjectBarrier() if message.pipeline == self.pipeline:
+                self._on_inject(message)
             case ConsumerConfig() if message.stream_id == self.stream_id:
                 self._grant(message)
             case ShmLeaseRevoked() if (message.stream_id, message.role) == (self.stream_id, Role.CONSUMER):
                 self._forget(message.client_id)
 
     def on_tick(self, now_ns: int) -> None:
-        """QoS and metadata once a second, stale consumers, lost descriptors, progress that had to wait."""
+        """Barriers that are due, QoS and metadata once a second, stale consumers, progress that had to wait."""
         super().on_tick(now_ns)
+        self._send_due(now_ns)
         for consumer_id in self.audience.stale(now_ns):
             self._forget(consumer_id)
         if not self.is_attached:
@@ -361,6 +424,47 @@ class Producer(Leaseholder):
             self._send_qos()
             self._announce_source()
             self._report_lost()
+
+    def _inject(self) -> None:
+        """The native side goes by the word as it is now."""
+        if self._native is not None and self._word is not None:
+            self._native.inject_by(self._word.native, self._barrier_interval_ns)
+
+    def _on_inject(self, asked: InjectBarrier) -> None:
+        """The coordinator wants a barrier; it repeats itself, which the word's holder ignores."""
+        if self._word is None or not can_carry(asked.checkpoint_id, asked.epoch):
+            return
+        if self._barrier_interval_ns is not None:
+            _log.warning("%s: pipeline %s has a coordinator, so the interval is over", self, asked.pipeline)
+            self._barrier_interval_ns = None
+            if self._native is not None:
+                self._native.leave_to_coordinator()
+        self._word.inject(asked.checkpoint_id, asked.epoch, unaligned=bool(asked.flags & _UNALIGNED))
+
+    def _send_due(self, now_ns: int) -> None:
+        """What no frame takes along: the stream may be silent, or its producer inside user code (B21)."""
+        if self._word is not None and self._word.retry(now_ns):
+            self._inject()
+        self._note_lost_barrier(now_ns)
+        lost, pipeline = self._lost_barrier, self.pipeline
+        if lost is None or pipeline is None:
+            return
+        failure = BarrierAck(
+            checkpoint_id=lost[0],
+            epoch=lost[1],
+            status=AckStatus.FAILED,
+            duration_ns=0,
+            bytes=0,
+            pipeline=pipeline,
+            operator_id=f"source-{self.stream_id}",
+            reason=f"stream {self.stream_id} lost its lease or its streams before the barrier could be sent",
+        )
+        if self.client.send(failure):
+            self._lost_barrier = None
+
+    def _note_lost_barrier(self, now_ns: int) -> None:
+        if self._native is not None:
+            self._lost_barrier = self._native.send_due(now_ns) or self._lost_barrier
 
     def _grant(self, config: ConsumerConfig) -> None:
         """The driver gave a consumer streams of its own, or took them back. It says so again with every hello."""
@@ -471,6 +575,15 @@ class Producer(Leaseholder):
 
     def _ready_consumers(self) -> int:
         return self.audience.ready(self._epoch()) if self.lease.is_attached else 0
+
+
+def _interval_ns(interval_s: float | None, pipeline: str | None) -> int | None:
+    if interval_s is None:
+        return None
+    if pipeline is None or not 0 < interval_s <= _INTERVAL_MAX_S:
+        facts = {"barrier_interval_s": interval_s, "pipeline": pipeline}
+        raise InvalidValue(f"barriers come every 0 to {_INTERVAL_MAX_S:.0f} s, in a pipeline", **facts)
+    return max(round(interval_s * 1e9), 1)
 
 
 _NO_STREAM: Final = ("", 0)

@@ -10,6 +10,7 @@ from typing import Final
 
 from framegate.schema.errors import WrongUsage
 from framegate.shmpool.client_options import ClientOptions
+from framegate.shmpool.producer import DEFAULT_PIPELINE
 
 MAX: Final = math.inf
 """The speed of as fast as the readers allow."""
@@ -30,6 +31,12 @@ class ReplayOptions(ClientOptions):
     end: bool = False
     raw: bool = False
     check: Path | None = None
+    pipeline: str = DEFAULT_PIPELINE
+
+    @property
+    def injects_for(self) -> str | None:
+        """Whose barriers its streams send; with the recorded ones in their places, nobody's."""
+        return None if self.raw else self.pipeline
 
 
 def parse_speed(text: str) -> float:

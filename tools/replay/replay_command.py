@@ -15,6 +15,7 @@ from framegate.schema.console.command_options import (
     WaitDriverOption,
     absolute,
 )
+from framegate.shmpool.commands import PipelineOption
 
 
 def replay(
@@ -40,6 +41,7 @@ def replay(
     raw: Annotated[
         bool, typer.Option("--raw", help="Publish the recorded barriers and ends too, in their places.")
     ] = False,
+    pipeline: PipelineOption = "default",
     check: Annotated[
         Path | None,
         typer.Option("--check", metavar="JOURNAL", help="Afterwards compare a journal's rows with the recording."),
@@ -70,6 +72,7 @@ def replay(
             end=end,
             raw=raw,
             check=check,
+            pipeline=pipeline,
             config=config,
             aeron_dir=absolute(aeron_dir),
             base_dir=absolute(base_dir),

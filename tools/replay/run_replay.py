@@ -95,7 +95,7 @@ class _Replay:
     def sender(self, stream: int) -> Sender:
         """The sender of a stream, attached. Raises what attaching raises."""
         if stream not in self.senders:
-            sender = Sender(self.client, stream, self.stop.wait)
+            sender = Sender(self.client, stream, self.stop.wait, self.options.injects_for)
             self.senders[stream] = sender
             self._open.callback(sender.close)
         return self.senders[stream]

@@ -12,7 +12,7 @@ from framegate.recording.frames import Between, FrameOfRecording
 from framegate.schema.control import CheckpointBarrier, ControlSignal, SignalKind, Watermark
 from framegate.schema.errors import FrameTooLarge, InvalidValue, NotAttached, WrongArray
 from framegate.shmpool.client import Client
-from framegate.shmpool.producer import Producer
+from framegate.shmpool.producer import DEFAULT_PIPELINE, Producer
 
 TOO_LARGE: Final = "too_large"
 REGRESSED: Final = "regressed"
@@ -25,12 +25,15 @@ _REMAP_SLICES: Final = 200
 class Sender:
     """A stream's producer. An epoch of the recording is one of its own: in each of them sequences begin anew."""
 
-    def __init__(self, client: Client, stream: int, wait: Callable[[float], bool]) -> None:
+    def __init__(
+        self, client: Client, stream: int, wait: Callable[[float], bool], pipeline: str | None = DEFAULT_PIPELINE
+    ) -> None:
         """``wait`` sleeps, and says whether the replay was told to end."""
         self._client = client
         self._wait = wait
+        self._pipeline = pipeline
         self.stream = stream
-        self.producer: Producer = client.producer(stream)
+        self.producer: Producer = client.producer(stream, pipeline=pipeline)
         self.frames = 0
         self.bytes = 0
         self.left_out: Counter[str] = Counter()
@@ -96,7 +99,7 @@ class Sender:
         listeners = self.producer.audience.ready(self.producer.epoch or 0)
         self.wait_read()
         self._close_producer()
-        self.producer = self._client.producer(self.stream)
+        self.producer = self._client.producer(self.stream, pipeline=self._pipeline)
         self._life, self._first_seq = life, None
         # What is sent before they have mapped the new regions would pass them by.
         for _ in range(_REMAP_SLICES):

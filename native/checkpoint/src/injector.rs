@@ -131,14 +131,38 @@ impl Injector {
     }
 
     fn emitted(&mut self, barrier: CheckpointBarrier) -> CheckpointBarrier {
-        (self.last_id, self.epoch) = (barrier.checkpoint_id, barrier.epoch);
-        let plain = CheckpointBarrier::new(barrier.checkpoint_id, barrier.epoch);
+        self.keep_last(CheckpointBarrier::new(barrier.checkpoint_id, barrier.epoch));
+        self.counters.barriers_injected += 1;
+        barrier
+    }
+
+    fn keep_last(&mut self, plain: CheckpointBarrier) {
+        (self.last_id, self.epoch) = (plain.checkpoint_id, plain.epoch);
         if let Ok(packed) = word::pack(plain) {
             // Release: an injector that takes over sees a barrier that was emitted, and goes on behind it.
             self.shared.last().store(packed, Ordering::Release);
         }
-        self.counters.barriers_injected += 1;
-        barrier
+    }
+
+    /// Goes on behind this barrier, which was sent without being asked for here.
+    pub fn note(&mut self, barrier: CheckpointBarrier) {
+        let (id, epoch) = (self.last_id.max(barrier.checkpoint_id), self.epoch.max(barrier.epoch).min(EPOCH_MAX));
+        self.keep_last(CheckpointBarrier::new(id, epoch));
+    }
+
+    /// Goes on where another one stops: behind its last barrier, and with the command that it did not take.
+    pub fn follow(&mut self, former: &Self) {
+        if former.last_id != 0 {
+            self.note(CheckpointBarrier::new(former.last_id, former.epoch));
+        }
+        let command = word::take(former.shared.word());
+        // One that came by the new word is newer.
+        let _ = self.shared.word().compare_exchange(word::EMPTY, command, Ordering::AcqRel, Ordering::Relaxed);
+    }
+
+    /// After how long barriers come by themselves; None: never.
+    pub const fn set_interval(&mut self, interval_ns: Option<u64>) {
+        self.interval_ns = interval_ns;
     }
 
     /// What was done since the start.

@@ -6,6 +6,7 @@
 //! | `message` | barriers, watermarks, and what carries them between two stages |
 //! | `atomics` | the atomic types, or those of the model checker |
 //! | `word`, `mapping`, `injector` | how a coordinator asks for a barrier, also from another process; when a source sends one |
+//! | `between` | what a producer sends between its descriptors, in one place on all of its streams |
 //! | `channel` | from one stage to the next, with a place kept for a barrier |
 //! | `arena`, `history`, `watermarks` | what an aligner keeps: events, ids that are over, how far time has come |
 //! | `aligner`, `late`, `unaligned` | waiting for every input, and not waiting |
@@ -18,6 +19,8 @@
 pub mod aligner;
 pub mod arena;
 mod atomics;
+#[cfg(not(loom))]
+pub mod between;
 pub mod channel;
 mod history;
 pub mod inflight;

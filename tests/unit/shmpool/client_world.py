@@ -48,12 +48,17 @@ class PlayedPool:
         self.added = 0
         self.heard: list[Any] = []
         self.sent: list[bytes] = []
+        self.answer: bool | None = True
+        self.barriers: list[tuple[int, int, bool]] = []
+        self.words: list[tuple[Any, int | None]] = []
+        self.has_coordinator = False
+        self.looked_at_ns: int | None = None
+        self.lost_barrier: tuple[int, int] | None = None
         self.failure: Exception | None = None
         self.frames: list[Any] = []
         self.event_queue: list[tuple[bytes, int | None, int | None]] = []
         self.capped: list[bool] = []
         self.rate_hz: int | None = None
-        self.next_seq: int | None = None
         self.last_seq: int | None = None
         self.meta_version: int | None = None
         self.values = {"frames": 0, "gap_drops": 0, "late_drops": 0, "regressions": 0, "descriptors_lost": 0}
@@ -99,11 +104,28 @@ class PlayedPool:
 
     publish_batch = publish
 
-    def send(self, message: bytes) -> int:
+    def send(self, message: bytes) -> bool | None:
         if self.failure is not None:
             raise self.failure
         self.sent.append(message)
-        return 1
+        return self.answer
+
+    def send_barrier(self, checkpoint_id: int, epoch: int, unaligned: bool) -> bool | None:
+        if self.failure is not None:
+            raise self.failure
+        self.barriers.append((checkpoint_id, epoch, unaligned))
+        return self.answer
+
+    def inject_by(self, word: Any, interval_ns: int | None = None) -> None:
+        self.words.append((word, interval_ns))
+
+    def leave_to_coordinator(self) -> None:
+        self.has_coordinator = True
+
+    def send_due(self, now_ns: int) -> tuple[int, int] | None:
+        self.looked_at_ns = now_ns
+        lost, self.lost_barrier = self.lost_barrier, None
+        return lost
 
     def poll(self, limit: int, _timeout_ns: int) -> list[Any]:
         taken, self.frames = self.frames[:limit], self.frames[limit:]

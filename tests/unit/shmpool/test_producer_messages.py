@@ -70,7 +70,7 @@ def granted(world: World[Producer], consumer_id: int = CONSUMER, **changes: Any)
 
 
 def test_qos_goes_out_once_a_second_with_the_last_sequence(world: World[Producer]) -> None:
-    world.native.next_seq = 8
+    world.native.last_seq = 7
     world.tick()
     (message,) = world.heard(world.streams.qos)
     assert message == QosProducer(stream_id=STREAM, producer_id=world.member.lease.client_id, epoch=5, current_seq=7)
@@ -81,7 +81,7 @@ def test_qos_goes_out_once_a_second_with_the_last_sequence(world: World[Producer
 
 
 def test_before_the_first_frame_there_is_no_sequence_to_report(world: World[Producer]) -> None:
-    world.native.next_seq = 0
+    world.native.last_seq = None
     world.tick()
     assert world.heard(world.streams.qos) == []
 
@@ -263,7 +263,7 @@ def test_only_progress_goes_on_a_consumers_own_control_stream_and_not_twice(worl
     ear = world.listen(OWN, 32_000)
     world.tell(hello(supports_progress=Bool.TRUE))
     world.tell(config(control_channel=OWN, control_stream_id=32_000))
-    world.native.next_seq = 5
+    world.native.last_seq = 4
     world.member.describe({"a": "b"})
     world.tick()
     assert ear.poll() == []
@@ -280,7 +280,7 @@ def test_only_progress_goes_on_a_consumers_own_control_stream_and_not_twice(worl
 
 
 def test_the_end_is_a_signal_in_the_stream_and_a_mark_beside_the_regions(world: World[Producer], shm: Path) -> None:
-    world.native.next_seq = 3
+    world.native.last_seq = 2
     world.member.watermark(17)
     world.member.end()
     watermark, end = [decode_any(data) for data in world.native.sent]

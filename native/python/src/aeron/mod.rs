@@ -17,9 +17,9 @@ pub use claim::AeronClaim;
 pub use client::AeronClient;
 pub(crate) use events::{unpoisoned, unpoisoned_detached};
 pub use mark::driver_mark;
-pub(crate) use offer::to_python as transport_outcome;
+pub(crate) use offer::{ADMIN_ACTION, BACK_PRESSURED, NOT_CONNECTED};
 pub use publication::AeronPublication;
-pub(crate) use publication::Shared as PublicationShared;
+pub(crate) use publication::{ClaimedRoom, Shared as PublicationShared};
 pub use subscription::AeronSubscription;
 pub(crate) use subscription::Shared as SubscriptionShared;
 

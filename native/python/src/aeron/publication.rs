@@ -2,7 +2,7 @@
 //! One sender on one stream.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use framegate_core::idle::Idler;
 use pyo3::prelude::*;
@@ -13,10 +13,13 @@ use rusteron_client::{AeronBufferClaim, AeronPublicationConstants};
 use super::claim::AeronClaim;
 use super::client::ClientShared;
 use super::events::unpoisoned;
-use super::offer::{self, CLOSED, Log, OfferCounters, REFUSED, RetryBound};
+use super::offer::{self, ADMIN_ACTION, CLOSED, Log, OfferCounters, REFUSED, RetryBound};
 use super::transport_class;
 use crate::buffer::ExportedBuffer;
 use crate::errors::raise;
+
+/// An admin action is over as soon as it is reported; one term's end is one.
+const ADMIN_ACTIONS_MAX: u32 = 8;
 
 /// What a publication, its claims and its client hold in common.
 pub(crate) struct Shared {
@@ -66,6 +69,26 @@ impl Shared {
         offer::retry(self.bound, &self.counters, first, || self.attempt(message), Idler::idle)
     }
 
+    /// Claims room for a message, or answers a negative outcome. The log cannot be closed while the room is held.
+    pub(crate) fn claim_room(&self, length: usize) -> Result<ClaimedRoom<'_>, i64> {
+        let log = unpoisoned(&self.log);
+        let claim = AeronBufferClaim::new_zeroed_on_stack();
+        let mut answer = CLOSED;
+        for _ in 0..ADMIN_ACTIONS_MAX {
+            answer = match log.as_ref() {
+                Some(Log::Exclusive(publication)) => publication.try_claim(length, &claim),
+                Some(Log::Shared(publication)) => publication.try_claim(length, &claim),
+                None => return Err(CLOSED),
+            }
+            .unwrap_or_else(|error| offer::outcome_number(&error));
+            self.counters.note(answer);
+            if answer != ADMIN_ACTION {
+                break;
+            }
+        }
+        if answer < 0 { Err(answer) } else { Ok(ClaimedRoom { claim, is_open: true, _log: log }) }
+    }
+
     pub(crate) fn check_alive(&self, py: Python<'_>) -> PyResult<()> {
         self.client.check_alive(py)
     }
@@ -95,6 +118,32 @@ impl Shared {
 
     fn read<T>(&self, closed: T, ask: impl FnOnce(&Log) -> T) -> T {
         unpoisoned(&self.log).as_ref().map_or(closed, ask)
+    }
+}
+
+/// Room for one message. Dropped unused it becomes padding, which readers skip.
+pub(crate) struct ClaimedRoom<'a> {
+    claim: AeronBufferClaim,
+    is_open: bool,
+    /// Behind the claim, so that the log outlives it.
+    _log: MutexGuard<'a, Option<Log>>,
+}
+
+impl ClaimedRoom<'_> {
+    /// Fills it and lets readers see it. The message is as long as the room.
+    pub(crate) fn send(mut self, message: &[u8]) {
+        self.claim.data_mut().copy_from_slice(message);
+        self.is_open = false;
+        // A failure can only mean that the log is gone with its driver, which the next call reports.
+        let _ = self.claim.commit();
+    }
+}
+
+impl Drop for ClaimedRoom<'_> {
+    fn drop(&mut self) {
+        if self.is_open {
+            let _ = self.claim.abort();
+        }
     }
 }
 

@@ -59,6 +59,11 @@ impl CommandWord {
 }
 
 impl CommandWord {
+    /// For a producer, whose injector lives beside its streams.
+    pub(crate) fn shared(&self) -> Arc<SharedWord> {
+        Arc::clone(&self.shared)
+    }
+
     fn over(py: Python<'_>, found: Result<SharedWord, Refused>, path: PathBuf) -> PyResult<Self> {
         let shared = Arc::new(found.map_err(|refused| {
             let why = match refused {

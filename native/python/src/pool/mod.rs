@@ -2,6 +2,7 @@
 //! The shared-memory pool as Python classes: regions, a producer, a consumer, frames.
 
 mod batch;
+mod between;
 mod consumer;
 mod frame;
 mod frame_claim;

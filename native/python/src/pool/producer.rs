@@ -4,9 +4,11 @@
 //! One lock guards the writer and its publications, so that frames, barriers and ends stand in one order on every
 //! stream. Whoever holds it never takes the GIL: a thread that waits for the lock may be holding that.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, TryLockError};
 use std::time::{Duration, Instant};
 
+use framegate_checkpoint::between::{Between, Place};
+use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_core::pool::layout::{NULL_META_VERSION, NULL_TIMESTAMP};
 use framegate_core::pool::regions::Regions;
 use framegate_core::pool::tensor::{COLUMN_MAJOR, ROW_MAJOR, Tensor, element_bytes};
@@ -19,10 +21,12 @@ use super::frame::DTYPE_NAMES;
 use super::frame_claim::FrameClaim;
 use super::regions::PoolRegions;
 use crate::aeron::{
-    AeronPublication, AeronSubscription, PublicationShared, SubscriptionShared, transport_outcome, unpoisoned,
+    AeronPublication, AeronSubscription, PublicationShared, SubscriptionShared, unpoisoned,
 };
 use crate::buffer::ExportedBuffer;
+use crate::checkpoint::CommandWord;
 use crate::errors::raise;
+use crate::join::monotonic_ns;
 
 /// A timestamp argument: left out, it is the time of the call; None is the null timestamp.
 #[derive(Clone, Copy, Debug)]
@@ -102,6 +106,9 @@ const PACE_EVERY: u32 = 64;
 /// What the lock guards.
 struct Guarded {
     writer: Option<Writer>,
+    /// The last frame of the epoch that was announced. Not the one before the writer's next: numbers may be left out.
+    last_seq: Option<u64>,
+    between: Between,
     pace: Pace,
     branches: Vec<Branch>,
     meta_version: u32,
@@ -192,6 +199,39 @@ impl Source {
     }
 }
 
+impl Guarded {
+    /// Sends what is due. Where nothing is, that is one load.
+    #[inline]
+    fn before_frame(&mut self, shared: &PublicationShared) {
+        // Without a writer a command stays where it is.
+        if self.writer.is_some() && self.between.is_due(monotonic_ns) {
+            self.send_between(shared);
+        }
+    }
+
+    /// Sends what waits between the frames, if it can; false when some of it goes on waiting.
+    #[cold]
+    fn send_between(&mut self, shared: &PublicationShared) -> bool {
+        let Some(writer) = &self.writer else {
+            return false;
+        };
+        // A stream without frames is kept moving by what stands between them.
+        self.pace.keep();
+        let regions = writer.regions();
+        let place = Place { stream_id: regions.stream_id, source_epoch: regions.epoch, after_seq: self.last_seq };
+        let own = self.branches.iter().map(|branch| &*branch.publication);
+        let ways: Vec<&PublicationShared> = std::iter::once(shared).chain(own).collect();
+        self.between.send(&ways, place, monotonic_ns())
+    }
+
+    /// Another epoch, or none.
+    fn change_writer(&mut self, writer: Option<Writer>) {
+        self.writer = writer;
+        self.last_seq = None;
+        self.between.leave_epoch();
+    }
+}
+
 impl Shared {
     /// Offers a frame's descriptor on the shared stream and every branch, and counts the frame.
     #[inline]
@@ -228,7 +268,8 @@ impl Shared {
         fill: impl FnOnce(&Claim) -> bool,
     ) -> Result<Published, PublishFault> {
         let mut guard = unpoisoned(&self.guarded);
-        let Guarded { writer, pace, branches, meta_version, counters } = &mut *guard;
+        guard.before_frame(&self.publication);
+        let Guarded { writer, last_seq, pace, branches, meta_version, counters, .. } = &mut *guard;
         let writer = writer.as_mut().ok_or(PublishFault::NotAttached)?;
         pace.keep();
         prepare(writer, tensor, values_bytes, stamps.seq)?;
@@ -238,6 +279,7 @@ impl Shared {
             return Err(PublishFault::NotCopied);
         }
         let message = writer.commit(&claim, stamps.of_frame(*meta_version))?;
+        *last_seq = Some(claim.seq);
         Ok(Published { seq: claim.seq, answer: self.announce(branches, counters, message, values_bytes) })
     }
 
@@ -277,7 +319,8 @@ impl Shared {
         stamps: Option<FrameStamps>,
     ) -> Option<Published> {
         let mut guard = unpoisoned(&self.guarded);
-        let Guarded { writer, pace, branches, meta_version, counters } = &mut *guard;
+        guard.before_frame(&self.publication);
+        let Guarded { writer, last_seq, pace, branches, meta_version, counters, .. } = &mut *guard;
         pace.keep();
         let writer = writer.as_mut().filter(|writer| Arc::ptr_eq(writer.regions(), regions))?;
         let Some(stamps) = stamps else {
@@ -286,6 +329,7 @@ impl Shared {
             return None;
         };
         let message = writer.commit(claim, stamps.of_frame(*meta_version)).ok()?;
+        *last_seq = Some(claim.seq);
         Some(Published { seq: claim.seq, answer: self.announce(branches, counters, message, claim.values_bytes) })
     }
 }
@@ -373,6 +417,8 @@ impl PoolProducer {
         let pace = Pace { subscription: pace.map(AeronSubscription::shared), frames: 0 };
         let guarded = Guarded {
             writer: None,
+            last_seq: None,
+            between: Between::default(),
             pace,
             branches: Vec::new(),
             meta_version: NULL_META_VERSION,
@@ -386,13 +432,13 @@ impl PoolProducer {
     fn attach(&self, py: Python<'_>, regions: &PoolRegions) -> PyResult<()> {
         let regions = regions.mapped(py)?;
         let writer = Writer::new(regions, Tensor::contiguous(1, ROW_MAJOR, &[0]));
-        py.detach(|| unpoisoned(&self.shared.guarded).writer = Some(writer));
+        py.detach(|| unpoisoned(&self.shared.guarded).change_writer(Some(writer)));
         Ok(())
     }
 
     /// The lease is gone: publishing raises until the next `attach`.
     fn detach(&self, py: Python<'_>) {
-        py.detach(|| unpoisoned(&self.shared.guarded).writer = None);
+        py.detach(|| unpoisoned(&self.shared.guarded).change_writer(None));
     }
 
     #[getter]
@@ -404,6 +450,12 @@ impl PoolProducer {
     #[getter]
     fn next_seq(&self, py: Python<'_>) -> Option<u64> {
         py.detach(|| unpoisoned(&self.shared.guarded).writer.as_ref().map(Writer::next_seq))
+    }
+
+    /// The last frame that was announced in this epoch; None: none was.
+    #[getter]
+    fn last_seq(&self, py: Python<'_>) -> Option<u64> {
+        py.detach(|| unpoisoned(&self.shared.guarded).last_seq)
     }
 
     /// The metadata version that frames refer to from now on; None: none.
@@ -499,17 +551,56 @@ impl PoolProducer {
         }
     }
 
-    /// Sends a message between the descriptors, on the shared stream and every consumer's own, in the same place.
-    fn send(&self, py: Python<'_>, message: Vec<u8>) -> PyResult<Py<PyAny>> {
-        let answer = py.detach(|| {
-            let mut guard = unpoisoned(&self.shared.guarded);
-            let Guarded { branches, counters, .. } = &mut *guard;
-            for branch in branches {
-                counters.branch_descriptors_lost += u64::from(branch.publication.offer_within_bound(&message) < -1);
+    /// Sends a message between the descriptors, in the same place on the shared stream and every consumer's own; False
+    /// when it waits for room and goes later, None when too many wait and it was not taken.
+    fn send(&self, py: Python<'_>, message: Vec<u8>) -> PyResult<Option<bool>> {
+        self.in_between(py, |between| between.hold(message))
+    }
+
+    /// The same with a barrier, whoever asks for it; what is injected afterwards has a higher id.
+    fn send_barrier(&self, py: Python<'_>, checkpoint_id: u64, epoch: u64, unaligned: bool) -> PyResult<Option<bool>> {
+        let barrier = CheckpointBarrier::with(checkpoint_id, epoch, unaligned);
+        self.in_between(py, |between| {
+            between.force(barrier);
+            true
+        })
+    }
+
+    /// Barriers are asked for by this word from now on; with an interval they also come by themselves. None: by none.
+    #[pyo3(signature = (word, interval_ns = None))]
+    fn inject_by(&self, py: Python<'_>, word: Option<&CommandWord>, interval_ns: Option<u64>) {
+        let word = word.map(CommandWord::shared);
+        py.detach(|| {
+            let between = &mut unpoisoned(&self.shared.guarded).between;
+            match word {
+                Some(word) => between.inject_by(word, interval_ns),
+                None => between.stop_injecting(),
             }
-            self.shared.publication.offer_within_bound(&message)
         });
-        transport_outcome(py, answer)
+    }
+
+    /// A coordinator was heard: no barrier comes by itself any more.
+    fn leave_to_coordinator(&self, py: Python<'_>) {
+        py.detach(|| unpoisoned(&self.shared.guarded).between.leave_to_coordinator());
+    }
+
+    /// Sends what is due and what waited, for a producer that publishes nothing at this moment; one that does sends it
+    /// by itself. Id and epoch of the last barrier that was taken and could not be sent, once.
+    fn send_due(&self, py: Python<'_>, now_ns: u64) -> Option<(u64, u64)> {
+        let lost = py.detach(|| {
+            let mut guard = match self.shared.guarded.try_lock() {
+                Ok(guard) => guard,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                // A frame is being published: the next look, or the next frame, finds what this one would have.
+                Err(TryLockError::WouldBlock) => return None,
+            };
+            // Without a writer a command stays where it is.
+            if guard.writer.is_some() && guard.between.is_due_at(now_ns) {
+                guard.send_between(&self.shared.publication);
+            }
+            guard.between.take_lost_barrier()
+        });
+        lost.map(|barrier| (barrier.checkpoint_id, barrier.epoch))
     }
 
     /// Gives a consumer a descriptor stream of its own, at most `max_rate_hz` descriptors a second; 0: all.
@@ -529,7 +620,10 @@ impl PoolProducer {
     }
 
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let counters = py.detach(|| unpoisoned(&self.shared.guarded).counters.clone());
+        let (counters, between, injected) = py.detach(|| {
+            let guard = unpoisoned(&self.shared.guarded);
+            (guard.counters.clone(), guard.between.counters(), guard.between.injected())
+        });
         let values = PyDict::new(py);
         for (name, value) in [
             ("frames", counters.frames),
@@ -538,6 +632,15 @@ impl PoolProducer {
             ("descriptors_lost", counters.descriptors_lost),
             ("branch_descriptors_lost", counters.branch_descriptors_lost),
             ("abandoned", counters.abandoned),
+            ("between_sent", between.sent),
+            ("between_delayed", between.delayed),
+            ("between_lost", between.lost),
+            ("branch_between_lost", between.branch_lost),
+            ("barriers_sent", between.barriers_sent),
+            ("barriers_superseded", between.barriers_superseded),
+            ("barriers_injected", injected.barriers_injected),
+            ("barrier_duplicates_ignored", injected.duplicates_ignored),
+            ("barrier_epochs_raised", injected.epochs_raised),
         ] {
             values.set_item(name, value)?;
         }
@@ -556,6 +659,27 @@ impl PoolProducer {
             }
             true
         })
+    }
+
+    /// Puts a message between the frames; None when it was not taken.
+    fn in_between(&self, py: Python<'_>, hold: impl FnOnce(&mut Between) -> bool + Send) -> PyResult<Option<bool>> {
+        let answer = py.detach(|| {
+            let mut guard = unpoisoned(&self.shared.guarded);
+            guard.writer.as_ref()?;
+            // What was asked for before goes before.
+            let _ = guard.between.is_due(monotonic_ns);
+            let lost = guard.between.counters().lost;
+            let is_taken = hold(&mut guard.between);
+            let is_sent = guard.send_between(&self.shared.publication);
+            Some((is_taken.then_some(is_sent), guard.between.counters().lost != lost))
+        });
+        let Some((sent, is_lost)) = answer else {
+            return Err(self.fault(py, &PublishFault::NotAttached, 0));
+        };
+        if is_lost {
+            self.shared.publication.check_alive(py)?;
+        }
+        Ok(sent)
     }
 
     fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

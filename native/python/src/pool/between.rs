@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Barriers, watermarks and signals go onto a producer's streams of descriptors.
+
+use framegate_checkpoint::between::{Refusal, Room, Way};
+
+use crate::aeron::{ADMIN_ACTION, BACK_PRESSURED, ClaimedRoom, NOT_CONNECTED, PublicationShared};
+
+impl Way for PublicationShared {
+    type Room<'a> = ClaimedRoom<'a>;
+
+    fn claim(&self, bytes: usize) -> Result<ClaimedRoom<'_>, Refusal> {
+        self.claim_room(bytes).map_err(|answer| match answer {
+            BACK_PRESSURED | ADMIN_ACTION => Refusal::Full,
+            NOT_CONNECTED => Refusal::Unheard,
+            _ => Refusal::Closed,
+        })
+    }
+}
+
+impl Room for ClaimedRoom<'_> {
+    fn send(self, message: &[u8]) {
+        ClaimedRoom::send(self, message);
+    }
+}
