@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 from framegate.joinbarrier.configuration import JoinConfig
 from framegate.joinbarrier.journal.journal import Journal
-from framegate.schema.control import CheckpointBarrier
 from framegate.schema.errors import NotAttached
 from framegate.shmpool.client import Client
 from framegate.shmpool.producer import Producer
@@ -65,16 +64,8 @@ class Republisher:
         """A barrier goes on, behind what was published last."""
         if not self.producer.is_attached:
             return
-        barrier = CheckpointBarrier(
-            checkpoint_id=checkpoint_id,
-            epoch=epoch,
-            flags=int(is_unaligned),
-            stream_id=self._stream,
-            source_epoch=self.producer.epoch or 0,
-            after_seq=self.producer.last_seq,
-        )
         try:
-            self.producer.send_between(barrier.encode())
+            self.producer.barrier(checkpoint_id, epoch, unaligned=is_unaligned)
         except NotAttached as gone:
             _log.warning("checkpoint %d was not forwarded: %s", checkpoint_id, gone)
 

@@ -14,7 +14,6 @@ import numpy as np
 from framegate.joinbarrier.checkpoint.operator_state import OperatorImage, decode_state
 from framegate.joinbarrier.checkpoint.store import CheckpointStore, Restored
 from framegate.joinbarrier.journal.journal import Journal
-from framegate.schema.control import CheckpointBarrier
 from framegate.schema.errors import DONE
 from framegate.shmpool.producer import Producer
 
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from tests.system.conftest import Program, System
 
 PAYLOAD_BYTES = 256
-UNALIGNED = 1
 
 
 class CheckpointBed(JoinBed):
@@ -43,9 +41,9 @@ class CheckpointBed(JoinBed):
 
     # --- frames and barriers -----------------------------------------------------------------------------
 
-    def begin(self, client: Client, config: Path) -> tuple[Producer, Producer, Program]:
-        """The producers of both inputs, and an agent that hears them."""
-        left, right = (self.pool.producer(client, stream) for stream in PAIR.values())
+    def begin(self, client: Client, config: Path, *, pipeline: str | None = None) -> tuple[Producer, Producer, Program]:
+        """The producers of both inputs, and an agent that hears them. Without a pipeline, barriers are the test's own."""
+        left, right = (self.pool.producer(client, stream, pipeline=pipeline) for stream in PAIR.values())
         agent = self.join(config)
         for producer in (left, right):
             self.pool.wait_ready(producer, 1)
@@ -60,15 +58,7 @@ class CheckpointBed(JoinBed):
     def cut(self, producer: Producer, barrier: tuple[int, int], *, unaligned: bool = False) -> None:
         """A barrier behind what was published last."""
         checkpoint_id, epoch = barrier
-        message = CheckpointBarrier(
-            checkpoint_id=checkpoint_id,
-            epoch=epoch,
-            flags=UNALIGNED if unaligned else 0,
-            stream_id=producer.stream_id,
-            source_epoch=producer.epoch or 0,
-            after_seq=producer.last_seq,
-        )
-        producer.send_between(message.encode())
+        assert producer.barrier(checkpoint_id, epoch, unaligned=unaligned)
 
     # --- checkpoints -------------------------------------------------------------------------------------
 

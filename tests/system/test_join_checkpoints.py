@@ -62,6 +62,20 @@ def test_an_aligned_checkpoint_is_stored_whole_while_one_input_is_slow(bed: Chec
     assert "1" in bed.verified()
 
 
+def test_sources_agents_and_coordinator_make_a_checkpoint_between_them(bed: CheckpointBed, client: Client) -> None:
+    left, right, agent = bed.begin(client, bed.lockstep(), pipeline="default")
+    for producer in (left, right):
+        bed.publish(producer, 0, 1)
+    bed.until_rows(agent, 2)
+    asking, barrier = bed.trigger()
+    assert asking.wait() == DONE, asking
+    for producer in (left, right):
+        bed.publish(producer, 2)
+    bed.until_rows(agent, 3)
+    interrupted(agent)
+    assert bed.checkpoints_of_rows() == {0: 0, 1: 0, 2: barrier[0]}
+
+
 def test_a_late_input_is_overtaken_and_the_checkpoint_holds_what_it_brought(system: System, shm: Path) -> None:
     bed = CheckpointBed(system, shm, alignment_timeout_ms=200)
     with bed.pool.client() as client:

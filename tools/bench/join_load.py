@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from framegate.joinbarrier.journal.head import Head
-from framegate.schema.control import CheckpointBarrier
 from framegate.schema.errors import AddTimedOut
 from framegate.shmpool.client import connect
 from framegate.shmpool.clock import monotonic_ns
@@ -57,15 +56,7 @@ def _cut(
         for name, value in _paced(producer, frame_bytes, rate_hz, int(rate_hz)).items():
             told[name] += value
         if first_cut:
-            barrier = CheckpointBarrier(
-                checkpoint_id=first_cut + second,
-                epoch=1,
-                flags=0,
-                stream_id=found.stream_id,
-                source_epoch=found.epoch or 0,
-                after_seq=found.last_seq,
-            )
-            found.send_between(barrier.encode())
+            found.barrier(first_cut + second, 1)
     return told
 
 

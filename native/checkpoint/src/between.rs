@@ -156,11 +156,16 @@ impl Between {
         }
     }
 
-    /// The epoch has ended, or another begins: what waited belonged between the frames of the old one.
-    pub fn leave_epoch(&mut self) {
+    /// What waits could not be sent where it had to stand, and must not be sent elsewhere.
+    pub fn give_up_waiting(&mut self) {
         for waiting in std::mem::take(&mut self.waiting) {
             self.lose(waiting);
         }
+    }
+
+    /// The epoch has ended, or another begins: what waited belonged between the frames of the old one.
+    pub fn leave_epoch(&mut self) {
+        self.give_up_waiting();
         self.is_over = false;
     }
 
@@ -228,7 +233,8 @@ impl Between {
     #[cold]
     pub fn send<W: Way>(&mut self, ways: &[&W], place: Place, now_ns: u64) -> bool {
         while let Some(mut waiting) = self.waiting.pop_front() {
-            let is_patient = waiting.since_ns.is_none_or(|since_ns| now_ns.saturating_sub(since_ns) < BRANCH_PATIENCE_NS);
+            let is_patient =
+                waiting.since_ns.is_none_or(|since_ns| now_ns.saturating_sub(since_ns) < BRANCH_PATIENCE_NS);
             let mut barrier = [0; BARRIER_MESSAGE_BYTES];
             let message = waiting.held.placed(place, &mut barrier);
             match self.send_one(ways, message, is_patient) {
@@ -421,7 +427,8 @@ mod tests {
         assert!(between.send(&[&log], after(41), 0));
         let hex: String = log.messages.borrow()[0].iter().map(|byte| format!("{byte:02x}")).collect();
         // Vector C1 of PROTOCOL 15.
-        let vector = "2c000100980301000c00000000000000030000000000000001000000000000001127000007000000000000002900000000000000";
+        let vector =
+            "2c000100980301000c00000000000000030000000000000001000000000000001127000007000000000000002900000000000000";
         assert_eq!(hex, vector);
     }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use framegate_checkpoint::between::{Between, Place};
 use framegate_checkpoint::message::CheckpointBarrier;
+use framegate_core::idle::{IdleStrategy, Idler};
 use framegate_core::pool::layout::{NULL_META_VERSION, NULL_TIMESTAMP};
 use framegate_core::pool::regions::Regions;
 use framegate_core::pool::tensor::{COLUMN_MAJOR, ROW_MAJOR, Tensor, element_bytes};
@@ -20,9 +21,7 @@ use pyo3::types::{PyDict, PyEllipsis};
 use super::frame::DTYPE_NAMES;
 use super::frame_claim::FrameClaim;
 use super::regions::PoolRegions;
-use crate::aeron::{
-    AeronPublication, AeronSubscription, PublicationShared, SubscriptionShared, unpoisoned,
-};
+use crate::aeron::{AeronPublication, AeronSubscription, PublicationShared, SubscriptionShared, unpoisoned};
 use crate::buffer::ExportedBuffer;
 use crate::checkpoint::CommandWord;
 use crate::errors::raise;
@@ -99,6 +98,9 @@ struct Branch {
 
 /// From here on a copy takes longer than giving the GIL back and taking it again.
 const WITHOUT_GIL_FROM_BYTES: u32 = 64 * 1024;
+
+/// How long a message that must stand in its place waits for a stream that is full.
+const SEND_HERE_PATIENCE: Duration = Duration::from_millis(100);
 
 /// Frames between two looks at the producer's own subscription.
 const PACE_EVERY: u32 = 64;
@@ -297,18 +299,33 @@ impl Shared {
         Ok((claim, Arc::clone(writer.regions())))
     }
 
-    /// Sends a message of this stream's present epoch between its frames, on the shared stream and every branch. `make`
-    /// is told stream, epoch and the last sequence, which hold until it is sent. False: it cannot be sent.
-    pub(crate) fn send_between(&self, make: impl FnOnce(u32, u64, Option<u64>) -> Option<Vec<u8>>) -> bool {
+    pub(crate) const fn stream_id(&self) -> u32 {
+        self.stream_id
+    }
+
+    /// The epoch that is published in.
+    pub(crate) fn epoch(&self) -> Option<u64> {
+        unpoisoned(&self.guarded).writer.as_ref().map(|writer| writer.regions().epoch)
+    }
+
+    /// Puts a message between the frames that were published and the next one, waiting a moment for room. False: it
+    /// cannot be sent there, and it is sent nowhere else.
+    pub(crate) fn send_here(&self, hold: impl FnOnce(&mut Between) -> bool) -> bool {
         let mut guard = unpoisoned(&self.guarded);
-        let Guarded { writer, branches, counters, .. } = &mut *guard;
-        let Some(writer) = writer else { return false };
-        let made = make(self.stream_id, writer.regions().epoch, writer.next_seq().checked_sub(1));
-        let Some(message) = made else { return false };
-        for branch in branches {
-            counters.branch_descriptors_lost += u64::from(branch.publication.offer_within_bound(&message) < -1);
+        if guard.writer.is_none() || !hold(&mut guard.between) {
+            return false;
         }
-        self.publication.offer_within_bound(&message) >= -1
+        let lost = guard.between.counters().lost;
+        let given_up_at = Instant::now() + SEND_HERE_PATIENCE;
+        let mut idler = Idler::new(IdleStrategy::Backoff);
+        while !guard.send_between(&self.publication) {
+            if Instant::now() >= given_up_at {
+                guard.between.give_up_waiting();
+                return false;
+            }
+            idler.idle();
+        }
+        guard.between.counters().lost == lost
     }
 
     /// Ends a claimed frame; None when the regions were lost meanwhile or it was abandoned.

@@ -358,19 +358,8 @@ impl Engine {
             let row = self.writer.next_row();
             return self.cut.news.push_back(News::Forward { barrier, row });
         };
-        let sent = target.send_between(|stream_id, source_epoch, after_seq| {
-            control::CheckpointBarrier {
-                checkpoint_id: barrier.checkpoint_id,
-                epoch: barrier.epoch,
-                flags: u64::from(barrier.is_unaligned()),
-                stream_id,
-                source_epoch,
-                after_seq,
-            }
-            .encode()
-            .ok()
-        });
-        self.note_forwarded(sent);
+        let is_sent = target.send_barrier(barrier);
+        self.note_forwarded(is_sent);
     }
 
     fn forward_signal(&mut self, signal: Signal) {
@@ -379,20 +368,21 @@ impl Engine {
         let category =
             if signal.is_barrier { control::SignalCategory::Barrier } else { control::SignalCategory::Instant };
         let pipeline = self.cut.pipeline.clone();
-        let sent = target.send_between(|stream_id, source_epoch, after_seq| {
+        let is_sent = target.send_signal(|stream_id, source_epoch| {
             control::ControlSignal {
                 category,
                 kind,
                 barrier_id: signal.barrier_id,
                 stream_id: Some(stream_id),
                 source_epoch,
-                after_seq,
+                // Written when it is sent.
+                after_seq: None,
                 pipeline,
             }
             .encode()
             .ok()
         });
-        self.note_forwarded(sent);
+        self.note_forwarded(is_sent);
     }
 
     fn note_forwarded(&mut self, is_sent: bool) {

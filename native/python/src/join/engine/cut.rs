@@ -133,7 +133,7 @@ pub(in crate::join) struct CutCounters {
     pub(in crate::join) hold_full: u64,
     /// Barriers that were sent on.
     pub(in crate::join) forwarded: u64,
-    /// Barriers and signals that could not be sent on.
+    /// Barriers and signals that could not be sent on, or that nobody heard.
     pub(in crate::join) forward_failures: u64,
     /// Barriers whose id or epoch is out of range.
     pub(in crate::join) barriers_refused: u64,
