@@ -114,19 +114,20 @@ class JoinCheckpoints:
         if before is None or announced.store != before.store:
             self._store = CheckpointStore(announced.store) if announced.store else None
         if before is None:
-            # What was given out before this operator was known is not for it.
-            self._engine.raise_checkpoint_floor(announced.last_checkpoint_id)
+            # What was over before this operator was known is not for it.
+            is_last_over = announced.current_checkpoint_id != announced.last_checkpoint_id
+            self._engine.raise_checkpoint_floor(max(announced.last_checkpoint_id - (not is_last_over), 0))
         self._engine.set_alignment(
             bool(announced.flags & MAY_SWITCH),
             bool(announced.flags & FORCED),
             announced.alignment_timeout_ms * _NS_PER_MS,
             announced.late_barrier_timeout_ms * _NS_PER_MS or None,
         )
-        current = self._engine.checkpoint_under_way()
+        here = self._engine.checkpoint_under_way()
         # An announce may be older than the barrier that came by the descriptor stream meanwhile.
-        if current is not None and current <= announced.last_checkpoint_id != announced.current_checkpoint_id:
-            if current != announced.current_checkpoint_id:
-                self._give_up(current)
+        is_known = here is not None and here <= announced.last_checkpoint_id
+        if here is not None and is_known and here != announced.current_checkpoint_id:
+            self._give_up(here)
 
     def _give_up(self, checkpoint_id: int) -> None:
         self._attempts.pop(checkpoint_id, None)
@@ -197,10 +198,7 @@ class JoinCheckpoints:
             "policy": self._config.join.policy,
             "inputs": [{"name": each.name, "stream": each.stream} for each in self._config.input],
             "journal": {"epoch": self._folder.epoch, "next_row": head["next_row"]},
-            "map": {
-                "version": head["map_version"],
-                "message": applied.to_message().encode().hex() if applied else None,
-            },
+            "map": {"version": head["map_version"], "message": message},
             "stage": json.loads(head["state"]),
             "rest": json.loads(head["rest"]),
             "frames": head["frames"],

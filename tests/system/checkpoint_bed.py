@@ -42,7 +42,7 @@ class CheckpointBed(JoinBed):
     # --- frames and barriers -----------------------------------------------------------------------------
 
     def begin(self, client: Client, config: Path, *, pipeline: str | None = None) -> tuple[Producer, Producer, Program]:
-        """The producers of both inputs, and an agent that hears them. Without a pipeline, barriers are the test's own."""
+        """The producers of both inputs, and an agent that hears them. Barriers are the test's own, or a pipeline's."""
         left, right = (self.pool.producer(client, stream, pipeline=pipeline) for stream in PAIR.values())
         agent = self.join(config)
         for producer in (left, right):
