@@ -157,6 +157,45 @@ def test_frames_behind_a_barrier_outlive_their_ring(system: System, shm: Path) -
         assert interrupted(agent)["overwritten"] == {"left": 0, "right": 0}
 
 
+def test_descriptors_alone_lose_what_their_ring_overwrites_and_it_is_counted(system: System, shm: Path) -> None:
+    bed = CheckpointBed(system, shm, slots=16, unaligned=False)
+    with bed.pool.client() as client:
+        left, right, agent = bed.begin(client, bed.lockstep(keys={"hold": "descriptor"}))
+        bed.publish(left, 0)
+        bed.publish(right, 0)
+        asking, barrier = bed.trigger()
+        bed.cut(left, barrier)
+        bed.publish(left, *range(1, 200))
+        bed.cut(right, barrier)
+        assert asking.wait() == DONE, asking
+        bed.publish(right, 199)
+        bed.until_rows(agent, 2)
+        summary = interrupted(agent)
+    assert summary["checkpoints"]["held_bytes"] == 0
+    assert summary["checkpoints"]["held_lost"] == summary["overwritten"]["left"] >= 199 - 16
+    assert bed.checkpoints_of_rows() == {0: 0, 199: 1}
+
+
+def test_an_input_whose_producer_cannot_inject_is_cut_where_it_stands(bed: CheckpointBed, client: Client) -> None:
+    left_input = f'[[input]]\nname = "left"\nstream = {LEFT}\noffset = 0\n'
+    right_input = f'[[input]]\nname = "right"\nstream = {RIGHT}\noffset = 0\nbarrier = "ingress"\n'
+    config = bed.configure(f"[join]\nout_stream = {OUT}\njournal = JOURNAL\n{left_input}{right_input}")
+    left, right, agent = bed.begin(client, config)
+    for producer in (left, right):
+        bed.publish(producer, 0, 1)
+    bed.until_rows(agent, 2)
+    asking, barrier = bed.trigger()
+    bed.cut(left, barrier)
+    assert asking.wait() == DONE, asking
+    for producer in (left, right):
+        bed.publish(producer, 2)
+    bed.until_rows(agent, 3)
+    interrupted(agent)
+    assert bed.checkpoints_of_rows() == {0: 0, 1: 0, 2: 1}
+    _, image = bed.restored(1)
+    assert [(each["stream"], each["last_seq"]) for each in image.head["rest"]["streams"]] == [(LEFT, 1), (RIGHT, 1)]
+
+
 def test_a_barrier_goes_on_before_what_came_behind_it(bed: CheckpointBed, client: Client) -> None:
     first = bed.lockstep("first", publish="left")
     left, right, agent = bed.begin(client, first)
