@@ -14,6 +14,12 @@ use framegate_join::stage::{Lost, Observed};
 /// What something holds that is no frame, and a frame whose payload is not copied.
 pub(super) const EVENT_BYTES: u64 = size_of::<Standing>() as u64;
 
+/// Events that one checkpoint can capture; their room is reserved at the start.
+const INFLIGHT_EVENTS_MAX: usize = 1 << 20;
+/// Room for what is said of copies is reserved for payloads of this size, so that many streams do not reserve it all.
+const FRAME_BYTES_LEAST: usize = 256;
+const FRAMES_LEAST: usize = 1024;
+
 /// What stands at its place in a stream, and may have to wait there.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::join) enum Standing {
@@ -184,17 +190,18 @@ impl Cut {
             is_enabled: habits.is_enabled,
             is_forced: habits.is_forced,
             inflight_bytes: habits.inflight_bytes,
-            inflight_events: habits.events_per_input.saturating_mul(streams),
+            inflight_events: habits.events_per_input.saturating_mul(streams).min(INFLIGHT_EVENTS_MAX),
             late_timeout_ns: habits.late_timeout_ns,
         };
         let can_align = (1..=INPUTS_MAX).contains(&streams);
         let share = (habits.buffer_bytes / streams.max(1) as u64) as usize;
+        let most = (share / FRAME_BYTES_LEAST).max(FRAMES_LEAST);
         let count = if can_align && habits.keeps_payload { streams } else { 0 };
         let mut cut = Self {
             checkpointer: can_align.then(|| Box::new(UnalignedCheckpointer::new(limits, options))),
             is_under_way: false,
             has_holds: false,
-            holds: (0..count).map(|_| Hold::new(share, habits.events_per_input)).collect(),
+            holds: (0..count).map(|_| Hold::new(share, habits.events_per_input.min(most))).collect(),
             keeps_payload: habits.keeps_payload,
             ended: 0,
             began: (0, 0),
