@@ -154,8 +154,9 @@ class JoinCheckpoints:
         checkpoint_id, snapshot = news["checkpoint_id"], news["snapshot"]
         head = snapshot.head()
         if head["why"] is not None:
-            late = ", ".join(self._name(self._streams[index]) for index in head["late_inputs"]) or "none"
-            _log.info("checkpoint %d is taken unaligned (%s); late inputs: %s", checkpoint_id, head["why"], late)
+            late = [self._streams[index] for index in head["late_inputs"]]
+            told = self._waiting(late, head["buffered"])
+            _log.info("checkpoint %d is taken unaligned (%s); %s", checkpoint_id, head["why"], told)
         if self._store is None:
             _log.info(
                 "checkpoint %d is not stored: no coordinator of %s said where", checkpoint_id, self._member.pipeline
@@ -236,12 +237,19 @@ class JoinCheckpoints:
         checkpoint_id, cause = news["checkpoint_id"], news["cause"]
         self._attempts.pop(checkpoint_id, None)
         self._writer.give_up(checkpoint_id)
-        pending = ", ".join(self._name(stream) for stream in news["pending"]) or "none"
-        guilty = self._name(news["input"]) if news["input"] is not None else pending
-        _log.warning("checkpoint %d is given up: %s, input %s; pending: %s", checkpoint_id, cause, guilty, pending)
+        guilty = self._names([news["input"]] if news["input"] is not None else news["pending"])
+        told = self._waiting(news["pending"], news["buffered"])
+        _log.warning("checkpoint %d is given up: %s, input %s; %s", checkpoint_id, cause, guilty, told)
         if cause != "COORDINATOR":
             reason = f"{cause}: input {guilty}"
             self._member.acknowledge(checkpoint_id, news["epoch"], AckStatus.FAILED, 0, 0, reason)
+
+    def _waiting(self, pending: list[int], buffered: int) -> str:
+        aligned = [stream for stream in self._streams if stream not in pending]
+        return f"aligned inputs: {self._names(aligned)}; pending: {self._names(pending)}; {buffered} events waited"
+
+    def _names(self, streams: list[int]) -> str:
+        return ", ".join(self._name(stream) for stream in streams) or "none"
 
     def _name(self, stream: int) -> str:
         names = "/".join(each.name for each in self._config.input if each.stream == stream)

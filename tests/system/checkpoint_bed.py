@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from tests.system.conftest import Program, System
 
 PAYLOAD_BYTES = 256
+WATCHDOG_S = 60
 
 
 class CheckpointBed(JoinBed):
@@ -54,6 +55,12 @@ class CheckpointBed(JoinBed):
             frame = np.full(PAYLOAD_BYTES, seq % 251, np.uint8)
             frame[:8] = np.frombuffer(seq.to_bytes(8, "little"), np.uint8)
             producer.publish(frame, seq=seq)
+
+    def publish_seen(self, producer: Producer, end: int, step: int = 8) -> None:
+        """Frames 1 to ``end``, no more ahead of the agent than its ring holds."""
+        for first in range(1, end, step):
+            self.publish(producer, *range(first, min(first + step, end)))
+            assert producer.wait_seen(min(first + step, end) - 1, WATCHDOG_S)
 
     def cut(self, producer: Producer, barrier: tuple[int, int], *, unaligned: bool = False) -> None:
         """A barrier behind what was published last."""

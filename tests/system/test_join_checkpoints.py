@@ -138,27 +138,23 @@ def test_an_input_that_has_ended_owes_no_barrier(bed: CheckpointBed, client: Cli
 
 
 def test_frames_behind_a_barrier_outlive_their_ring(system: System, shm: Path) -> None:
-    bed = CheckpointBed(system, shm, slots=16, unaligned=False)
+    bed = CheckpointBed(system, shm, slots=16, alignment_timeout_ms=60_000)
     with bed.pool.client() as client:
         left, right, agent = bed.begin(client, bed.lockstep())
         bed.publish(left, 0)
         bed.publish(right, 0)
         asking, barrier = bed.trigger()
         bed.cut(left, barrier)
-        for seq in range(1, 200):
-            bed.publish(left, seq)
-            agent.until(lambda: True, "it reads on")
+        bed.publish_seen(left, 200)
         bed.cut(right, barrier)
         assert asking.wait() == DONE, asking
-        for seq in range(1, 200):
-            bed.publish(right, seq)
-            bed.until_rows(agent, seq)
+        bed.publish_seen(right, 200)
         bed.until_rows(agent, 200)
         assert interrupted(agent)["overwritten"] == {"left": 0, "right": 0}
 
 
 def test_descriptors_alone_lose_what_their_ring_overwrites_and_it_is_counted(system: System, shm: Path) -> None:
-    bed = CheckpointBed(system, shm, slots=16, unaligned=False)
+    bed = CheckpointBed(system, shm, slots=16, alignment_timeout_ms=60_000)
     with bed.pool.client() as client:
         left, right, agent = bed.begin(client, bed.lockstep(keys={"hold": "descriptor"}))
         bed.publish(left, 0)

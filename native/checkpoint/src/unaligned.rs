@@ -316,6 +316,16 @@ impl<T> UnalignedCheckpointer<T> {
         }
     }
 
+    /// Gives an alignment up that took too long and may not switch. An operator asks for it as often as for `on_tick`,
+    /// which alone never gives up an alignment.
+    #[inline]
+    pub fn give_up_overdue(&mut self, now_ns: u64, act: &mut impl FnMut(Step<T>)) {
+        if !self.options.is_enabled && self.aligner.is_overdue(now_ns) {
+            let aborted = self.aligner.abort_current(Cause::Timeout, None);
+            self.aborted(aborted, act);
+        }
+    }
+
     /// Gives up the current checkpoint and what it captured, or remembers that another one is given up.
     pub fn abort(&mut self, checkpoint_id: Option<u64>, act: &mut impl FnMut(Step<T>)) {
         let is_the_captured = checkpoint_id.is_none_or(|asked| asked == self.late.barrier.checkpoint_id);

@@ -179,15 +179,27 @@ def test_a_late_barrier_that_stays_out_aborts_the_checkpoint_and_names_the_input
     assert bench.finish()["checkpoints"]["ignored_aborted"] == 1
 
 
-def test_without_leave_to_overtake_an_alignment_waits_and_a_coordinator_gives_it_up(tmp_path: Path) -> None:
+def test_without_leave_to_overtake_an_alignment_is_given_up_in_time(tmp_path: Path) -> None:
     bench = CutBench(tmp_path / "journal", checkpoint={"unaligned": False})
     bench.frames(LEFT, 0)
     bench.barrier(LEFT, 3)
     bench.frames(LEFT, 1)
-    bench.wait(60_000)
-    assert bench.news == []
+    bench.wait(1000)
     assert bench.engine.checkpoint_under_way() == 3
+    bench.wait(1)
+    bench.frames(RIGHT, 0, 1)
+    [aborted] = bench.news
+    assert (aborted["cause"], aborted["pending"], aborted["buffered"]) == ("TIMEOUT", [RIGHT], 1)
+    bench.finish()
+    assert bench.checkpoints_of_rows() == {0: 0, 1: 0}
+
+
+def test_a_coordinator_gives_an_alignment_up(bench: CutBench) -> None:
+    bench.frames(LEFT, 0)
+    bench.barrier(LEFT, 3)
+    bench.frames(LEFT, 1)
     bench.engine.abort_checkpoint(3)
+    assert bench.engine.checkpoint_under_way() is None
     bench.frames(RIGHT, 0, 1)
     assert bench.kinds() == [("aborted", 3)]
     bench.finish()

@@ -20,12 +20,13 @@ pub struct JoinSnapshot {
 impl JoinSnapshot {
     /// Everything but the frames.
     fn head<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let Snapshot { barrier, why, owing, duration_ns, next_row, map_version, .. } = *self.snapshot;
+        let Snapshot { barrier, why, owing, duration_ns, buffered, next_row, map_version, .. } = *self.snapshot;
         let found = of_barrier(py, barrier)?;
         found.set_item("why", why.map(switch_name))?;
         let pending = (0..self.streams.len()).filter(|index| owing >> index & 1 == 1);
         found.set_item("late_inputs", pending.collect::<Vec<_>>())?;
         found.set_item("duration_ns", duration_ns)?;
+        found.set_item("buffered", buffered)?;
         found.set_item("next_row", next_row)?;
         found.set_item("map_version", map_version)?;
         found.set_item("state", text(&self.snapshot.state))?;
@@ -116,10 +117,11 @@ fn one<'py>(py: Python<'py>, news: News, streams: &[u32]) -> PyResult<Bound<'py,
             found.set_item("inflight", files)?;
             found
         }
-        News::Aborted(Aborted { barrier, cause, input, pending }) => {
+        News::Aborted { aborted: Aborted { barrier, cause, input, pending }, buffered } => {
             let found = of_barrier(py, barrier)?;
             found.set_item("kind", "aborted")?;
             found.set_item("cause", cause_name(cause))?;
+            found.set_item("buffered", buffered)?;
             found.set_item("input", input.map(|index| streams[index]))?;
             let pending = (0..streams.len()).filter(|index| pending >> index & 1 == 1).map(|index| streams[index]);
             found.set_item("pending", pending.collect::<Vec<_>>())?;

@@ -150,7 +150,10 @@ impl Engine {
     #[cold]
     pub(super) fn tick_cut(&mut self, now_ns: u64) {
         self.note_switches(now_ns);
-        self.step(now_ns, |checkpointer, mut act| checkpointer.on_tick(now_ns, &mut act));
+        self.step(now_ns, |checkpointer, mut act| {
+            checkpointer.on_tick(now_ns, &mut act);
+            checkpointer.give_up_overdue(now_ns, &mut act);
+        });
     }
 
     /// The coordinator gave a checkpoint up, or the engine ends and nothing is waited for any more.
@@ -174,6 +177,7 @@ impl Engine {
     /// Asks the checkpointer something and carries out what it says.
     fn step(&mut self, now_ns: u64, ask: impl FnOnce(&mut Checkpointer, &mut dyn FnMut(Step<Standing>))) {
         let Some(mut checkpointer) = self.cut.checkpointer.take() else { return };
+        self.cut.buffered = checkpointer.aligner().buffered_events();
         ask(&mut checkpointer, &mut |step| self.carry_out(step, now_ns));
         self.cut.is_under_way = checkpointer.is_under_way();
         self.cut.checkpointer = Some(checkpointer);
@@ -206,7 +210,8 @@ impl Engine {
             }
             Step::Aborted(aborted) => {
                 self.take_inflight();
-                self.cut.news.push_back(News::Aborted(aborted));
+                let buffered = self.cut.buffered;
+                self.cut.news.push_back(News::Aborted { aborted, buffered });
             }
             Step::Buffered(_) | Step::Blocked(..) | Step::Ignored(..) | Step::LateBarrier(..) => {}
         }

@@ -95,6 +95,8 @@ pub(in crate::join) struct Snapshot {
     /// A bit for each stream whose barrier has not come.
     pub(in crate::join) owing: u128,
     pub(in crate::join) duration_ns: u64,
+    /// Events that waited.
+    pub(in crate::join) buffered: usize,
     /// Every row below it belongs to the checkpoint; they are sealed when the snapshot is handed out.
     pub(in crate::join) next_row: u64,
     pub(in crate::join) map_version: u64,
@@ -120,7 +122,11 @@ pub(in crate::join) enum News {
         duration_ns: u64,
         inflight: Vec<(usize, Inflight)>,
     },
-    Aborted(Aborted),
+    Aborted {
+        aborted: Aborted,
+        /// Events that waited.
+        buffered: usize,
+    },
     /// The barrier is to go on behind this row, on a stream that is not published natively.
     Forward {
         barrier: CheckpointBarrier,
@@ -172,6 +178,8 @@ pub(in crate::join) struct Cut {
     /// A bit for each stream that delivers no signal any more.
     pub(super) signals_ended: u128,
     pub(super) drained: usize,
+    /// Events that waited when the checkpointer was asked last.
+    pub(super) buffered: usize,
     pub(super) pipeline: String,
     pub(in crate::join) news: VecDeque<News>,
     pub(in crate::join) counters: CutCounters,
@@ -211,6 +219,7 @@ impl Cut {
             delivered: 0,
             signals_ended: 0,
             drained: 0,
+            buffered: 0,
             pipeline: habits.pipeline.clone(),
             news: VecDeque::new(),
             counters: CutCounters::default(),

@@ -29,6 +29,7 @@ impl Engine {
             why,
             owing: owing.unwrap_or(0),
             duration_ns: self.cut.lasted_ns(now_ns),
+            buffered: self.cut.buffered,
             next_row: self.writer.next_row(),
             map_version: self.stage.map_version(),
             state: Vec::with_capacity(self.stage.state_capacity()),
