@@ -414,3 +414,81 @@ impl<T> UnalignedCheckpointer<T> {
         self.counters
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn checkpointer(is_enabled: bool) -> UnalignedCheckpointer<u32> {
+        let limits = Limits { inputs: 2, events_per_input: 8, bytes: 64, timeout_ns: 10 * MS, floor: 4 };
+        let options = Options {
+            is_enabled,
+            is_forced: false,
+            inflight_bytes: 64,
+            inflight_events: 8,
+            late_timeout_ns: Some(20 * MS),
+        };
+        UnalignedCheckpointer::new(limits, options)
+    }
+
+    fn steps(ask: impl FnOnce(&mut dyn FnMut(Step<u32>))) -> Vec<Step<u32>> {
+        let mut found = Vec::new();
+        ask(&mut |step| found.push(step));
+        found
+    }
+
+    /// Input 0 has delivered barrier 5 at time 0, and one event behind it.
+    fn aligning(is_enabled: bool) -> UnalignedCheckpointer<u32> {
+        let mut checkpointer = checkpointer(is_enabled);
+        checkpointer.barrier(0, CheckpointBarrier::new(5, 1), 0, &mut |_| ());
+        checkpointer.event(0, 77, 4, MS, |event| *event, &mut |_| ());
+        checkpointer
+    }
+
+    #[test]
+    fn an_overdue_alignment_that_may_not_switch_is_given_up_and_what_waited_is_released() {
+        let mut checkpointer = aligning(false);
+        assert_eq!(steps(|mut act| checkpointer.give_up_overdue(10 * MS, &mut act)), []);
+        let found = steps(|mut act| checkpointer.give_up_overdue(10 * MS + 1, &mut act));
+        let barrier = CheckpointBarrier::new(5, 1);
+        let aborted = Aborted { barrier, cause: Cause::Timeout, input: None, pending: 0b10 };
+        assert_eq!(found, [Step::Aborted(aborted), Step::Released(0, 77)]);
+        assert!(!checkpointer.is_under_way());
+    }
+
+    #[test]
+    fn one_that_may_switch_is_not_given_up() {
+        let mut checkpointer = aligning(true);
+        assert_eq!(steps(|mut act| checkpointer.give_up_overdue(99 * MS, &mut act)), []);
+        assert!(checkpointer.is_under_way() && !checkpointer.owes(1));
+        checkpointer.on_tick(10 * MS + 1, &mut |_| ());
+        assert!(checkpointer.owes(1) && !checkpointer.owes(0));
+        assert_eq!(checkpointer.current().map(|barrier| barrier.checkpoint_id), Some(5));
+    }
+
+    #[test]
+    fn what_the_coordinator_says_holds_for_what_is_under_way() {
+        let mut checkpointer = aligning(false);
+        checkpointer.set_times(true, false, 2 * MS, None);
+        checkpointer.on_tick(2 * MS + 1, &mut |_| ());
+        assert!(checkpointer.is_waiting());
+        // Without a time-out a late barrier may stay out for ever.
+        assert_eq!(steps(|mut act| checkpointer.on_tick(u64::MAX, &mut act)), []);
+    }
+
+    #[test]
+    fn ids_up_to_a_floor_that_was_raised_are_over() {
+        let mut checkpointer = checkpointer(true);
+        checkpointer.raise_floor(9);
+        let ignored = |id| [Step::Ignored(0, Ignored::Stale, CheckpointBarrier::new(id, 1))];
+        for id in [5, 9] {
+            let found = steps(|mut act| checkpointer.barrier(0, CheckpointBarrier::new(id, 1), 0, &mut act));
+            assert_eq!(found, ignored(id));
+        }
+        checkpointer.raise_floor(3);
+        checkpointer.barrier(0, CheckpointBarrier::new(10, 1), 0, &mut |_| ());
+        assert!(checkpointer.is_under_way());
+    }
+}
