@@ -107,12 +107,8 @@ class CheckpointAgent:
             self._carry_out(each, each.coordinator.shutdown(now_ns))
 
     def counters(self) -> dict[str, dict[str, int]]:
-        """By pipeline: what was done and what failed; only what occurred."""
-        return {
-            name: {key: count for key, count in sorted((each.coordinator.counts + each.store_counts).items()) if count}
-            | {"operators": len(each.coordinator.operators), "last_checkpoint_id": each.coordinator.last_checkpoint_id}
-            for name, each in self._pipelines.items()
-        }
+        """By pipeline: where it stands, and what was done and failed, by cause; only causes that occurred."""
+        return {name: _counters(each) for name, each in self._pipelines.items()}
 
     def _carry_out(self, pipeline: Pipeline, actions: list[Action]) -> int:
         for action in actions:
@@ -124,6 +120,18 @@ class CheckpointAgent:
                 case Warn():
                     _log.warning("%s", action.text)
         return len(actions)
+
+
+def _counters(pipeline: Pipeline) -> dict[str, int]:
+    coordinator = pipeline.coordinator
+    state = {
+        "last_checkpoint_id": coordinator.last_checkpoint_id,
+        "epoch": coordinator.epoch,
+        "operators": len(coordinator.operators),
+        "completed": 0,
+        "aborted": 0,
+    }
+    return state | dict(sorted((coordinator.counts + pipeline.store_counts).items()))
 
 
 def _nowhere(_message: bytes, _is_periodic: bool) -> None:

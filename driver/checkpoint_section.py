@@ -31,10 +31,10 @@ class CheckpointSection(Section):
     - ``dir`` is where its checkpoints are kept: a directory, or a URI such as ``s3://bucket/folder``. No two pipelines
       share one. ``keep`` is how many are kept.
     - ``interval_ms`` is how often one begins by itself; 0 only when it is triggered.
-    - An input is blocked for ``alignment_timeout_ms`` at most. Then, where ``unaligned`` is true, the snapshot overtakes
-      what is late, which may take ``late_barrier_timeout_ms`` more to arrive; where it is false the checkpoint is given
-      up. ``force_unaligned`` overtakes at once, always.
-    - ``checkpoint_timeout_ms`` is the longest that a whole checkpoint may take; by default both of these times and 30 s.
+    - An input is blocked for ``alignment_timeout_ms`` at most. Then, where ``unaligned`` is true, the snapshot
+      overtakes what is late, which may take ``late_barrier_timeout_ms`` more to arrive; where it is false the
+      checkpoint is given up. ``force_unaligned`` overtakes at once, always.
+    - ``checkpoint_timeout_ms`` is the longest that a whole checkpoint may take; by default both of these and 30 s.
     - An operator that says nothing for ``operator_timeout_ms`` is lost, and no checkpoint begins without it.
     """
 

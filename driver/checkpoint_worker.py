@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from typing import Protocol, TypeAlias
@@ -59,22 +58,17 @@ class StoreWorker:
         self._thread.shutdown(wait=True)
 
     def _carry_out(self, order: Order) -> None:
-        if isinstance(order, Finish):
-            self._done.put(guarded(self._store.finish, order))
-            return
-        self._done.put(guarded(self._store.allocate, order))
-        # Now that the barriers are on their way: whatever this takes, they take longer.
-        self._store.tidy(order.given_out.last_checkpoint_id)
+        self._done.put(self._result(order))
+        if isinstance(order, Allocate):
+            # Now that the barriers are on their way: whatever this takes, they take longer.
+            self._store.tidy(order.given_out.last_checkpoint_id)
 
-
-def guarded(
-    work: Callable[[Order], Result] | Callable[[Finish], Result] | Callable[[Allocate], Result], order: Order
-) -> Result:
-    """A defect here, or an error of a foreign file system, ends the checkpoint and not the driver with all its leases."""
-    try:
-        return work(order)  # type: ignore[arg-type]
-    except Exception as failure:
-        _log.exception("the store of checkpoints failed")
-        if isinstance(order, Finish):
-            return StoreProblem(order.checkpoint_id, AbortCause.STORE_FAILED, repr(failure))
-        return AllocationFailed(order.given_out.last_checkpoint_id, repr(failure))
+    def _result(self, order: Order) -> Result:
+        try:
+            return self._store.finish(order) if isinstance(order, Finish) else self._store.allocate(order)
+        except Exception as failure:
+            # A defect here, or an error of a foreign file system, ends the checkpoint, not the driver with all leases.
+            _log.exception("the store of checkpoints failed")
+            if isinstance(order, Finish):
+                return StoreProblem(order.checkpoint_id, AbortCause.STORE_FAILED, repr(failure))
+            return AllocationFailed(order.given_out.last_checkpoint_id, repr(failure))

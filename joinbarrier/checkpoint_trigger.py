@@ -7,7 +7,7 @@ import secrets
 from collections import deque
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Final, NoReturn
+from typing import Final
 
 from framegate.joinbarrier.checkpoint.asking import Asked, Outcome
 from framegate.schema import Message, decode_any
@@ -101,9 +101,9 @@ def run(options: TriggerOptions) -> int:
                 raise Interrupted("ended by the user; the checkpoint goes on", pipeline=options.pipeline)
             waited_s = (monotonic_ns() - began_ns) / 1e9
             if waited_s >= options.timeout_s or (waited_s >= ANSWER_S and not asked.is_heard):
-                _expire(asked, options, waited_s)
+                raise overdue(asked, options, waited_s)
     if asked.outcome.state != TriggerState.COMPLETE:
-        _fail(asked.outcome, options)
+        raise not_taken(asked.outcome, options)
     _tell(asked.outcome, options)
     return DONE
 
@@ -119,23 +119,26 @@ def _tell(outcome: Outcome, options: TriggerOptions) -> None:
         print(f"checkpoint {outcome.checkpoint_id} of {options.pipeline}: {duration_ms:.1f} ms, {outcome.bytes} bytes")
 
 
-def _fail(outcome: Outcome, options: TriggerOptions) -> NoReturn:
+def not_taken(outcome: Outcome, options: TriggerOptions) -> CheckpointNotTaken:
+    """Refused, or begun and given up."""
     how = outcome.state.name.lower()
-    facts = {"checkpoint_id": outcome.checkpoint_id} if outcome.checkpoint_id else {}
-    raise CheckpointNotTaken(f"{how}: {outcome.reason}", pipeline=options.pipeline, **facts)
+    return CheckpointNotTaken(f"{how}: {outcome.reason}", pipeline=options.pipeline, **_named(outcome.checkpoint_id))
 
 
-def _expire(asked: Asked, options: TriggerOptions, waited_s: float) -> NoReturn:
+def overdue(asked: Asked, options: TriggerOptions, waited_s: float) -> NoCoordinator | CheckpointNotTaken:
+    """The time is up."""
     waited = f"{waited_s:.1f}"
     if not asked.is_heard:
         announced = ", ".join(sorted(asked.pipelines)) or "none"
-        raise NoCoordinator("nobody answers", pipeline=options.pipeline, announced=announced, waited_s=waited)
-    facts = {"checkpoint_id": asked.checkpoint_id} if asked.checkpoint_id else {}
-    what = "it is not over yet" if asked.checkpoint_id else "it has not begun yet"
-    raise CheckpointNotTaken(
-        what,
+        return NoCoordinator("nobody answers", pipeline=options.pipeline, announced=announced, waited_s=waited)
+    return CheckpointNotTaken(
+        "it is not over yet" if asked.checkpoint_id else "it has not begun yet",
         pipeline=options.pipeline,
-        **facts,
+        **_named(asked.checkpoint_id),
         waited_s=waited,
         hint="It goes on: see the driver's log and `framegate checkpoint ls DIR`, or give a longer --timeout.",
     )
+
+
+def _named(checkpoint_id: int) -> dict[str, int]:
+    return {"checkpoint_id": checkpoint_id} if checkpoint_id else {}

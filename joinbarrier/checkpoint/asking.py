@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Somebody who asks a coordinator for a checkpoint, and hears what becomes of it (PROTOCOL 12.5).
 
-A pure state machine. It asks again until the checkpoint has begun: a coordinator that was restarted knows of no request.
+A pure state machine. It asks again until the checkpoint has begun: a restarted coordinator knows of no request.
 
 >>> asked = Asked(7, "default", is_unaligned=False)
 >>> type(asked.due(0)).__name__, asked.due(1), type(asked.due(1_000_000_000)).__name__

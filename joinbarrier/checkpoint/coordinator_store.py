@@ -98,12 +98,12 @@ class CoordinatorStore:
 
     def _part(self, checkpoint_id: int, operator_id: str, acknowledged: int) -> OperatorPart:
         part = self._store.part(checkpoint_id, operator_id)
-        if part.bytes != acknowledged:
+        if part.size_bytes != acknowledged:
             raise StoreFailed(
                 "an operator stored another number of bytes than it acknowledged",
                 operator_id=operator_id,
                 acknowledged=acknowledged,
-                stored=part.bytes,
+                stored=part.size_bytes,
             )
         return part
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``coordinator.json``: which ids were given out, and in which life; on the disk before anybody is told (P14).
 
-Replaced whole, as a manifest is. Where it is missing, ids go on above every folder of the store. Where it makes no sense
-nobody knows which ids are taken, so it is not passed over.
+Replaced whole, as a manifest is. Where it is missing, ids go on above every folder of the store. Where it makes no
+sense nobody knows which ids are taken, so it is not passed over.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class OperatorPart:
     was_threshold_triggered: bool = False
 
     @property
-    def bytes(self) -> int:
+    def size_bytes(self) -> int:
         """As its acknowledgements say."""
         return self.state.bytes + sum(each.bytes for each in self.inflight)
 

@@ -213,3 +213,46 @@ def test_wrong_ring_options_are_named(options: DriverOptions) -> None:
 
 def test_the_shutdown_token_does_not_show_in_a_printed_configuration(toml: Path) -> None:
     assert "hunter2" not in repr(loaded(toml, '[policies]\nshutdown_token = "hunter2"\n'))
+
+
+def test_pipelines_have_the_keys_and_defaults_of_the_coordinator(toml: Path) -> None:
+    config = loaded(toml, '[checkpoint.default]\ndir = "/ck"\n[checkpoint.lidar]\ndir = "s3://b/ck"\ninterval_ms = 5\n')
+    rules = config.checkpoint["default"].rules("default")
+    assert (rules.pipeline, rules.store, rules.interval_ns) == ("default", "/ck", 0)
+    times = rules.alignment_timeout_ms, rules.late_barrier_timeout_ms, rules.operator_timeout_ms
+    assert times == (1_000, 10_000, 3_000)
+    assert rules.checkpoint_timeout_ns == 41_000_000_000
+    assert (rules.is_unaligned_allowed, rules.is_forced) == (True, False)
+    lidar = config.checkpoint["lidar"]
+    assert (lidar.place, lidar.rules("lidar").interval_ns, lidar.keep) == ("s3://b/ck", 5_000_000, 3)
+
+
+def test_operators_are_told_a_directory_that_does_not_depend_on_where_they_are(toml: Path) -> None:
+    config = loaded(toml, '[checkpoint.default]\ndir = "out/ck"\n')
+    assert config.checkpoint["default"].place == str(Path("out/ck").absolute())
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('[checkpoint.a]\ndir = "/ck"\n[checkpoint.b]\ndir = "/x/../ck"\n', "the store of two pipelines"),
+        ('[checkpoint."a b"]\ndir = "/ck"\n', "letters, digits"),
+        ('[checkpoint.a]\ndir = "/ck"\nunaligned = false\nforce_unaligned = true\n', "forced and are off"),
+    ],
+)
+def test_pipelines_that_contradict_each_other_or_themselves_are_refused(toml: Path, text: str, found: str) -> None:
+    assert found in conflict(toml, text).message
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['[checkpoint.a]\ndir = ""\n', '[checkpoint.a]\ndir = "/caf\\u00e9"\n', '[checkpoint.a]\ndir = "/ck"\nkeep = 0\n'],
+)
+def test_a_store_that_cannot_be_said_and_one_that_keeps_nothing_are_refused(toml: Path, text: str) -> None:
+    with pytest.raises(WrongType):
+        loaded(toml, text)
+
+
+def test_a_pipeline_without_a_store_is_refused(toml: Path) -> None:
+    with pytest.raises(MissingKey):
+        loaded(toml, "[checkpoint.a]\ninterval_ms = 1000\n")

@@ -16,11 +16,15 @@ from framegate.joinbarrier.checkpoint import (
     CheckpointBarrier,
     SignalAligner,
 )
+from framegate.joinbarrier.checkpoint.asking import Asked, Outcome
+from framegate.joinbarrier.checkpoint.given_out import sole_coordinator
 from framegate.joinbarrier.checkpoint.injector import require_atomics
 from framegate.joinbarrier.checkpoint.manifest import Manifest, decode
 from framegate.joinbarrier.checkpoint.reference.inflight import read_records
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.checkpoint.store_files import LocalFiles
+from framegate.joinbarrier.checkpoint_trigger import TriggerOptions, not_taken, overdue
+from framegate.schema.control import TriggerState
 
 _MANIFEST: Final = Manifest(
     checkpoint_id=1,
@@ -67,6 +71,22 @@ def _on_a_full_disk() -> None:
         CheckpointStore(folder, Full(Path(folder))).write_state(1, "join", b"")
 
 
+def _coordinated_twice() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        files = LocalFiles(Path(folder))
+        with sole_coordinator(files, folder), sole_coordinator(files, folder):
+            raise AssertionError("two coordinators hold one store")
+
+
+def _nobody_answers() -> None:
+    raise overdue(Asked(7, "lidar", is_unaligned=False), TriggerOptions(pipeline="lidar"), 10.0)
+
+
+def _given_up() -> None:
+    reason = "INPUT_LOST: join-20001: input left"
+    raise not_taken(Outcome(TriggerState.ABORTED, 12, 3, 1_000_000, 0, reason), TriggerOptions())
+
+
 CHECKPOINT_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     601: lambda: BarrierAligner(2).complete_alignment(),
     602: _overlap,
@@ -79,4 +99,7 @@ CHECKPOINT_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     612: _committed_twice,
     613: lambda: decode(b'{"format": 2}', where="here"),
     614: _on_a_full_disk,
+    620: _coordinated_twice,
+    621: _nobody_answers,
+    622: _given_up,
 }
