@@ -50,6 +50,8 @@ class CutBench:
             apply_map(self.engine, self.config, self.folder, own)
         self.now_ns = 1_000 * MS
         self.news: list[dict[str, Any]] = []
+        self.takes_news = True
+        """Whether this bench takes what the engine tells, or somebody else does."""
 
     # --- what comes --------------------------------------------------------------------------------------
 
@@ -117,7 +119,7 @@ class CutBench:
         self._answered(self.engine.feed_control(message, self._at(), 0))
 
     def _answered(self, outcome: dict[str, Any]) -> None:
-        if outcome["has_news"]:
+        if outcome["has_news"] and self.takes_news:
             self.news += self.engine.take_news()
 
     def _at(self) -> tuple[int, int]:
