@@ -166,7 +166,7 @@ class JoinCheckpoints:
             epoch=news["epoch"],
             began_ns=monotonic_ns() - head["duration_ns"],
             store=self._store,
-            is_unaligned=news["is_unaligned"],
+            is_unaligned=head["why"] is not None,
             was_threshold_triggered=head["why"] == "threshold",
         )
         self._attempts[checkpoint_id] = attempt
@@ -193,7 +193,7 @@ class JoinCheckpoints:
             "operator_id": self._member.operator_id,
             "checkpoint_id": head["checkpoint_id"],
             "epoch": head["epoch"],
-            "is_unaligned": head["is_unaligned"],
+            "is_unaligned": head["why"] is not None,
             "late_inputs": head["late_inputs"],
             "out_stream": self._config.join.out_stream,
             "policy": self._config.join.policy,
