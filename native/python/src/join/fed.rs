@@ -89,7 +89,8 @@ impl Engine {
             if self.failure.is_some() || outcome.has_all_outputs || outcome.has_new_epoch {
                 break;
             }
-            let is_held_up = self.counters.full_turns != full_turns || self.stage.has_unmatched();
+            let awaits_seal = self.cut.awaits_seal(self.writer.sealed_rows());
+            let is_held_up = self.counters.full_turns != full_turns || self.stage.has_unmatched() || awaits_seal;
             if work == 0 && !is_held_up {
                 break;
             }
@@ -101,7 +102,7 @@ impl Engine {
                     outcome.is_full = true;
                     break;
                 }
-                if self.counters.full_turns != full_turns {
+                if self.counters.full_turns != full_turns || awaits_seal {
                     std::thread::sleep(PAUSE);
                 }
             }

@@ -271,7 +271,8 @@ impl Cut {
     }
 
     /// Whether rows must be sealed before something can be told.
-    pub(super) fn awaits_seal(&self, sealed_rows: u64) -> bool {
+    #[inline]
+    pub(in crate::join) fn awaits_seal(&self, sealed_rows: u64) -> bool {
         !self.news.is_empty() && !self.has_news(sealed_rows)
     }
 

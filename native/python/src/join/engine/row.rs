@@ -47,6 +47,10 @@ impl Source {
 impl Engine {
     /// Tries outputs that are ready; how many attempts.
     pub(super) fn join(&mut self, now_ns: u64, outputs: u64, outcome: &mut Outcome) -> usize {
+        // No batch holds rows from both sides of a cut.
+        if self.cut.awaits_seal(self.writer.sealed_rows()) && !self.seal(now_ns, outcome) {
+            return 0;
+        }
         for attempt in 0..ROWS {
             if outputs > 0 && self.counters.rows >= outputs {
                 outcome.has_all_outputs = true;
