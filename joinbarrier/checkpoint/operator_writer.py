@@ -56,7 +56,7 @@ class OperatorWriter:
     def put(self, checkpoint_id: int, job: Job, *, is_complete: bool) -> None:
         """Do a step when those before it are done."""
         if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="checkpoint-writer", daemon=True)
+            self._thread = threading.Thread(target=self._run, name="framegate-checkpoints", daemon=True)
             self._thread.start()
         self._jobs.put((checkpoint_id, is_complete, job))
 
