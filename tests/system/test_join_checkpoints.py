@@ -76,6 +76,24 @@ def test_sources_agents_and_coordinator_make_a_checkpoint_between_them(bed: Chec
     assert bed.checkpoints_of_rows() == {0: 0, 1: 0, 2: barrier[0]}
 
 
+def test_what_came_in_one_go_with_its_barrier_is_cut_at_its_place(
+    bed: CheckpointBed, client: Client, system: System
+) -> None:
+    left, right, agent = bed.begin(client, bed.lockstep())
+    asking, barrier = bed.trigger()
+    system.suspend(agent.pid)
+    for producer in (left, right):
+        bed.publish(producer, 0, 1, 2)
+        bed.cut(producer, barrier)
+        bed.publish(producer, 3, 4)
+    agent.send(signal.SIGCONT)
+    assert asking.wait() == DONE, asking
+    bed.until_rows(agent, 5)
+    interrupted(agent)
+    assert bed.checkpoints_of_rows() == {0: 0, 1: 0, 2: 0, 3: 1, 4: 1}
+    assert bed.restored(1)[1].head["journal"]["next_row"] == 3
+
+
 def test_a_late_input_is_overtaken_and_the_checkpoint_holds_what_it_brought(system: System, shm: Path) -> None:
     bed = CheckpointBed(system, shm, alignment_timeout_ms=200)
     with bed.pool.client() as client:
