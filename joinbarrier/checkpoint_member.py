@@ -116,7 +116,9 @@ class CheckpointMember:
             self.counts["unreadable"] += 1
             _log.debug("a message of schema 920 cannot be read: %s", failure)
             return
-        if not isinstance(message, Heard) or message.pipeline != self.pipeline:
+        if not isinstance(message, PipelineAnnounce | CheckpointAborted | InjectBarrier):
+            return
+        if message.pipeline != self.pipeline:
             return
         if isinstance(message, PipelineAnnounce):
             self._hello_ns = max(message.operator_timeout_ms, 1) * _NS_PER_MS // _HELLOS_A_TIMEOUT

@@ -37,7 +37,8 @@ def run() -> Iterator[Result]:
         store = join.home / "checkpoints"
         with _coordinated(join, store):
             join.cut(_RATE_HZ, _SECONDS, 0)
-            ratios, first = [], 1
+            ratios: list[float] = []
+            first = 1
             for pair in range(_PAIRS):
                 with_cuts, without = _pair(join, first, is_first=pair % 2 == 0)
                 ratios.append(with_cuts / without)

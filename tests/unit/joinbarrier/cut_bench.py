@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ MS = 1_000_000
 class CutBench:
     """Two streams joined by sequence, or as ``tables`` say. Time passes only where a call says so."""
 
-    def __init__(self, path: Path, *, pending_bytes: int = 1 << 20, **tables: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, *, pending_bytes: int = 1 << 20, **tables: Any) -> None:
         inputs = [{"name": "left", "stream": LEFT}, {"name": "right", "stream": RIGHT}]
         given: dict[str, Any] = {"input": inputs, **tables}
         given["join"] = {"journal": str(path), "policy": "sequence", **tables.get("join", {})}
@@ -147,5 +146,5 @@ def state_of(news: dict[str, Any]) -> bytes:
     return encode_state(snapshot.head(), snapshot.records())
 
 
-def rest_of(news: dict[str, Any]) -> dict[str, Any]:
+def rest_of(news: dict[str, Any]) -> dict[int, Any]:
     return {each["stream"]: each for each in json.loads(news["snapshot"].head()["rest"])["streams"]}

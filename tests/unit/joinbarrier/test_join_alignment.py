@@ -33,7 +33,7 @@ def frames_of(records: tuple[bytes, ...] | list[bytes]) -> list[tuple[int, int, 
 
 def captured(news: dict[str, Any]) -> dict[int, list[bytes]]:
     """The records of each late input, read as its file will be."""
-    found = {}
+    found: dict[int, list[bytes]] = {}
     for input_id, records, events, _ in news["inflight"]:
         head = input_id.to_bytes(4, "little") + events.to_bytes(8, "little")
         read_id, found[input_id] = read_records(head + records)

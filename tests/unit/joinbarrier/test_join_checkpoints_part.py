@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import pytest
 from framegate.joinbarrier.checkpoint.operator_state import decode_state
@@ -67,13 +67,13 @@ class Station:
 class World:
     """A fed engine, its part in checkpoints, and both ends of a control stream."""
 
-    def __init__(self, path: Path, **tables: object) -> None:
+    def __init__(self, path: Path, **tables: Any) -> None:
         network = LoopbackNetwork()
         self.station = Station(network)
         own = network.client()
         self._speaks = own.add_publication(STREAMS.channel, STREAMS.control)
         self._hears = own.add_subscription(STREAMS.channel, STREAMS.control)
-        self.bench = CutBench(path / "journal", **tables)  # type: ignore[arg-type]
+        self.bench = CutBench(path / "journal", **tables)
         self.bench.takes_news = False
         self.store = CheckpointStore(path / "store")
         self.part = JoinCheckpoints(cast(Client, self.station), self.bench.config, self.bench.folder, self.bench.engine)

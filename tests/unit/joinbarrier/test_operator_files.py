@@ -66,7 +66,8 @@ def done(writer: OperatorWriter) -> list[Result]:
 
 
 def test_steps_are_done_in_their_order_while_the_operator_goes_on(writer: OperatorWriter) -> None:
-    may_go_on, order = threading.Event(), []
+    may_go_on = threading.Event()
+    order: list[str] = []
 
     def first() -> int:
         assert may_go_on.wait(WATCHDOG_S)
