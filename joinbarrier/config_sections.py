@@ -99,6 +99,24 @@ class JournalSection(Section):
     reader_lease_s: Annotated[int, Field(ge=1, le=_I32_MAX)] = 600
 
 
+class CheckpointSection(Section):
+    """``[checkpoint]``: memory for what waits behind a barrier, and what holds while no coordinator says otherwise.
+
+    Where checkpoints are kept, how long an alignment may take and whether it may become unaligned is the pipeline's
+    affair, and comes from its coordinator. ``prefault`` takes the memory before the agent is ready, instead of when a
+    frame first has to wait.
+    """
+
+    max_buffer_per_input: Annotated[int, Field(ge=1, le=1 << 20)] = 100_000
+    max_buffer_memory_bytes: PositiveSize = 256 << 20
+    max_inflight_bytes: PositiveSize = 512 << 20
+    prefault: bool = False
+    alignment_timeout_ms: Annotated[int, Field(ge=1, le=_MS_MAX)] = 1000
+    late_barrier_timeout_ms: Milliseconds = 10_000
+    unaligned: bool = True
+    force_unaligned: bool = False
+
+
 class MergeMapSection(Section):
     """``[mergemap]``: who is the map's authority, and what holds for the map as a whole.
 

@@ -10,6 +10,7 @@ from typing import Annotated, Final, Self
 from framegate.joinbarrier.config_rules import conflicts
 from framegate.joinbarrier.config_sections import (
     INPUTS_MAX,
+    CheckpointSection,
     InputSection,
     JoinSection,
     JournalSection,
@@ -37,6 +38,7 @@ class JoinConfig(Section):
     join: JoinSection = Field(default_factory=JoinSection)
     journal: JournalSection = Field(default_factory=JournalSection)
     mergemap: MergeMapSection = Field(default_factory=MergeMapSection)
+    checkpoint: CheckpointSection = Field(default_factory=CheckpointSection)
     input: Annotated[list[InputSection], Field(min_length=1, max_length=INPUTS_MAX)]
     client: ClientSettings = Field(default_factory=ClientSettings)
 

@@ -21,13 +21,14 @@ _TIMES_AHEAD: Final = 64
 _log = logging.getLogger(__name__)
 
 
-def apply_map(engine: JoinEngine, config: JoinConfig, folder: JournalFolder, applied: MergeMap) -> None:
-    """Give the engine a map, which the journal notes with its version. One that it refuses is told in the log."""
+def apply_map(engine: JoinEngine, config: JoinConfig, folder: JournalFolder, applied: MergeMap) -> int:
+    """Give the engine a map, which the journal notes; its version. One that it refuses is told in the log."""
     _, epoch, stale_ns, times, rules = plain_numbers(applied.to_message())
     version = folder.note_map(epoch, applied_rules(config, applied))
     refusal = engine.apply_map(epoch, stale_ns, times, rules, version)
     if refusal is not None:
         _log.warning("the map of this output is not applied: %s (rule %s, stream %s)", refusal[2], *refusal[:2])
+    return version
 
 
 def external_times(config: JoinConfig) -> Callable[[], int | None] | None:

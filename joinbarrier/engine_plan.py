@@ -38,6 +38,7 @@ def engine_plan(config: JoinConfig, slots: dict[int, int]) -> dict[str, Any]:
         "max_age_ns": config.join.max_age_ms * _NS_PER_MS,
         "unmatched_rows": config.join.unmatched == "rows",
         "pending_bytes": config.join.pending_bytes if config.join.pending == "copy" else 0,
+        "checkpoints": checkpoint_plan(config),
         "inputs": [
             {
                 "name": each.name,
@@ -57,6 +58,24 @@ def engine_plan(config: JoinConfig, slots: dict[int, int]) -> dict[str, Any]:
             }
             for each in config.input
         ],
+    }
+
+
+def checkpoint_plan(config: JoinConfig) -> dict[str, Any]:
+    """How barriers are aligned, until a coordinator says what holds for the pipeline."""
+    checkpoint = config.checkpoint
+    return {
+        "pipeline": config.join.pipeline,
+        "alignment_timeout_ns": checkpoint.alignment_timeout_ms * _NS_PER_MS,
+        "unaligned": checkpoint.unaligned,
+        "force_unaligned": checkpoint.force_unaligned,
+        "late_barrier_timeout_ns": checkpoint.late_barrier_timeout_ms * _NS_PER_MS or None,
+        "max_buffer_per_input": checkpoint.max_buffer_per_input,
+        "max_buffer_memory_bytes": checkpoint.max_buffer_memory_bytes,
+        "max_inflight_bytes": checkpoint.max_inflight_bytes,
+        "floor": 0,
+        "hold_payload": config.join.hold == "payload",
+        "prefault": checkpoint.prefault,
     }
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 from framegate.joinbarrier.configuration import JoinConfig
 from framegate.joinbarrier.engine_duties import apply_map, external_times, push_times, summary_of
 from framegate.joinbarrier.engine_plan import engine_plan, journal_plan
+from framegate.joinbarrier.join_checkpoints import JoinCheckpoints
 from framegate.joinbarrier.join_input import Ears, JoinInput
 from framegate.joinbarrier.journal.doorbell import bell_name, take_away_expired
 from framegate.joinbarrier.journal.readers import floor, living_readers
@@ -59,6 +60,7 @@ class JoinAgent:
         self._actions: deque[ClientAction] = deque()
         self._external = external_times(config)
         self._republisher: Republisher | None = None
+        self._checkpoints: JoinCheckpoints | None = None
         self._watch = Watch(config)
         self._care_at_ns = 0
         self._map_epoch: int | None = None
@@ -80,6 +82,7 @@ class JoinAgent:
             _log.info("%s: goes on at row %d", self.folder.path, recovered["next_row"])
         if recovered["cut_batches"]:
             _log.warning("%s: cut %d batches that were not whole", self.folder.path, recovered["cut_batches"])
+        self._checkpoints = JoinCheckpoints(self.client, self.config, self.folder, self.engine)
         self._republisher = Republisher.of(self.client, self.config, self.engine, self.folder.path)
         if self.config.join.policy != "union":
             self._exchange = MapExchange(self.client, announce_period_ns=self.config.mergemap.announce_ms * 1_000_000)
@@ -106,7 +109,9 @@ class JoinAgent:
             exchange.new_epoch(self._follows, epoch)
 
     def _apply(self, applied: MergeMap) -> None:
-        apply_map(self.engine, self.config, self.folder, applied)
+        version = apply_map(self.engine, self.config, self.folder, applied)
+        if self._checkpoints is not None:
+            self._checkpoints.note_map(version, applied)
 
     @property
     def engine(self) -> JoinEngine:
@@ -130,6 +135,9 @@ class JoinAgent:
             self._new_out_epoch()
         if self._external is not None and outcome["needs_time"]:
             push_times(self.engine, self._external)
+        if self._checkpoints is not None:
+            # Before anything of later rows is published.
+            self._checkpoints.work(has_news=outcome["has_news"], republisher=self._republisher)
         if self._republisher is not None:
             self._republisher.work()
         if now_ns >= self._care_at_ns or outcome["is_full"]:
@@ -171,6 +179,8 @@ class JoinAgent:
         if self._exchange is not None:
             self._exchange.close()
         try:
+            if self._checkpoints is not None and self._engine is not None:
+                self._checkpoints.close()
             if self._republisher is not None:
                 self._republisher.stop()
             counted = self._engine.finish() if self._engine is not None else {}

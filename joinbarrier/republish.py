@@ -57,6 +57,18 @@ class Republisher:
             self.producer.close()
             self.producer = self._client.producer(self._stream, pipeline=None)
 
+    def publish_until(self, row: int) -> None:
+        """The frames of all rows below ``row`` are published; they are sealed."""
+
+    def forward(self, checkpoint_id: int, epoch: int, *, is_unaligned: bool) -> None:
+        """A barrier goes on, behind what was published last."""
+        if not self.producer.is_attached:
+            return
+        try:
+            self.producer.barrier(checkpoint_id, epoch, unaligned=is_unaligned)
+        except NotAttached as gone:
+            _log.warning("checkpoint %d was not forwarded: %s", checkpoint_id, gone)
+
     def stop(self) -> None:
         """Before the engine is closed: from now on it is not asked for anything."""
 
@@ -105,8 +117,13 @@ class Computed(Republisher):
         super().work()
         self._compute_sealed()
 
-    def _compute_sealed(self) -> None:
-        for row in self._journal.rows(start=self._row, limit=_ROWS_MAX):
+    def publish_until(self, row: int) -> None:
+        """Computes those that are left."""
+        while self._row < row:
+            self._compute_sealed(row - self._row)
+
+    def _compute_sealed(self, limit: int = _ROWS_MAX) -> None:
+        for row in self._journal.rows(start=self._row, limit=min(limit, _ROWS_MAX)):
             self._row = row.row + 1
             found = row.inputs[self._input]
             if found.array is not None and row.out_epoch == self._out_epoch:

@@ -76,14 +76,40 @@ class CheckpointStore:
         lost: Sequence[Mapping[str, Any]] = (),
     ) -> InflightData:
         """Store what an input had in flight; what the manifest is to say of it."""
-        path, found = f"{_folder(operator_id)}/inflight_{input_id}.buf", list(records)
-        data = write_records(input_id, found)
+        found = list(records)
+        return self._write_inflight(
+            checkpoint_id, operator_id, input_id, write_records(input_id, found), len(found), lost
+        )
+
+    def write_inflight_records(
+        self,
+        checkpoint_id: int,
+        operator_id: str,
+        input_id: int,
+        records: bytes,
+        event_count: int,
+        lost: Sequence[Mapping[str, Any]] = (),
+    ) -> InflightData:
+        """The same for records that lie one behind the other, each with its length before it."""
+        data = write_records(input_id, ())[:4] + event_count.to_bytes(8, "little") + records
+        return self._write_inflight(checkpoint_id, operator_id, input_id, data, event_count, lost)
+
+    def _write_inflight(
+        self,
+        checkpoint_id: int,
+        operator_id: str,
+        input_id: int,
+        data: bytes,
+        event_count: int,
+        lost: Sequence[Mapping[str, Any]],
+    ) -> InflightData:
+        path = f"{_folder(operator_id)}/inflight_{input_id}.buf"
         self._write(checkpoint_id, path, data)
         return InflightData(
             operator_id=operator_id,
             input_id=input_id,
             path=path,
-            event_count=len(found),
+            event_count=event_count,
             bytes=len(data),
             crc32c=crc32c(data, 0),
             lost=tuple(dict(each) for each in lost),

@@ -38,6 +38,7 @@ NAMES: Final = (
     "python",
     "barriers",
     "checkpoint",
+    "join_checkpoints",
     "peers",
     *QUICK,
 )

@@ -136,6 +136,16 @@ class Join:
         """Both send as fast as the agent joins."""
         return self._run({"journal": str(self.journal), "ahead": self.case.slots // 2, "count": count}, count)
 
+    def cut(self, rate_hz: float, seconds: int, first_cut: int) -> Run:
+        """Both send at a rate, with a barrier after every second from that id on; 0: without."""
+        count = int(rate_hz) * seconds
+        return self._run({"rate_hz": rate_hz, "seconds": seconds, "first_cut": first_cut}, count)
+
+    def agent_cpu_ns(self) -> int:
+        """What the agent's threads have computed so far."""
+        tasks = Path(f"/proc/{self._agent.pid}/task").iterdir()
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks)
+
     def watched(self, rate_hz: float, count: int) -> list[tuple[int, int]]:
         """The same as ``paced``; when the next row changed, and what it was then, as a reader sees it that polls."""
         row, end = self.next_row, self.next_row + count

@@ -18,6 +18,7 @@ from framegate.schema.errors import AddTimedOut
 from framegate.shmpool.client import connect
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import Idler
+from framegate.shmpool.producer import Producer
 
 from framegate._native import PoolProducer, bench_paced, bench_publish
 
@@ -33,7 +34,10 @@ def main(arguments: Sequence[str]) -> int:
         _say("ready")
         for line in sys.stdin:
             order = json.loads(line)
-            _say(_held(producer, size, **order) if "journal" in order else _paced(producer, size, **order))
+            if "first_cut" in order:
+                _say(_cut(found, producer, size, **order))
+            else:
+                _say(_held(producer, size, **order) if "journal" in order else _paced(producer, size, **order))
     return 0
 
 
@@ -41,6 +45,19 @@ def _paced(producer: PoolProducer, frame_bytes: int, rate_hz: float, count: int)
     """All of them, however long it takes: the numbers of two producers stay in step."""
     sent, not_sent, _, _, elapsed_ns = bench_paced(producer, frame_bytes, rate_hz, count=count)
     return {"sent": sent, "not_sent": not_sent, "elapsed_ns": elapsed_ns}
+
+
+def _cut(
+    found: Producer, producer: PoolProducer, frame_bytes: int, rate_hz: float, seconds: int, first_cut: int
+) -> dict[str, Any]:
+    """At a rate, with a barrier after every second; ``first_cut`` 0: the same without them."""
+    told = {"sent": 0, "not_sent": 0, "elapsed_ns": 0}
+    for second in range(seconds):
+        for name, value in _paced(producer, frame_bytes, rate_hz, int(rate_hz)).items():
+            told[name] += value
+        if first_cut:
+            found.barrier(first_cut + second, 1)
+    return told
 
 
 def _held(producer: PoolProducer, frame_bytes: int, journal: str, ahead: int, count: int) -> dict[str, Any]:

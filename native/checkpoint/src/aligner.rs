@@ -170,6 +170,10 @@ impl<T> BarrierAligner<T> {
         self.waiting.prefault();
     }
 
+    pub(crate) const fn set_timeout(&mut self, timeout_ns: u64) {
+        self.limits.timeout_ns = timeout_ns;
+    }
+
     /// What to do about a message of an input, which holds `bytes`. `released` gets what a cancelled or aborted
     /// alignment had held back; it is older than the message's barrier.
     #[inline]

@@ -156,11 +156,16 @@ impl Between {
         }
     }
 
-    /// The epoch has ended, or another begins: what waited belonged between the frames of the old one.
-    pub fn leave_epoch(&mut self) {
+    /// What waits could not be sent where it had to stand, and must not be sent elsewhere.
+    pub fn give_up_waiting(&mut self) {
         for waiting in std::mem::take(&mut self.waiting) {
             self.lose(waiting);
         }
+    }
+
+    /// The epoch has ended, or another begins: what waited belonged between the frames of the old one.
+    pub fn leave_epoch(&mut self) {
+        self.give_up_waiting();
         self.is_over = false;
     }
 

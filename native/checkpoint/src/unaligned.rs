@@ -104,6 +104,30 @@ impl<T> UnalignedCheckpointer<T> {
         }
     }
 
+    /// What the coordinator says holds from now on, also for what is under way.
+    pub const fn set_times(
+        &mut self,
+        is_enabled: bool,
+        is_forced: bool,
+        timeout_ns: u64,
+        late_timeout_ns: Option<u64>,
+    ) {
+        (self.options.is_enabled, self.options.is_forced) = (is_enabled, is_forced);
+        self.options.late_timeout_ns = late_timeout_ns;
+        self.aligner.set_timeout(timeout_ns);
+    }
+
+    /// Ids up to this one are over.
+    pub fn raise_floor(&mut self, checkpoint_id: u64) {
+        self.aligner.history.finish(checkpoint_id);
+    }
+
+    /// The checkpoint that is under way.
+    #[must_use]
+    pub fn current(&self) -> Option<CheckpointBarrier> {
+        if self.is_waiting() { Some(self.late.barrier) } else { self.aligner.current() }
+    }
+
     /// Takes the memory for events from the system now.
     pub fn prefault(&mut self) {
         self.aligner.prefault();
@@ -204,8 +228,7 @@ impl<T> UnalignedCheckpointer<T> {
 
     /// Gives up what a higher barrier makes pointless.
     fn cancel(&mut self, barrier: CheckpointBarrier, act: &mut impl FnMut(Step<T>)) {
-        let current = if self.is_waiting() { Some(self.late.barrier) } else { self.aligner.current() };
-        let Some(current) = current else { return };
+        let Some(current) = self.current() else { return };
         if barrier.checkpoint_id <= current.checkpoint_id.max(self.aligner.history.highest) {
             return;
         }
@@ -293,6 +316,16 @@ impl<T> UnalignedCheckpointer<T> {
         }
     }
 
+    /// Gives an alignment up that took too long and may not switch. An operator asks for it as often as for `on_tick`,
+    /// which alone never gives up an alignment.
+    #[inline]
+    pub fn give_up_overdue(&mut self, now_ns: u64, act: &mut impl FnMut(Step<T>)) {
+        if !self.options.is_enabled && self.aligner.is_overdue(now_ns) {
+            let aborted = self.aligner.abort_current(Cause::Timeout, None);
+            self.aborted(aborted, act);
+        }
+    }
+
     /// Gives up the current checkpoint and what it captured, or remembers that another one is given up.
     pub fn abort(&mut self, checkpoint_id: Option<u64>, act: &mut impl FnMut(Step<T>)) {
         let is_the_captured = checkpoint_id.is_none_or(|asked| asked == self.late.barrier.checkpoint_id);
@@ -343,6 +376,20 @@ impl<T> UnalignedCheckpointer<T> {
         self.aligner.resume_input(input);
     }
 
+    /// Whether this input's late barrier is waited for: what it delivers is captured.
+    #[inline]
+    #[must_use]
+    pub const fn owes(&self, input: usize) -> bool {
+        self.late.owes(input)
+    }
+
+    /// Whether anything but passing through may come of a message.
+    #[inline]
+    #[must_use]
+    pub fn is_under_way(&self) -> bool {
+        self.is_waiting() || self.aligner.is_aligning()
+    }
+
     /// Whether late barriers are waited for.
     #[inline]
     #[must_use]
@@ -365,5 +412,83 @@ impl<T> UnalignedCheckpointer<T> {
     #[must_use]
     pub const fn counters(&self) -> UnalignedCounters {
         self.counters
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn checkpointer(is_enabled: bool) -> UnalignedCheckpointer<u32> {
+        let limits = Limits { inputs: 2, events_per_input: 8, bytes: 64, timeout_ns: 10 * MS, floor: 4 };
+        let options = Options {
+            is_enabled,
+            is_forced: false,
+            inflight_bytes: 64,
+            inflight_events: 8,
+            late_timeout_ns: Some(20 * MS),
+        };
+        UnalignedCheckpointer::new(limits, options)
+    }
+
+    fn steps(ask: impl FnOnce(&mut dyn FnMut(Step<u32>))) -> Vec<Step<u32>> {
+        let mut found = Vec::new();
+        ask(&mut |step| found.push(step));
+        found
+    }
+
+    /// Input 0 has delivered barrier 5 at time 0, and one event behind it.
+    fn aligning(is_enabled: bool) -> UnalignedCheckpointer<u32> {
+        let mut checkpointer = checkpointer(is_enabled);
+        checkpointer.barrier(0, CheckpointBarrier::new(5, 1), 0, &mut |_| ());
+        checkpointer.event(0, 77, 4, MS, |event| *event, &mut |_| ());
+        checkpointer
+    }
+
+    #[test]
+    fn an_overdue_alignment_that_may_not_switch_is_given_up_and_what_waited_is_released() {
+        let mut checkpointer = aligning(false);
+        assert!(steps(|mut act| checkpointer.give_up_overdue(10 * MS, &mut act)).is_empty());
+        let found = steps(|mut act| checkpointer.give_up_overdue(10 * MS + 1, &mut act));
+        let barrier = CheckpointBarrier::new(5, 1);
+        let aborted = Aborted { barrier, cause: Cause::Timeout, input: None, pending: 0b10 };
+        assert_eq!(found, [Step::Aborted(aborted), Step::Released(0, 77)]);
+        assert!(!checkpointer.is_under_way());
+    }
+
+    #[test]
+    fn one_that_may_switch_is_not_given_up() {
+        let mut checkpointer = aligning(true);
+        assert!(steps(|mut act| checkpointer.give_up_overdue(99 * MS, &mut act)).is_empty());
+        assert!(checkpointer.is_under_way() && !checkpointer.owes(1));
+        checkpointer.on_tick(10 * MS + 1, &mut |_| ());
+        assert!(checkpointer.owes(1) && !checkpointer.owes(0));
+        assert_eq!(checkpointer.current().map(|barrier| barrier.checkpoint_id), Some(5));
+    }
+
+    #[test]
+    fn what_the_coordinator_says_holds_for_what_is_under_way() {
+        let mut checkpointer = aligning(false);
+        checkpointer.set_times(true, false, 2 * MS, None);
+        checkpointer.on_tick(2 * MS + 1, &mut |_| ());
+        assert!(checkpointer.is_waiting());
+        // Without a time-out a late barrier may stay out for ever.
+        assert!(steps(|mut act| checkpointer.on_tick(u64::MAX, &mut act)).is_empty());
+    }
+
+    #[test]
+    fn ids_up_to_a_floor_that_was_raised_are_over() {
+        let mut checkpointer = checkpointer(true);
+        checkpointer.raise_floor(9);
+        let ignored = |id| [Step::Ignored(0, Ignored::Stale, CheckpointBarrier::new(id, 1))];
+        for id in [5, 9] {
+            let found = steps(|mut act| checkpointer.barrier(0, CheckpointBarrier::new(id, 1), 0, &mut act));
+            assert_eq!(found, ignored(id));
+        }
+        checkpointer.raise_floor(3);
+        checkpointer.barrier(0, CheckpointBarrier::new(10, 1), 0, &mut |_| ());
+        assert!(checkpointer.is_under_way());
     }
 }

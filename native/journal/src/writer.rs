@@ -308,6 +308,12 @@ impl Writer {
         self.batch.rows()
     }
 
+    /// How many rows are sealed: the number of the first that is not.
+    #[must_use]
+    pub fn sealed_rows(&self) -> u64 {
+        self.rows.open.end_row
+    }
+
     /// The number of the next row that `commit_row` makes.
     #[must_use]
     pub fn next_row(&self) -> u64 {

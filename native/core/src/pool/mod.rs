@@ -13,6 +13,8 @@
 //! | `regions` | the ring and pools of one stream together |
 //! | `writer`, `reader` | frames in, frames out |
 //! | `descriptor` | what announces a frame, read from a shared stream |
+//! | `frame_record` | a frame by itself, as checkpoints keep it |
+//! | `hold` | copies of frames, none of which makes room for another |
 //! | `arrivals` | what a descriptor's sequence means after those before it |
 //! | `catch_up`, `edge` | how a reader that was lapped comes back to frames that last: many passed over, or few copies |
 
@@ -30,6 +32,10 @@ mod cache;
 pub mod catch_up;
 #[cfg(not(loom))]
 pub mod copy;
+#[cfg(not(loom))]
+pub mod frame_record;
+#[cfg(not(loom))]
+pub mod hold;
 #[cfg(not(loom))]
 pub mod reader;
 #[cfg(not(loom))]

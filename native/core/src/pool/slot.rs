@@ -275,6 +275,17 @@ impl SlotImage {
         self.words[4] = u64::from(meta_version) >> 16;
     }
 
+    /// The slot's bytes as a frame committed by `word` has them.
+    #[must_use]
+    pub fn bytes(&self, word: u64) -> [u8; SLOT_BYTES] {
+        let mut bytes = [0; SLOT_BYTES];
+        for (place, value) in bytes.chunks_exact_mut(8).zip(&self.words) {
+            place.copy_from_slice(&value.to_le_bytes());
+        }
+        bytes[..8].copy_from_slice(&word.to_le_bytes());
+        bytes
+    }
+
     fn put(&mut self, offset: usize, bytes: &[u8]) {
         for (index, byte) in bytes.iter().enumerate() {
             let (word, shift) = ((offset + index) / 8, (offset + index) % 8 * 8);

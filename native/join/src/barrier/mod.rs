@@ -296,6 +296,13 @@ impl<P: Policy> Barrier<P> {
         true
     }
 
+    /// Something of an input came that is observed later: it is not silent.
+    pub fn heard(&mut self, index: usize, now_ns: u64) {
+        if let Some(entry) = self.inputs.get_mut(index) {
+            entry.last_observed_ns = entry.last_observed_ns.max(now_ns);
+        }
+    }
+
     /// An input is known to go on in a higher epoch, of which no frame has come yet.
     pub fn input_epoch(&mut self, index: usize, epoch: u64) -> bool {
         self.inputs

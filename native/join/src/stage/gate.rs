@@ -76,6 +76,10 @@ impl Gate {
         each!(&mut self.kind, barrier => { barrier.observe(self.places[stream], seen, now_ns); }, else ());
     }
 
+    pub fn heard(&mut self, stream: usize, now_ns: u64) {
+        each!(&mut self.kind, barrier => barrier.heard(self.places[stream], now_ns), else ());
+    }
+
     pub fn input_epoch(&mut self, stream: usize, epoch: u64) {
         each!(&mut self.kind, barrier => { barrier.input_epoch(self.places[stream], epoch); }, else ());
     }

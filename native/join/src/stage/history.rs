@@ -135,6 +135,18 @@ impl Input {
         self.tail += 1;
     }
 
+    /// Room for one more, where the frames that wait are not in a ring that bounds them. Takes memory when it is full.
+    pub fn make_room(&mut self) {
+        if !self.is_full() {
+            return;
+        }
+        let mut frames = vec![Frame::gone(0, 0, 0, 0); 2 * self.frames.len()].into_boxed_slice();
+        for at in self.head..self.tail {
+            frames[at as usize & (frames.len() - 1)] = *self.at(at);
+        }
+        self.frames = frames;
+    }
+
     /// The last joined frame, if it may be joined again.
     #[inline]
     pub fn again(&self) -> Option<&Frame> {

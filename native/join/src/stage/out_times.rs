@@ -39,6 +39,11 @@ impl OutTimes {
         self.next_tick.map(|tick| tick.saturating_add(self.period_ns)).filter(|tick| *tick <= self.clock_ns)
     }
 
+    /// All that were pushed and are not done, oldest first.
+    pub fn all(&self) -> impl Iterator<Item = u64> + '_ {
+        (0..self.tail - self.head).filter_map(|ahead| self.waiting(ahead))
+    }
+
     /// The current one is done.
     pub fn pop(&mut self) {
         if self.head < self.tail {

@@ -22,9 +22,15 @@ use crate::aeron::SubscriptionShared;
 use crate::pool::PublishTarget;
 use row::Source;
 
+mod aligning;
+mod cut;
 mod hearing;
 mod row;
 mod sealing;
+mod snapshot;
+
+pub(super) use cut::{CheckpointHabits, Cut, News, Snapshot};
+pub(super) use sealing::{CHECKPOINT_STATE_BYTES, split_state};
 
 /// Fragments of one subscription in one turn, so that no input waits long for another.
 const FRAGMENTS: usize = 64;
@@ -45,6 +51,8 @@ pub(super) struct Outcome {
     pub(super) has_all_outputs: bool,
     /// An input came back with another epoch: the output begins anew, and needs its map.
     pub(super) has_new_epoch: bool,
+    /// A checkpoint has come to something that has to be written down or told.
+    pub(super) has_news: bool,
 }
 
 /// How frames of one input become cells.
@@ -57,7 +65,7 @@ pub(super) struct InputPlan {
 }
 
 /// How an engine works, beside what its stage decides.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Habits {
     /// Whether output times are realtime.
     pub(super) is_realtime: bool,
@@ -67,6 +75,9 @@ pub(super) struct Habits {
     pub(super) is_one_by_one: bool,
     /// Memory for frames that wait; 0: they wait in their rings.
     pub(super) pending_bytes: usize,
+    pub(super) checkpoints: CheckpointHabits,
+    /// The last barrier that an earlier life snapshotted.
+    pub(super) checkpoint_id: u64,
 }
 
 #[derive(Default, Debug)]
@@ -93,8 +104,14 @@ pub(super) struct Engine {
     pub(super) failure: Option<JournalError>,
     pub(super) full_reason: &'static str,
     is_realtime: bool,
+    is_one_by_one: bool,
     /// How many fragments of a subscription a turn takes.
     fragments: usize,
+    /// Rows after which the join ends; 0: never.
+    outputs: u64,
+    /// The last barrier that was snapshotted; rows carry it.
+    pub(super) checkpoint_id: u64,
+    pub(super) cut: Cut,
     pub(super) ports: Vec<Port>,
     route: Route,
     subscriptions: Vec<Arc<SubscriptionShared>>,
@@ -125,7 +142,7 @@ impl Engine {
         inputs: Vec<InputPlan>,
         mailbox: Arc<Mailbox>,
         resumed: Vec<Option<(u64, u64)>>,
-        habits: Habits,
+        habits: &Habits,
     ) -> Self {
         let count = inputs.len();
         let out_epoch = stage.out_epoch();
@@ -141,6 +158,10 @@ impl Engine {
             failure: None,
             full_reason: "",
             is_realtime: habits.is_realtime,
+            is_one_by_one: habits.is_one_by_one,
+            outputs: 0,
+            checkpoint_id: habits.checkpoint_id,
+            cut: Cut::new(streams, &habits.checkpoints),
             fragments: if habits.is_one_by_one { 1 } else { FRAGMENTS },
             keeps_unmatched: habits.keeps_unmatched,
             held,
@@ -172,7 +193,8 @@ impl Engine {
         let mut now_ns = began_ns;
         while !self.mailbox.is_stopping.load(Ordering::Relaxed) {
             let work = self.turn(now_ns, outputs, &mut outcome);
-            if self.failure.is_some() || outcome.has_all_outputs || outcome.has_new_epoch || outcome.is_finished {
+            let is_over = outcome.has_all_outputs || outcome.has_new_epoch || outcome.is_finished || outcome.has_news;
+            if self.failure.is_some() || is_over {
                 break;
             }
             if work == 0 {
@@ -198,9 +220,13 @@ impl Engine {
     /// One duty cycle; how much was done.
     pub(super) fn turn(&mut self, now_ns: u64, outputs: u64, outcome: &mut Outcome) -> usize {
         self.obey();
+        self.outputs = outputs;
         outcome.is_full = false;
         let mut work = self.hear(now_ns);
         let stage_ns = self.stage_ns(now_ns);
+        if self.cut.is_under_way {
+            self.tick_cut(stage_ns);
+        }
         let clock_ns = match self.fed_at {
             Some(fed) if self.is_realtime => fed.realtime_ns,
             None if self.is_realtime => realtime_ns(),
@@ -209,15 +235,20 @@ impl Engine {
         self.stage.tick(stage_ns, clock_ns);
         work += self.join(now_ns, outputs, outcome);
         self.note_unmatched(now_ns);
-        if self.writer.is_seal_due(now_ns) {
+        if self.writer.is_seal_due(now_ns) || self.cut.awaits_seal(self.writer.sealed_rows()) {
             self.seal(now_ns, outcome);
+        }
+        if self.cut.has_holds {
+            self.release_holds();
         }
         if self.stage.out_epoch() != self.out_epoch {
             self.out_epoch = self.stage.out_epoch();
             outcome.has_new_epoch = true;
         }
         outcome.needs_time = self.stage.needs_time();
-        outcome.is_finished = work == 0 && self.stage.is_finished();
+        let sealed_rows = self.writer.sealed_rows();
+        outcome.has_news = self.cut.has_news(sealed_rows);
+        outcome.is_finished = work == 0 && self.stage.is_finished() && !self.cut.awaits_seal(sealed_rows);
         work
     }
 

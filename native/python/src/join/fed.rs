@@ -50,6 +50,16 @@ impl Engine {
             Order::Repeated | Order::Regressed => return,
         }
         let slot_timestamp_ns = frame.timestamp_ns.unwrap_or(NULL_TIMESTAMP);
+        let seen = Observed {
+            epoch,
+            seq,
+            descriptor_timestamp_ns: frame.descriptor_timestamp_ns.unwrap_or(NULL_TIMESTAMP),
+            slot_timestamp_ns,
+            trace_id: frame.trace_id,
+        };
+        if self.fed_during_cut(frame, &seen, at.monotonic_ns) {
+            return;
+        }
         let kept = self
             .held
             .get_mut(index)
@@ -58,17 +68,10 @@ impl Engine {
             self.stage.observe_lost(index, epoch, seq, Cause::Overwritten, at.monotonic_ns);
             return;
         }
-        let seen = Observed {
-            epoch,
-            seq,
-            descriptor_timestamp_ns: frame.descriptor_timestamp_ns.unwrap_or(NULL_TIMESTAMP),
-            slot_timestamp_ns,
-            trace_id: frame.trace_id,
-        };
         self.stage.observe(index, &seen, at.monotonic_ns);
     }
 
-    /// Takes what stands between the frames: watermarks and ends.
+    /// Takes what stands between the frames: barriers, watermarks and signals.
     pub(super) fn feed_control(&mut self, message: &[u8], at: FedAt) {
         self.fed_at = Some(at);
         self.on_control(message, at.monotonic_ns);
@@ -86,7 +89,8 @@ impl Engine {
             if self.failure.is_some() || outcome.has_all_outputs || outcome.has_new_epoch {
                 break;
             }
-            let is_held_up = self.counters.full_turns != full_turns || self.stage.has_unmatched();
+            let awaits_seal = self.cut.awaits_seal(self.writer.sealed_rows());
+            let is_held_up = self.counters.full_turns != full_turns || self.stage.has_unmatched() || awaits_seal;
             if work == 0 && !is_held_up {
                 break;
             }
@@ -98,7 +102,7 @@ impl Engine {
                     outcome.is_full = true;
                     break;
                 }
-                if self.counters.full_turns != full_turns {
+                if self.counters.full_turns != full_turns || awaits_seal {
                     std::thread::sleep(PAUSE);
                 }
             }

@@ -7,19 +7,9 @@
 use std::collections::VecDeque;
 
 use framegate_core::pool::copy::{CopyKind, copy};
+use framegate_core::pool::hold::HeldFrame;
 use framegate_core::pool::reader::FrameRef;
 use framegate_core::pool::tensor::Tensor;
-
-/// A copy.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct HeldFrame {
-    epoch: u64,
-    seq: u64,
-    start: usize,
-    pub(super) bytes: u32,
-    pub(super) timestamp_ns: u64,
-    pub(super) tensor: Tensor,
-}
 
 /// The copies of one stream, oldest first.
 pub(super) struct Held {

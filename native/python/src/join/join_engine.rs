@@ -3,17 +3,19 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_core::idle::IdleStrategy;
 use framegate_core::pool::tensor::Tensor;
 use framegate_join::map::Announced;
 use framegate_join::stage::Stage;
 use framegate_journal::{Recovered, Writer};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 
 use super::clock::monotonic_ns;
-use super::engine::{Engine, Habits, Outcome};
+use super::engine::{CHECKPOINT_STATE_BYTES, Engine, Habits, Outcome, split_state};
 use super::fed::{Fed, FedAt};
+use super::join_cut;
 use super::mailbox::{JoinMailbox, Mailbox};
 use super::plan::{Rule, inputs_of, journal_of, rule_of, stage_of};
 use super::report;
@@ -58,20 +60,29 @@ impl JoinEngine {
         let mut journal = journal_of(journal)?;
         let (config_for_new, names) = (config.clone(), journal.inputs.clone());
         let mut stage = Stage::new(config_for_new);
-        journal.state_capacity = stage.state_capacity();
+        journal.state_capacity = stage.state_capacity() + CHECKPOINT_STATE_BYTES;
         let (writer, recovered) = py.detach(|| Writer::open(journal)).map_err(|failure| raised(py, &failure))?;
+        let mut checkpoint_id = 0;
         if let Some(state) = &recovered.state {
-            stage = Stage::resume(config, state)
+            let (state, last) = split_state(state);
+            checkpoint_id = last;
+            stage = Stage::resume(config, &state)
                 .ok_or_else(|| raise(py, "JournalFailed", "the state in the journal is not of these inputs", &[]))?;
         }
         let resumed = (0..mailbox.facts.len()).map(|stream| stage.decided(stream)).collect();
+        let mut checkpoints = join_cut::habits_of(&plan.as_any().get_item("checkpoints")?)?;
+        // What an earlier life snapshotted is over.
+        checkpoints.floor = checkpoints.floor.max(checkpoint_id);
         let habits = Habits {
             is_one_by_one: plan.as_any().get_item("policy")?.eq("latest")?,
             is_realtime: plan.as_any().get_item("realtime_domain")?.extract()?,
             keeps_unmatched: plan.as_any().get_item("unmatched_rows")?.extract()?,
             pending_bytes: plan.as_any().get_item("pending_bytes")?.extract()?,
+            checkpoints,
+            checkpoint_id,
         };
-        let engine = Engine::new(stage, writer, inputs, Arc::clone(&mailbox), resumed, habits);
+        let made = || Engine::new(stage, writer, inputs, Arc::clone(&mailbox), resumed, &habits);
+        let engine = py.detach(made);
         Ok(Self { engine: Mutex::new(Some(engine)), mailbox, recovered, idle, names, out_stream })
     }
 
@@ -108,8 +119,7 @@ impl JoinEngine {
         at: (u64, u64),
         outputs: u64,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let found = self.mailbox.facts.iter().position(|facts| facts.stream_id == stream_id);
-        let port = found.ok_or_else(|| raise(py, "InvalidValue", "the join has no such stream", &[]))?;
+        let port = self.place(py, stream_id)?;
         let (dtype, major_order, shape, strides) = tensor;
         let mut tensor = Tensor::contiguous(dtype, major_order, &shape);
         for (stride, given) in tensor.strides.iter_mut().zip(strides) {
@@ -174,6 +184,59 @@ impl JoinEngine {
         })
     }
 
+    /// What checkpoints have come to since the last call, oldest first: `kind` and what belongs to it.
+    fn take_news<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let news = self.with(py, join_cut::ready_news)?;
+        join_cut::take_news(py, (news, self.mailbox.facts.iter().map(|facts| facts.stream_id).collect()))
+    }
+
+    /// The checkpoint that is under way here; None: none is.
+    fn checkpoint_under_way(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        self.with(py, |engine| Some(engine.cut.checkpointer()?.current()?.checkpoint_id))
+    }
+
+    /// What the coordinator says of alignments, from now on.
+    fn set_alignment(
+        &self,
+        py: Python<'_>,
+        unaligned: bool,
+        force_unaligned: bool,
+        alignment_timeout_ns: u64,
+        late_barrier_timeout_ns: Option<u64>,
+    ) -> PyResult<()> {
+        self.with(py, |engine| {
+            if let Some(checkpointer) = engine.cut.checkpointer_mut() {
+                checkpointer.set_times(unaligned, force_unaligned, alignment_timeout_ns, late_barrier_timeout_ns);
+            }
+        })
+    }
+
+    /// Checkpoints up to this one are over.
+    fn raise_checkpoint_floor(&self, py: Python<'_>, checkpoint_id: u64) -> PyResult<()> {
+        self.with(py, |engine| {
+            if let Some(checkpointer) = engine.cut.checkpointer_mut() {
+                checkpointer.raise_floor(checkpoint_id);
+            }
+        })
+    }
+
+    /// The coordinator has given a checkpoint up.
+    fn abort_checkpoint(&self, py: Python<'_>, checkpoint_id: u64) -> PyResult<()> {
+        self.with(py, |engine| engine.abort_checkpoint(Some(checkpoint_id), monotonic_ns()))
+    }
+
+    /// What a checkpoint captured could not be stored: it is given up, and the next one is aligned.
+    fn fail_checkpoint(&self, py: Python<'_>, checkpoint_id: u64) -> PyResult<()> {
+        self.with(py, |engine| engine.fail_checkpoint(checkpoint_id, monotonic_ns()))
+    }
+
+    /// A barrier at the present place of a stream whose producer cannot inject one.
+    fn inject(&self, py: Python<'_>, stream_id: u32, checkpoint_id: u64, epoch: u64, unaligned: bool) -> PyResult<()> {
+        let index = self.place(py, stream_id)?;
+        let barrier = CheckpointBarrier::with(checkpoint_id, epoch, unaligned);
+        self.with(py, |engine| engine.on_barrier(index, barrier, monotonic_ns()))
+    }
+
     /// The map no longer holds: nothing is joined until another is applied.
     fn invalidate(&self, py: Python<'_>) -> PyResult<()> {
         self.with(py, |engine| engine.stage.invalidate())
@@ -187,8 +250,7 @@ impl JoinEngine {
     /// A stream's epoch is over after that sequence, as a mark beside its regions says.
     #[pyo3(signature = (stream_id, epoch, after_seq = None))]
     fn note_end(&self, py: Python<'_>, stream_id: u32, epoch: u64, after_seq: Option<u64>) -> PyResult<()> {
-        let found = self.mailbox.facts.iter().position(|facts| facts.stream_id == stream_id);
-        let index = found.ok_or_else(|| raise(py, "InvalidValue", "the join has no such stream", &[]))?;
+        let index = self.place(py, stream_id)?;
         self.with(py, |engine| engine.note_end(index, epoch, after_seq, monotonic_ns()))
     }
 
@@ -255,7 +317,14 @@ impl JoinEngine {
         found.set_item("needs_time", outcome.needs_time)?;
         found.set_item("has_all_outputs", outcome.has_all_outputs)?;
         found.set_item("has_new_epoch", outcome.has_new_epoch)?;
+        found.set_item("has_news", outcome.has_news)?;
         Ok(found)
+    }
+
+    /// A stream's place among those that are joined.
+    fn place(&self, py: Python<'_>, stream_id: u32) -> PyResult<usize> {
+        let found = self.mailbox.facts.iter().position(|facts| facts.stream_id == stream_id);
+        found.ok_or_else(|| raise(py, "InvalidValue", "the join has no such stream", &[]))
     }
 
     /// The engine, which the thread that runs slices holds meanwhile.

@@ -7,6 +7,7 @@ mod doorbell;
 mod engine;
 mod fed;
 mod held;
+mod join_cut;
 mod join_engine;
 mod mailbox;
 mod plan;
@@ -17,6 +18,7 @@ mod stage;
 
 pub use barrier::JoinBarrier;
 pub(crate) use clock::{monotonic_ns, realtime_ns};
+pub use join_cut::JoinSnapshot;
 pub use join_engine::JoinEngine;
 pub(crate) use mailbox::{Command, Mailbox, PORT_COUNTERS};
 pub use mailbox::{JoinMailbox, JoinPort};

@@ -51,6 +51,8 @@ pub(super) struct Port {
     pub(super) edge: Edge,
     pub(super) counters: PortCounters,
     pub(super) has_news: bool,
+    /// Whether other regions are read than when this was looked at last.
+    pub(super) has_switched: bool,
 }
 
 impl Port {
@@ -65,6 +67,7 @@ impl Port {
             edge: Edge::default(),
             counters: PortCounters::default(),
             has_news: true,
+            has_switched: false,
         }
     }
 
@@ -104,6 +107,7 @@ impl Port {
             self.reader = Some(next);
             self.edge.forget();
             self.has_news = true;
+            self.has_switched = true;
         }
     }
 

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use super::engine::Engine;
+use super::join_cut;
 use crate::journal;
 
 /// The words by which counters and journals say why a frame was not joined.
@@ -79,6 +80,7 @@ pub(super) fn counters<'py>(py: Python<'py>, engine: &Engine, names: &[String]) 
     ] {
         found.set_item(name, value)?;
     }
+    found.set_item("checkpoints", join_cut::counters(py, engine)?)?;
     found.set_item("journal", journal::counters(py, &engine.writer.counters())?)?;
     Ok(found)
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use framegate_checkpoint::between::{Between, Place};
 use framegate_checkpoint::message::CheckpointBarrier;
+use framegate_core::idle::{IdleStrategy, Idler};
 use framegate_core::pool::layout::{NULL_META_VERSION, NULL_TIMESTAMP};
 use framegate_core::pool::regions::Regions;
 use framegate_core::pool::tensor::{COLUMN_MAJOR, ROW_MAJOR, Tensor, element_bytes};
@@ -97,6 +98,9 @@ struct Branch {
 
 /// From here on a copy takes longer than giving the GIL back and taking it again.
 const WITHOUT_GIL_FROM_BYTES: u32 = 64 * 1024;
+
+/// How long a message that must stand in its place waits for a stream that is full.
+const SEND_HERE_PATIENCE: Duration = Duration::from_millis(100);
 
 /// Frames between two looks at the producer's own subscription.
 const PACE_EVERY: u32 = 64;
@@ -293,6 +297,35 @@ impl Shared {
         prepare(writer, tensor, values_bytes, seq)?;
         let claim = writer.claim(values_bytes)?;
         Ok((claim, Arc::clone(writer.regions())))
+    }
+
+    pub(crate) const fn stream_id(&self) -> u32 {
+        self.stream_id
+    }
+
+    /// The epoch that is published in.
+    pub(crate) fn epoch(&self) -> Option<u64> {
+        unpoisoned(&self.guarded).writer.as_ref().map(|writer| writer.regions().epoch)
+    }
+
+    /// Puts a message between the frames that were published and the next one, waiting a moment for room. False: it
+    /// cannot be sent there, and it is sent nowhere else.
+    pub(crate) fn send_here(&self, hold: impl FnOnce(&mut Between) -> bool) -> bool {
+        let mut guard = unpoisoned(&self.guarded);
+        if guard.writer.is_none() || !hold(&mut guard.between) {
+            return false;
+        }
+        let lost = guard.between.counters().lost;
+        let given_up_at = Instant::now() + SEND_HERE_PATIENCE;
+        let mut idler = Idler::new(IdleStrategy::Backoff);
+        while !guard.send_between(&self.publication) {
+            if Instant::now() >= given_up_at {
+                guard.between.give_up_waiting();
+                return false;
+            }
+            idler.idle();
+        }
+        guard.between.counters().lost == lost
     }
 
     /// Ends a claimed frame; None when the regions were lost meanwhile or it was abandoned.

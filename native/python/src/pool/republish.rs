@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_core::pool::copy::{CopyKind, copy};
 use framegate_core::pool::tensor::Tensor;
 
@@ -43,6 +44,23 @@ impl PublishTarget {
         };
         let stamps = is_whole().then_some(stamps);
         self.0.finish(&claim, &regions, stamps).is_some_and(|published| published.answer >= -1)
+    }
+}
+
+impl PublishTarget {
+    /// Sends a barrier behind what was published last; false when it cannot be sent there.
+    pub(crate) fn send_barrier(&self, barrier: CheckpointBarrier) -> bool {
+        self.0.send_here(|between| {
+            between.force(barrier);
+            true
+        })
+    }
+
+    /// The same with a signal; `make` is told stream and epoch.
+    pub(crate) fn send_signal(&self, make: impl FnOnce(u32, u64) -> Option<Vec<u8>>) -> bool {
+        let Some(epoch) = self.0.epoch() else { return false };
+        let made = make(self.0.stream_id(), epoch);
+        made.is_some_and(|message| self.0.send_here(|between| between.hold(message)))
     }
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the engine takes from its streams: descriptors, watermarks and ends, in the order in which they stand there.
+//! What the engine takes from its streams: descriptors, barriers, watermarks and signals, in the order in which they
+//! stand there.
 
 use std::sync::Arc;
 
+use framegate_checkpoint::message::{CheckpointBarrier, UNALIGNED};
 use framegate_codecs::control;
 use framegate_core::pool::arrivals::Order;
 use framegate_core::pool::descriptor::Descriptor;
@@ -10,12 +12,15 @@ use framegate_core::pool::layout::NULL_TIMESTAMP;
 use framegate_core::record::Verdict;
 use framegate_join::stage::{Cause, Observed};
 
+use super::cut::{Signal, Standing};
 use super::{Engine, FACTS_NS};
 use crate::join::port::Port;
 
 const CONTROL_SCHEMA: u16 = 920;
+/// Waits for every upstream.
+const BARRIER_CATEGORY: u8 = 1;
 /// StreamGracefulEnd.
-const END_KIND: u8 = 0;
+pub(super) const END_KIND: u8 = 0;
 
 impl Engine {
     /// Takes what came; how many fragments.
@@ -68,18 +73,29 @@ impl Engine {
         let port = &mut self.ports[index];
         port.images_lost = images_lost;
         port.was_away = false;
-        let Some(slot_timestamp_ns) = self.read_on_arrival(index, epoch, seq) else {
-            self.stage.observe_lost(index, epoch, seq, Cause::Overwritten, now_ns);
-            return;
-        };
         let seen = Observed {
             epoch,
             seq,
             descriptor_timestamp_ns: descriptor.timestamp_ns,
-            slot_timestamp_ns,
+            slot_timestamp_ns: NULL_TIMESTAMP,
             trace_id: descriptor.trace_id,
         };
-        self.stage.observe(index, &seen, now_ns);
+        if self.cut.is_under_way {
+            return self.frame_during_cut(index, seen, now_ns);
+        }
+        self.observe_frame(index, seen, now_ns);
+    }
+
+    /// A frame counts from now on.
+    #[inline]
+    pub(super) fn observe_frame(&mut self, index: usize, mut seen: Observed, now_ns: u64) {
+        match self.read_on_arrival(index, seen.epoch, seen.seq) {
+            Some(slot_timestamp_ns) => {
+                seen.slot_timestamp_ns = slot_timestamp_ns;
+                self.stage.observe(index, &seen, now_ns);
+            }
+            None => _ = self.stage.observe_lost(index, seen.epoch, seen.seq, Cause::Overwritten, now_ns),
+        }
     }
 
     /// The slot's own time, null where it need not be read now; None where the frame is gone. A frame that is to wait in
@@ -107,6 +123,12 @@ impl Engine {
     /// The signal, or a mark beside the regions, says that the epoch is over; what it sent unheard passed while this
     /// agent was down.
     pub(in crate::join) fn note_end(&mut self, index: usize, epoch: u64, after: Option<u64>, now_ns: u64) {
+        let signal = Signal { is_barrier: true, kind: END_KIND, barrier_id: 0, epoch, after };
+        self.stand(index, Standing::Signal(signal), &[], now_ns);
+    }
+
+    /// The same, at its place.
+    pub(super) fn note_end_now(&mut self, index: usize, epoch: u64, after: Option<u64>, now_ns: u64) {
         let unheard = after.and_then(|after| self.ports[index].unheard_until(epoch, after));
         if let Some((first, last)) = unheard {
             self.stage.missed(index, epoch, first, last, now_ns);
@@ -121,13 +143,14 @@ impl Engine {
         let was_away = port.is_first() || port.was_away || images_lost != port.images_lost;
         if was_away {
             port.counters.missed += frames;
-            self.stage.missed(index, epoch, seq - frames, seq - 1, now_ns);
+            let missed = Standing::Missed { epoch, first: seq - frames, last: seq - 1 };
+            self.stand(index, missed, &[], now_ns);
         } else {
             port.counters.gap_drops += frames;
         }
     }
 
-    /// Watermarks and ends stand between the descriptors of their stream.
+    /// Barriers, watermarks and signals stand between the descriptors of their stream.
     #[cold]
     pub(in crate::join) fn on_control(&mut self, message: &[u8], now_ns: u64) {
         if message.get(4..6) != Some(&CONTROL_SCHEMA.to_le_bytes()) {
@@ -136,12 +159,28 @@ impl Engine {
         }
         if let Ok(watermark) = control::Watermark::checked(message) {
             if let Some(port) = self.route.place(watermark.stream_id()) {
-                self.stage.watermark(port, watermark.timestamp_ms(), now_ns);
+                self.on_watermark(port, watermark.timestamp_ms(), message, now_ns);
+            }
+        } else if let Ok(barrier) = control::CheckpointBarrier::checked(message) {
+            let is_unaligned = barrier.flags() & UNALIGNED != 0;
+            let found = CheckpointBarrier::with(barrier.checkpoint_id(), barrier.epoch(), is_unaligned);
+            if let Some(port) = self.route.place(barrier.stream_id()) {
+                // A barrier of a life that is over, or of one that cannot be read yet, cuts nothing here.
+                if self.fed_at.is_some() || self.ports[port].is_reading(barrier.source_epoch()) {
+                    self.on_barrier(port, found, now_ns);
+                }
             }
         } else if let Ok(signal) = control::ControlSignal::checked(message) {
             let port = signal.stream_id().and_then(|stream| self.route.place(stream));
-            if let (Some(port), END_KIND) = (port, u8::from(signal.kind())) {
-                self.note_end(port, signal.source_epoch(), signal.after_seq(), now_ns);
+            let standing = Standing::Signal(Signal {
+                is_barrier: u8::from(signal.category()) == BARRIER_CATEGORY,
+                kind: u8::from(signal.kind()),
+                barrier_id: signal.barrier_id(),
+                epoch: signal.source_epoch(),
+                after: signal.after_seq(),
+            });
+            if let Some(port) = port {
+                self.stand(port, standing, message, now_ns);
             }
         }
     }

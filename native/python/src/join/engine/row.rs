@@ -2,6 +2,7 @@
 //! How frames that belong together become a row: looked at once, copied straight to their place, believed only when
 //! they are whole afterwards.
 
+use framegate_core::pool::hold::HeldFrame;
 use framegate_core::pool::layout::NULL_TIMESTAMP;
 use framegate_core::pool::reader::FrameRef;
 use framegate_join::stage::{Absence, Cause, Pick};
@@ -12,14 +13,14 @@ use crate::join::clock::realtime_ns;
 use crate::pool::Republished;
 
 /// Rows in one turn: then descriptors are looked at again, or a fast input would overrun the history of a slow one.
-const ROWS: usize = 64;
+pub(super) const ROWS: usize = 64;
 
 /// A frame that is to be copied into a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source {
-    payload: *const u8,
-    bytes: u32,
-    timestamp_ns: u64,
+    pub(super) payload: *const u8,
+    pub(super) bytes: u32,
+    pub(super) timestamp_ns: u64,
     /// Where it still lies in its ring: the commit word tells whether it was overwritten.
     in_ring: Option<FrameRef>,
 }
@@ -28,7 +29,17 @@ pub(super) struct Source {
 unsafe impl Send for Source {}
 
 impl Source {
-    fn is_whole(&self) -> bool {
+    /// A copy in memory of the engine's own.
+    pub(super) const fn copied(payload: *const u8, frame: &HeldFrame) -> Self {
+        Self { payload, bytes: frame.bytes, timestamp_ns: frame.timestamp_ns, in_ring: None }
+    }
+
+    pub(super) const fn in_ring(frame: &FrameRef) -> Self {
+        let (bytes, timestamp_ns) = (frame.header.values_bytes, frame.header.timestamp_ns);
+        Self { payload: frame.payload, bytes, timestamp_ns, in_ring: Some(*frame) }
+    }
+
+    pub(super) fn is_whole(&self) -> bool {
         self.in_ring.is_none_or(|frame| frame.is_valid())
     }
 }
@@ -36,6 +47,10 @@ impl Source {
 impl Engine {
     /// Tries outputs that are ready; how many attempts.
     pub(super) fn join(&mut self, now_ns: u64, outputs: u64, outcome: &mut Outcome) -> usize {
+        // No batch holds rows from both sides of a cut.
+        if self.cut.awaits_seal(self.writer.sealed_rows()) && !self.seal(now_ns, outcome) {
+            return 0;
+        }
         for attempt in 0..ROWS {
             if outputs > 0 && self.counters.rows >= outputs {
                 outcome.has_all_outputs = true;
@@ -102,7 +117,7 @@ impl Engine {
             joined_at_us,
             skew_ns,
             map_version: self.stage.map_version(),
-            checkpoint_id: 0,
+            checkpoint_id: self.checkpoint_id,
         });
         self.republish(out_seq);
         self.counters.rows += 1;
@@ -118,20 +133,22 @@ impl Engine {
             self.sizes[input] = 0;
             if let Pick::Frame { epoch, seq, .. } = *pick {
                 let stream = self.inputs[input].stream;
+                // Copies first: what they hold may be gone from its ring.
                 let source = if let Some((held, frame)) =
                     self.held.get(stream).and_then(|held| Some((held, held.get(epoch, seq)?)))
                 {
                     self.tensors[input] = frame.tensor;
-                    let payload = held.payload(frame);
-                    Source { payload, bytes: frame.bytes, timestamp_ns: frame.timestamp_ns, in_ring: None }
+                    Source::copied(held.payload(frame), frame)
+                } else if let Some((hold, frame)) = self.cut.hold_of(stream, epoch, seq) {
+                    self.tensors[input] = frame.tensor;
+                    Source::copied(hold.payload(frame).as_ptr(), frame)
                 } else {
                     let port = &mut self.ports[stream];
                     let Some(frame) = port.read(epoch, seq) else { return Some(input) };
                     if let Some(tensor) = port.tensor() {
                         self.tensors[input] = *tensor;
                     }
-                    let (bytes, timestamp_ns) = (frame.header.values_bytes, frame.header.timestamp_ns);
-                    Source { payload: frame.payload, bytes, timestamp_ns, in_ring: Some(frame) }
+                    Source::in_ring(&frame)
                 };
                 self.sizes[input] = source.bytes;
                 self.frames[input] = Some(source);

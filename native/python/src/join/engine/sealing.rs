@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What the engine seals and in which order: what was not joined before the state that counts it; and how it ends.
 
+use std::io::Write;
 use std::time::Duration;
 
+use framegate_join::stage::Stage;
 use framegate_journal::{JournalError, Sealed, Unmatched};
 
 use super::{Engine, Outcome};
@@ -62,9 +64,9 @@ impl Engine {
             self.writer.spill_unmatched(now_ns)?;
             self.note_unmatched(now_ns);
         }
-        let stage = &self.stage;
+        let (stage, checkpoint_id) = (&self.stage, self.checkpoint_id);
         // Not the turn's time: the rows were joined after that.
-        self.writer.seal(monotonic_ns(), |state| stage.write_state(state))
+        self.writer.seal(monotonic_ns(), |state| write_state(stage, checkpoint_id, state))
     }
 
     /// No room is waited for; anything else ends the join.
@@ -86,6 +88,8 @@ impl Engine {
     pub(in crate::join) fn finish(&mut self) -> Result<(), JournalError> {
         let now_ns = monotonic_ns();
         self.obey();
+        // What waits behind a barrier is let through, so that it is recorded as well.
+        self.abort_checkpoint(None, self.stage_ns(now_ns));
         self.stage.finish(self.stage_ns(now_ns));
         for _ in 0..FILES_AWAITED {
             match self.seal_all(now_ns) {
@@ -103,9 +107,31 @@ impl Engine {
 
     /// Closes the journal of an engine that has finished.
     pub(in crate::join) fn close(self) -> Result<(), JournalError> {
-        let Self { stage, writer, bells, .. } = self;
-        let closed = writer.close(monotonic_ns(), |state| stage.write_state(state));
+        let Self { stage, writer, bells, checkpoint_id, .. } = self;
+        let closed = writer.close(monotonic_ns(), |state| write_state(&stage, checkpoint_id, state));
         bells.ring();
         closed.map(|_| ())
     }
+}
+
+/// More than the checkpoint's id takes beside the stage's own state.
+pub(in crate::join) const CHECKPOINT_STATE_BYTES: usize = 40;
+const CHECKPOINT_KEY: &str = ",\"checkpoint\":";
+
+/// The stage's state and, where there was one, the last barrier that was snapshotted.
+fn write_state(stage: &Stage, checkpoint_id: u64, into: &mut Vec<u8>) {
+    stage.write_state(into);
+    if checkpoint_id > 0 {
+        into.pop();
+        // A vector takes every byte.
+        let _ = write!(into, "{CHECKPOINT_KEY}{checkpoint_id}}}");
+    }
+}
+
+/// The stage's own part of a state, and the last barrier that was snapshotted; 0: none.
+pub(in crate::join) fn split_state(state: &[u8]) -> (Vec<u8>, u64) {
+    let Ok(text) = std::str::from_utf8(state) else { return (state.to_vec(), 0) };
+    let Some((own, last)) = text.rsplit_once(CHECKPOINT_KEY) else { return (state.to_vec(), 0) };
+    let checkpoint_id = last.trim_end_matches('}').parse().unwrap_or(0);
+    (format!("{own}}}").into_bytes(), checkpoint_id)
 }

@@ -1,0 +1,299 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A join agent's part in checkpoints: what its engine cut is stored and acknowledged, while the engine goes on.
+
+The engine aligns and copies. Here its news becomes files, on a thread of their own, and words to the coordinator; and
+what the coordinator says becomes calls of the engine, between two slices.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from framegate.joinbarrier.checkpoint.manifest import InflightData, OperatorState
+from framegate.joinbarrier.checkpoint.operator_part import OperatorPart
+from framegate.joinbarrier.checkpoint.operator_state import encode_state
+from framegate.joinbarrier.checkpoint.operator_writer import NotStored, OperatorWriter, Stored
+from framegate.joinbarrier.checkpoint.store import CheckpointStore
+from framegate.joinbarrier.checkpoint_member import CheckpointMember
+from framegate.joinbarrier.configuration import JoinConfig
+from framegate.joinbarrier.journal.layout import ROWS_FOLDER, UNMATCHED_FOLDER
+from framegate.joinbarrier.journal_folder import JournalFolder
+from framegate.joinbarrier.mergemap import MergeMap
+from framegate.schema.control import AckStatus, CheckpointAborted, InjectBarrier, PipelineAnnounce
+from framegate.shmpool.client import Client
+from framegate.shmpool.clock import monotonic_ns
+
+from framegate._native import JoinEngine
+
+if TYPE_CHECKING:
+    from framegate.joinbarrier.republish import Republisher
+
+
+MAY_SWITCH: Final = 1
+FORCED: Final = 2
+UNALIGNED: Final = 1
+_NS_PER_MS: Final = 1_000_000
+_ATTEMPTS_KEPT: Final = 16
+_log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Attempt:
+    """A checkpoint that this operator has begun to store."""
+
+    epoch: int
+    began_ns: int
+    store: CheckpointStore
+    is_unaligned: bool
+    was_threshold_triggered: bool
+    state: OperatorState | None = None
+    inflight: list[InflightData] = field(default_factory=list)
+
+
+class JoinCheckpoints:
+    """``work`` after each slice of the engine, ``close`` after the last one."""
+
+    def __init__(self, client: Client, config: JoinConfig, folder: JournalFolder, engine: JoinEngine) -> None:
+        self._config = config
+        self._folder = folder
+        self._engine = engine
+        self._streams = list(dict.fromkeys(each.stream for each in config.input))
+        self._ingress = sorted({each.stream for each in config.input if each.barrier == "ingress"})
+        last = engine.counters()["checkpoints"]["checkpoint_id"]
+        self._member = CheckpointMember(client, config.join.pipeline, f"join-{config.join.out_stream}", last)
+        self._writer = OperatorWriter()
+        self._store: CheckpointStore | None = None
+        self._announced: PipelineAnnounce | None = None
+        self._attempts: dict[int, _Attempt] = {}
+        self._maps: dict[int, MergeMap] = {}
+
+    def note_map(self, version: int, applied: MergeMap) -> None:
+        """A map is in force: a state holds the one that its rows were made by."""
+        self._maps[version] = applied
+        while len(self._maps) > _ATTEMPTS_KEPT:
+            del self._maps[min(self._maps)]
+
+    def work(self, *, has_news: bool, republisher: Republisher | None) -> None:
+        """Carry out what was heard, what the engine says, and what was stored."""
+        for message in self._member.heard():
+            self._obey(message)
+        if has_news:
+            for each in self._engine.take_news():
+                self._on_news(each, republisher)
+        for result in self._writer.results():
+            self._on_result(result)
+
+    def close(self) -> dict[str, int]:
+        """Store what was begun, acknowledge it, and leave the pipeline; what was said and heard."""
+        self._writer.close()
+        for result in self._writer.results():
+            self._on_result(result)
+        self._member.close()
+        return dict(sorted(self._member.counts.items()))
+
+    # --- the coordinator ---------------------------------------------------------------------------------
+
+    def _obey(self, message: PipelineAnnounce | CheckpointAborted | InjectBarrier) -> None:
+        match message:
+            case PipelineAnnounce():
+                self._on_announce(message)
+            case CheckpointAborted():
+                self._give_up(message.checkpoint_id)
+            case InjectBarrier():
+                for stream in self._ingress:
+                    is_unaligned = bool(message.flags & UNALIGNED)
+                    self._engine.inject(stream, message.checkpoint_id, message.epoch, is_unaligned)
+
+    def _on_announce(self, announced: PipelineAnnounce) -> None:
+        before, self._announced = self._announced, announced
+        if before is None or announced.store != before.store:
+            self._store = CheckpointStore(announced.store) if announced.store else None
+        if before is None:
+            # What was over before this operator was known is not for it.
+            is_last_over = announced.current_checkpoint_id != announced.last_checkpoint_id
+            self._engine.raise_checkpoint_floor(max(announced.last_checkpoint_id - (not is_last_over), 0))
+        self._engine.set_alignment(
+            bool(announced.flags & MAY_SWITCH),
+            bool(announced.flags & FORCED),
+            announced.alignment_timeout_ms * _NS_PER_MS,
+            announced.late_barrier_timeout_ms * _NS_PER_MS or None,
+        )
+        here = self._engine.checkpoint_under_way()
+        # An announce may be older than the barrier that came by the descriptor stream meanwhile.
+        is_known = here is not None and here <= announced.last_checkpoint_id
+        if here is not None and is_known and here != announced.current_checkpoint_id:
+            self._give_up(here)
+
+    def _give_up(self, checkpoint_id: int) -> None:
+        self._attempts.pop(checkpoint_id, None)
+        self._writer.give_up(checkpoint_id)
+        self._engine.abort_checkpoint(checkpoint_id)
+
+    # --- the engine --------------------------------------------------------------------------------------
+
+    def _on_news(self, news: dict[str, Any], republisher: Republisher | None) -> None:
+        checkpoint_id = news["checkpoint_id"]
+        self._member.last_checkpoint_id = max(self._member.last_checkpoint_id, checkpoint_id)
+        match news["kind"]:
+            case "snapshot":
+                self._on_snapshot(news)
+            case "complete":
+                self._on_complete(news)
+            case "aborted":
+                self._on_aborted(news)
+            case "forward" if republisher is not None:
+                republisher.publish_until(news["row"])
+                republisher.forward(checkpoint_id, news["epoch"], is_unaligned=news["is_unaligned"])
+
+    def _on_snapshot(self, news: dict[str, Any]) -> None:
+        checkpoint_id, snapshot = news["checkpoint_id"], news["snapshot"]
+        head = snapshot.head()
+        if head["why"] is not None:
+            late = [self._streams[index] for index in head["late_inputs"]]
+            told = self._waiting(late, head["buffered"])
+            _log.info("checkpoint %d is taken unaligned (%s); %s", checkpoint_id, head["why"], told)
+        if self._store is None:
+            _log.info(
+                "checkpoint %d is not stored: no coordinator of %s said where", checkpoint_id, self._member.pipeline
+            )
+            return
+        attempt = _Attempt(
+            epoch=news["epoch"],
+            began_ns=monotonic_ns() - head["duration_ns"],
+            store=self._store,
+            is_unaligned=head["why"] is not None,
+            was_threshold_triggered=head["why"] == "threshold",
+        )
+        self._attempts[checkpoint_id] = attempt
+        while len(self._attempts) > _ATTEMPTS_KEPT:
+            del self._attempts[min(self._attempts)]
+        is_synced = self._config.journal.durability == "checkpoint"
+        described = self._described(head)
+
+        def store() -> int:
+            if is_synced:
+                _sync(self._folder.path)
+            state = encode_state(described, snapshot.records())
+            attempt.state = attempt.store.write_state(checkpoint_id, self._member.operator_id, state)
+            return attempt.state.bytes
+
+        self._writer.put(checkpoint_id, store, is_complete=False)
+
+    def _described(self, head: dict[str, Any]) -> dict[str, Any]:
+        """The head of a state; ``checkpoint/README.md`` says what it holds."""
+        applied = self._maps.get(head["map_version"])
+        message = applied.to_message().encode().hex() if applied else None
+        return {
+            "format": 1,
+            "operator_id": self._member.operator_id,
+            "checkpoint_id": head["checkpoint_id"],
+            "epoch": head["epoch"],
+            "is_unaligned": head["why"] is not None,
+            "late_inputs": head["late_inputs"],
+            "out_stream": self._config.join.out_stream,
+            "policy": self._config.join.policy,
+            "inputs": [{"name": each.name, "stream": each.stream} for each in self._config.input],
+            "journal": {"epoch": self._folder.epoch, "next_row": head["next_row"]},
+            "map": {"version": head["map_version"], "message": message},
+            "stage": json.loads(head["state"]),
+            "rest": json.loads(head["rest"]),
+            "frames": head["frames"],
+            "lost": head["lost"],
+            "overwritten": head["overwritten"],
+        }
+
+    def _on_complete(self, news: dict[str, Any]) -> None:
+        checkpoint_id = news["checkpoint_id"]
+        attempt = self._attempts.get(checkpoint_id)
+        if attempt is None:
+            return
+
+        def store() -> int:
+            for input_id, records, events, lost in news["inflight"]:
+                gone = [{"epoch": epoch, "seq": seq, "cause": "overwritten"} for epoch, seq in lost]
+                attempt.inflight.append(
+                    attempt.store.write_inflight_records(
+                        checkpoint_id, self._member.operator_id, input_id, records, events, gone
+                    )
+                )
+            assert attempt.state is not None  # noqa: S101  (steps are stored in their order, or not at all)
+            part = OperatorPart(
+                state=attempt.state,
+                inflight=tuple(attempt.inflight),
+                is_unaligned=attempt.is_unaligned,
+                was_threshold_triggered=attempt.was_threshold_triggered,
+            )
+            attempt.store.write_part(checkpoint_id, part)
+            return sum(each.bytes for each in attempt.inflight)
+
+        self._writer.put(checkpoint_id, store, is_complete=True)
+
+    def _on_aborted(self, news: dict[str, Any]) -> None:
+        checkpoint_id, cause = news["checkpoint_id"], news["cause"]
+        self._attempts.pop(checkpoint_id, None)
+        self._writer.give_up(checkpoint_id)
+        guilty = self._names([news["input"]] if news["input"] is not None else news["pending"])
+        told = self._waiting(news["pending"], news["buffered"])
+        _log.warning("checkpoint %d is given up: %s, input %s; %s", checkpoint_id, cause, guilty, told)
+        if cause != "COORDINATOR":
+            reason = f"{cause}: input {guilty}"
+            self._member.acknowledge(checkpoint_id, news["epoch"], AckStatus.FAILED, 0, 0, reason)
+
+    def _waiting(self, pending: list[int], buffered: int) -> str:
+        aligned = [stream for stream in self._streams if stream not in pending]
+        return f"aligned inputs: {self._names(aligned)}; pending: {self._names(pending)}; {buffered} events waited"
+
+    def _names(self, streams: list[int]) -> str:
+        return ", ".join(self._name(stream) for stream in streams) or "none"
+
+    def _name(self, stream: int) -> str:
+        names = "/".join(each.name for each in self._config.input if each.stream == stream)
+        return f"{names} (stream {stream})"
+
+    # --- the files ---------------------------------------------------------------------------------------
+
+    def _on_result(self, result: Stored | NotStored) -> None:
+        attempt = self._attempts.get(result.checkpoint_id)
+        if attempt is None:
+            return
+        duration_ns = monotonic_ns() - attempt.began_ns
+        if isinstance(result, NotStored):
+            del self._attempts[result.checkpoint_id]
+            self._engine.fail_checkpoint(result.checkpoint_id)
+            self._member.acknowledge(
+                result.checkpoint_id, attempt.epoch, AckStatus.FAILED, duration_ns, 0, result.reason
+            )
+            return
+        status = AckStatus.COMPLETE if result.is_complete else AckStatus.SNAPSHOT_TAKEN
+        self._member.acknowledge(result.checkpoint_id, attempt.epoch, status, duration_ns, result.bytes)
+        if result.is_complete:
+            del self._attempts[result.checkpoint_id]
+
+
+def _sync(journal: Path) -> None:
+    """Everything that was sealed lasts: a page that a mapping wrote is written back by any descriptor's fsync."""
+    for folder in (ROWS_FOLDER, UNMATCHED_FOLDER):
+        # A segment is renamed when it is finished: its other name is found by looking again.
+        while not all(_sync_one(path) for path in _segments(journal / folder)):
+            pass
+
+
+def _segments(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.iterdir() if path.suffix in (".arrow", ".open"))
+
+
+def _sync_one(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return False
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    return True

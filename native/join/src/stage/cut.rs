@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a checkpoint keeps of a stage beside the state that every sealed batch holds, so that a stage which is told the
+//! same frames again goes on as this one would have. Asked for at a cut only: it allocates.
+
+use std::fmt::{Display, Formatter, Result as Written};
+use std::io::Write;
+
+use super::Stage;
+use super::history::Frame;
+use super::unmatched::Cause;
+
+/// A frame that waits to be joined, or was joined last and may be again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pending {
+    /// Frames came in this order, over all streams.
+    pub order: u64,
+    /// The stream's place in [`super::StageConfig::streams`].
+    pub stream: usize,
+    /// The producer's epoch.
+    pub epoch: u64,
+    /// The frame.
+    pub seq: u64,
+    /// All ones: null.
+    pub descriptor_timestamp_ns: u64,
+    /// All ones: null, or it was not read.
+    pub slot_timestamp_ns: u64,
+    /// 0: none.
+    pub trace_id: u64,
+}
+
+/// Frames that can never be joined, and are written down when everything older is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    /// As of [`Pending`].
+    pub order: u64,
+    /// As of [`Pending`].
+    pub stream: usize,
+    /// The producer's epoch.
+    pub epoch: u64,
+    /// The first of them.
+    pub seq: u64,
+    /// The last of them.
+    pub seq_last: u64,
+    /// Why.
+    pub cause: Cause,
+}
+
+/// A number, or null.
+struct Number(Option<u64>);
+
+impl Display for Number {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> Written {
+        match self.0 {
+            Some(number) => number.fmt(formatter),
+            None => formatter.write_str("null"),
+        }
+    }
+}
+
+impl Stage {
+    /// Something of a stream came that this stage is told later: the stream is not silent.
+    pub fn heard(&mut self, stream: usize, now_ns: u64) {
+        let source = &mut self.sources[stream];
+        source.last_arrival_ns = source.last_arrival_ns.max(now_ns);
+        self.gate.heard(stream, now_ns);
+    }
+
+    /// The next frame of a stream waits in a copy: it takes the place of none whose slot was written over.
+    pub fn make_room(&mut self, stream: usize) {
+        for at in 0..self.on[stream].len() {
+            self.inputs[self.on[stream][at]].make_room();
+        }
+    }
+
+    /// Whether nothing more comes of a stream's present epoch.
+    #[must_use]
+    pub fn has_ended(&self, stream: usize) -> bool {
+        self.sources[stream].is_ended
+    }
+
+    /// Whether that epoch of a stream is the present one and is over.
+    #[must_use]
+    pub fn has_ended_in(&self, stream: usize, epoch: u64) -> bool {
+        self.sources[stream].is_ended && self.sources[stream].epoch == Some(epoch)
+    }
+
+    /// Every frame that waits, once, in the order in which they came; and what is lost.
+    #[must_use]
+    pub fn pending(&self) -> (Vec<Pending>, Vec<Lost>) {
+        let (mut frames, mut lost) = (Vec::new(), Vec::new());
+        for input in &self.inputs {
+            let waiting = (input.head..input.tail).map(|at| input.at(at));
+            let epoch = self.sources[input.source].epoch.unwrap_or(0);
+            for frame in input.kept.iter().chain(waiting) {
+                match frame.lost {
+                    None => frames.push(pending(input.source, epoch, frame)),
+                    Some(cause) => lost.push(Lost {
+                        order: frame.order,
+                        stream: input.source,
+                        epoch,
+                        seq: frame.seq,
+                        seq_last: frame.seq_last,
+                        cause,
+                    }),
+                }
+            }
+        }
+        // Several inputs may wait for one stream's frame.
+        frames.sort_unstable_by_key(|frame| (frame.stream, frame.seq, frame.order));
+        frames.dedup_by_key(|frame| (frame.stream, frame.seq));
+        frames.sort_unstable_by_key(|frame| frame.order);
+        lost.sort_unstable_by_key(|lost| (lost.stream, lost.seq, lost.order));
+        lost.dedup_by_key(|lost| (lost.stream, lost.seq, lost.seq_last));
+        lost.sort_unstable_by_key(|lost| lost.order);
+        (frames, lost)
+    }
+
+    /// Appends, as JSON, what is neither in the state nor said by telling the frames again: how far each stream was
+    /// heard, its times and watermark, and the times that wait to be outputs.
+    pub fn write_rest(&self, into: &mut Vec<u8>) {
+        self.try_write_rest(into).expect("a vector takes every byte");
+    }
+
+    fn try_write_rest(&self, into: &mut Vec<u8>) -> std::io::Result<()> {
+        into.write_all(b"{\"streams\":[")?;
+        for (at, (source, stream)) in self.sources.iter().zip(&self.streams).enumerate() {
+            let comma = if at == 0 { "" } else { "," };
+            write!(
+                into,
+                "{comma}{{\"stream\":{stream},\"epoch\":{},\"last_seq\":{},\"watermark_ms\":{},\"is_observed\":{},\
+                 \"is_ended\":{},\"is_rejected\":{},\"last_slot_ns\":{},\"last_descriptor_ns\":{}}}",
+                Number(source.epoch),
+                Number(source.last_seq),
+                Number(source.watermark_ms),
+                source.is_observed,
+                source.is_ended,
+                source.is_rejected,
+                Number(source.last_times[0]),
+                Number(source.last_times[1]),
+            )?;
+        }
+        write!(into, "],\"watermark_ms\":{},", Number(self.last_watermark_ms))?;
+        write!(into, "\"next_tick_ns\":{},\"out_times\":[", Number(self.times.next_tick))?;
+        for (at, time_ns) in self.times.all().enumerate() {
+            write!(into, "{}{time_ns}", if at == 0 { "" } else { "," })?;
+        }
+        into.write_all(b"]}")
+    }
+}
+
+fn pending(stream: usize, epoch: u64, frame: &Frame) -> Pending {
+    Pending {
+        order: frame.order,
+        stream,
+        epoch,
+        seq: frame.seq,
+        descriptor_timestamp_ns: frame.descriptor_ns,
+        slot_timestamp_ns: frame.slot_ns,
+        trace_id: frame.trace_id,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::barrier::NULL_TIMESTAMP;
+    use crate::map::{Announced, Need, RawRule, Source};
+    use crate::stage::{Drive, InputConfig, Observed, PolicyKind, Preference, StageConfig};
+
+    fn stage(stale_timeout_ns: Option<u64>) -> Stage {
+        let input = |stream| InputConfig {
+            stream,
+            need: Need::Offset(0),
+            tolerance_ns: None,
+            source: Source::SlotHeader,
+            pick: Preference::Newest,
+            reuse: true,
+            deadline_ns: 0,
+            optional: false,
+            processed: false,
+            ring_slots: 64,
+        };
+        let mut stage = Stage::new(StageConfig {
+            policy: PolicyKind::Sequence,
+            out_stream: 9,
+            inputs: vec![input(1), input(2), input(2)],
+            drive: Drive::Counter,
+            first: None,
+            is_late_stalled: false,
+            is_ordered_by_time: false,
+            max_skew_ns: 0,
+            max_age_ns: 0,
+            out_epoch: 1,
+        });
+        let rule = |stream| RawRule { stream, rule_type: 0, source: 2, offset: Some(0), window: None };
+        let rules = [rule(1), rule(2)];
+        let announced = Announced { out_stream: 9, epoch: 1, stale_timeout_ns, times: None, rules: &rules };
+        assert_eq!(stage.apply(&announced, 1), Ok(true));
+        stage
+    }
+
+    fn seen(seq: u64) -> Observed {
+        let null = NULL_TIMESTAMP;
+        Observed { epoch: 5, seq, descriptor_timestamp_ns: null, slot_timestamp_ns: null, trace_id: seq }
+    }
+
+    #[test]
+    fn what_waits_is_told_once_and_in_the_order_in_which_it_came() {
+        let mut stage = stage(None);
+        for (stream, seq) in [(0, 0), (1, 0), (1, 1), (0, 1), (1, 2), (1, 3)] {
+            stage.observe(stream, &seen(seq), 10);
+        }
+        assert!(stage.next(10).is_some());
+        stage.joined(10);
+        stage.missed(1, 5, 4, 6, 10);
+        let (frames, lost) = stage.pending();
+        let told: Vec<_> = frames.iter().map(|frame| (frame.stream, frame.seq)).collect();
+        // The last joined ones may be asked for again.
+        assert_eq!(told, [(0, 0), (1, 0), (1, 1), (0, 1), (1, 2), (1, 3)]);
+        assert_eq!(lost.len(), 1);
+        assert_eq!((lost[0].seq, lost[0].seq_last, lost[0].cause), (4, 6, Cause::AgentDown));
+    }
+
+    #[test]
+    fn copies_that_wait_are_not_given_up_for_want_of_a_ring() {
+        let mut stage = stage(None);
+        stage.observe(1, &seen(0), 10);
+        for seq in 0..1000 {
+            stage.make_room(0);
+            stage.observe(0, &seen(seq), 10);
+        }
+        assert_eq!(stage.pending().0.iter().filter(|frame| frame.stream == 0).count(), 1000);
+        assert!(stage.next(10).is_some());
+        stage.joined(10);
+        assert_eq!(stage.counters().inputs[0].overwritten, 0);
+    }
+
+    #[test]
+    fn a_stream_that_is_heard_is_not_stale() {
+        let mut stage = stage(Some(100));
+        for (stream, seq) in [(0, 0), (1, 0)] {
+            stage.observe(stream, &seen(seq), 10);
+        }
+        assert!(stage.next(10).is_some());
+        stage.joined(10);
+        stage.observe(1, &seen(1), 150);
+        stage.heard(0, 120);
+        assert!(stage.next(150).is_none(), "its frame is on the way");
+        assert!(stage.next(230).is_some(), "now it is silent");
+    }
+
+    #[test]
+    fn the_rest_says_how_far_each_stream_was_heard() {
+        let mut stage = stage(None);
+        stage.observe(0, &seen(3), 10);
+        stage.watermark(0, 70, 10);
+        let mut rest = Vec::new();
+        stage.write_rest(&mut rest);
+        let text = String::from_utf8(rest).unwrap();
+        assert!(
+            text.starts_with("{\"streams\":[{\"stream\":1,\"epoch\":5,\"last_seq\":3,\"watermark_ms\":70,"),
+            "{text}"
+        );
+        assert!(text.ends_with("\"watermark_ms\":null,\"next_tick_ns\":null,\"out_times\":[]}"), "{text}");
+    }
+}

@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How an engine aligns its streams at their barriers: what came behind one waits until the others have delivered theirs,
+//! or until the snapshot overtakes.
+//!
+//! Where no checkpoint is under way, a frame costs one branch. Otherwise it is heard for the staleness clock first, copied
+//! where it has to wait, and given to the aligner, whose steps are carried out in their order.
+
+use framegate_checkpoint::message::{CheckpointBarrier, EPOCH_MAX, Watermark};
+use framegate_checkpoint::signals::Arrival;
+use framegate_checkpoint::unaligned::{Step, UnalignedCheckpointer};
+use framegate_codecs::control;
+use framegate_join::stage::{Cause, Observed};
+
+use super::cut::{EVENT_BYTES, News, Signal, Standing, Whereabouts};
+use super::hearing::END_KIND;
+use super::{Engine, Outcome};
+use crate::join::fed::Fed;
+
+/// Released frames between two looks at what can be joined: they must not overrun the history of those that wait.
+const DRAINED: usize = 64;
+
+type Checkpointer = UnalignedCheckpointer<Standing>;
+
+impl Engine {
+    // --- What comes ----------------------------------------------------------------------------------------
+
+    /// A frame was announced while a checkpoint is under way.
+    #[cold]
+    pub(super) fn frame_during_cut(&mut self, index: usize, mut seen: Observed, now_ns: u64) {
+        self.note_switches(now_ns);
+        if self.cut.owes(index) {
+            let bytes = self.capture_frame(index, &seen);
+            self.give(index, Standing::Frame(seen, Whereabouts::InRing), bytes, now_ns);
+        } else if self.cut.is_blocked(index) {
+            // Before the aligner: a blocked stream is never stale.
+            self.stage.heard(index, now_ns);
+            let (whereabouts, bytes) = self.hold_frame(index, &mut seen);
+            self.give(index, Standing::Frame(seen, whereabouts), bytes, now_ns);
+        } else {
+            self.observe_frame(index, seen, now_ns);
+        }
+    }
+
+    /// The same for a frame that lies in no ring; whether it was taken here.
+    pub(in crate::join) fn fed_during_cut(&mut self, frame: &Fed<'_>, seen: &Observed, now_ns: u64) -> bool {
+        if !self.cut.is_under_way {
+            return false;
+        }
+        let Fed { port: index, payload, tensor, .. } = *frame;
+        let at = (seen.epoch, seen.seq);
+        if self.cut.owes(index) {
+            let bytes = self.capture_fed(index, seen, &tensor, payload);
+            let held = self.held.get_mut(index);
+            let is_kept = held.is_some_and(|held| held.keep_bytes(at, payload, seen.slot_timestamp_ns, &tensor));
+            let whereabouts = if is_kept { Whereabouts::Kept } else { Whereabouts::Gone };
+            self.give(index, Standing::Frame(*seen, whereabouts), bytes, now_ns);
+            return true;
+        }
+        if !self.cut.is_blocked(index) {
+            return false;
+        }
+        self.stage.heard(index, now_ns);
+        self.release_holds();
+        let hold = self.cut.holds.get_mut(index);
+        let is_kept = hold.is_some_and(|hold| hold.keep_bytes(at, payload, seen.slot_timestamp_ns, &tensor));
+        let (whereabouts, bytes) = if is_kept {
+            self.cut.has_holds = true;
+            self.cut.counters.held_bytes += payload.len() as u64;
+            (Whereabouts::Held, payload.len() as u64 + EVENT_BYTES)
+        } else {
+            // No limit allows as much: the wait ends here.
+            self.cut.counters.hold_full += 1;
+            let held = self.held.get_mut(index);
+            let is_kept = held.is_some_and(|held| held.keep_bytes(at, payload, seen.slot_timestamp_ns, &tensor));
+            (if is_kept { Whereabouts::Kept } else { Whereabouts::Gone }, u64::MAX)
+        };
+        self.give(index, Standing::Frame(*seen, whereabouts), bytes, now_ns);
+        true
+    }
+
+    /// Anything but a frame or a barrier, at its place.
+    pub(super) fn stand(&mut self, index: usize, standing: Standing, message: &[u8], now_ns: u64) {
+        if self.cut.is_under_way {
+            self.note_switches(now_ns);
+            if self.cut.owes(index) {
+                self.capture_message(index, message);
+                return self.give(index, standing, message.len() as u64, now_ns);
+            }
+            if self.cut.is_blocked(index) {
+                self.stage.heard(index, now_ns);
+                return self.give(index, standing, EVENT_BYTES, now_ns);
+            }
+        }
+        self.take(index, standing, now_ns);
+        self.tell_ended(now_ns);
+    }
+
+    /// A watermark counts at its place; the aligner knows the newest of each stream all the same.
+    pub(super) fn on_watermark(&mut self, index: usize, ms: i64, message: &[u8], now_ns: u64) {
+        if self.cut.is_blocked(index) {
+            if let Some(checkpointer) = &mut self.cut.checkpointer {
+                checkpointer.watermark(index, Watermark(ms), now_ns, &mut |_| ());
+            }
+            return self.stand(index, Standing::Watermark(ms), message, now_ns);
+        }
+        if self.cut.owes(index) {
+            self.capture_message(index, message);
+        }
+        self.step(now_ns, |checkpointer, mut act| checkpointer.watermark(index, Watermark(ms), now_ns, &mut act));
+        if self.cut.checkpointer.is_none() {
+            self.stage.watermark(index, ms, now_ns);
+        }
+    }
+
+    /// A barrier stands in the stream.
+    pub(in crate::join) fn on_barrier(&mut self, index: usize, barrier: CheckpointBarrier, now_ns: u64) {
+        let is_in_range = (1..=i64::MAX as u64).contains(&barrier.checkpoint_id) && barrier.epoch <= EPOCH_MAX;
+        if !is_in_range {
+            self.cut.counters.barriers_refused += 1;
+            return;
+        }
+        self.note_switches(now_ns);
+        if self.cut.began.0 < barrier.checkpoint_id {
+            self.cut.began = (barrier.checkpoint_id, now_ns);
+        }
+        self.step(now_ns, |checkpointer, mut act| checkpointer.barrier(index, barrier, now_ns, &mut act));
+    }
+
+    /// A stream's regions came, went, or are another epoch's: whoever owes its barrier does not deliver it any more.
+    pub(super) fn note_switches(&mut self, now_ns: u64) {
+        if self.fed_at.is_some() {
+            return;
+        }
+        for index in 0..self.ports.len() {
+            let port = &mut self.ports[index];
+            let (has_switched, epoch) = (std::mem::take(&mut port.has_switched), port.epoch());
+            if !has_switched && epoch.is_some() {
+                continue;
+            }
+            self.step(now_ns, |checkpointer, mut act| checkpointer.lose_input(index, &mut act));
+            // It takes part again from the next checkpoint on, unless nothing more comes of it.
+            let can_deliver = epoch.is_some_and(|epoch| !self.stage.has_ended_in(index, epoch));
+            if let (true, Some(checkpointer)) = (can_deliver, &mut self.cut.checkpointer) {
+                checkpointer.resume_input(index);
+            }
+        }
+    }
+
+    /// What time brings about while a checkpoint is under way.
+    #[cold]
+    pub(super) fn tick_cut(&mut self, now_ns: u64) {
+        self.note_switches(now_ns);
+        self.step(now_ns, |checkpointer, mut act| {
+            checkpointer.on_tick(now_ns, &mut act);
+            checkpointer.give_up_overdue(now_ns, &mut act);
+        });
+    }
+
+    /// The coordinator gave a checkpoint up, or the engine ends and nothing is waited for any more.
+    pub(in crate::join) fn abort_checkpoint(&mut self, checkpoint_id: Option<u64>, now_ns: u64) {
+        self.step(now_ns, |checkpointer, mut act| checkpointer.abort(checkpoint_id, &mut act));
+    }
+
+    /// What was captured could not be written: the next checkpoint is aligned.
+    pub(in crate::join) fn fail_checkpoint(&mut self, checkpoint_id: u64, now_ns: u64) {
+        self.step(now_ns, |checkpointer, mut act| checkpointer.fail(Some(checkpoint_id), &mut act));
+    }
+
+    // --- What is done --------------------------------------------------------------------------------------
+
+    fn give(&mut self, index: usize, standing: Standing, bytes: u64, now_ns: u64) {
+        self.step(now_ns, |checkpointer, mut act| {
+            checkpointer.event(index, standing, bytes, now_ns, |standing| *standing, &mut act);
+        });
+    }
+
+    /// Asks the checkpointer something and carries out what it says.
+    fn step(&mut self, now_ns: u64, ask: impl FnOnce(&mut Checkpointer, &mut dyn FnMut(Step<Standing>))) {
+        let Some(mut checkpointer) = self.cut.checkpointer.take() else { return };
+        self.cut.buffered = checkpointer.aligner().buffered_events();
+        ask(&mut checkpointer, &mut |step| self.carry_out(step, now_ns));
+        self.cut.is_under_way = checkpointer.is_under_way();
+        self.cut.checkpointer = Some(checkpointer);
+        self.tell_ended(now_ns);
+    }
+
+    /// What an end changes is told when the step that brought it is done.
+    fn tell_ended(&mut self, now_ns: u64) {
+        while self.cut.ended != 0 && self.cut.checkpointer.is_some() {
+            let index = self.cut.ended.trailing_zeros() as usize;
+            self.cut.ended &= self.cut.ended - 1;
+            self.step(now_ns, |checkpointer, mut act| checkpointer.end_input(index, now_ns, &mut act));
+        }
+    }
+
+    fn carry_out(&mut self, step: Step<Standing>, now_ns: u64) {
+        match step {
+            Step::PassThrough(index, standing) => self.take(index, standing, now_ns),
+            Step::Drain(index, standing) | Step::Released(index, standing) => {
+                self.take(index, standing, now_ns);
+                self.join_drained(now_ns);
+            }
+            Step::Watermark(index, Watermark(ms)) => self.stage.watermark(index, ms, now_ns),
+            Step::TriggerSnapshot(barrier, overtakes) => self.snapshot(barrier, overtakes, now_ns),
+            Step::ForwardBarrier(barrier) => self.forward_barrier(barrier),
+            Step::Complete(barrier) => {
+                let inflight = self.take_inflight();
+                let duration_ns = self.cut.lasted_ns(now_ns);
+                self.cut.news.push_back(News::Complete { barrier, duration_ns, inflight });
+            }
+            Step::Aborted(aborted) => {
+                self.take_inflight();
+                let buffered = self.cut.buffered;
+                self.cut.news.push_back(News::Aborted { aborted, buffered });
+            }
+            Step::Buffered(_) | Step::Blocked(..) | Step::Ignored(..) | Step::LateBarrier(..) => {}
+        }
+    }
+
+    /// Takes what stands at its place: now it counts.
+    pub(super) fn take(&mut self, index: usize, standing: Standing, now_ns: u64) {
+        match standing {
+            Standing::Frame(seen, Whereabouts::InRing) => self.observe_frame(index, seen, now_ns),
+            Standing::Frame(seen, Whereabouts::Waited) => {
+                if self.ports[index].read(seen.epoch, seen.seq).is_some() {
+                    self.observe_frame(index, seen, now_ns);
+                } else {
+                    self.lose_held(index, &seen, now_ns);
+                }
+            }
+            Standing::Frame(seen, Whereabouts::Kept) => _ = self.stage.observe(index, &seen, now_ns),
+            Standing::Frame(seen, Whereabouts::Held) => self.take_held(index, &seen, now_ns),
+            Standing::Frame(seen, Whereabouts::Gone) => self.lose_held(index, &seen, now_ns),
+            Standing::Missed { epoch, first, last } => self.stage.missed(index, epoch, first, last, now_ns),
+            Standing::Watermark(ms) => self.stage.watermark(index, ms, now_ns),
+            Standing::Signal(signal) => self.take_signal(index, signal, now_ns),
+        }
+    }
+
+    fn lose_held(&mut self, index: usize, seen: &Observed, now_ns: u64) {
+        self.cut.counters.held_lost += 1;
+        self.stage.observe_lost(index, seen.epoch, seen.seq, Cause::Overwritten, now_ns);
+    }
+
+    /// A frame that waited in a hold stays there until it is decided.
+    fn take_held(&mut self, index: usize, seen: &Observed, now_ns: u64) {
+        self.stage.make_room(index);
+        self.stage.observe(index, seen, now_ns);
+    }
+
+    /// Joins what was let through so far, as it would have been joined had it come one by one.
+    fn join_drained(&mut self, now_ns: u64) {
+        self.cut.drained += 1;
+        if self.is_one_by_one || self.cut.drained % DRAINED == 0 {
+            self.join(now_ns, self.outputs, &mut Outcome::default());
+            self.note_unmatched(now_ns);
+        }
+    }
+
+    // --- Copies --------------------------------------------------------------------------------------------
+
+    /// Copies a frame that has to wait; where it is then, and how many bytes it holds.
+    fn hold_frame(&mut self, index: usize, seen: &mut Observed) -> (Whereabouts, u64) {
+        if !self.cut.keeps_payload {
+            return (Whereabouts::Waited, EVENT_BYTES);
+        }
+        self.release_holds();
+        let (port, Some(hold)) = (&mut self.ports[index], self.cut.holds.get_mut(index)) else {
+            return (Whereabouts::Waited, EVENT_BYTES);
+        };
+        let Some(frame) = port.read(seen.epoch, seen.seq) else { return (Whereabouts::Gone, EVENT_BYTES) };
+        let Some(tensor) = port.tensor() else { return (Whereabouts::Gone, EVENT_BYTES) };
+        let bytes = u64::from(frame.header.values_bytes);
+        match hold.keep(seen.epoch, &frame, tensor) {
+            Some(true) => {
+                if self.stage.needs_slot_time(index) {
+                    seen.slot_timestamp_ns = frame.header.timestamp_ns;
+                }
+                self.cut.has_holds = true;
+                self.cut.counters.held_bytes += bytes;
+                (Whereabouts::Held, bytes + EVENT_BYTES)
+            }
+            Some(false) => {
+                port.on_torn(seen.seq);
+                (Whereabouts::Gone, EVENT_BYTES)
+            }
+            None => {
+                // No limit allows as much: the wait ends here.
+                self.cut.counters.hold_full += 1;
+                (Whereabouts::InRing, u64::MAX)
+            }
+        }
+    }
+
+    /// Lets go of copies whose frames are decided. The last decided one may be asked for again.
+    pub(super) fn release_holds(&mut self) {
+        self.cut.has_holds = false;
+        for (index, hold) in self.cut.holds.iter_mut().enumerate() {
+            if let (false, Some(decided)) = (hold.is_empty(), self.stage.decided(index)) {
+                hold.release(decided);
+            }
+            self.cut.has_holds |= !hold.is_empty();
+        }
+    }
+
+    // --- Signals -------------------------------------------------------------------------------------------
+
+    fn take_signal(&mut self, index: usize, signal: Signal, now_ns: u64) {
+        if signal.kind == END_KIND {
+            self.note_end_now(index, signal.epoch, signal.after, now_ns);
+            if self.stage.has_ended(index) {
+                self.cut.ended |= 1 << index;
+                self.end_signals_of(index);
+            }
+        }
+        // Ends of independent producers carry no id: each counts for its own stream.
+        if !signal.is_barrier {
+            return self.forward_signal(signal);
+        }
+        if signal.barrier_id == 0 {
+            return;
+        }
+        let key = (signal.barrier_id, signal.kind);
+        let is_repeated = self.cut.delivered >> index & 1 == 1 && self.cut.signals.pending() == Some(key);
+        if is_repeated {
+            self.cut.counters.signals_refused += 1;
+            return;
+        }
+        self.cut.delivered |= 1 << index;
+        match self.cut.signals.arrive(key) {
+            Arrival::Pending => {}
+            Arrival::Complete => self.signal_is_aligned(signal),
+            Arrival::Overlapping | Arrival::Duplicate => self.cut.counters.signals_refused += 1,
+        }
+    }
+
+    /// A stream that has ended delivers no signal any more.
+    fn end_signals_of(&mut self, index: usize) {
+        if self.cut.signals_ended >> index & 1 == 1 {
+            return;
+        }
+        self.cut.signals_ended |= 1 << index;
+        let pending = self.cut.signals.pending();
+        let has_delivered = self.cut.delivered >> index & 1 == 1;
+        if let (Some(Arrival::Complete), Some((barrier_id, kind))) = (self.cut.signals.end(has_delivered), pending) {
+            self.signal_is_aligned(Signal { is_barrier: true, kind, barrier_id, epoch: 0, after: None });
+        }
+    }
+
+    /// Every upstream has delivered it: it goes on, once. An end is said by the end of the output itself.
+    fn signal_is_aligned(&mut self, signal: Signal) {
+        self.cut.delivered = 0;
+        self.cut.counters.signals_aligned += 1;
+        if signal.kind != END_KIND {
+            self.forward_signal(signal);
+        }
+    }
+
+    // --- On the output -------------------------------------------------------------------------------------
+
+    fn forward_barrier(&mut self, barrier: CheckpointBarrier) {
+        let Some((_, target)) = &self.publish else {
+            let row = self.writer.next_row();
+            return self.cut.news.push_back(News::Forward { barrier, row });
+        };
+        let is_sent = target.send_barrier(barrier);
+        self.note_forwarded(is_sent);
+    }
+
+    fn forward_signal(&mut self, signal: Signal) {
+        let Some((_, target)) = &self.publish else { return };
+        let Ok(kind) = control::SignalKind::try_from(signal.kind) else { return };
+        let category =
+            if signal.is_barrier { control::SignalCategory::Barrier } else { control::SignalCategory::Instant };
+        let pipeline = self.cut.pipeline.clone();
+        let is_sent = target.send_signal(|stream_id, source_epoch| {
+            control::ControlSignal {
+                category,
+                kind,
+                barrier_id: signal.barrier_id,
+                stream_id: Some(stream_id),
+                source_epoch,
+                // Written when it is sent.
+                after_seq: None,
+                pipeline,
+            }
+            .encode()
+            .ok()
+        });
+        self.note_forwarded(is_sent);
+    }
+
+    fn note_forwarded(&mut self, is_sent: bool) {
+        self.cut.counters.forwarded += u64::from(is_sent);
+        self.cut.counters.forward_failures += u64::from(!is_sent);
+    }
+}

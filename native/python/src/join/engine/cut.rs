@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What an engine keeps for checkpoints: who waits behind a barrier, what was copied for it, and what it has to tell.
+
+use std::collections::VecDeque;
+
+use framegate_checkpoint::INPUTS_MAX;
+use framegate_checkpoint::aligner::{Aborted, Limits};
+use framegate_checkpoint::message::CheckpointBarrier;
+use framegate_checkpoint::signals::SignalCounter;
+use framegate_checkpoint::unaligned::{Options, Switch, UnalignedCheckpointer};
+use framegate_core::pool::hold::{HeldFrame, Hold};
+use framegate_join::stage::{Lost, Observed};
+
+/// What something holds that is no frame, and a frame whose payload is not copied.
+pub(super) const EVENT_BYTES: u64 = size_of::<Standing>() as u64;
+
+/// Events that one checkpoint can capture; their room is reserved at the start.
+const INFLIGHT_EVENTS_MAX: usize = 1 << 20;
+/// Room for what is said of copies is reserved for payloads of this size, so that many streams do not reserve it all.
+const FRAME_BYTES_LEAST: usize = 256;
+const FRAMES_LEAST: usize = 1024;
+
+/// What stands at its place in a stream, and may have to wait there.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::join) enum Standing {
+    Frame(Observed, Whereabouts),
+    /// Sequences that passed unheard, or that nobody can read any more.
+    Missed {
+        epoch: u64,
+        first: u64,
+        last: u64,
+    },
+    Watermark(i64),
+    Signal(Signal),
+}
+
+/// Where a frame's payload is to be found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::join) enum Whereabouts {
+    /// It has just been announced.
+    InRing,
+    /// It was announced a while ago, and not copied.
+    Waited,
+    /// In a hold.
+    Held,
+    /// Where frames wait in any case.
+    Kept,
+    /// It was overwritten before it could be copied.
+    Gone,
+}
+
+/// A signal of the data channel.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::join) struct Signal {
+    /// Whether it waits for every upstream.
+    pub(super) is_barrier: bool,
+    pub(super) kind: u8,
+    pub(super) barrier_id: u64,
+    pub(super) epoch: u64,
+    pub(super) after: Option<u64>,
+}
+
+/// How checkpoints are taken part in.
+#[derive(Clone, Debug)]
+pub(in crate::join) struct CheckpointHabits {
+    pub(in crate::join) pipeline: String,
+    pub(in crate::join) timeout_ns: u64,
+    pub(in crate::join) is_enabled: bool,
+    pub(in crate::join) is_forced: bool,
+    pub(in crate::join) late_timeout_ns: Option<u64>,
+    pub(in crate::join) events_per_input: usize,
+    pub(in crate::join) buffer_bytes: u64,
+    pub(in crate::join) inflight_bytes: u64,
+    pub(in crate::join) floor: u64,
+    /// Copy what waits, or keep its descriptor alone.
+    pub(in crate::join) keeps_payload: bool,
+    /// Take the memory for what waits from the system at the start.
+    pub(in crate::join) is_prefaulted: bool,
+}
+
+/// What an input that owes its barrier has delivered since the snapshot: the records of its file.
+#[derive(Default)]
+pub(in crate::join) struct Inflight {
+    /// Each with its length before it.
+    pub(in crate::join) records: Vec<u8>,
+    pub(in crate::join) events: u64,
+    /// Frames that were overwritten before they could be copied.
+    pub(in crate::join) lost: Vec<(u64, u64)>,
+}
+
+/// What a snapshot holds, for whoever writes it down.
+pub(in crate::join) struct Snapshot {
+    pub(in crate::join) barrier: CheckpointBarrier,
+    pub(in crate::join) why: Option<Switch>,
+    /// A bit for each stream whose barrier has not come.
+    pub(in crate::join) owing: u128,
+    pub(in crate::join) duration_ns: u64,
+    /// Events that waited.
+    pub(in crate::join) buffered: usize,
+    /// Every row below it belongs to the checkpoint; they are sealed when the snapshot is handed out.
+    pub(in crate::join) next_row: u64,
+    pub(in crate::join) map_version: u64,
+    /// As a sealed batch has it.
+    pub(in crate::join) state: Vec<u8>,
+    /// As `Stage::write_rest` gives it.
+    pub(in crate::join) rest: Vec<u8>,
+    /// Frames that wait, each with its length before it, in the order in which they came.
+    pub(in crate::join) records: Vec<u8>,
+    pub(in crate::join) frames: u64,
+    /// Frames that wait to be written down as not joined.
+    pub(in crate::join) lost: Vec<Lost>,
+    /// Frames that waited and could not be read any more: stream, epoch and sequence.
+    pub(in crate::join) overwritten: Vec<(usize, u64, u64)>,
+}
+
+/// What the world around the engine has to know or to do.
+pub(in crate::join) enum News {
+    Snapshot(Box<Snapshot>),
+    /// Everything in flight has come.
+    Complete {
+        barrier: CheckpointBarrier,
+        duration_ns: u64,
+        inflight: Vec<(usize, Inflight)>,
+    },
+    Aborted {
+        aborted: Aborted,
+        /// Events that waited.
+        buffered: usize,
+    },
+    /// The barrier is to go on behind this row, on a stream that is not published natively.
+    Forward {
+        barrier: CheckpointBarrier,
+        row: u64,
+    },
+}
+
+/// Beside what the checkpointer counts.
+#[derive(Clone, Copy, Default, Debug)]
+pub(in crate::join) struct CutCounters {
+    /// Frames that waited for their turn and were overwritten meanwhile, or before they could be copied.
+    pub(in crate::join) held_lost: u64,
+    /// Payload bytes copied for frames that waited.
+    pub(in crate::join) held_bytes: u64,
+    /// Copies that found no room.
+    pub(in crate::join) hold_full: u64,
+    /// Barriers that were sent on.
+    pub(in crate::join) forwarded: u64,
+    /// Barriers and signals that could not be sent on, or that nobody heard.
+    pub(in crate::join) forward_failures: u64,
+    /// Barriers whose id or epoch is out of range.
+    pub(in crate::join) barriers_refused: u64,
+    /// Signals that every upstream has delivered.
+    pub(in crate::join) signals_aligned: u64,
+    /// Signals that came twice, or while another was waited for.
+    pub(in crate::join) signals_refused: u64,
+    /// How long the longest snapshot kept the loop.
+    pub(in crate::join) longest_snapshot_ns: u64,
+}
+
+pub(in crate::join) struct Cut {
+    /// None while what it said is carried out, and with more streams than it can align.
+    pub(super) checkpointer: Option<Box<UnalignedCheckpointer<Standing>>>,
+    /// Whether a message may have to wait, or to be captured. Nothing else is asked for a frame.
+    pub(super) is_under_way: bool,
+    /// Whether copies are kept that frames may have to be read from.
+    pub(super) has_holds: bool,
+    pub(super) holds: Vec<Hold>,
+    pub(super) keeps_payload: bool,
+    /// A bit for each stream that has ended, to be told when the present step is done.
+    pub(super) ended: u128,
+    /// The checkpoint that is under way or was last, and when its first barrier came.
+    pub(super) began: (u64, u64),
+    pub(super) inflight: Vec<Inflight>,
+    pub(super) owing: u128,
+    pub(super) signals: SignalCounter,
+    /// A bit for each stream that has delivered the signal that is waited for.
+    pub(super) delivered: u128,
+    /// A bit for each stream that delivers no signal any more.
+    pub(super) signals_ended: u128,
+    pub(super) drained: usize,
+    /// Events that waited when the checkpointer was asked last.
+    pub(super) buffered: usize,
+    pub(super) pipeline: String,
+    pub(in crate::join) news: VecDeque<News>,
+    pub(in crate::join) counters: CutCounters,
+}
+
+impl Cut {
+    pub(in crate::join) fn new(streams: usize, habits: &CheckpointHabits) -> Self {
+        let limits = Limits {
+            inputs: streams,
+            events_per_input: habits.events_per_input,
+            bytes: habits.buffer_bytes,
+            timeout_ns: habits.timeout_ns,
+            floor: habits.floor,
+        };
+        let options = Options {
+            is_enabled: habits.is_enabled,
+            is_forced: habits.is_forced,
+            inflight_bytes: habits.inflight_bytes,
+            inflight_events: habits.events_per_input.saturating_mul(streams).min(INFLIGHT_EVENTS_MAX),
+            late_timeout_ns: habits.late_timeout_ns,
+        };
+        let can_align = (1..=INPUTS_MAX).contains(&streams);
+        let share = (habits.buffer_bytes / streams.max(1) as u64) as usize;
+        let most = (share / FRAME_BYTES_LEAST).max(FRAMES_LEAST);
+        let count = if can_align && habits.keeps_payload { streams } else { 0 };
+        let mut cut = Self {
+            checkpointer: can_align.then(|| Box::new(UnalignedCheckpointer::new(limits, options))),
+            is_under_way: false,
+            has_holds: false,
+            holds: (0..count).map(|_| Hold::new(share, habits.events_per_input.min(most))).collect(),
+            keeps_payload: habits.keeps_payload,
+            ended: 0,
+            began: (0, 0),
+            inflight: (0..streams).map(|_| Inflight::default()).collect(),
+            owing: 0,
+            signals: SignalCounter::new(streams as u32),
+            delivered: 0,
+            signals_ended: 0,
+            drained: 0,
+            buffered: 0,
+            pipeline: habits.pipeline.clone(),
+            news: VecDeque::new(),
+            counters: CutCounters::default(),
+        };
+        if habits.is_prefaulted {
+            cut.holds.iter_mut().for_each(Hold::prefault);
+            if let Some(checkpointer) = &mut cut.checkpointer {
+                checkpointer.prefault();
+            }
+        }
+        cut
+    }
+
+    pub(in crate::join) fn checkpointer(&self) -> Option<&UnalignedCheckpointer<Standing>> {
+        self.checkpointer.as_deref()
+    }
+
+    pub(in crate::join) fn checkpointer_mut(&mut self) -> Option<&mut UnalignedCheckpointer<Standing>> {
+        self.checkpointer.as_deref_mut()
+    }
+
+    /// The copy of a frame that waited behind a barrier. One branch where there is none.
+    #[inline]
+    pub(super) fn hold_of(&self, stream: usize, epoch: u64, seq: u64) -> Option<(&Hold, &HeldFrame)> {
+        if !self.has_holds {
+            return None;
+        }
+        let hold = self.holds.get(stream)?;
+        Some((hold, hold.get(epoch, seq)?))
+    }
+
+    #[inline]
+    pub(super) fn owes(&self, index: usize) -> bool {
+        self.checkpointer.as_ref().is_some_and(|checkpointer| checkpointer.owes(index))
+    }
+
+    #[inline]
+    pub(super) fn is_blocked(&self, index: usize) -> bool {
+        self.checkpointer.as_ref().is_some_and(|checkpointer| checkpointer.aligner().is_blocked(index))
+    }
+
+    /// Whether there is something to tell. A snapshot waits until its rows are sealed, and what follows it with it.
+    pub(in crate::join) fn has_news(&self, sealed_rows: u64) -> bool {
+        match self.news.front() {
+            Some(News::Snapshot(snapshot)) => snapshot.next_row <= sealed_rows,
+            Some(_) => true,
+            None => false,
+        }
+    }
+
+    /// Whether rows must be sealed before something can be told.
+    #[inline]
+    pub(in crate::join) fn awaits_seal(&self, sealed_rows: u64) -> bool {
+        !self.news.is_empty() && !self.has_news(sealed_rows)
+    }
+
+    /// How long it is since the first barrier of the checkpoint.
+    pub(super) const fn lasted_ns(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_sub(self.began.1)
+    }
+}
+
+/// Appends a record with its length before it, which `fill` writes and may refuse.
+pub(super) fn append(into: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
+    let start = into.len();
+    into.extend_from_slice(&[0; 4]);
+    let is_whole = fill(into);
+    match u32::try_from(into.len() - start - 4) {
+        Ok(length) if is_whole => {
+            into[start..start + 4].copy_from_slice(&length.to_le_bytes());
+            true
+        }
+        _ => {
+            into.truncate(start);
+            false
+        }
+    }
+}

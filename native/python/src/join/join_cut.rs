@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What an engine has to tell about checkpoints, for `joinbarrier/join_checkpoints.py`.
+
+use framegate_checkpoint::aligner::{Aborted, Cause};
+use framegate_checkpoint::message::CheckpointBarrier;
+use framegate_checkpoint::unaligned::Switch;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+
+use super::engine::{CheckpointHabits, Engine, News, Snapshot};
+
+/// What was copied at a cut. Written down by whoever holds it, while the engine goes on.
+#[pyclass(frozen, module = "framegate._native")]
+pub struct JoinSnapshot {
+    snapshot: Box<Snapshot>,
+    streams: Vec<u32>,
+}
+
+#[pymethods]
+impl JoinSnapshot {
+    /// Everything but the frames.
+    fn head<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let Snapshot { barrier, why, owing, duration_ns, buffered, next_row, map_version, .. } = *self.snapshot;
+        let found = of_barrier(py, barrier)?;
+        found.set_item("why", why.map(switch_name))?;
+        let pending = (0..self.streams.len()).filter(|index| owing >> index & 1 == 1);
+        found.set_item("late_inputs", pending.collect::<Vec<_>>())?;
+        found.set_item("duration_ns", duration_ns)?;
+        found.set_item("buffered", buffered)?;
+        found.set_item("next_row", next_row)?;
+        found.set_item("map_version", map_version)?;
+        found.set_item("state", text(&self.snapshot.state))?;
+        found.set_item("rest", text(&self.snapshot.rest))?;
+        found.set_item("frames", self.snapshot.frames)?;
+        let lost = self.snapshot.lost.iter();
+        let lost = lost.map(|lost| (self.streams[lost.stream], lost.epoch, lost.seq, lost.seq_last, lost.cause.name()));
+        found.set_item("lost", lost.collect::<Vec<_>>())?;
+        let gone = self.snapshot.overwritten.iter().map(|(stream, epoch, seq)| (self.streams[*stream], *epoch, *seq));
+        found.set_item("overwritten", gone.collect::<Vec<_>>())?;
+        Ok(found)
+    }
+
+    /// The frames that waited, in the order in which they came: length u32 and record, one after the other.
+    fn records<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.snapshot.records)
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+const fn switch_name(why: Switch) -> &'static str {
+    match why {
+        Switch::Requested => "requested",
+        Switch::Threshold => "threshold",
+        Switch::Limit => "limit",
+    }
+}
+
+/// By the words of `AbortCause`.
+const fn cause_name(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Timeout => "TIMEOUT",
+        Cause::MemoryLimit => "MEMORY_LIMIT",
+        Cause::InputLimit => "INPUT_LIMIT",
+        Cause::InflightLimit => "INFLIGHT_LIMIT",
+        Cause::HigherBarrier => "HIGHER_BARRIER",
+        Cause::InputLost => "INPUT_LOST",
+        Cause::LateBarrierTimeout => "LATE_BARRIER_TIMEOUT",
+        Cause::Coordinator => "COORDINATOR",
+    }
+}
+
+fn of_barrier(py: Python<'_>, barrier: CheckpointBarrier) -> PyResult<Bound<'_, PyDict>> {
+    let found = PyDict::new(py);
+    found.set_item("checkpoint_id", barrier.checkpoint_id)?;
+    found.set_item("epoch", barrier.epoch)?;
+    found.set_item("is_unaligned", barrier.is_unaligned())?;
+    Ok(found)
+}
+
+/// Everything that can be told, oldest first.
+pub(super) fn take_news<'py>(py: Python<'py>, (news, streams): (Vec<News>, Vec<u32>)) -> PyResult<Bound<'py, PyList>> {
+    let told = PyList::empty(py);
+    for each in news {
+        told.append(one(py, each, &streams)?)?;
+    }
+    Ok(told)
+}
+
+/// Takes them from the engine; those that wait for a seal stay, with all behind them.
+pub(super) fn ready_news(engine: &mut Engine) -> Vec<News> {
+    let mut ready = Vec::new();
+    while engine.cut.has_news(engine.writer.sealed_rows()) {
+        ready.extend(engine.cut.news.pop_front());
+    }
+    ready
+}
+
+fn one<'py>(py: Python<'py>, news: News, streams: &[u32]) -> PyResult<Bound<'py, PyDict>> {
+    let found = match news {
+        News::Snapshot(snapshot) => {
+            let found = of_barrier(py, snapshot.barrier)?;
+            found.set_item("kind", "snapshot")?;
+            found.set_item("snapshot", JoinSnapshot { snapshot, streams: streams.to_vec() })?;
+            found
+        }
+        News::Complete { barrier, duration_ns, inflight } => {
+            let found = of_barrier(py, barrier)?;
+            found.set_item("kind", "complete")?;
+            found.set_item("duration_ns", duration_ns)?;
+            let files = PyList::empty(py);
+            for (index, each) in inflight {
+                files.append((index, PyBytes::new(py, &each.records), each.events, each.lost))?;
+            }
+            found.set_item("inflight", files)?;
+            found
+        }
+        News::Aborted { aborted: Aborted { barrier, cause, input, pending }, buffered } => {
+            let found = of_barrier(py, barrier)?;
+            found.set_item("kind", "aborted")?;
+            found.set_item("cause", cause_name(cause))?;
+            found.set_item("buffered", buffered)?;
+            found.set_item("input", input.map(|index| streams[index]))?;
+            let pending = (0..streams.len()).filter(|index| pending >> index & 1 == 1).map(|index| streams[index]);
+            found.set_item("pending", pending.collect::<Vec<_>>())?;
+            found
+        }
+        News::Forward { barrier, row } => {
+            let found = of_barrier(py, barrier)?;
+            found.set_item("kind", "forward")?;
+            found.set_item("row", row)?;
+            found
+        }
+    };
+    Ok(found)
+}
+
+/// The part of a plan that speaks of checkpoints.
+pub(super) fn habits_of(plan: &Bound<'_, PyAny>) -> PyResult<CheckpointHabits> {
+    let get = |key: &str| plan.get_item(key);
+    Ok(CheckpointHabits {
+        pipeline: get("pipeline")?.extract()?,
+        timeout_ns: get("alignment_timeout_ns")?.extract()?,
+        is_enabled: get("unaligned")?.extract()?,
+        is_forced: get("force_unaligned")?.extract()?,
+        late_timeout_ns: get("late_barrier_timeout_ns")?.extract()?,
+        events_per_input: get("max_buffer_per_input")?.extract()?,
+        buffer_bytes: get("max_buffer_memory_bytes")?.extract()?,
+        inflight_bytes: get("max_inflight_bytes")?.extract()?,
+        floor: get("floor")?.extract()?,
+        keeps_payload: get("hold_payload")?.extract()?,
+        is_prefaulted: get("prefault")?.extract()?,
+    })
+}
+
+/// What the aligner and the cuts counted, by the names of the checkpointer's metrics.
+pub(super) fn counters<'py>(py: Python<'py>, engine: &Engine) -> PyResult<Bound<'py, PyDict>> {
+    let found = PyDict::new(py);
+    found.set_item("checkpoint_id", engine.checkpoint_id)?;
+    let Some(checkpointer) = engine.cut.checkpointer() else { return Ok(found) };
+    let (aligner, overtaken, own) = (checkpointer.aligner().counters(), checkpointer.counters(), engine.cut.counters);
+    for (name, value) in [
+        ("alignments_completed", aligner.alignments_completed),
+        ("total_events_buffered", aligner.total_events_buffered),
+        ("max_alignment_duration", aligner.max_alignment_ns),
+        ("aborts", aligner.aborts),
+        ("input_full", aligner.input_full),
+        ("ignored_stale", aligner.ignored_stale),
+        ("ignored_duplicate", aligner.ignored_duplicate),
+        ("ignored_aborted", aligner.ignored_aborted),
+        ("epoch_mismatches", aligner.epoch_mismatches),
+        ("current_buffered", checkpointer.aligner().buffered_events() as u64),
+        ("unaligned_count", overtaken.unaligned_count),
+        ("threshold_switches", overtaken.threshold_switches),
+        ("limit_switches", overtaken.limit_switches),
+        ("total_inflight_bytes", overtaken.total_inflight_bytes),
+        ("unaligned_in_a_row", overtaken.unaligned_in_a_row),
+        ("checkpoints_completed", overtaken.checkpoints_completed),
+        ("late_aborts", overtaken.late_aborts),
+        ("held_lost", own.held_lost),
+        ("held_bytes", own.held_bytes),
+        ("hold_full", own.hold_full),
+        ("barriers_forwarded", own.forwarded),
+        ("forward_failures", own.forward_failures),
+        ("barriers_refused", own.barriers_refused),
+        ("signals_aligned", own.signals_aligned),
+        ("signals_refused", own.signals_refused),
+        ("longest_snapshot_ns", own.longest_snapshot_ns),
+    ] {
+        found.set_item(name, value)?;
+    }
+    found.set_item("is_aligning", checkpointer.aligner().is_aligning())?;
+    found.set_item("is_in_unaligned_mode", checkpointer.is_waiting())?;
+    Ok(found)
+}

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A join's engine that is fed frame by frame, without a driver: what is cut is decided by the order of these calls."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from framegate.joinbarrier.checkpoint.operator_state import encode_state
+from framegate.joinbarrier.configuration import JoinConfig
+from framegate.joinbarrier.engine_duties import apply_map
+from framegate.joinbarrier.engine_plan import engine_plan, journal_plan
+from framegate.joinbarrier.journal.description import JournalInput
+from framegate.joinbarrier.journal.journal import Journal
+from framegate.joinbarrier.journal_folder import JournalFolder, JournalShape
+from framegate.schema.control import CheckpointBarrier, ControlSignal, SignalCategory, SignalKind, Watermark
+
+from framegate._native import JoinEngine, JoinMailbox
+
+LEFT, RIGHT = 10_001, 10_002
+EPOCH = 7
+_UINT8, _ROW_MAJOR = 1, 1
+MS = 1_000_000
+
+
+class CutBench:
+    """Two streams joined by sequence, or as ``tables`` say. Time passes only where a call says so."""
+
+    def __init__(self, path: Path, *, pending_bytes: int = 1 << 20, **tables: Any) -> None:
+        inputs = [{"name": "left", "stream": LEFT}, {"name": "right", "stream": RIGHT}]
+        given: dict[str, Any] = {"input": inputs, **tables}
+        given["join"] = {"journal": str(path), "policy": "sequence", **tables.get("join", {})}
+        self.config = JoinConfig.model_validate(given)
+        shape = JournalShape(
+            out_stream=self.config.join.out_stream,
+            policy=self.config.join.policy,
+            inputs=tuple(JournalInput(name=each.name, stream=each.stream) for each in self.config.input),
+            durability=self.config.journal.durability,
+            reader_lease_s=self.config.journal.reader_lease_s,
+        )
+        self.path = path
+        self.folder = JournalFolder(path, shape)
+        plan = engine_plan(self.config, {LEFT: 64, RIGHT: 64})
+        plan["pending_bytes"] = pending_bytes
+        self.engine = JoinEngine(JoinMailbox([LEFT, RIGHT]), plan, journal_plan(self.config, self.folder))
+        own = self.config.merge_map(self.engine.out_epoch())
+        if own is not None:
+            apply_map(self.engine, self.config, self.folder, own)
+        self.now_ns = 1_000 * MS
+        self.news: list[dict[str, Any]] = []
+        self.takes_news = True
+        """Whether this bench takes what the engine tells, or somebody else does."""
+
+    # --- what comes --------------------------------------------------------------------------------------
+
+    def frame(self, stream: int, seq: int, payload: bytes | None = None) -> None:
+        """A frame; its payload says which one it is."""
+        payload = payload_of(stream, seq) if payload is None else payload
+        tensor = (_UINT8, _ROW_MAJOR, [len(payload)], [])
+        times = (seq * MS, None)
+        self._answered(self.engine.feed(stream, EPOCH, seq, payload, tensor, times, seq, self._at(), 0))
+
+    def frames(self, stream: int, *seqs: int) -> None:
+        for seq in seqs:
+            self.frame(stream, seq)
+
+    def barrier(self, stream: int, checkpoint_id: int, *, unaligned: bool = False) -> None:
+        message = CheckpointBarrier(
+            checkpoint_id=checkpoint_id,
+            epoch=1,
+            flags=int(unaligned),
+            stream_id=stream,
+            source_epoch=EPOCH,
+            after_seq=None,
+        )
+        self._control(message.encode())
+
+    def watermark(self, stream: int, ms: int) -> None:
+        self._control(Watermark(timestamp_ms=ms, stream_id=stream, source_epoch=EPOCH).encode())
+
+    def end(self, stream: int, after_seq: int | None) -> None:
+        self._control(self._signal(stream, SignalKind.STREAM_GRACEFUL_END, 0, after_seq))
+
+    def sync_test(self, stream: int, barrier_id: int) -> None:
+        self._control(self._signal(stream, SignalKind.SYNC_TEST, barrier_id, None))
+
+    def wait(self, ms: float) -> None:
+        """Time passes, and the engine looks at it."""
+        self.now_ns += int(ms * MS)
+        self.watermark(LEFT + 77, 0)
+
+    # --- what came of it ---------------------------------------------------------------------------------
+
+    def told(self, kind: str) -> list[dict[str, Any]]:
+        """All news of a kind so far."""
+        return [each for each in self.news if each["kind"] == kind]
+
+    def kinds(self) -> list[tuple[str, int]]:
+        return [(each["kind"], each["checkpoint_id"]) for each in self.news]
+
+    def counters(self) -> dict[str, Any]:
+        return self.engine.counters()
+
+    def finish(self) -> dict[str, Any]:
+        counted = self.engine.finish()
+        self.folder.close()
+        return counted
+
+    def rows(self) -> list[Any]:
+        """Of the journal; the engine has finished."""
+        return list(Journal(self.path).rows())
+
+    def checkpoints_of_rows(self) -> dict[int, int]:
+        return {row.out_seq: row.checkpoint_id for row in self.rows()}
+
+    def _control(self, message: bytes) -> None:
+        self._answered(self.engine.feed_control(message, self._at(), 0))
+
+    def _answered(self, outcome: dict[str, Any]) -> None:
+        if outcome["has_news"] and self.takes_news:
+            self.news += self.engine.take_news()
+
+    def _at(self) -> tuple[int, int]:
+        return self.now_ns, self.now_ns
+
+    def _signal(self, stream: int, kind: SignalKind, barrier_id: int, after_seq: int | None) -> bytes:
+        return ControlSignal(
+            category=SignalCategory.BARRIER,
+            kind=kind,
+            barrier_id=barrier_id,
+            stream_id=stream,
+            source_epoch=EPOCH,
+            after_seq=after_seq,
+            pipeline="",
+        ).encode()
+
+
+def payload_of(stream: int, seq: int) -> bytes:
+    return f"{stream}/{seq}".encode()
+
+
+def state_of(news: dict[str, Any]) -> bytes:
+    """A snapshot as a file of its own, with the head that the engine gave."""
+    snapshot = news["snapshot"]
+    return encode_state(snapshot.head(), snapshot.records())
+
+
+def rest_of(news: dict[str, Any]) -> dict[int, Any]:
+    return {each["stream"]: each for each in json.loads(news["snapshot"].head()["rest"])["streams"]}

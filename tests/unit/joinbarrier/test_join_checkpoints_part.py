@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A join agent's part in checkpoints, with a coordinator that is this test: what is stored, said, and given up.
+
+The engine is fed, the control stream is in memory, and only the files are real.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, TypeVar, cast
+
+import pytest
+from framegate.joinbarrier.checkpoint.operator_state import decode_state
+from framegate.joinbarrier.checkpoint.store import CheckpointStore
+from framegate.joinbarrier.join_checkpoints import JoinCheckpoints
+from framegate.joinbarrier.mergemap import MergeMap
+from framegate.schema import Message, decode_any
+from framegate.schema.control import (
+    AbortCause,
+    AckStatus,
+    BarrierAck,
+    CheckpointAborted,
+    OperatorHello,
+    OperatorState,
+    PipelineAnnounce,
+)
+from framegate.shmpool.client import Client, ControlListener
+from framegate.shmpool.link import Link
+from framegate.shmpool.loopback.network import LoopbackNetwork
+from framegate.shmpool.streams import Streams
+
+from tests.unit.joinbarrier.cut_bench import LEFT, RIGHT, CutBench
+from tests.unit.watchdog import until
+
+STREAMS = Streams(channel="aeron:ipc")
+OPERATOR = "join-20001"
+_Said = TypeVar("_Said", bound=Message)
+
+
+class Station:
+    """Stands in for a client and its thread."""
+
+    def __init__(self, network: LoopbackNetwork) -> None:
+        self.turn = threading.RLock()
+        self._transport = network.client()
+        self._hears = self._transport.add_subscription(STREAMS.channel, STREAMS.control)
+        self._listeners: list[ControlListener] = []
+
+    def listen(self, listener: ControlListener) -> None:
+        listener.on_link(cast(Link, SimpleNamespace(transport=self._transport, streams=STREAMS)))
+        self._listeners.append(listener)
+
+    def remove(self, listener: ControlListener) -> None:
+        self._listeners.remove(listener)
+
+    def work(self, now_ns: int) -> None:
+        for received in self._hears.poll(1_000):
+            for listener in list(self._listeners):
+                listener.on_control(received, now_ns)
+        for listener in list(self._listeners):
+            listener.on_tick(now_ns)
+
+
+class World:
+    """A fed engine, its part in checkpoints, and both ends of a control stream."""
+
+    def __init__(self, path: Path, **tables: Any) -> None:
+        network = LoopbackNetwork()
+        self.station = Station(network)
+        own = network.client()
+        self._speaks = own.add_publication(STREAMS.channel, STREAMS.control)
+        self._hears = own.add_subscription(STREAMS.channel, STREAMS.control)
+        self.bench = CutBench(path / "journal", **tables)
+        self.bench.takes_news = False
+        self.store = CheckpointStore(path / "store")
+        self.part = JoinCheckpoints(cast(Client, self.station), self.bench.config, self.bench.folder, self.bench.engine)
+        own_map = self.bench.config.merge_map(1)
+        assert isinstance(own_map, MergeMap)
+        self.part.note_map(1, own_map)
+        self._said: list[Message] = []
+
+    def say(self, message: Message) -> None:
+        assert self._speaks.try_offer(message.encode()) > 0
+        self.work()
+
+    def announce(self, *, last: int = 0, current: int = 0, timeout_ms: int = 1000, flags: int = 1) -> None:
+        self.say(
+            PipelineAnnounce(
+                last_checkpoint_id=last,
+                current_checkpoint_id=current,
+                epoch=1,
+                flags=flags,
+                alignment_timeout_ms=timeout_ms,
+                late_barrier_timeout_ms=10_000,
+                operator_timeout_ms=3_000,
+                pipeline="default",
+                store=self.store.place,
+            )
+        )
+
+    def work(self) -> None:
+        self.station.work(self.bench.now_ns)
+        self.part.work(has_news=True, republisher=None)
+        self._said += [decode_any(received.data) for received in self._hears.poll(1_000)]
+
+    def said(self, kind: type[_Said]) -> list[_Said]:
+        """What the operator said so far."""
+        self.work()
+        return [each for each in self._said if isinstance(each, kind)]
+
+    def acks(self, count: int) -> list[tuple[int, AckStatus, str]]:
+        """Wait for so many acknowledgements."""
+        until(lambda: len(self.said(BarrierAck)) >= count)
+        return [(each.checkpoint_id, each.status, each.reason) for each in self.said(BarrierAck)]
+
+    def cut(self, checkpoint_id: int) -> None:
+        for stream in (LEFT, RIGHT):
+            self.bench.barrier(stream, checkpoint_id)
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    world = World(tmp_path)
+    yield world
+    world.part.close()
+
+
+def test_an_operator_says_hello_and_leaves(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    [hello] = world.said(OperatorHello)
+    assert (hello.operator_id, hello.pipeline, hello.state) == (OPERATOR, "default", OperatorState.PRESENT)
+    world.bench.now_ns += 900_000_000
+    assert len(world.said(OperatorHello)) == 1
+    world.announce()
+    assert len(world.said(OperatorHello)) == 2, "a coordinator it does not know"
+    world.bench.now_ns += 1_000_000_000
+    assert len(world.said(OperatorHello)) == 3, "a third of its time-out"
+    world.part.close()
+    world._said += [decode_any(received.data) for received in world._hears.poll(1_000)]
+    assert [each.state for each in world._said if isinstance(each, OperatorHello)][-1] == OperatorState.LEAVING
+
+
+def test_a_checkpoint_is_stored_and_acknowledged_in_two_steps(world: World) -> None:
+    world.announce()
+    world.bench.frames(LEFT, 0, 1)
+    world.bench.frames(RIGHT, 0)
+    world.cut(1)
+    assert world.acks(2) == [(1, AckStatus.SNAPSHOT_TAKEN, ""), (1, AckStatus.COMPLETE, "")]
+    taken, complete = world.said(BarrierAck)
+    part = world.store.part(1, OPERATOR)
+    assert (taken.bytes, complete.bytes) == (part.state.bytes, 0)
+    assert not part.is_unaligned
+    state = (Path(world.store.place) / "1" / "operators" / OPERATOR / "state.bin").read_bytes()
+    image = decode_state(state)
+    assert image.head["journal"] == {"epoch": world.bench.folder.epoch, "next_row": 1}
+    assert image.head["stage"]["inputs"] == [[7, 0, 0, 0], [7, 0, 0, 0]]
+    assert bytes.fromhex(image.head["map"]["message"])
+    assert len(image.frames) == 3
+
+
+def test_what_a_late_input_brings_is_stored_beside_the_state(world: World) -> None:
+    world.announce(timeout_ms=50)
+    world.bench.frames(LEFT, 0)
+    world.bench.frames(RIGHT, 0)
+    world.bench.barrier(LEFT, 1)
+    world.bench.wait(51)
+    assert world.acks(1) == [(1, AckStatus.SNAPSHOT_TAKEN, "")]
+    world.bench.frames(RIGHT, 1, 2)
+    world.bench.barrier(RIGHT, 1)
+    assert world.acks(2)[1] == (1, AckStatus.COMPLETE, "")
+    part = world.store.part(1, OPERATOR)
+    assert (part.is_unaligned, part.was_threshold_triggered) == (True, True)
+    [inflight] = part.inflight
+    assert (inflight.input_id, inflight.event_count, inflight.lost) == (1, 2, ())
+
+
+def test_an_alignment_that_comes_to_nothing_names_its_cause_and_its_input(world: World) -> None:
+    world.announce(timeout_ms=50, flags=0)
+    world.bench.frames(LEFT, 0)
+    world.bench.barrier(LEFT, 1)
+    world.bench.wait(51)
+    assert world.acks(1) == [(1, AckStatus.FAILED, f"TIMEOUT: input right (stream {RIGHT})")]
+
+
+def test_a_store_that_fails_fails_the_checkpoint_and_the_next_one_is_aligned(world: World) -> None:
+    world.announce()
+    folder = Path(world.store.place)
+    folder.write_text("no directory")
+    world.bench.frames(LEFT, 0)
+    world.bench.frames(RIGHT, 0)
+    world.cut(1)
+    [(checkpoint_id, status, reason)] = world.acks(1)
+    assert (checkpoint_id, status) == (1, AckStatus.FAILED)
+    assert reason.startswith("STORE_FAILED: ")
+    folder.unlink()
+    world.bench.barrier(LEFT, 2, unaligned=True)
+    assert world.bench.engine.checkpoint_under_way() == 2
+    assert world.bench.counters()["checkpoints"]["unaligned_count"] == 0
+    world.bench.barrier(RIGHT, 2)
+    assert [status for _, status, _ in world.acks(3)[1:]] == [AckStatus.SNAPSHOT_TAKEN, AckStatus.COMPLETE]
+
+
+def test_what_the_coordinator_gave_up_is_given_up_here_without_a_word(world: World) -> None:
+    world.announce()
+    world.bench.barrier(LEFT, 1)
+    aborted = CheckpointAborted(
+        checkpoint_id=1, epoch=1, cause=AbortCause.COORDINATOR, pipeline="default", reason="because"
+    )
+    world.say(aborted)
+    assert world.bench.engine.checkpoint_under_way() is None
+    assert world.said(BarrierAck) == []
+
+
+def test_another_pipelines_words_are_not_for_this_one(world: World) -> None:
+    world.announce()
+    world.bench.barrier(LEFT, 1)
+    aborted = CheckpointAborted(checkpoint_id=1, epoch=1, cause=AbortCause.TIMEOUT, pipeline="other", reason="")
+    world.say(aborted)
+    assert world.bench.engine.checkpoint_under_way() == 1
+
+
+def test_an_announce_gives_up_what_is_over_and_not_what_it_cannot_know_of(world: World) -> None:
+    world.announce()
+    world.bench.barrier(LEFT, 1)
+    world.announce()
+    assert world.bench.engine.checkpoint_under_way() == 1, "said before the barrier was asked for"
+    world.announce(last=1, current=1)
+    assert world.bench.engine.checkpoint_under_way() == 1
+    world.announce(last=1)
+    assert world.bench.engine.checkpoint_under_way() is None
+
+
+def test_checkpoints_that_were_over_before_an_operator_came_are_not_for_it(world: World) -> None:
+    world.announce(last=5)
+    world.bench.barrier(LEFT, 5)
+    assert world.bench.engine.checkpoint_under_way() is None
+    world.bench.barrier(LEFT, 6)
+    assert world.bench.engine.checkpoint_under_way() == 6
+
+
+def test_without_a_coordinator_nothing_is_stored_and_nothing_said(world: World) -> None:
+    world.bench.frames(LEFT, 0)
+    world.bench.frames(RIGHT, 0)
+    world.cut(1)
+    assert world.said(BarrierAck) == []
+    assert world.bench.counters()["checkpoints"]["checkpoint_id"] == 1
