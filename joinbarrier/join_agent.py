@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from itertools import cycle
 from typing import Any, Final
 
 from framegate.joinbarrier.configuration import JoinConfig
@@ -16,8 +17,8 @@ from framegate.joinbarrier.engine_duties import apply_map, external_times, push_
 from framegate.joinbarrier.engine_plan import engine_plan, journal_plan
 from framegate.joinbarrier.join_checkpoints import JoinCheckpoints
 from framegate.joinbarrier.join_input import Ears, JoinInput
-from framegate.joinbarrier.journal.doorbell import bell_name, take_away_expired
-from framegate.joinbarrier.journal.readers import floor, living_readers
+from framegate.joinbarrier.journal.doorbell import bell_name, take_away
+from framegate.joinbarrier.journal.reader_watch import ReaderWatch
 from framegate.joinbarrier.journal_folder import JournalFolder
 from framegate.joinbarrier.map_client import Apply, ClientAction, Invalidate, MapClient, Refused
 from framegate.joinbarrier.map_exchange import MapExchange
@@ -32,7 +33,8 @@ from framegate._native import JoinEngine, JoinMailbox
 
 SLICE_NS: Final = 20_000_000
 """How long the engine runs before Python looks at what is rare. Descriptors and rows do not wait for it."""
-_CARE_NS: Final = 100_000_000
+_CARE_NS: Final = 33_000_000
+"""Between two of the things that are rare; each of them comes round ten times a second."""
 _log = logging.getLogger(__name__)
 
 
@@ -61,8 +63,11 @@ class JoinAgent:
         self._external = external_times(config)
         self._republisher: Republisher | None = None
         self._checkpoints: JoinCheckpoints | None = None
+        self._readers = ReaderWatch(folder.path, folder.info)
         self._watch = Watch(config)
         self._care_at_ns = 0
+        self._cares = (self._ring_in_ends, self._serve_readers, self._explain)
+        self._care = cycle(self._cares)
         self._map_epoch: int | None = None
         self._rung: list[str] = []
         self._has_ended = False
@@ -140,9 +145,13 @@ class JoinAgent:
             self._checkpoints.work(has_news=outcome["has_news"], republisher=self._republisher)
         if self._republisher is not None:
             self._republisher.work()
-        if now_ns >= self._care_at_ns or outcome["is_full"]:
+        if outcome["is_full"]:
+            # Nothing is joined until a reader commits, so nothing waits for the end of these.
+            for care in self._cares:
+                care(outcome, now_ns)
+        elif now_ns >= self._care_at_ns:
             self._care_at_ns = now_ns + _CARE_NS
-            self._care(outcome, now_ns)
+            next(self._care)(outcome, now_ns)
         self._has_ended = bool(outcome["is_finished"])
         return not (outcome["is_finished"] or outcome["has_all_outputs"])
 
@@ -158,17 +167,24 @@ class JoinAgent:
                     "the map of this output is refused, and nothing is joined until a valid one comes: %s", error
                 )
 
-    def _care(self, outcome: dict[str, Any], now_ns: int) -> None:
+    # --- one of these at a time: what comes meanwhile waits -------------------------------------------------
+
+    def _ring_in_ends(self, _outcome: dict[str, Any], now_ns: int) -> None:
         for each in self.inputs:
             ended = each.ended(now_ns)
             if ended is not None:
                 self.engine.note_end(each.stream_id, *ended)
-        self.engine.set_floor(floor(self.folder.path, realtime_ns()))
-        readers = living_readers(self.folder.path, realtime_ns())
-        if readers != self._rung:
-            self._rung = readers
-            self.engine.set_bells([bell_name(self.folder.path, reader) for reader in readers])
-        take_away_expired(self.folder.path, realtime_ns())
+
+    def _serve_readers(self, _outcome: dict[str, Any], _now_ns: int) -> None:
+        found = self._readers.look(realtime_ns())
+        self.engine.set_floor(found.floor)
+        if found.living != self._rung:
+            self._rung = found.living
+            self.engine.set_bells([bell_name(self.folder.path, reader) for reader in found.living])
+        for reader in found.expired:
+            take_away(self.folder.path, reader)
+
+    def _explain(self, outcome: dict[str, Any], now_ns: int) -> None:
         for line in self._watch.look(self.engine.status(), outcome, now_ns):
             _log.warning("%s", line)
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 from framegate.joinbarrier.configuration import JoinConfig
 from framegate.joinbarrier.engine_duties import apply_map, external_times, push_times, summary_of
 from framegate.joinbarrier.engine_plan import HELD_FRAMES, engine_plan, journal_plan
-from framegate.joinbarrier.journal.readers import floor
+from framegate.joinbarrier.journal.readers import surveyed
 from framegate.joinbarrier.journal_folder import JournalFolder
 from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, Passage
 from framegate.schema.control import Watermark
@@ -128,7 +128,7 @@ class RecordingJoin:
             elif outcome["is_full"]:
                 if self._is_stopping():
                     return True
-                self._engine.set_floor(floor(self.folder.path, realtime_ns()))
+                self._engine.set_floor(surveyed(self.folder.path, realtime_ns()).floor)
             elif not (outcome["needs_time"] and self._external and push_times(self._engine, self._external)):
                 return bool(outcome["has_all_outputs"])
             outcome = self._engine.settle(outputs)

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Final, Self
 
 import posix_ipc
-from framegate.joinbarrier.journal.readers import expired
 
 _MODE: Final = 0o600
 
@@ -70,12 +69,6 @@ def ring(directory: Path, reader: str) -> bool:
     finally:
         semaphore.close()
     return True
-
-
-def take_away_expired(directory: Path, now_ns: int) -> None:
-    """Unlink the bells of readers whose lease is over at ``now_ns`` of the realtime clock."""
-    for reader in expired(directory, now_ns):
-        take_away(directory, reader)
 
 
 def take_away(directory: Path, reader: str) -> None:

@@ -11,13 +11,18 @@ import fcntl
 import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Final, Self
 
-from framegate.joinbarrier.journal.description import read_description, read_regular_file, replace_file
+from framegate.joinbarrier.journal.description import (
+    JournalDescription,
+    read_description,
+    read_regular_file,
+    replace_file,
+)
 from framegate.joinbarrier.journal.layout import READER_NAME, READERS_FOLDER
 from framegate.schema.errors import JournalDamaged, ReaderFenced, ReaderNameRefused
 from framegate.shmpool.clock import Clock, realtime_ns
@@ -123,29 +128,33 @@ def readers(directory: Path) -> list[ReaderState]:
     return found
 
 
-def floor(directory: Path, now_ns: int) -> int | None:
-    """Writer: the smallest row that a living reader has not committed; None without one. ``now_ns`` is realtime."""
-    return min((state.committed_row for state in _living(directory, now_ns)), default=None)
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What the readers mean to the writer at a moment."""
+
+    floor: int | None
+    """The smallest row that a living reader has not committed; None without one."""
+    living: list[str]
+    """Whom it waits for, and whose bells it rings."""
+    expired: list[str]
+    """Whose lease is over: their bells may be taken away."""
 
 
-def living_readers(directory: Path, now_ns: int) -> list[str]:
-    """Writer: the names of the readers that it waits for, and whose bells it rings. ``now_ns`` is realtime."""
-    return [state.reader for state in _living(directory, now_ns)]
+def survey(states: Sequence[ReaderState], description: JournalDescription, now_ns: int) -> Survey:
+    """Pure. ``now_ns`` is realtime."""
+    lease_s = description.reader_lease_s
+    held = [each for each in states if each.is_living(now_ns, lease_s)]
+    living = [each for each in held if each.journal_epoch == description.journal_epoch]
+    return Survey(
+        floor=min((each.committed_row for each in living), default=None),
+        living=[each.reader for each in living],
+        expired=[each.reader for each in states if not each.is_living(now_ns, lease_s)],
+    )
 
 
-def expired(directory: Path, now_ns: int) -> list[str]:
-    """Readers whose lease is over: their bells may be taken away."""
-    lease_s = read_description(directory).reader_lease_s
-    return [state.reader for state in readers(directory) if not state.is_living(now_ns, lease_s)]
-
-
-def _living(directory: Path, now_ns: int) -> list[ReaderState]:
-    description = read_description(directory)
-    return [
-        state
-        for state in readers(directory)
-        if state.journal_epoch == description.journal_epoch and state.is_living(now_ns, description.reader_lease_s)
-    ]
+def surveyed(directory: Path, now_ns: int) -> Survey:
+    """Writer: look at the readers once. ``now_ns`` is realtime. An agent keeps a ``ReaderWatch`` instead."""
+    return survey(readers(directory), read_description(directory), now_ns)
 
 
 def _checked(directory: Path, name: str, claim: int) -> ReaderState:

@@ -39,23 +39,16 @@ def run() -> Iterator[Result]:
             yield _ages(client, idle, "late", _pace, "Python on both sides", None)
 
 
+def bare_ages_us(rounds: int = 3) -> list[float]:
+    """The ages with the default idle strategy, natively: what this machine gives whoever waits for one stream."""
+    with transport() as client:
+        return [age for ages in _rounds(client, "backoff", "aged", _pace_natively, rounds) for age in ages]
+
+
 def _ages(
     client: AeronTransport, idle: str, role: str, pace: Callable[[PoolProducer], None], sides: str, target: float | None
 ) -> Result:
-    rounds: list[list[float]] = []
-    with (
-        regions(FRAME_BYTES, SLOTS) as made,
-        Partner(client.aeron_dir, role, named(made, FRAME_BYTES), idle) as partner,
-        publication(client, bound=DESCRIPTOR_BOUND) as said,
-    ):
-        producer = producer_on(made, said)
-        for _ in range(_ROUNDS + 1):
-            partner.tell(str(SINGLES))
-            partner.answer()
-            pace(producer)
-            rounds.append([nanoseconds / 1e3 for nanoseconds in partner.answer()])
-    # The first round was for warming up.
-    del rounds[0]
+    rounds = _rounds(client, idle, role, pace, _ROUNDS)
     together = [age for ages in rounds for age in ages]
     medians = [percentile(ages, 0.5) for ages in rounds]
     p99, p999 = percentile(together, 0.99), percentile(together, 0.999)
@@ -67,6 +60,25 @@ def _ages(
         spread=(min(medians), max(medians)),
         how=f"p99 {p99:.1f} us, p99.9 {p999:.1f} us; 4 KiB at {RATE_HZ}/s, {len(together)} frames",
     )
+
+
+def _rounds(
+    client: AeronTransport, idle: str, role: str, pace: Callable[[PoolProducer], None], count: int
+) -> list[list[float]]:
+    """So many, after one for warming up."""
+    rounds: list[list[float]] = []
+    with (
+        regions(FRAME_BYTES, SLOTS) as made,
+        Partner(client.aeron_dir, role, named(made, FRAME_BYTES), idle) as partner,
+        publication(client, bound=DESCRIPTOR_BOUND) as said,
+    ):
+        producer = producer_on(made, said)
+        for _ in range(count + 1):
+            partner.tell(str(SINGLES))
+            partner.answer()
+            pace(producer)
+            rounds.append([nanoseconds / 1e3 for nanoseconds in partner.answer()])
+    return rounds[1:]
 
 
 def _pace_natively(producer: PoolProducer) -> None:

@@ -3,17 +3,22 @@
 
 Two native producers that wait for nobody, one agent, each a process, and the journal in shared memory. Beside it
 stands what the copies alone would allow when the producers are held back to what the agent takes.
+
+Producers whose frames are due every few microseconds sleep for 50 of them and then send a burst: one sleep for each
+frame takes more of a core than the frame, and then the load is measured, not the join.
 """
 
 from __future__ import annotations
 
+import os
 import statistics
 from collections.abc import Iterator
 from typing import Final
 
-from framegate.tools.bench.join_bed import FAULTED, FRESH, Case, joining
+from framegate.tools.bench.join_bed import FAULTED, FRESH, Case, Join, joining
 from framegate.tools.bench.join_floor import pairs_a_second
 from framegate.tools.bench.join_rate import Effort, lossless_rate
+from framegate.tools.bench.others_cpu import used
 from framegate.tools.bench.pool_bed import sized
 from framegate.tools.bench.result import Result
 
@@ -31,6 +36,7 @@ SHARES: Final = ((Case(4 * KIB, 16_384), 0.4), (Case(64 * KIB, 1024), 0.65), (Ca
 _ROUNDS: Final = 5
 _FLOOR_S: Final = 1.0
 _SEALS_A_RING: Final = 16
+_TICKS_A_SECOND: Final = os.sysconf("SC_CLK_TCK")
 
 
 def run(*, quick: bool = False) -> Iterator[Result]:
@@ -52,6 +58,7 @@ def _rate(case: Case, asked: float, effort: Effort, *, is_fresh: bool) -> Result
         # Twice round the rings, so that their memory is there too.
         join.paced(asked / 4, 2 * case.slots)
         found = lossless_rate(join, asked, effort)
+        shares = _shares(join, found.held_hz, effort.seconds)
     gigabytes = 2 * found.held_hz * case.frame_bytes / 1e9
     above = f"{found.failed_hz:,.0f}/s lost some" if found.failed_hz else "no rate that was tried lost any"
     return Result(
@@ -62,8 +69,19 @@ def _rate(case: Case, asked: float, effort: Effort, *, is_fresh: bool) -> Result
         target=None if is_fresh else asked,
         is_floor=True,
         spread=(found.held_hz, found.failed_hz or found.held_hz),
-        how=f"{gigabytes:.1f} GB/s joined; {above}; median of {effort.runs} x {effort.seconds:g} s{found.remark}",
+        how=f"{gigabytes:.1f} GB/s joined; {above}; {shares}; "
+        f"median of {effort.runs} x {effort.seconds:g} s{found.remark}",
     )
+
+
+def _shares(join: Join, rate_hz: float, seconds: float) -> str:
+    """What the rate takes of the cores: which of them is full says what a higher one would need."""
+    agent, *producers = join.pids()
+    before = [used(pid) for pid in (agent, *producers)]
+    run = join.paced(rate_hz, max(1, int(rate_hz * seconds)))
+    ticks = [used(pid) - had for pid, had in zip((agent, *producers), before, strict=True)]
+    agent_share, *shares = (each / _TICKS_A_SECOND / (run.slowest_ns / 1e9) for each in ticks)
+    return f"agent {agent_share:.0%} of a core, producers {' and '.join(f'{each:.0%}' for each in shares)}"
 
 
 def _share(case: Case, asked: float, *, rounds: int, seconds: float) -> Result:

@@ -44,10 +44,11 @@ def ticks(pids: Iterable[int]) -> Ticks:
     """What is used up by now; ``pids``: our processes beside this one."""
     fields = [int(text) for text in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]][:_GUEST_FIELDS]
     idle = sum(fields[index] for index in _IDLE_FIELDS)
-    return Ticks(sum(fields), sum(fields) - idle, sum(map(_used, {os.getpid(), *pids})), fields[_STOLEN_FIELD])
+    return Ticks(sum(fields), sum(fields) - idle, sum(map(used, {os.getpid(), *pids})), fields[_STOLEN_FIELD])
 
 
-def _used(pid: int) -> int:
+def used(pid: int) -> int:
+    """Clock ticks of one process."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
     except FileNotFoundError:

@@ -13,6 +13,9 @@ use crate::pool::{Load, PoolConsumer, PoolProducer, PublishFault};
 
 /// Frames between two looks at the clock.
 const BURST: u64 = 64;
+/// The shortest sleep, where several frames are due within it. A sleep costs more than a small frame: one for each frame
+/// would make a load that takes the cores from the very thing that it is to measure.
+const SHORTEST_SLEEP_NS: u64 = 50_000;
 
 /// `sent, not_sent, first_seq, last_seq, elapsed_ns`.
 type Sent = (u64, u64, Option<u64>, Option<u64>, u64);
@@ -20,9 +23,9 @@ type Sent = (u64, u64, Option<u64>, Option<u64>, u64);
 /// Publishes `rate_hz` frames of `frame_bytes` a second, each stamped with the time at which it is published; 0: as
 /// many as go. Ends after `count` frames or after `seconds`, whichever comes first.
 ///
-/// Frame k is due k periods after the first. The loop sleeps until one is due and then sends all that are: a late
-/// wake-up makes a burst and changes no rate. What it did not send is counted: frames that were due and had not had
-/// their turn at the end, and those whose descriptor was given up.
+/// Frame k is due k periods after the first. The loop sleeps until one is due, or for 50 us where more than one are due
+/// in that time, and then sends all that are: a late wake-up makes a burst and changes no rate. What it did not send is
+/// counted: frames that were due and had not had their turn at the end, and those whose descriptor was given up.
 #[pyfunction]
 #[pyo3(signature = (producer, frame_bytes, rate_hz, *, count = None, seconds = None, copied = true))]
 pub fn bench_paced(
@@ -70,6 +73,7 @@ impl Schedule {
     fn run(&self, mut publish: impl FnMut() -> Result<(u64, bool), PublishFault>) -> Result<Sent, PublishFault> {
         tighten_timer_slack();
         let longest_ns = u64::try_from(self.longest.as_nanos()).unwrap_or(u64::MAX);
+        let shortest_ns = if self.due_ns(1) < SHORTEST_SLEEP_NS { SHORTEST_SLEEP_NS } else { 0 };
         let began_ns = now_ns();
         let (mut done, mut sent, mut first, mut last) = (0, 0, None, None);
         let elapsed_ns = loop {
@@ -79,8 +83,8 @@ impl Schedule {
             }
             let due = self.due(elapsed_ns);
             if done == due {
-                let wait_ns = self.due_ns(done).min(longest_ns).saturating_sub(elapsed_ns);
-                std::thread::sleep(Duration::from_nanos(wait_ns));
+                let due_ns = self.due_ns(done).max(elapsed_ns + shortest_ns);
+                std::thread::sleep(Duration::from_nanos(due_ns.min(longest_ns).saturating_sub(elapsed_ns)));
                 continue;
             }
             let burst = (due - done).min(BURST);

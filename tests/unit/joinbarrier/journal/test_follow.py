@@ -16,8 +16,9 @@ from typing import Any
 import posix_ipc
 import pytest
 from framegate.joinbarrier.journal.description import READER_LEASE_S
-from framegate.joinbarrier.journal.doorbell import Doorbell, bell_name, ring, take_away, take_away_expired
+from framegate.joinbarrier.journal.doorbell import Doorbell, bell_name, ring, take_away
 from framegate.joinbarrier.journal.follow import BELL_NS, POLL_NS, Waited, Waiter
+from framegate.joinbarrier.journal.readers import surveyed
 from framegate.schema.errors import JournalRecreated
 from framegate.shmpool.clock import realtime_ns
 
@@ -31,7 +32,7 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from framegate.joinbarrier.journal.doorbell import ring
-from framegate.joinbarrier.journal.readers import living_readers
+from framegate.joinbarrier.journal.readers import surveyed
 from framegate.shmpool.clock import realtime_ns
 from tests.unit.joinbarrier.journal.journal_world import fill, writer
 folder, rings = Path(sys.argv[1]), sys.argv[2] == "rings"
@@ -44,7 +45,7 @@ for line in sys.stdin:
         made.finish_segment()
     else:
         made.close()
-    for name in living_readers(folder, realtime_ns()) if rings else ():
+    for name in surveyed(folder, realtime_ns()).living if rings else ():
         ring(folder, name)
     print("done", flush=True)
 """
@@ -218,9 +219,10 @@ def test_a_bell_goes_by_the_journals_real_path(folder: Path, bell: Doorbell) -> 
 def test_the_bell_of_a_reader_goes_with_its_lease(folder: Path, bell: Doorbell) -> None:
     fill(writer(folder), 1)
     list(fg.journal(folder).rows("spark"))
-    take_away_expired(folder, realtime_ns())
+    assert surveyed(folder, realtime_ns()).expired == []
     assert ring(folder, "spark")
-    take_away_expired(folder, realtime_ns() + (READER_LEASE_S + 1) * 1_000_000_000)
+    for reader in surveyed(folder, realtime_ns() + (READER_LEASE_S + 1) * 1_000_000_000).expired:
+        take_away(folder, reader)
     assert not ring(folder, "spark")
 
 

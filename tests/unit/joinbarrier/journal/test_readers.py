@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from framegate.joinbarrier.journal.description import JournalDescription, write_description
-from framegate.joinbarrier.journal.readers import NamedReader, expired, floor, living_readers, readers
+from framegate.joinbarrier.journal.readers import NamedReader, readers, surveyed
 from framegate.schema.errors import JournalDamaged, ReaderFenced, ReaderNameRefused
 from framegate.shmpool.clock import ManualClock
 
@@ -32,7 +32,7 @@ def claim(folder: Path, name: str, clock: ManualClock, *, first_row: int = 0, ep
 
 def test_a_new_name_holds_from_its_first_row(folder: Path, clock: ManualClock) -> None:
     claim(folder, "spark", clock, first_row=7)
-    assert floor(folder, clock()) == 7
+    assert surveyed(folder, clock()).floor == 7
 
 
 def test_a_name_goes_on_where_it_committed(folder: Path, clock: ManualClock) -> None:
@@ -45,27 +45,27 @@ def test_a_committed_row_never_goes_back(folder: Path, clock: ManualClock) -> No
     reader.commit(12)
     reader.commit(5)
     assert reader.committed_row == 12
-    assert floor(folder, clock()) == 12
+    assert surveyed(folder, clock()).floor == 12
 
 
 def test_the_smallest_committed_row_of_the_living_is_the_floor(folder: Path, clock: ManualClock) -> None:
     claim(folder, "a", clock).commit(30)
     claim(folder, "b", clock).commit(20)
-    assert floor(folder, clock()) == 20
-    assert living_readers(folder, clock()) == ["a", "b"]
+    assert surveyed(folder, clock()).floor == 20
+    assert surveyed(folder, clock()).living == ["a", "b"]
 
 
 def test_without_a_reader_there_is_no_floor(folder: Path, clock: ManualClock) -> None:
-    assert floor(folder, clock()) is None
+    assert surveyed(folder, clock()).floor is None
 
 
 def test_a_reader_silent_past_its_lease_holds_nothing(folder: Path, clock: ManualClock) -> None:
     claim(folder, "a", clock).commit(30)
     clock.advance(LEASE_S * SECOND)
-    assert floor(folder, clock()) == 30
+    assert surveyed(folder, clock()).floor == 30
     clock.advance(1)
-    assert floor(folder, clock()) is None
-    assert expired(folder, clock()) == ["a"]
+    assert surveyed(folder, clock()).floor is None
+    assert surveyed(folder, clock()).expired == ["a"]
 
 
 def test_a_commit_renews_the_lease(folder: Path, clock: ManualClock) -> None:
@@ -73,13 +73,13 @@ def test_a_commit_renews_the_lease(folder: Path, clock: ManualClock) -> None:
     clock.advance(LEASE_S * SECOND)
     reader.commit(0)
     clock.advance(LEASE_S * SECOND)
-    assert living_readers(folder, clock()) == ["a"]
+    assert surveyed(folder, clock()).living == ["a"]
 
 
 def test_a_clock_that_was_set_back_makes_nobody_immortal(folder: Path, clock: ManualClock) -> None:
     claim(folder, "a", clock)
     clock.advance(-(LEASE_S * SECOND + 1))
-    assert floor(folder, clock()) is None
+    assert surveyed(folder, clock()).floor is None
 
 
 def test_a_later_claim_fences_the_earlier(folder: Path, clock: ManualClock) -> None:
@@ -89,7 +89,7 @@ def test_a_later_claim_fences_the_earlier(folder: Path, clock: ManualClock) -> N
         earlier.commit(5)
     assert caught.value.facts["reader"] == "spark"
     later.commit(4)
-    assert floor(folder, clock()) == 4
+    assert surveyed(folder, clock()).floor == 4
 
 
 def test_who_was_fenced_does_not_come_back_when_the_name_was_given_up_and_taken_again(
@@ -108,7 +108,7 @@ def test_who_was_fenced_cannot_release_the_name(folder: Path, clock: ManualClock
     earlier = claim(folder, "spark", clock)
     claim(folder, "spark", clock)
     earlier.release()
-    assert living_readers(folder, clock()) == ["spark"]
+    assert surveyed(folder, clock()).living == ["spark"]
 
 
 def test_a_released_name_holds_nothing_and_its_holder_is_told(folder: Path, clock: ManualClock) -> None:
@@ -121,7 +121,7 @@ def test_a_released_name_holds_nothing_and_its_holder_is_told(folder: Path, cloc
 
 def test_a_reader_of_an_older_journal_epoch_begins_again(folder: Path, clock: ManualClock) -> None:
     claim(folder, "spark", clock, epoch=EPOCH - 1).commit(500)
-    assert floor(folder, clock()) is None
+    assert surveyed(folder, clock()).floor is None
     reader = claim(folder, "spark", clock, first_row=2)
     assert (reader.committed_row, reader.is_new) == (2, True)
 
@@ -136,7 +136,7 @@ def test_a_name_outside_the_grammar_is_refused(folder: Path, clock: ManualClock,
 @pytest.mark.parametrize("name", ["a", "A-1_b.c", ".", "..", "x" * 64])
 def test_a_name_inside_the_grammar_is_taken(folder: Path, clock: ManualClock, name: str) -> None:
     claim(folder, name, clock)
-    assert living_readers(folder, clock()) == [name]
+    assert surveyed(folder, clock()).living == [name]
     assert [path.name for path in (folder / "readers").iterdir()] == [f"{name}.json"]
 
 
@@ -144,7 +144,7 @@ def test_a_name_inside_the_grammar_is_taken(folder: Path, clock: ManualClock, na
 def test_a_damaged_file_holds_nothing_and_cannot_be_claimed(folder: Path, clock: ManualClock, text: str) -> None:
     claim(folder, "good", clock, first_row=9)
     (folder / "readers" / "bad.json").write_text(text)
-    assert floor(folder, clock()) == 9
+    assert surveyed(folder, clock()).floor == 9
     with pytest.raises(JournalDamaged):
         claim(folder, "bad", clock)
 
@@ -152,7 +152,7 @@ def test_a_damaged_file_holds_nothing_and_cannot_be_claimed(folder: Path, clock:
 def test_a_link_in_place_of_a_readers_file_is_not_followed(folder: Path, clock: ManualClock) -> None:
     claim(folder, "good", clock, first_row=9)
     (folder / "readers" / "bad.json").symlink_to(folder / "readers" / "good.json")
-    assert living_readers(folder, clock()) == ["good"]
+    assert surveyed(folder, clock()).living == ["good"]
 
 
 def _claim_and_commit(folder: Path, rounds: int) -> None:

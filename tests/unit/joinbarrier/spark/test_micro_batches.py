@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from framegate.joinbarrier.journal.layout import HEAD, HeadWord, segment_names
-from framegate.joinbarrier.journal.readers import NamedReader, living_readers, readers
+from framegate.joinbarrier.journal.readers import NamedReader, readers, surveyed
 from framegate.joinbarrier.spark.extents import Limit
 from framegate.joinbarrier.spark.micro_batches import RELEASE_AFTER_NS, MicroBatches
 from framegate.joinbarrier.spark.offsets import Position
@@ -411,7 +411,7 @@ def test_a_batch_that_takes_longer_than_the_lease_keeps_its_rows(folder: Path) -
         claimed_ns = readers(folder)[0].seen_at_ns
         deadline_ns = monotonic_ns() + 60_000_000_000
         while readers(folder)[0].seen_at_ns < claimed_ns + 2_000_000_000:
-            assert living_readers(folder, realtime_ns()) == ["spark"]
+            assert surveyed(folder, realtime_ns()).living == ["spark"]
             assert monotonic_ns() < deadline_ns
             sleep_ns(20_000_000)
 
