@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from framegate.joinbarrier.spark import references
 from framegate.joinbarrier.spark.frames import frames, to_numpy
 from framegate.joinbarrier.spark.references import SEGMENTS_MAX, MappedSegments, Reference
 from framegate.schema.errors import ReferenceOutlived, ReferenceRefused
@@ -81,6 +82,29 @@ def test_a_column_without_payloads_says_so(folder: Path) -> None:
         frames(bare)
     with pytest.raises(ReferenceRefused, match="read without payloads"):
         to_numpy(bare[0].as_py())
+
+
+@pytest.mark.parametrize(("first", "end"), [(0, 15), (3, 11), (2, 3)])
+@pytest.mark.parametrize("name", ["left", "right"])
+def test_few_rows_and_many_get_the_same_texts(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, first: int, end: int, name: str
+) -> None:
+    """Row 2 of "right" has no payload, and a sealed batch of such rows alone has no bytes at all."""
+    segments_of(folder, [5, 7, 3])
+    found = []
+    for rows in (10**9, 0):
+        monkeypatch.setattr(references, "ROWS_AT_ONCE", rows)
+        found.append([None if cell is None else cell["ref"] for cell in column(folder, first, end, name).to_pylist()])
+    assert found[0] == found[1]
+    assert len(found[0]) == end - first
+
+
+def test_a_reference_names_the_journal_without_links_on_the_way(folder: Path) -> None:
+    (folder / "real").mkdir()
+    segments_of(folder / "real", [1])
+    (folder / "link").symlink_to("real")
+    (text,) = texts(folder / "link", 0, 1)
+    assert Reference.parse(text).directory == str((folder / "real").resolve())
 
 
 # --- what a reference may be ---------------------------------------------------------------------------------
