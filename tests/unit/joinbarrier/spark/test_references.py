@@ -151,8 +151,11 @@ def test_a_segment_of_another_use_or_life_is_not_taken_for_it(folder: Path, fiel
     (text,) = texts(folder, 0, 1)
     parts = text.split(":", 7)
     parts[{"epoch": 2, "generation": 4}[field]] = "5"
-    with pytest.raises(ReferenceOutlived):
-        MappedSegments().array(":".join(parts), "uint16", [2, 3])
+    has_it_mapped = MappedSegments()
+    has_it_mapped.array(text, "uint16", [2, 3])
+    for mapped in (MappedSegments(), has_it_mapped):
+        with pytest.raises(ReferenceOutlived):
+            mapped.array(":".join(parts), "uint16", [2, 3])
 
 
 def test_a_file_that_is_used_again_keeps_no_old_reference_alive(folder: Path) -> None:
