@@ -33,8 +33,9 @@ def test_smaller_micro_batches_are_tried_while_they_are_faster(rates: dict[int, 
         tried.append(rows)
         return rates[rows]
 
+    end: Any = None
     ends: Any = SimpleNamespace(case=Case(1, 1, tuple(rates)), rate=rate)
-    assert _best(ends, lambda _: None) == best
+    assert _best(ends, end) == best
     assert tried == [8, 8, 4, 2][: len(tried)]
 
 
