@@ -25,7 +25,7 @@ _DARKEST, _BRIGHTEST_WAVE = 30.0, 105.0
 _GRAIN: Final = 12
 """Of the scene: it moves, so that even a patch without an edge shows where it is."""
 _NOISE: Final = 16
-"""Of a camera: it stays. With the brightest disc it stays below 256."""
+"""Of a camera: it stays. With the brightest disc, 225, and the grain it stays below 256."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def scene(shape: tuple[int, int]) -> Scene:
         picture = np.where(distance < radius, shade, picture)
         landmark, largest = (middle, radius) if radius > largest else (landmark, largest)
     picture += random.integers(0, _GRAIN, shape)
-    return Scene(picture.clip(0, 255 - _NOISE).astype(np.uint8), landmark)
+    return Scene(picture.astype(np.uint8), landmark)
 
 
 def _around(places: npt.NDArray[np.float32], middle: int, size: int) -> npt.NDArray[Any]:

@@ -6,9 +6,15 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from hypothesis import settings
+
 # Import mode "importlib" adds nothing to the path; `python -m pytest` adds the root by itself.
 _ROOT = str(Path(__file__).resolve().parents[1])
 if _ROOT not in sys.path:
     sys.path.append(_ROOT)
 
 pytest_plugins = ["tests.codec_probe"]
+
+# Hypothesis fails an example that takes more than 200 ms; on a busy machine that is a busy machine, and no finding.
+settings.register_profile("framegate", deadline=None)
+settings.load_profile("framegate")

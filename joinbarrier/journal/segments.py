@@ -8,6 +8,7 @@ view into the segment is gone, and until then the writer takes no such file for 
 from __future__ import annotations
 
 import fcntl
+import functools
 import json
 import mmap
 import os
@@ -78,6 +79,11 @@ class Segment:
         if segment.facts.ordinal != name.ordinal:
             raise JournalDamaged("the name lies", path=path, want=name.ordinal, have=segment.facts.ordinal)
         return segment
+
+    @functools.cached_property
+    def journal_path(self) -> Path:
+        """The journal's own directory, without links on the way: a name that other processes can use."""
+        return self.path.parent.parent.resolve()
 
     @property
     def memory(self) -> memoryview:

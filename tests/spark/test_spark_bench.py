@@ -7,9 +7,12 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from framegate.tools.bench.__main__ import QUICK
+from framegate.tools.bench.spark_join import Case, _best
 
 SHM = Path("/dev/shm")  # noqa: S108 - where the measurements keep what they need
 LEAVINGS = "framegate-bench-*"
@@ -18,6 +21,22 @@ RESULTS = {"spark_value": 1, "spark_reference": 2, "spark_join": 4, "spark_laten
 
 def test_every_measurement_of_spark_has_a_short_form() -> None:
     assert {name for name in QUICK if name.startswith("spark")} == set(RESULTS)
+
+
+@pytest.mark.parametrize(
+    ("rates", "best"), [({8: 1.0, 4: 3.0, 2: 2.0, 1: 9.0}, 4), ({8: 3.0, 4: 2.0}, 8), ({8: 1.0, 4: 2.0, 2: 3.0}, 2)]
+)
+def test_smaller_micro_batches_are_tried_while_they_are_faster(rates: dict[int, float], best: int) -> None:
+    tried = list[int]()
+
+    def rate(_end: object, rows: int) -> float:
+        tried.append(rows)
+        return rates[rows]
+
+    end: Any = None
+    ends: Any = SimpleNamespace(case=Case(1, 1, tuple(rates)), rate=rate)
+    assert _best(ends, end) == best
+    assert tried == [8, 8, 4, 2][: len(tried)]
 
 
 @pytest.mark.long

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from framegate.schema.errors import WrongUsage
-from framegate.shmpool.moving import MOTION, MovingPattern, moved_by, scene
+from framegate.shmpool.moving import MOTION, SIDE_MIN, MovingPattern, moved_by, scene
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,9 +46,12 @@ def test_two_cameras_see_one_scene_with_noise_of_their_own() -> None:
     assert 0 < apart.max() < 16
 
 
-def test_nothing_in_it_wraps_over_the_largest_value() -> None:
-    assert int(scene(SHAPE).picture.max()) + 15 <= 255
-    assert scene(SHAPE).picture.std() > 30
+@pytest.mark.parametrize("shape", [(SIDE_MIN, SIDE_MIN), SHAPE, (480, 640)])
+def test_nothing_in_it_wraps_over_the_largest_value(shape: tuple[int, int]) -> None:
+    assert int(scene(shape).picture.max()) + 15 <= 255
+    assert scene(shape).picture.std() > 30
+    # What goes over the end comes in again as black, beside the brightest.
+    assert int(scene(shape).picture.min()) >= 30
 
 
 @given(st.integers(0, 2**40), st.integers(0, SHAPE[0] * SHAPE[1] - 1), st.integers(1, 255))

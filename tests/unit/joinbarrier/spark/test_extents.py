@@ -75,6 +75,16 @@ def test_small_ranges_are_one_task_and_large_ones_one_for_each_core(size: int, t
     assert len(partition(extents_of([(1, size // 10)] * 9 + [(1, size - 9 * (size // 10))]), cores=4)) == tasks
 
 
+def test_a_third_of_a_second_of_two_cameras_is_one_task() -> None:
+    """Sealed row by row, 64 KiB at 200 frames/s each: a second task would make every micro-batch slower."""
+    assert partition(extents_of([(1, 128 << 10)] * 66), cores=8) == [(0, 66)]
+
+
 def test_tasks_are_about_the_same_size() -> None:
     ranges = partition(extents_of([(10, 16 * MIB)] * 8), cores=4)
     assert ranges == [(0, 20), (20, 40), (40, 60), (60, 80)]
+
+
+def test_a_batch_goes_to_the_task_that_has_more_of_it_in_its_share() -> None:
+    assert partition(extents_of([(1, 5 * MIB), (1, 6 * MIB), (1, 9 * MIB)]), cores=2) == [(0, 2), (2, 3)]
+    assert partition(extents_of([(1, 6 * MIB), (1, 9 * MIB), (1, 5 * MIB)]), cores=2) == [(0, 1), (1, 3)]

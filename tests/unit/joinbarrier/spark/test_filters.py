@@ -69,6 +69,30 @@ def test_the_range_that_is_read_holds_every_row_that_can_pass(wanted: list[Filte
         assert first <= row < end or not all(passes(each, row) for each in wanted)
 
 
+@pytest.mark.parametrize("kind", BY_HAND)
+def test_one_comparison_reads_the_rows_that_pass_and_no_other(kind: Any) -> None:
+    everything = pa.record_batch({"row": pa.array([*range(-3, 13), None], pa.int64())})
+    for value in range(-3, 13):
+        comparison = Comparison.of(kind(("row",), value))
+        assert comparison is not None
+        wanted = [row for row in range(-3, 13) if BY_HAND[kind](row, value)]
+        assert passing(everything, [comparison]).column("row").to_pylist() == wanted
+        assert list(range(*range_of_rows([comparison], 2, 10))) == [row for row in wanted if 2 <= row < 10]
+
+
+def test_a_column_without_a_value_passes_no_comparison() -> None:
+    comparison = Comparison.of(GreaterThan(("row",), 0))
+    assert comparison is not None
+    batch = pa.record_batch({"row": pa.array([1, None, 3], pa.int64())})
+    assert passing(batch, [comparison]).column("row").to_pylist() == [1, 3]
+
+
+def test_another_column_says_nothing_of_rows() -> None:
+    comparison = Comparison.of(EqualTo(("out_seq",), 7))
+    assert comparison is not None
+    assert range_of_rows([comparison], 0, 100) == (0, 100)
+
+
 def test_a_row_that_is_asked_for_is_all_that_is_read() -> None:
     comparison = Comparison.of(EqualTo(("row",), 7))
     assert comparison is not None
@@ -80,6 +104,7 @@ def test_a_row_that_is_asked_for_is_all_that_is_read() -> None:
     [
         EqualTo(("joined_at",), 1),
         EqualTo(("left", "seq"), 1),
+        EqualTo(("row", "seq"), 1),
         EqualTo(("row",), 1.5),
         EqualTo(("row",), True),
         EqualTo(("row",), LARGE + 1),

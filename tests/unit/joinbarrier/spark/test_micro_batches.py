@@ -99,6 +99,12 @@ def test_a_start_that_is_not_there_yet_is_refused(folder: Path) -> None:
         batches.initial()
 
 
+def test_a_start_of_another_life_of_the_journal_is_an_error(folder: Path) -> None:
+    segments_of(folder, [5])
+    with opened(folder, startingOffsets=f'{{"epoch":{EPOCH - 1},"row":3}}') as batches, pytest.raises(JournalRecreated):
+        batches.initial()
+
+
 def test_a_directory_without_a_journal_is_named(folder: Path) -> None:
     with pytest.raises(JournalMissing, match=str(folder)), opened(folder):
         pass
@@ -223,13 +229,15 @@ def test_a_head_that_lies_behind_is_no_way_back(folder: Path) -> None:
         assert batches.latest(at(folder, 5), ALL) == at(folder, 5)
 
 
-def test_a_micro_batch_never_crosses_a_barrier(folder: Path) -> None:
+@pytest.mark.parametrize("sealed", [{7, 8}, {8}, {0, 7, 8}])
+def test_a_micro_batch_never_crosses_a_barrier(folder: Path, sealed: set[int]) -> None:
+    """Wherever barriers lie: inside a sealed batch, two of them in one, or at the end of one."""
     made = writer(folder)
     for checkpoint, rows in ((0, 4), (7, 3), (8, 2)):
         for _ in range(rows):
             made.append({"left": "stale", "right": "stale"}, checkpoint_id=checkpoint)
-        if checkpoint != 0:
-            made.seal()  # The first barrier lies inside a sealed batch, the second at the end of one.
+        if checkpoint in sealed:
+            made.seal()
     with opened(folder, alignToCheckpoints="true") as batches:
         ends, start = [], begun(batches)
         while (end := batches.latest(start, ALL)) != start:
@@ -341,6 +349,16 @@ def test_a_named_query_holds_from_the_oldest_row_and_releases_what_is_committed(
         assert committed(folder) == 0
         batches.commit(at(folder, 5))
         assert committed(folder) == 5
+
+
+def test_a_commit_that_comes_again_or_late_takes_nothing_back(folder: Path) -> None:
+    """After an idle release Spark still commits, one batch late, what is already behind it."""
+    segments_of(folder, [5, 7])
+    with opened(folder, readerName="spark") as batches:
+        batches.commit(at(folder, 9))
+        batches.commit(at(folder, 5))
+        batches.commit(at(folder, 9))
+        assert committed(folder) == 9
 
 
 def test_asking_for_more_releases_nothing(folder: Path) -> None:

@@ -39,6 +39,8 @@ def test_anything_else_is_no_offset(offset: object) -> None:
 def test_an_offset_of_other_journals_is_refused() -> None:
     with pytest.raises(WrongOffset, match=r"want=a,c have=a,b"):
         from_spark(to_spark({"a": ONE, "b": TWO}), ["a", "c"])
+    with pytest.raises(WrongOffset, match=r"want=a,b have=a,b,c"):
+        from_spark(to_spark({"a": ONE, "b": TWO, "c": TWO}), ["a", "b"])
 
 
 @pytest.mark.parametrize(

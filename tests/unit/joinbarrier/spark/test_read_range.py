@@ -112,9 +112,9 @@ def test_the_unmatched_table_gives_its_own_rows(folder: Path) -> None:
         for seq in range(4):
             made.unmatched("left", 10 * seal + seq, "no_partner")
         fill(made, 1)
-    batches = read(folder, 3, 9, table="unmatched")
-    assert [seq for batch in batches for seq in batch.column("seq").to_pylist()] == [3, 10, 11, 12, 13, 20]
-    assert sum(batch.num_rows for batch in batches) == 6
+    for first, wanted in ((3, [3, 10, 11, 12, 13, 20]), (4, [10, 11, 12, 13, 20]), (6, [12, 13, 20])):
+        batches = read(folder, first, 9, table="unmatched")
+        assert [seq for batch in batches for seq in batch.column("seq").to_pylist()] == wanted
 
 
 # --- what is not as it was planned -------------------------------------------------------------------------------
@@ -149,13 +149,16 @@ def test_a_range_behind_the_journals_end_is_an_error(folder: Path) -> None:
         read(folder, 0, 6)
 
 
-def test_a_batch_whose_rows_are_not_those_it_names_is_an_error(folder: Path) -> None:
+@pytest.mark.parametrize("wrong", [0, 1, 2])
+def test_a_batch_whose_rows_are_not_those_it_names_is_an_error(folder: Path, wrong: int) -> None:
+    """The first and the last row of what is read are looked at, wherever the range begins and ends."""
     made = writer(folder)
-    made.append({"left": "stale", "right": "stale"})
-    made._pending["rows"][0]["row"] = 3
+    for _ in range(3):
+        made.append({"left": "stale", "right": "stale"})
+    made._pending["rows"][wrong]["row"] = 7
     made.seal()
     with pytest.raises(JournalDamaged, match="other rows"):
-        read(folder, 0, 1)
+        read(folder, 0, wrong + 1)
 
 
 # --- the lease, from inside a task -------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from framegate.joinbarrier.spark import references
 from framegate.joinbarrier.spark.frames import frames, to_numpy
 from framegate.joinbarrier.spark.references import SEGMENTS_MAX, MappedSegments, Reference
 from framegate.schema.errors import ReferenceOutlived, ReferenceRefused
@@ -83,6 +84,29 @@ def test_a_column_without_payloads_says_so(folder: Path) -> None:
         to_numpy(bare[0].as_py())
 
 
+@pytest.mark.parametrize(("first", "end"), [(0, 15), (3, 11), (2, 3)])
+@pytest.mark.parametrize("name", ["left", "right"])
+def test_few_rows_and_many_get_the_same_texts(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, first: int, end: int, name: str
+) -> None:
+    """Row 2 of "right" has no payload, and a sealed batch of such rows alone has no bytes at all."""
+    segments_of(folder, [5, 7, 3])
+    found = []
+    for rows in (10**9, 0):
+        monkeypatch.setattr(references, "ROWS_AT_ONCE", rows)
+        found.append([None if cell is None else cell["ref"] for cell in column(folder, first, end, name).to_pylist()])
+    assert found[0] == found[1]
+    assert len(found[0]) == end - first
+
+
+def test_a_reference_names_the_journal_without_links_on_the_way(folder: Path) -> None:
+    (folder / "real").mkdir()
+    segments_of(folder / "real", [1])
+    (folder / "link").symlink_to("real")
+    (text,) = texts(folder / "link", 0, 1)
+    assert Reference.parse(text).directory == str((folder / "real").resolve())
+
+
 # --- what a reference may be ---------------------------------------------------------------------------------
 
 
@@ -127,8 +151,11 @@ def test_a_segment_of_another_use_or_life_is_not_taken_for_it(folder: Path, fiel
     (text,) = texts(folder, 0, 1)
     parts = text.split(":", 7)
     parts[{"epoch": 2, "generation": 4}[field]] = "5"
-    with pytest.raises(ReferenceOutlived):
-        MappedSegments().array(":".join(parts), "uint16", [2, 3])
+    has_it_mapped = MappedSegments()
+    has_it_mapped.array(text, "uint16", [2, 3])
+    for mapped in (MappedSegments(), has_it_mapped):
+        with pytest.raises(ReferenceOutlived):
+            mapped.array(":".join(parts), "uint16", [2, 3])
 
 
 def test_a_file_that_is_used_again_keeps_no_old_reference_alive(folder: Path) -> None:

@@ -83,10 +83,19 @@ def test_what_a_child_says_is_heard_once_and_the_last_of_a_kind_stays(started: S
 
 
 def test_a_line_that_is_half_written_is_heard_when_it_is_whole(started: Started) -> None:
-    child = started(READY.replace("}', flush", "}', end='', flush") + FOR_EVER)
+    goes_on = started.folder / "goes-on"
+    child = started(
+        "import os, time\n"
+        "print('{\"event\": ', end='', flush=True)\n"
+        f"while not os.path.exists({str(goes_on)!r}): time.sleep(0.001)\n"
+        "print('\"ready\"}', flush=True)\n"
+    )
     until(lambda: (started.folder / "camera1.out").stat().st_size)
     assert child.hear() == []
     assert child.said("ready") is None
+    goes_on.touch()
+    until(lambda: child.exit_status is not None)
+    assert child.hear() == [{"event": "ready"}]
 
 
 @pytest.mark.parametrize(
