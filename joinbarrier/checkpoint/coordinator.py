@@ -9,10 +9,10 @@ order. It knows no transport, no file and no clock (PROTOCOL 12.5).
 >>> hello = OperatorHello(
 ...     instance_id=1, last_checkpoint_id=0, state=OperatorState.PRESENT, pipeline="default", operator_id="join"
 ... )
->>> for message in (hello, TriggerCheckpoint(correlation_id=7, flags=0, pipeline="default")):
-...     actions = coordinator.on_message(message, now_ns=0)
->>> actions[0].message.state.name, coordinator.tick(4_000_000_000, heard_ns=0)[-1]
-('WAITING', Allocate(given_out=GivenOut(last_checkpoint_id=12, epoch=3)))
+>>> [type(action.message).__name__ for action in coordinator.on_message(hello, now_ns=0)]
+['PipelineAnnounce']
+>>> coordinator.on_message(TriggerCheckpoint(correlation_id=7, flags=0, pipeline="default"), now_ns=3_000_000_000)
+[Allocate(given_out=GivenOut(last_checkpoint_id=12, epoch=3))]
 """
 
 from __future__ import annotations
@@ -241,6 +241,11 @@ class Coordinator:
         if self._is_known(request.correlation_id):
             # Asked again by who did not hear the answer yet.
             return [self._stands(request.correlation_id)]
+        if not self._is_settled(now_ns):
+            # The first that a subscription hears may be what killed coordinators left unheard, long answered. Whoever
+            # still waits asks again.
+            self.counts["requests_early"] += 1
+            return []
         self.counts["requests"] += 1
         if is_unaligned and not self.rules.is_unaligned_allowed:
             return self._refuse(asked, f"unaligned checkpoints are off (checkpoint.{self.rules.pipeline}.unaligned)")
@@ -248,7 +253,7 @@ class Coordinator:
             return self._refuse(asked, f"{self.rules.requests_max} requests wait already")
         self._waiting.append(request.correlation_id)
         self._is_waiting_unaligned |= is_unaligned
-        if self.attempt is None and self._is_settled(now_ns):
+        if self.attempt is None:
             return self._begin_what_is_due(now_ns)
         return [self._stands(request.correlation_id)]
 

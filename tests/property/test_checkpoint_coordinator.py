@@ -155,7 +155,7 @@ class Checked(World):
         self.restart()
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(STEPS, max_size=60), st.booleans())
 def test_what_a_coordinator_says_is_never_a_contradiction(script: list[tuple[Any, ...]], is_periodic: bool) -> None:
     world = Checked(is_periodic=is_periodic)

@@ -251,7 +251,7 @@ def test_who_asks_for_what_there_is_not_is_told_which_pipelines_there_are(bed: B
     without_operator = bed.trigger("--pipeline", "lidar")
     found = bed.result(nobody)
     assert (nobody.wait(), found["name"]) == (3, "NO_COORDINATOR")
-    assert "announced=default, lidar" in found["message"]
+    assert found["facts"]["announced"] == "default, lidar"
     found = bed.result(without_operator)
     assert (without_operator.wait(), found["name"]) == (1, "CHECKPOINT_NOT_TAKEN")
     assert "no operator takes part in pipeline lidar" in found["message"]
