@@ -73,7 +73,8 @@ class CheckpointBed(JoinBed):
         """Ask for a checkpoint; the program that waits for it, and the barrier that is now asked for."""
         before = self.given_out()[0]
         asking = self.system.framegate("checkpoint", "trigger", *self.pool.places, "--json", *words)
-        return asking, asking.until(lambda: (found := self.given_out())[0] > before and found, "given an id")
+        asking.until(lambda: self.given_out()[0] > before, "given an id")
+        return asking, self.given_out()
 
     def given_out(self) -> tuple[int, int]:
         """The last id and its epoch."""

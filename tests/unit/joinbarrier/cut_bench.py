@@ -57,7 +57,8 @@ class CutBench:
     def frame(self, stream: int, seq: int, payload: bytes | None = None) -> None:
         """A frame; its payload says which one it is."""
         payload = payload_of(stream, seq) if payload is None else payload
-        tensor = (_UINT8, _ROW_MAJOR, [len(payload)], [])
+        no_strides: list[int] = []
+        tensor = (_UINT8, _ROW_MAJOR, [len(payload)], no_strides)
         times = (seq * MS, None)
         self._answered(self.engine.feed(stream, EPOCH, seq, payload, tensor, times, seq, self._at(), 0))
 

@@ -251,7 +251,7 @@ impl Engine {
     /// Joins what was let through so far, as it would have been joined had it come one by one.
     fn join_drained(&mut self, now_ns: u64) {
         self.cut.drained += 1;
-        if self.is_one_by_one || self.cut.drained % DRAINED == 0 {
+        if self.is_one_by_one || self.cut.drained.is_multiple_of(DRAINED) {
             self.join(now_ns, self.outputs, &mut Outcome::default());
             self.note_unmatched(now_ns);
         }
