@@ -39,7 +39,7 @@ def run() -> Iterator[Result]:
             yield _ages(client, idle, "late", _pace, "Python on both sides", None)
 
 
-def bare_ages_us(rounds: int = 3) -> list[float]:
+def bare_ages_us(rounds: int) -> list[float]:
     """The ages with the default idle strategy, natively: what this machine gives whoever waits for one stream."""
     with transport() as client:
         return [age for ages in _rounds(client, "backoff", "aged", _pace_natively, rounds) for age in ages]

@@ -45,7 +45,7 @@ class Ages:
 def run(*, quick: bool = False) -> Iterator[Result]:
     """Three sizes; ``quick``: one of them, and few pairs."""
     for case, p50_us, p99_us in AGES[:1] if quick else AGES:
-        bare_us = bare_ages_us(rounds=1 if quick else _BARE_ROUNDS)
+        bare_us = [] if quick else bare_ages_us(_BARE_ROUNDS)
         yield from _sized(case, p50_us, p99_us, bare_us, singles=100 if quick else _SINGLES)
 
 
