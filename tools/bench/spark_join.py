@@ -3,7 +3,7 @@
 
 Spark joins two journals of one input each, which hold the same frames, by sequence within a watermark of 2 s. Each end
 takes the mean of both frames of every row by the same UDF, and sums it up; the sums must agree. Each has the size of
-micro-batch that a sweep found best for it. Both sizes of frame take five to eight minutes.
+micro-batch that a sweep found best for it.
 """
 
 from __future__ import annotations
