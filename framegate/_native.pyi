@@ -27,6 +27,7 @@ __all__ = [
     "JoinEngine",
     "JoinMailbox",
     "JoinPort",
+    "JoinSnapshot",
     "JoinStage",
     "JournalWriter",
     "PoolConsumer",
