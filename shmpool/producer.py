@@ -17,6 +17,7 @@ from framegate.schema.control import (
     BarrierAck,
     ControlSignal,
     InjectBarrier,
+    PipelineAnnounce,
     SignalCategory,
     SignalKind,
     Watermark,
@@ -412,6 +413,8 @@ class Producer(Leaseholder):
                     self._heard.notify_all()
             case InjectBarrier() if message.pipeline == self.pipeline:
                 self._on_inject(message)
+            case PipelineAnnounce() if message.pipeline == self.pipeline:
+                self._leave_to_coordinator()
             case ConsumerConfig() if message.stream_id == self.stream_id:
                 self._grant(message)
             case ShmLeaseRevoked() if (message.stream_id, message.role) == (self.stream_id, Role.CONSUMER):
@@ -443,14 +446,18 @@ class Producer(Leaseholder):
         """The coordinator wants a barrier; it repeats itself, which the word's holder ignores."""
         if self._word is None or not can_carry(asked.checkpoint_id, asked.epoch):
             return
-        if self._barrier_interval_ns is not None:
-            _log.warning("%s: pipeline %s has a coordinator, so the interval is over", self, asked.pipeline)
-            self._barrier_interval_ns = None
-            if self._native is not None:
-                self._native.leave_to_coordinator()
+        self._leave_to_coordinator()
         if asked.checkpoint_id != self._asked_id:
             self._asked_id, self._outcome_before = asked.checkpoint_id, self._outcome()
         self._word.inject(asked.checkpoint_id, asked.epoch, unaligned=bool(asked.flags & _UNALIGNED))
+
+    def _leave_to_coordinator(self) -> None:
+        if self._barrier_interval_ns is None:
+            return
+        _log.warning("%s: pipeline %s has a coordinator, so the interval is over", self, self.pipeline)
+        self._barrier_interval_ns = None
+        if self._native is not None:
+            self._native.leave_to_coordinator()
 
     def _outcome(self) -> tuple[int, int]:
         counters = self.counters()

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from framegate.joinbarrier.checkpoint.coordinator_actions import CoordinatorRules
+from framegate.joinbarrier.checkpoint.coordinator_messages import Voice
 from framegate.schema.control import AckStatus, BarrierAck, InjectBarrier
 from framegate.schema.driver import Role
 from framegate.schema.errors import AtomicsMissing, BarrierInjectionFailed, InvalidValue, MediaDriverGone, NotAttached
@@ -181,6 +183,17 @@ def test_a_coordinator_that_is_heard_ends_the_interval(folder: Path, monkeypatch
         assert not world.native.has_coordinator
         world.tell(asked())
         assert world.native.has_coordinator
+
+
+@pytest.mark.parametrize(("pipeline", "is_ours"), [("default", True), ("other", False)])
+def test_a_coordinator_that_announces_its_pipeline_ends_the_interval(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, pipeline: str, is_ours: bool
+) -> None:
+    rules = CoordinatorRules(pipeline=pipeline, store="/data/checkpoints")
+    with producer_world(folder, monkeypatch, barrier_interval_s=0.5) as world:
+        world.attach(5)
+        world.tell(Voice(rules, epoch=3).announce(0, 0, is_aligned_only=False))
+        assert world.native.has_coordinator is is_ours
 
 
 @pytest.mark.parametrize("wrong", [0.0, -1.0, float("nan"), 1e10])
