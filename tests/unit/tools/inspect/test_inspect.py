@@ -194,13 +194,22 @@ def test_a_slot_that_is_being_written_and_one_without_a_time_are_shown_as_such(i
     assert "timestamp_ns" not in timeless
 
 
-@pytest.mark.parametrize("rest", [b"\x02\0\0\0ab", b"\x30\0\0\0short", b"\0"], ids=["no message", "cut", "no length"])
-def test_lengths_that_do_not_fit_make_all_of_it_nothing_that_is_known(inspect: Inspected, rest: bytes) -> None:
+@pytest.mark.parametrize(
+    ("rest", "word", "why"),
+    [
+        (b"\x02\0\0\0ab", "- malformed", "no room for the message header"),
+        (b"\x30\0\0\0short", "INCOMPLETE", "bytes are there"),
+        (b"\0", "INCOMPLETE", "within a length"),
+    ],
+    ids=["no message", "cut", "no length"],
+)
+def test_what_does_not_fit_at_the_end_of_a_dump_is_told(inspect: Inspected, rest: bytes, word: str, why: str) -> None:
     dump = struct.pack("<I", 48) + descriptor(1).encode()
     assert len(inspect.lines(dump)) == 1
-    assert inspect.lines(dump + rest) == []
-    assert inspect.code == FAILED
-    assert inspect.stderr.startswith("[FG-806")
+    message, told = inspect.lines(dump + rest)
+    assert message.startswith(f"{LEFT} FrameDescriptor seq=1 ")
+    assert told.startswith(word)
+    assert why in told
 
 
 def test_messages_that_found_no_room_are_a_reason_of_their_own() -> None:
