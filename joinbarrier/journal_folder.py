@@ -23,7 +23,7 @@ from framegate.joinbarrier.journal.description import (
 )
 from framegate.joinbarrier.journal.head import Head
 from framegate.joinbarrier.journal.layout import HEAD, LOCK, READERS_FOLDER, ROWS_FOLDER, UNMATCHED_FOLDER
-from framegate.schema.errors import JournalBusy, JournalMismatch, JournalMissing
+from framegate.schema.errors import JournalBusy, JournalMismatch, JournalMissing, NoPermission
 from framegate.shmpool.clock import monotonic_ns, realtime_ns
 
 _KEPT_MAPS: Final = 4096
@@ -47,7 +47,7 @@ class JournalFolder:
 
     def __init__(self, path: Path, shape: JournalShape, *, new_epoch: bool = False) -> None:
         self.path = path
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _make(path)
         self._lock = _locked(path)
         try:
             self.info = _continued(path, shape, new_epoch=new_epoch)
@@ -93,6 +93,13 @@ def boot_id() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
+def _make(path: Path) -> None:
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except (FileExistsError, FileNotFoundError, NotADirectoryError) as refused:
+        raise NoPermission(f"no journal can be made there: {refused.strerror}", path=str(path)) from refused
+
+
 def _locked(path: Path) -> int:
     lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
@@ -135,8 +142,9 @@ def _begun(shape: JournalShape) -> JournalDescription:
 def _check_shape(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> None:
     for key in ("out_stream", "policy", "inputs"):
         if found[key] != wanted[key]:
+            which = "other inputs" if key == "inputs" else f"another {key}"
             raise JournalMismatch(
-                f"the journal was begun with another {key}",
+                f"the journal was begun with {which}",
                 journal=str(path),
                 want=json.dumps(wanted[key]),
                 have=json.dumps(found[key]),

@@ -14,7 +14,7 @@ from framegate.joinbarrier import journal_folder
 from framegate.joinbarrier.journal.description import JournalInput, read_description, write_description
 from framegate.joinbarrier.journal.layout import CLOSED, HEAD_BYTES, HEAD_MAGIC, RUNNING, HeadWord
 from framegate.joinbarrier.journal_folder import JournalFolder, JournalShape
-from framegate.schema.errors import JournalBusy, JournalDamaged, JournalMismatch, JournalNewer
+from framegate.schema.errors import JournalBusy, JournalDamaged, JournalMismatch, JournalNewer, NoPermission
 
 SHAPE: Final = JournalShape(
     out_stream=20001,
@@ -98,17 +98,17 @@ def test_forgotten_maps_still_count(folder: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    ("changes", "key"),
+    ("changes", "told"),
     [
-        ({"out_stream": 7}, "out_stream"),
-        ({"policy": "latest"}, "policy"),
-        ({"inputs": SHAPE.inputs[::-1]}, "inputs"),
+        ({"out_stream": 7}, "another out_stream"),
+        ({"policy": "latest"}, "another policy"),
+        ({"inputs": SHAPE.inputs[::-1]}, "other inputs"),
     ],
 )
-def test_a_journal_of_another_shape_is_refused_and_left_alone(folder: Path, changes: dict[str, Any], key: str) -> None:
+def test_a_journal_of_another_shape_is_refused_and_left_alone(folder: Path, changes: dict[str, Any], told: str) -> None:
     opened_and_closed(folder)
     before = (folder / "journal.json").read_bytes()
-    with pytest.raises(JournalMismatch, match=f"another {key}"):
+    with pytest.raises(JournalMismatch, match=told):
         opened_and_closed(folder, **changes)
     assert (folder / "journal.json").read_bytes() == before
     opened_and_closed(folder)
@@ -133,6 +133,15 @@ def test_a_description_that_makes_no_sense_is_refused_and_left_alone(
     with pytest.raises(error):
         opened_and_closed(folder)
     assert written(folder) == found
+
+
+@pytest.mark.parametrize("where", ["file", "file/below", "/proc/journal"])
+def test_a_place_where_no_folder_can_be_is_told_with_its_path(tmp_path: Path, where: str) -> None:
+    (tmp_path / "file").write_text("not mine")
+    with pytest.raises(NoPermission) as told:
+        JournalFolder(tmp_path / where, SHAPE)
+    assert told.value.facts["path"] == str(tmp_path / where)
+    assert (tmp_path / "file").read_text() == "not mine"
 
 
 def test_one_agent_at_a_time(folder: Path) -> None:
