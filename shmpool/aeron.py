@@ -7,6 +7,7 @@ and looks before it connects, so that a missing driver is an error at once and n
 
 from __future__ import annotations
 
+import shlex
 from typing import Final, Self, cast
 
 from framegate.schema.errors import ClaimStillViewed, MediaDriverNotFound
@@ -37,6 +38,15 @@ def wait_for_driver(aeron_dir: str, timeout_s: float) -> bool:
     return True
 
 
+def how_to_start(aeron_dir: str) -> str:
+    """What to try where nobody serves a directory.
+
+    >>> how_to_start("/dev/shm/aeron-me")
+    'Start one with: framegate driver --aeron-dir /dev/shm/aeron-me'
+    """
+    return f"Start one with: framegate driver --aeron-dir {shlex.quote(aeron_dir)}"
+
+
 class AeronTransport:
     """A ``Transport`` over the media driver of ``aeron_dir``.
 
@@ -48,7 +58,8 @@ class AeronTransport:
         self, aeron_dir: str, driver_timeout_ms: int = DRIVER_TIMEOUT_MS, client_name: str = "framegate"
     ) -> None:
         if not is_driver_live(aeron_dir, driver_timeout_ms):
-            raise MediaDriverNotFound("no live media driver in this directory", aeron_dir=aeron_dir)
+            what = "no live media driver in this directory"
+            raise MediaDriverNotFound(what, aeron_dir=aeron_dir, hint=how_to_start(aeron_dir))
         self.aeron_dir = aeron_dir
         self._client = AeronClient(aeron_dir, driver_timeout_ms=driver_timeout_ms, client_name=client_name)
 

@@ -31,7 +31,7 @@ from framegate.schema.errors import (
     TransportError,
 )
 from framegate.schema.wire import FrameProgress
-from framegate.shmpool.aeron import DRIVER_TIMEOUT_MS
+from framegate.shmpool.aeron import DRIVER_TIMEOUT_MS, how_to_start
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.consumer import Consumer
 from framegate.shmpool.control_between import Control
@@ -202,7 +202,10 @@ class Client:
             member.close()
             if self._link is None:
                 raise MediaDriverNotFound(
-                    "the media driver ended, and no other came", aeron_dir=self.aeron_dir, waited_s=self.wait_driver_s
+                    "the media driver ended, and no other came",
+                    aeron_dir=self.aeron_dir,
+                    waited_s=self.wait_driver_s,
+                    hint=how_to_start(self.aeron_dir),
                 ) from silence
             raise
         except BaseException:

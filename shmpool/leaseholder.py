@@ -11,6 +11,7 @@ from framegate.schema import Message
 from framegate.schema.driver import Role, ShmAttachResponse, ShmDriverShutdown, ShmLeaseRevoked
 from framegate.schema.errors import AttachRefused, DriverSilent, FramegateError
 from framegate.schema.wire import ShmPoolAnnounce
+from framegate.shmpool.aeron import how_to_start
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.lease import Action, Gained, Lease, LeaseState, LeaseTimes, Lost, Refused, Send, new_client_id
 
@@ -146,7 +147,7 @@ class Leaseholder:
             stream=self.stream_id,
             aeron_dir=self.client.aeron_dir,
             waited_s=timeout_s,
-            hint=f"Start one with: framegate driver --aeron-dir {self.client.aeron_dir}",
+            hint=how_to_start(self.client.aeron_dir),
         )
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ import logging
 from typing import Final
 
 from framegate.schema.errors import AddTimedOut, ClientStalled, MediaDriverGone, MediaDriverNotFound
-from framegate.shmpool.aeron import AeronTransport, wait_for_driver
+from framegate.shmpool.aeron import AeronTransport, how_to_start, wait_for_driver
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 from framegate.shmpool.streams import Streams, untethered
@@ -66,7 +66,8 @@ def first_link(aeron_dir: str, streams: Streams, driver_timeout_ms: int, wait_s:
     while True:
         left_ns = max(deadline_ns - monotonic_ns(), 0)
         if not wait_for_driver(aeron_dir, left_ns / 1e9):
-            raise MediaDriverNotFound("no media driver came", aeron_dir=aeron_dir, waited_s=wait_s)
+            hint = how_to_start(aeron_dir)
+            raise MediaDriverNotFound("no media driver came", aeron_dir=aeron_dir, waited_s=wait_s, hint=hint)
         try:
             return Link(aeron_dir, streams, driver_timeout_ms)
         except (*LINK_IS_DEAD, MediaDriverNotFound) as death:

@@ -146,7 +146,7 @@ def test_without_a_driver_the_error_names_the_command_that_starts_one(
     assert program.wait() == 3, program
     first, second = program.stderr.splitlines()
     assert first.startswith("[FG-")
-    assert "framegate driver --aeron-dir" in second
+    assert second == f"Start one with: framegate driver --aeron-dir {pool.aeron_dir}"
     told = getattr(pool, command)(*words, "--json")
     assert told.wait() == 3, told
     assert (told.objects()[-1]["event"], told.objects()[-1]["code"]) == ("error", int(first[4:7]))
