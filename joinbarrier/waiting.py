@@ -55,14 +55,14 @@ class Watch:
         quiet = f"no row for {(now_ns - self._last_row_ns) / 1e9:.1f} s"
         if not status["has_map"]:
             return [f"{quiet}: the output has no valid map yet"]
-        waits = [self._waits(each, status["inputs"][each["input"]], now_ns) for each in status["waiting"]]
+        waits = [self._waits(each, status["inputs"], now_ns) for each in status["waiting"]]
         if not waits:
             return [f"{quiet}: no input brings frames that make an output"]
         out = "the first output" if status["out"] is None else f"out {status['out']}"
         return [f"{quiet}: {out} waits for {'; '.join(waits)}"]
 
-    def _waits(self, each: dict[str, Any], known: dict[str, Any], now_ns: int) -> str:
-        name = self._names[each["input"]]
+    def _waits(self, each: dict[str, Any], inputs: list[dict[str, Any]], now_ns: int) -> str:
+        name, known = self._names[each["input"]], inputs[each["input"]]
         if known["last_seq"] is None:
             return f"{name} (nothing was seen of it yet)"
         said = [f"last seq {known['last_seq']}"]
@@ -74,7 +74,20 @@ class Watch:
             said.append(f"{each['missing']} {'frames' if self._config.join.policy == 'sequence' else 'ns'} short")
         if each["reason"] == "rejected":
             said.append("rejected, because its timestamps went back")
-        return f"{name} ({', '.join(said)})"
+        return f"{name} ({', '.join(said)}){self._never(each, inputs)}"
+
+    def _never(self, each: dict[str, Any], inputs: list[dict[str, Any]]) -> str:
+        """An input that began anew counts from 0, and the frames that it would be joined with are long overwritten."""
+        if self._config.join.policy != "sequence":
+            return ""
+        ahead = [other for other in range(len(inputs)) if (each["missing"] or 0) > inputs[other]["ring_slots"] > 0]
+        names = " and ".join(self._names[other] for other in ahead if other != each["input"])
+        if not names:
+            return ""
+        return (
+            f", further behind than the ring of {names} holds: at the same pace they never meet. When one producer "
+            'began anew start the others again too, or join by time (policy = "timestamp")'
+        )
 
     def _shallow(self, status: dict[str, Any]) -> list[str]:
         """Frames that were overwritten while they waited for their partners: the ring holds less than the skew."""
