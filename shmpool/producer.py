@@ -7,7 +7,6 @@ import logging
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from types import EllipsisType
 from typing import TYPE_CHECKING, Final, Self, cast
 
@@ -45,10 +44,11 @@ from framegate.shmpool.audience import Audience
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.command_word import EPOCH_MAX, ProducersWord, can_carry, word_path
 from framegate.shmpool.ended import mark_ended
+from framegate.shmpool.granted_streams import GrantedStreams
 from framegate.shmpool.leaseholder import Leaseholder
 from framegate.shmpool.progress import ProgressThrottle
 from framegate.shmpool.regions import open_regions
-from framegate.shmpool.streams import is_of_this_host, untethered
+from framegate.shmpool.streams import untethered
 from framegate.shmpool.transport import OfferBound, Publication, Subscription
 
 from framegate._native import AeronPublication, AeronSubscription, FrameClaim, PoolProducer
@@ -61,24 +61,11 @@ if TYPE_CHECKING:
 _QOS_NS: Final = 1_000_000_000
 DESCRIPTOR_BOUND: Final = OfferBound(attempts=1_000, deadline_ns=1_000_000)
 """A descriptor that is not taken within a millisecond is given up and counted: a camera does not wait."""
-MAX_OWN_STREAMS: Final = 1024
-"""Streams of consumers' own that a producer opens; who comes later stays on the shared one."""
 DEFAULT_PIPELINE: Final = "default"
 _UNALIGNED: Final = 1
 _INTERVAL_MAX_S: Final = 1e9
 _GONE: Final = (MediaDriverGone, ClientStalled, TransportClosed)
 _log = logging.getLogger(__name__)
-
-
-@dataclass(slots=True)
-class _OwnStreams:
-    """What one consumer was granted, and what was opened for it."""
-
-    descriptor: tuple[str, int]
-    control: tuple[str, int]
-    max_rate_hz: int
-    descriptors: Publication | None = None
-    progress: Publication | None = None
 
 
 class Producer(Leaseholder):
@@ -123,7 +110,7 @@ class Producer(Leaseholder):
         self._reported_lost = 0
         self._ended = False
         self._heard = threading.Condition()
-        self._own_streams: dict[int, _OwnStreams] = {}
+        self._own_streams = GrantedStreams(DESCRIPTOR_BOUND)
         self._opened: list[Publication | Subscription] = []
         self._past: dict[str, int] = {}
         self._progress = ProgressThrottle(stream)
@@ -317,7 +304,8 @@ class Producer(Leaseholder):
     def counters(self) -> dict[str, int]:
         """Frames, bytes, and descriptors by what became of them, over all epochs and media drivers."""
         now = self._native.counters() if self._native is not None else {}
-        return {name: now.get(name, 0) + self._past.get(name, 0) for name in now or self._past}
+        found = {name: now.get(name, 0) + self._past.get(name, 0) for name in now or self._past}
+        return {**found, "own_streams_refused": self._own_streams.refused}
 
     def __enter__(self) -> Self:
         return self
@@ -355,14 +343,14 @@ class Producer(Leaseholder):
         self._note_lost_barrier(monotonic_ns())
         self._past = self.counters()
         self._native = None
-        self._own_streams.clear()
+        self._own_streams.forget()
         self._link = None
 
     def leave(self) -> None:
         """Close the streams."""
         with suppress(*_GONE):
             self._tell_lost_barrier(monotonic_ns())
-        for consumer_id in list(self._own_streams):
+        for consumer_id in self._own_streams.consumers():
             self._forget(consumer_id)
         for each in self._opened:
             each.close()
@@ -514,53 +502,22 @@ class Producer(Leaseholder):
         link, consumer_id = self._link, config.consumer_id
         if self._native is None or link is None or consumer_id not in self.audience:
             return
-        granted = _OwnStreams(
-            descriptor=_pair(config.descriptor_channel, config.descriptor_stream_id),
-            control=_pair(config.control_channel, config.control_stream_id),
-            max_rate_hz=self.audience.max_rate_hz(consumer_id) if config.mode is Mode.RATE_LIMITED else 0,
-        )
-        have = self._own_streams.get(consumer_id)
-        if have is not None:
-            if _said(have) == _said(granted):
-                return
-            self._close_own(consumer_id)
-        if _said(granted)[:2] == (_NO_STREAM, _NO_STREAM) or len(self._own_streams) >= MAX_OWN_STREAMS:
-            return
-        self._own_streams[consumer_id] = granted
-        if granted.control != _NO_STREAM:
-            granted.progress = link.transport.add_publication(*granted.control, bound=DESCRIPTOR_BOUND)
-        if granted.descriptor != _NO_STREAM:
-            granted.descriptors = link.transport.add_publication(*granted.descriptor, bound=DESCRIPTOR_BOUND)
-            publication = cast(AeronPublication, granted.descriptors)
-            self._native.add_branch(consumer_id, publication, granted.max_rate_hz)
+        max_rate_hz = self.audience.max_rate_hz(consumer_id) if config.mode is Mode.RATE_LIMITED else 0
+        self._own_streams.take_up(config, max_rate_hz, link.transport, self._native)
 
     def _forget(self, consumer_id: int) -> None:
         self.audience.forget(consumer_id)
-        self._close_own(consumer_id)
+        self._own_streams.close(consumer_id, self._native)
         with self._heard:
             # Whoever waits for the slowest consumer need not wait for this one.
             self._heard.notify_all()
-
-    def _close_own(self, consumer_id: int) -> None:
-        own = self._own_streams.pop(consumer_id, None)
-        if own is None:
-            return
-        if self._native is not None:
-            self._native.remove_branch(consumer_id)
-        for publication in (own.descriptors, own.progress):
-            if publication is not None:
-                publication.close()
 
     def _send_progress(self, messages: list[FrameProgress]) -> bool:
         """To the consumers that asked: on a control stream of their own where they have one, else on the shared."""
         link = self._link
         if link is None or not messages:
             return False
-        own = {key: one.progress for key, one in list(self._own_streams.items()) if one.progress is not None}
-        wanting = self.audience.wants_progress
-        ways = [publication for key in wanting if (publication := own.get(key)) is not None]
-        if any(key not in own for key in wanting):
-            ways.append(link.control)
+        ways = self._own_streams.progress_ways(self.audience.wants_progress, link.control)
         for message in messages:
             data = message.encode()
             for way in ways:
@@ -627,15 +584,3 @@ def _interval_ns(interval_s: float | None, pipeline: str | None) -> int | None:
         what = f"barriers come every 0 to {_INTERVAL_MAX_S:.0f} s, in a pipeline"
         raise InvalidValue(what, barrier_interval_s=interval_s, pipeline=pipeline)
     return max(round(interval_s * 1e9), 1)
-
-
-_NO_STREAM: Final = ("", 0)
-
-
-def _pair(channel: str, stream_id: int) -> tuple[str, int]:
-    """A granted stream; half a pair, or a channel to another host, is none."""
-    return (channel, stream_id) if stream_id and is_of_this_host(channel) else _NO_STREAM
-
-
-def _said(granted: _OwnStreams) -> tuple[tuple[str, int], tuple[str, int], int]:
-    return granted.descriptor, granted.control, granted.max_rate_hz

@@ -33,6 +33,7 @@ from framegate.schema.wire import (
     Mode,
     QosProducer,
 )
+from framegate.shmpool import granted_streams
 from framegate.shmpool.ended import is_marked_ended
 from framegate.shmpool.producer import Producer
 
@@ -148,7 +149,7 @@ def test_half_a_pair_or_another_host_is_no_stream(world: World[Producer], half: 
     world.tell(hello())
     world.tell(config(**half))
     assert world.native.branches == {}
-    assert world.member._own_streams == {}
+    assert len(world.member._own_streams) == 0
 
 
 def test_who_never_said_hello_is_granted_nothing(world: World[Producer]) -> None:
@@ -206,6 +207,19 @@ def test_two_consumers_have_streams_of_their_own(world: World[Producer]) -> None
     granted(world, CONSUMER)
     granted(world, 10)
     world.tell(revoked(Role.CONSUMER, stream_id=STREAM, client_id=9))
+    assert list(world.native.branches) == [10]
+
+
+def test_consumers_beyond_the_bound_stay_on_the_shared_streams_are_counted_and_come_in_when_one_leaves(
+    world: World[Producer], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(granted_streams, "MAX_OWN_STREAMS", 1)
+    granted(world, CONSUMER)
+    granted(world, 10)
+    assert list(world.native.branches) == [CONSUMER]
+    assert world.member.counters()["own_streams_refused"] == 1
+    world.tell(revoked(Role.CONSUMER, stream_id=STREAM, client_id=CONSUMER))
+    granted(world, 10)
     assert list(world.native.branches) == [10]
 
 
@@ -336,7 +350,7 @@ def test_without_its_link_a_producer_has_no_streams(world: World[Producer]) -> N
     assert native.regions is None
     assert world.member.counters()["frames"] == 7
     assert world.member.last_seq is None
-    assert world.member._own_streams == {}
+    assert len(world.member._own_streams) == 0
     assert not world.member.is_attached
     assert world.member.detach_reasons[-1] == "the media driver is gone"
 
