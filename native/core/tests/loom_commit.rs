@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The commit word under every order that the memory model allows, with bounded preemption.
 //!
-//! Run by `make loom`, with `RUSTFLAGS="--cfg loom"`. The payload is two relaxed atomics: the model then lets a
+//! Run by `make test`, with `RUSTFLAGS="--cfg loom"`. The payload is two relaxed atomics: the model then lets a
 //! reader see any mixture that hardware could show, without the undefined behaviour of a plain race. The last test
 //! takes the fences away and must find the forbidden outcome, or this file proves nothing.
 #![cfg(loom)]

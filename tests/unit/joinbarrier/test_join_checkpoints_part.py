@@ -6,6 +6,7 @@ The engine is fed, the control stream is in memory, and only the files are real.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -159,6 +160,30 @@ def test_a_checkpoint_is_stored_and_acknowledged_in_two_steps(world: World) -> N
     assert image.head["stage"]["inputs"] == [[7, 0, 0, 0], [7, 0, 0, 0]]
     assert bytes.fromhex(image.head["map"]["message"])
     assert len(image.frames) == 3
+
+
+@pytest.mark.parametrize(("durability", "is_first"), [("checkpoint", True), ("memory", False), ("disk", False)])
+def test_the_journal_is_on_the_disk_before_the_state_that_counts_on_it_where_that_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durability: str, is_first: bool
+) -> None:
+    written: list[Path] = []
+
+    def fsync(descriptor: int) -> None:
+        written.append(Path(f"/proc/self/fd/{descriptor}").readlink())
+        real(descriptor)
+
+    real = os.fsync
+    world = World(tmp_path, journal={"durability": durability})
+    world.announce()
+    world.bench.frames(LEFT, 0)
+    world.bench.frames(RIGHT, 0)
+    monkeypatch.setattr(os, "fsync", fsync)
+    world.cut(1)
+    world.acks(2)
+    world.part.close()
+    assert any(path.name.startswith("state") for path in written), written
+    assert (written[0].parent == world.bench.folder.path / "segments") == is_first, written
+    assert any(world.bench.folder.path in path.parents for path in written) == is_first, written
 
 
 def test_what_a_late_input_brings_is_stored_beside_the_state(world: World) -> None:
