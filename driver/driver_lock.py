@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from framegate.driver.region_folders import RegionFolders
-from framegate.schema.errors import LeaseDriverPresent
+from framegate.schema.errors import LeaseDriverPresent, NoPermission
 
 LOCK_FILE: Final = "driver.lock"
 _ATTEMPTS: Final = 100
@@ -32,6 +32,8 @@ class DriverLock:
         for _ in range(_ATTEMPTS):
             if self._take():
                 return self
+        if not self._folders.root.is_dir():
+            raise self._nowhere("there cannot be a folder")
         raise self._present("its lock file changes hands all the time")
 
     def __exit__(self, *exc: object) -> None:
@@ -45,6 +47,8 @@ class DriverLock:
             self._folders.make(self._folders.root)
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             descriptor = os.open(self.path, flags, self._folders.mode)
+        except NotADirectoryError as refused:
+            raise self._nowhere(refused.strerror) from refused
         except (FileNotFoundError, FileExistsError):
             return False
         try:
@@ -67,6 +71,9 @@ class DriverLock:
         except FileNotFoundError:
             return False
         return os.path.samestat(named, os.fstat(descriptor))
+
+    def _nowhere(self, why: str) -> NoPermission:
+        return NoPermission(f"no lock file can be made there: {why}", path=str(self._folders.root))
 
     def _present(self, why: str, owner: str = "") -> LeaseDriverPresent:
         facts = {"pid": owner} if owner else {}

@@ -22,7 +22,7 @@ from framegate.driver.lease_actions import (
 from framegate.driver.lease_service import is_on_hugepages
 from framegate.driver.region_folders import RegionFolders
 from framegate.driver.regions import MAGIC, MappedRegions, NativeMaker, RegionStore
-from framegate.schema.errors import LeaseDriverPresent, RegionRefused
+from framegate.schema.errors import LeaseDriverPresent, NoPermission, RegionRefused
 from framegate.schema.wire import RegionType, ShmRegionSuperblock
 from framegate.shmpool.clock import ManualClock
 from framegate.shmpool.command_word import NAME
@@ -238,6 +238,15 @@ def test_a_lock_file_that_a_dead_driver_left_holds_nobody_up(folders: RegionFold
     (folders.root / "driver.lock").write_text("999999999\n")
     with DriverLock(folders) as lock:
         assert lock.path.read_text() == f"{os.getpid()}\n"
+
+
+@pytest.mark.parametrize("base", ["file", "file/below", "/proc/framegate"])
+def test_a_place_where_no_folder_can_be_is_told_with_its_path_and_is_no_other_driver(tmp_path: Path, base: str) -> None:
+    (tmp_path / "file").touch()
+    folders = RegionFolders(tmp_path.resolve() / base, "default")
+    with pytest.raises(NoPermission) as told, DriverLock(folders):
+        pass
+    assert told.value.facts["path"] == str(folders.root)
 
 
 def test_a_temporary_folder_is_not_on_huge_pages(tmp_path: Path) -> None:
