@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import importlib
 import logging
 from collections.abc import Callable
 from typing import Any, Final
@@ -13,6 +12,7 @@ from framegate.joinbarrier.engine_plan import applied_rules
 from framegate.joinbarrier.journal_folder import JournalFolder
 from framegate.joinbarrier.mergemap import MergeMap
 from framegate.joinbarrier.native_barrier import plain_numbers
+from framegate.joinbarrier.user_function import user_function
 from framegate.shmpool.clock import monotonic_ns
 
 from framegate._native import JoinEngine
@@ -35,9 +35,7 @@ def external_times(config: JoinConfig) -> Callable[[], int | None] | None:
     """The function that gives the next output time; None where outputs are made otherwise."""
     if config.drive.kind != "external":
         return None
-    module, _, name = config.drive.target.partition(":")
-    found: Callable[[], int | None] = getattr(importlib.import_module(module), name)
-    return found
+    return user_function("join.drive", config.drive.target)
 
 
 def push_times(engine: JoinEngine, next_time: Callable[[], int | None]) -> int:

@@ -7,7 +7,6 @@ one input: it is called for each row once that is sealed, so what it published i
 
 from __future__ import annotations
 
-import importlib
 import logging
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from framegate.joinbarrier.configuration import JoinConfig
 from framegate.joinbarrier.journal.journal import Journal
+from framegate.joinbarrier.user_function import user_function
 from framegate.schema.errors import NotAttached
 from framegate.shmpool.client import Client
 from framegate.shmpool.producer import Producer
@@ -106,8 +106,8 @@ class Computed(Republisher):
 
     def __init__(self, client: Client, config: JoinConfig, engine: JoinEngine, folder: Path) -> None:
         super().__init__(client, config, engine)
-        module, _, name = config.join.publish.partition(":")
-        self._compute: Callable[[npt.NDArray[Any]], npt.NDArray[Any]] = getattr(importlib.import_module(module), name)
+        self._compute: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+        self._compute = user_function("join.publish", config.join.publish)
         self._input = config.input[0].name
         self._journal = Journal(folder)
         self._row = self._journal.next_row
