@@ -9,13 +9,17 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 from framegate.joinbarrier.journal.journal import Journal
+from framegate.schema.errors import WrongUsage
 
 
 def export_parquet(journal: Journal, target: Path, *, flatten: bool = False) -> int:
     """Write every row that is sealed now; how many. ``flatten`` gives ``left.seq`` a column of its own.
 
-    A file that was there is replaced when the new one is whole, and kept when that fails.
+    A file that was there is replaced when the new one is whole, and kept when that fails. Raises WrongUsage where there
+    is no folder for it.
     """
+    if not target.parent.is_dir():
+        raise WrongUsage("there is no such folder to export into", path=str(target.parent))
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
     try:
         rows = _write(journal, temporary, flatten=flatten)

@@ -52,6 +52,8 @@ def row_range(text: str) -> tuple[int | None, int | None]:
     if found is None:
         raise WrongUsage(f"--rows: wanted A:B, found {text!r}")
     start, stop = (int(side) if side else None for side in found.groups())
+    if start is not None and stop is not None and start > stop:
+        raise WrongUsage(f"--rows: A is at most B, found {text!r}")
     return start, stop
 
 

@@ -17,7 +17,8 @@ import pytest
 from framegate.joinbarrier.journal.diff import diff
 from framegate.joinbarrier.journal.export import export_parquet
 from framegate.joinbarrier.journal.journal import Journal
-from framegate.schema.errors import JournalDamaged
+from framegate.joinbarrier.journal.printing import row_range
+from framegate.schema.errors import JournalDamaged, WrongUsage
 
 from tests.unit.joinbarrier.journal.journal_world import EPOCH, fill, left, right, segments_of, writer
 
@@ -181,3 +182,21 @@ def test_rows_that_one_journal_has_let_go_of_are_not_compared(folder: Path) -> N
     # What lies behind the first row that both have is there or lost.
     assert (diff(whole, shorter).not_compared, len(diff(whole, shorter).lost)) == (2, 1)
     assert (diff(shorter, whole).not_compared, len(diff(shorter, whole).gained)) == (2, 1)
+
+
+def test_an_export_into_a_folder_that_there_is_not_is_wrong_usage(folder: Path) -> None:
+    segments_of(folder, [1])
+    with pytest.raises(WrongUsage) as told:
+        export_parquet(Journal(folder), folder / "nowhere" / "out.parquet")
+    assert told.value.facts["path"] == str(folder / "nowhere")
+
+
+@pytest.mark.parametrize("text", ["5", "9:3", "a:b", "-1:2"])
+def test_rows_that_are_no_range_are_wrong_usage(text: str) -> None:
+    with pytest.raises(WrongUsage, match="--rows"):
+        row_range(text)
+
+
+@pytest.mark.parametrize(("text", "wanted"), [(":", (None, None)), ("3:3", (3, 3)), (":9", (None, 9))])
+def test_either_side_of_a_range_may_be_left_out(text: str, wanted: tuple[int | None, int | None]) -> None:
+    assert row_range(text) == wanted
