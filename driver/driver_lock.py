@@ -48,7 +48,7 @@ class DriverLock:
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
             descriptor = os.open(self.path, flags, self._folders.mode)
         except NotADirectoryError as refused:
-            raise self._nowhere(refused.strerror) from refused
+            raise self._nowhere(str(refused.strerror)) from refused
         except (FileNotFoundError, FileExistsError):
             return False
         try:
