@@ -149,10 +149,12 @@ def assert_rows_go_on(journal: Path) -> None:
     assert all(before < after for before, after in pairwise(outputs)), outputs
 
 
-def assert_payloads_are_the_frames(journal: Path, streams: Mapping[str, int]) -> None:
+def assert_payloads_are_the_frames(
+    journal: Path, streams: Mapping[str, int], payload_bytes: int = PAYLOAD_BYTES
+) -> None:
     """Each cell holds the bytes of the frame that it names."""
     patterns = {
-        name: Pattern("counter", stream=stream, payload_bytes=PAYLOAD_BYTES) for name, stream in streams.items()
+        name: Pattern("counter", stream=stream, payload_bytes=payload_bytes) for name, stream in streams.items()
     }
     for row in read_rows(journal, payloads=True):
         for name, pattern in patterns.items():
