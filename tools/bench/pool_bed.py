@@ -237,7 +237,7 @@ def _each(spent_ns: int, done: int, count: int) -> float:
 def sized(frame_bytes: int) -> str:
     """For people.
 
-    >>> sized(655360)
-    '640 KiB'
+    >>> sized(655360), sized(0)
+    ('640 KiB', '0 KiB')
     """
     return f"{frame_bytes >> 20} MiB" if frame_bytes >= 1 << 20 else f"{frame_bytes >> 10} KiB"

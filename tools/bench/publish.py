@@ -36,6 +36,7 @@ from framegate._native import CommandWord, bench_poll
 OFFERS: Final = 200_000
 SIZES: Final = ((4 << 10, 1024, 50_000), (640 << 10, 128, 768))
 """Bytes, slots, frames a round where they are copied."""
+EMPTY_SLOTS: Final = 1024
 _AT_ONCE: Final = 1_000
 """Messages that the log holds when nobody reads it."""
 _LAPS: Final = 100
@@ -45,7 +46,9 @@ REFERENCE: Final = "an independent C implementation publishes in 113-135 ns on s
 
 
 def run() -> Iterator[Result]:
-    """The ratio for each size, and the times that it is made of."""
+    """The ratio for each size, and the times that it is made of; frames without a byte are the floor of all."""
+    with transport() as client, Partner(client.aeron_dir, "drain", str(DESCRIPTORS)):
+        yield from _drained(client, 0, EMPTY_SLOTS)
     for frame_bytes, slots, frames in SIZES:
         with transport() as client:
             yield from _alone(client, frame_bytes, slots)

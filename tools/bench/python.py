@@ -111,6 +111,7 @@ def _reading(producer: Producer, consumer: Consumer) -> Iterator[Result]:
         spread=(min(each) / 1e3, max(each) / 1e3),
         how=floor,
     )
+    floor = f"{floor}; batches with their columns, no Frame is made"
     yield _ratio(f"poll({BATCH}) over the native read", batches, native, floor)
 
 
