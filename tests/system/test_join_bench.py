@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from framegate.tools.bench.__main__ import QUICK
+import pytest
 
 if TYPE_CHECKING:
     from tests.system.conftest import System
 
 LEAVINGS = "framegate-bench-*"
-JOINS = [name for name in QUICK if name.startswith("join")]
+JOINS = {"join": {"pairs/s", "x"}, "join_ages": {"us", "x"}, "joins_by_hand": {"pairs/s", "x"}}
 
 
 def measured(system: System, shm: Path, *names: str) -> list[dict[str, Any]]:
@@ -25,12 +25,16 @@ def measured(system: System, shm: Path, *names: str) -> list[dict[str, Any]]:
     return [line for line in bench.objects() if line["event"] == "result"]
 
 
-def test_the_short_measurement_of_joins_gives_a_figure_for_every_question(system: System, shm: Path) -> None:
-    results = measured(system, shm, *JOINS)
-    assert {line["unit"] for line in results} == {"pairs/s", "x", "us"}
+@pytest.mark.parametrize(("name", "units"), JOINS.items(), ids=JOINS)
+def test_the_short_measurement_of_joins_gives_a_figure_for_every_question(
+    name: str, units: set[str], system: System, shm: Path
+) -> None:
+    results = measured(system, shm, name)
+    assert {line["unit"] for line in results} == units
     assert all(line["measured"] > 0 for line in results), results
-    (held,) = [line for line in results if "held back" in line["question"]]
-    assert held["how"].endswith("; 0 pairs lost")
+    held = [line for line in results if "producers held back, over" in line["question"]]
+    assert len(held) == (name == "join"), results
+    assert all(line["how"].endswith("; 0 pairs lost") for line in held), held
 
 
 def test_the_short_measurement_of_recordings_gives_a_figure_for_every_question(system: System, shm: Path) -> None:

@@ -50,7 +50,7 @@ def run(*, quick: bool = False) -> Iterator[Result]:
 
 
 def _sized(case: Case, p50_us: float, p99_us: float, bare_us: Sequence[float], *, singles: int) -> Iterator[Result]:
-    often, each_row = (_ages(case, singles, **keys) for keys in ({}, {"seal_rows": 1}))
+    often, each_row = (ages(case, _PACE_HZ, singles, **keys) for keys in ({}, {"seal_rows": 1}))
     size = sized(case.frame_bytes)
     yield _age(f"age of a pair of {size} when its row is written, p50", often.written, 0.5, p50_us, bare_us)
     yield _age(f"age of a pair of {size} when its row is written, p99", often.written, 0.99, p99_us, bare_us)
@@ -65,11 +65,12 @@ def _sized(case: Case, p50_us: float, p99_us: float, bare_us: Sequence[float], *
     )
 
 
-def _ages(case: Case, singles: int, **journal: object) -> Ages:
+def ages(case: Case, rate_hz: float, singles: int, **journal: object) -> Ages:
+    """Of so many pairs that come at a rate."""
     with joining(case, **FAULTED, **journal) as join:
-        join.paced(_PACE_HZ, singles // 10)
+        join.paced(rate_hz, singles // 10)
         first = join.next_row
-        seals = join.watched(_PACE_HZ, singles)
+        seals = join.watched(rate_hz, singles)
         return _since(join, first, seals)
 
 

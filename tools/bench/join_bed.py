@@ -45,7 +45,7 @@ offset = 0
 FAULTED: Final = {"max_bytes": "1GiB", "when_full": "drop_oldest", "prefault": "all"}
 """All of the journal has memory before the first row, and is used again and again."""
 FRESH: Final = {"max_bytes": "8GiB", "when_full": "drop_oldest", "prefault": "next"}
-"""Every segment is a new file."""
+"""Every segment is a new file, until ``max_bytes`` are full: then the oldest are used again."""
 
 
 @dataclass(frozen=True, slots=True)
