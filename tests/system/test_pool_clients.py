@@ -262,6 +262,8 @@ def test_a_claim_that_fails_is_abandoned_and_its_sequence_used_again(pool: Pool,
         slot.array[:] = 9
     (found,) = consumer.poll(timeout_s=5)
     assert (found.seq, found.array[0, 0]) == (0, 9)
+    counters = producer.counters()
+    assert (counters["abandoned"], counters["frames"]) == (1, 1)
 
 
 def test_after_close_nothing_is_published_and_the_next_producer_may_come(pool: Pool, client: Client) -> None:
