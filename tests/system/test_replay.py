@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from framegate.joinbarrier.journal.journal import Journal
+from framegate.joinbarrier.journal.readers import NamedReader
 from framegate.recording.frames import FrameOfRecording, Passage
 from framegate.recording.reader import Recording
 from framegate.schema.errors import DONE, FAILED, WRONG_USAGE
@@ -159,6 +160,29 @@ def test_a_replay_goes_on_at_the_position_that_another_printed(bed: ReplayBed) -
     assert [row.inputs["left"].payload for row in read_rows(bed.joins.journal("rest"), payloads=True)] == [
         numbered(seq).tobytes() for seq in range(20, 40)
     ]
+
+
+def test_at_full_speed_a_replay_waits_for_a_join_whose_journal_is_full(system: System, shm: Path) -> None:
+    """The agent goes on hearing, for the sake of living cameras; what it heard is not read before there is room."""
+    bed = ReplayBed(system, shm, slots=64)
+    written(bed, 1500)
+    bed.joins.start_driver()
+    sizes = {"max_bytes": "1MiB", "segment_bytes": "256KiB", "seal_bytes": "64KiB", "when_full": "block"}
+    agent = bed.joins.join(bed.joins.lockstep("full", journal=sizes))
+    journal = bed.joins.journal("full")
+    reader = NamedReader.claim(journal, "slow", journal_epoch=agent.says(event="ready")["journal_epoch"])
+    replay = bed.replay("--speed", "max", "--wait-consumers", "1", "--end")
+    agent.until(lambda: "the journal is full" in agent.stderr, "full")
+
+    def served() -> bool:
+        reader.commit(Journal(journal).sealed_row)
+        return any(each["event"] == "summary" for each in agent.objects())
+
+    agent.until(served, "served to its end")
+    said = summary_of(replay)
+    assert sum(each["paused"] for each in said["streams"]) > 0
+    joined = summary_of(agent)
+    assert (joined["rows"], joined["causes"]) == (1500, {})
 
 
 def test_frames_that_another_program_recorded_are_joined(bed: ReplayBed) -> None:
