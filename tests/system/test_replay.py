@@ -27,7 +27,7 @@ from tests.system.join_bed import (
 from tests.system.journal_table import read_rows
 from tests.system.replay_bed import FRAMES, SHAPE, ReplayBed, assert_same
 from tests.unit.recording.foreign_world import camera_file
-from tests.unit.recording.recording_world import Made
+from tests.unit.recording.recording_world import START_NS, Made
 from tests.unit.recording.replay_frames import frame, numbered
 
 
@@ -149,7 +149,7 @@ def test_loops_are_epochs(bed: ReplayBed) -> None:
     assert rows[0].out_epoch < rows[-1].out_epoch
 
 
-def test_a_replay_goes_on_at_the_position_that_another_printed(bed: ReplayBed) -> None:
+def test_a_replay_begins_at_the_position_that_another_printed_or_at_a_log_time(bed: ReplayBed) -> None:
     written(bed, 40)
     bed.joins.start_driver()
     whole = bed.replayed(bed.joins.lockstep("whole"), "--speed", "max")
@@ -160,6 +160,10 @@ def test_a_replay_goes_on_at_the_position_that_another_printed(bed: ReplayBed) -
     assert [row.inputs["left"].payload for row in read_rows(bed.joins.journal("rest"), payloads=True)] == [
         numbered(seq).tobytes() for seq in range(20, 40)
     ]
+    # A frame's three messages have one time, a microsecond for each of them before the next frame's.
+    timed = bed.replayed(bed.joins.lockstep("timed"), "--speed", "max", "--from-ns", str(START_NS + 60 * 3_000 - 1))
+    assert (timed["frames"], timed["position"]) == (20, 240)
+    assert [row.out_seq for row in read_rows(bed.joins.journal("timed"))] == [*range(30, 40)]
 
 
 def test_at_full_speed_a_replay_waits_for_a_join_whose_journal_is_full(system: System, shm: Path) -> None:
