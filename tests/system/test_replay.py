@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.readers import NamedReader
@@ -90,13 +92,13 @@ def test_a_stream_that_has_a_producer_refuses_the_replay_plainly(bed: ReplayBed)
     assert living.wait() == DONE
 
 
-def written(bed: ReplayBed, frames: int) -> None:
-    """A recording of two streams that take turns."""
+def written(bed: ReplayBed, frames: int, array: Callable[[int], npt.NDArray[np.uint16]] = numbered) -> None:
+    """A recording of two streams that take turns; ``array``: of a sequence."""
     messages = [
         message
         for seq in range(frames)
         for stream in (LEFT, RIGHT)
-        for message in frame(seq, numbered(seq), stream=stream)
+        for message in frame(seq, array(seq), stream=stream)
     ]
     bed.file.write_bytes(Made(is_one_time_a_frame=True).file(messages))
 
@@ -169,7 +171,7 @@ def test_a_replay_begins_at_the_position_that_another_printed_or_at_a_log_time(b
 def test_at_full_speed_a_replay_waits_for_a_join_whose_journal_is_full(system: System, shm: Path) -> None:
     """The agent goes on hearing, for the sake of living cameras; what it heard is not read before there is room."""
     bed = ReplayBed(system, shm, slots=64)
-    written(bed, 1500)
+    written(bed, 1500, lambda seq: np.full((16, 32), seq, np.uint16))
     bed.joins.start_driver()
     sizes = {"max_bytes": "1MiB", "segment_bytes": "256KiB", "seal_bytes": "64KiB", "when_full": "block"}
     agent = bed.joins.join(bed.joins.lockstep("full", journal=sizes))
