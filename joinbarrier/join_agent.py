@@ -92,6 +92,7 @@ class JoinAgent:
         if self.config.join.policy != "union":
             self._exchange = MapExchange(self.client, announce_period_ns=self.config.mergemap.announce_ms * 1_000_000)
         self._new_out_epoch()
+        self._note_joined()
         self._ears.is_read = True
 
     def _new_out_epoch(self) -> None:
@@ -149,11 +150,18 @@ class JoinAgent:
             # Nothing is joined until a reader commits, so nothing waits for the end of these.
             for care in self._cares:
                 care(outcome, now_ns)
-        elif now_ns >= self._care_at_ns:
-            self._care_at_ns = now_ns + _CARE_NS
-            next(self._care)(outcome, now_ns)
+        else:
+            self._note_joined()
+            if now_ns >= self._care_at_ns:
+                self._care_at_ns = now_ns + _CARE_NS
+                next(self._care)(outcome, now_ns)
         self._has_ended = bool(outcome["is_finished"])
         return not (outcome["is_finished"] or outcome["has_all_outputs"])
+
+    def _note_joined(self) -> None:
+        """Producers that go by their readers may go on: the engine rests, and no row of its waits for room."""
+        for each in self.inputs:
+            each.note_joined()
 
     def _follow(self, action: ClientAction) -> None:
         match action:

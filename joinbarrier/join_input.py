@@ -55,11 +55,24 @@ class JoinInput(Subscriber):
         self._descriptor_stream = descriptor_stream
         self._marked_since_ns: int | None = None
         self._own_port: ReaderPort = ears.mailbox.port(stream)
+        self._joined: tuple[int | None, int | None] | None = None
+        """Epoch and sequence up to which nothing waits for the journal; None where all that is heard is read then."""
 
     def make_port(self, link: Link) -> ReaderPort:
         """The port is the same on every link; the engine hears the stream on the new one too."""
         self._ears.hear(link, self._descriptor_stream)
         return self._own_port
+
+    def note_joined(self) -> None:
+        """The engine rests, and what it heard is joined or waits for its partners. On the agent's thread."""
+        self._joined = self._own_port.epoch, self._own_port.last_seq
+
+    def seen(self, port: ReaderPort) -> int | None:
+        """What was heard while the journal took nothing is not read: it would be overwritten before there is room."""
+        if self._joined is None:
+            return super().seen(port)
+        epoch, seq = self._joined
+        return seq if epoch == port.epoch else None
 
     def _say_hello(self, now_ns: int) -> None:
         # Opening a journal takes a while: a producer that began before it was open would be far ahead.

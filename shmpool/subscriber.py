@@ -94,6 +94,10 @@ class Subscriber(Leaseholder):
                 self.streams.take_up()
                 self._regressions_count_from_ns = monotonic_ns() + _SWITCH_GRACE_NS
 
+    def seen(self, port: ReaderPort) -> int | None:
+        """Up to which sequence a producer that goes by its readers may take as read; None before the first."""
+        return port.last_seq
+
     def on_end_read(self, epoch: int) -> None:
         """The port read the signal that nothing follows in that epoch. On any thread."""
         self._ended_epoch = max(self._ended_epoch or 0, epoch)
@@ -314,24 +318,26 @@ class Subscriber(Leaseholder):
     def _has_come_on(self) -> bool:
         """Whether a quarter of the ring was read since that was last said: a replay at full speed goes by it."""
         regions, port = self._regions, self.port
-        if regions is None or port is None or port.last_seq is None:
+        seen = None if port is None else self.seen(port)
+        if regions is None or port is None or seen is None:
             return False
         epoch, seq = self._said_seen
         said = seq if epoch == port.epoch and seq is not None else -1
-        return port.last_seq - said >= max(regions.nslots // _SAYS_A_RING, 1)
+        return seen - said >= max(regions.nslots // _SAYS_A_RING, 1)
 
     def _say_qos(self, mode: Mode) -> None:
         link, port = self._link, self.port
         if link is None or port is None:
             return
-        self._said_seen = port.epoch, port.last_seq
+        seen = self.seen(port)
+        self._said_seen = port.epoch, seen
         counters, epoch = self.counters(), self.mapping.epoch or 0
         qos = QosConsumer(
             stream_id=self.stream_id,
             consumer_id=self.lease.client_id,
             epoch=epoch,
             # What was mapped last may not be what is read yet.
-            last_seq_seen=(port.last_seq or 0) if port.epoch == epoch else 0,
+            last_seq_seen=(seen or 0) if port.epoch == epoch else 0,
             drops_gap=counters.get("gap_drops", 0),
             drops_late=counters.get("late_drops", 0),
             mode=mode,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """kill -9 of a query's JVM in the middle of batches, again and again, while its journal grows.
 
-``python -m tests.spark.kills [KILLS]`` prints a table: each kill, and how the sink ended. Exit status 1 when a row is
-missing from it, is there twice, or is not what was joined.
+``python -m tests.spark.kills [KILLS] [value|reference]`` prints a table: each kill, and how the sink ended. Half of the
+kills are for each way, unless one is named. Exit status 1 when a row is missing from it, is there twice, or is not what
+was joined.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,12 +150,12 @@ def written(folder: Path) -> list[tuple[int, int]]:
 _LINE: Final = "{:<10} {:>5} {:>9} {:>9}  {:<8} {:>12} {:>12}"
 
 
-def main(kills: int) -> int:
-    """So many kills, half of them for each way to read."""
-    each = -(-kills // len(WAYS))
+def main(kills: int, ways: Sequence[str] = WAYS) -> int:
+    """So many kills, shared by the ways to read."""
+    each = -(-kills // len(ways))
     print(_LINE.format("payload", "kill", "in batch", "after ms", "commits", "rows sealed", "rows in sink"))
     is_sound = True
-    for payload in WAYS:
+    for payload in ways:
         folder = Path(tempfile.mkdtemp(prefix="framegate-kills-", dir="/dev/shm"))
         try:
             killed = Killed(folder, payload, os.environ.get("FRAMEGATE_TEST_SEED", "0"))
@@ -178,4 +179,4 @@ def main(kills: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 2))
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 2, sys.argv[2:] or WAYS))

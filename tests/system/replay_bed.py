@@ -13,7 +13,7 @@ from framegate.shmpool.pattern import Pattern, flat_bytes
 
 import framegate
 from tests.system.conftest import Program, System
-from tests.system.join_bed import LEFT, PAYLOAD_BYTES, RIGHT, JoinBed, summary_of
+from tests.system.join_bed import LEFT, PAYLOAD_BYTES, RIGHT, SLOTS, JoinBed, summary_of
 
 SHAPE = "16x32"
 FRAMES = 300
@@ -22,9 +22,9 @@ FRAMES = 300
 class ReplayBed:
     """A driver, a recording of two streams, and the joins of it."""
 
-    def __init__(self, system: System, shm: Path) -> None:
+    def __init__(self, system: System, shm: Path, slots: int = SLOTS) -> None:
         self.system = system
-        self.joins = JoinBed(system, shm)
+        self.joins = JoinBed(system, shm, slots=slots)
         self.file = shm / "joins" / "out.mcap"
 
     def record(self, *words: str) -> Program:

@@ -11,11 +11,14 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from framegate.recording.reader import Recording
+from framegate.schema.control import CheckpointBarrier
 from framegate.schema.errors import DONE, ENVIRONMENT, FAILED, WRONG_USAGE
 from mcap.reader import make_reader
 
+import framegate
 from tests.system.conftest import System
 from tests.system.record_bed import LEFT, RIGHT, RecordBed, check_payloads, ended, recorded, sequences
 
@@ -191,15 +194,27 @@ def test_a_file_system_without_room_ends_the_recording_with_what_fits_indexed(be
     assert check_payloads(found, LEFT) == summary["payloads"]
 
 
-def test_control_qos_and_announces_are_recorded_where_that_is_wanted(bed: RecordBed) -> None:
+def test_everything_that_a_stream_says_is_recorded_where_that_is_wanted(bed: RecordBed) -> None:
     bed.start_driver()
     recorder = bed.record("--control", streams=str(LEFT))
-    producer = bed.produce(LEFT, 800)
-    assert producer.wait() == DONE
+    with framegate.connect(bed.pool.aeron_dir, bed.pool.base_dir) as client:
+        camera = client.producer(LEFT, shape=(32, 32), dtype="uint8")
+        assert camera.wait_consumers(1, 30)
+        camera.describe({"lens": "wide"})
+        camera.publish(np.zeros((32, 32), np.uint8))
+        camera.watermark(5)
+        barrier = CheckpointBarrier(
+            checkpoint_id=3, epoch=1, flags=0, stream_id=LEFT, source_epoch=camera.epoch or 0, after_seq=0
+        )
+        camera.send_between(barrier.encode())
+    assert bed.produce(LEFT, 800).wait() == DONE
     ended(recorder)
     _, found = recorded(bed.file)
     kinds = {each.topic.kind for each in found if each.topic.stream == LEFT}
-    assert {"FrameDescriptor", "ControlSignal", "ShmPoolAnnounce", "QosProducer", "QosConsumer"} <= kinds
+    assert {"FrameDescriptor", "Watermark", "CheckpointBarrier", "ControlSignal"} <= kinds
+    assert {"ShmPoolAnnounce", "ConsumerHello", "QosProducer", "QosConsumer"} <= kinds
+    assert {"DataSourceAnnounce", "DataSourceMeta"} <= kinds
+    assert [each.message() for each in found if each.topic.kind == "CheckpointBarrier"] == [barrier]
     assert all(each.topic.stream in (LEFT, None) for each in found)
 
 

@@ -4,14 +4,20 @@
 from __future__ import annotations
 
 import signal
+from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from framegate.joinbarrier.journal.journal import Journal
+from framegate.joinbarrier.journal.readers import NamedReader
 from framegate.recording.frames import FrameOfRecording, Passage
 from framegate.recording.reader import Recording
 from framegate.schema.errors import DONE, FAILED, WRONG_USAGE
+from framegate.shmpool.reference.slot import SLOT_BYTES
+from framegate.shmpool.reference.superblock import SUPERBLOCK_BYTES
 from framegate.tools.replay.check import FirstDifference, check_journal
 
 from tests.system.conftest import System
@@ -26,7 +32,7 @@ from tests.system.join_bed import (
 from tests.system.journal_table import read_rows
 from tests.system.replay_bed import FRAMES, SHAPE, ReplayBed, assert_same
 from tests.unit.recording.foreign_world import camera_file
-from tests.unit.recording.recording_world import Made
+from tests.unit.recording.recording_world import START_NS, Made
 from tests.unit.recording.replay_frames import frame, numbered
 
 
@@ -89,13 +95,13 @@ def test_a_stream_that_has_a_producer_refuses_the_replay_plainly(bed: ReplayBed)
     assert living.wait() == DONE
 
 
-def written(bed: ReplayBed, frames: int) -> None:
-    """A recording of two streams that take turns."""
+def written(bed: ReplayBed, frames: int, array: Callable[[int], npt.NDArray[np.uint16]] = numbered) -> None:
+    """A recording of two streams that take turns; ``array``: of a sequence."""
     messages = [
         message
         for seq in range(frames)
         for stream in (LEFT, RIGHT)
-        for message in frame(seq, numbered(seq), stream=stream)
+        for message in frame(seq, array(seq), stream=stream)
     ]
     bed.file.write_bytes(Made(is_one_time_a_frame=True).file(messages))
 
@@ -148,7 +154,7 @@ def test_loops_are_epochs(bed: ReplayBed) -> None:
     assert rows[0].out_epoch < rows[-1].out_epoch
 
 
-def test_a_replay_goes_on_at_the_position_that_another_printed(bed: ReplayBed) -> None:
+def test_a_replay_begins_at_the_position_that_another_printed_or_at_a_log_time(bed: ReplayBed) -> None:
     written(bed, 40)
     bed.joins.start_driver()
     whole = bed.replayed(bed.joins.lockstep("whole"), "--speed", "max")
@@ -159,6 +165,48 @@ def test_a_replay_goes_on_at_the_position_that_another_printed(bed: ReplayBed) -
     assert [row.inputs["left"].payload for row in read_rows(bed.joins.journal("rest"), payloads=True)] == [
         numbered(seq).tobytes() for seq in range(20, 40)
     ]
+    # A frame's three messages have one time, a microsecond for each of them before the next frame's.
+    timed = bed.replayed(bed.joins.lockstep("timed"), "--speed", "max", "--from-ns", str(START_NS + 60 * 3_000 - 1))
+    assert (timed["frames"], timed["position"]) == (20, 240)
+    assert [row.out_seq for row in read_rows(bed.joins.journal("timed"))] == [*range(30, 40)]
+
+
+LOOKS = 20
+
+
+def newest_published(shm: Path, stream: int) -> int:
+    """The newest sequence in any ring of the stream."""
+    rings = [path.read_bytes() for path in shm.rglob(f"{stream}/*/header.ring")]
+    words = [ring[at : at + 8] for ring in rings for at in range(SUPERBLOCK_BYTES, len(ring), SLOT_BYTES)]
+    return max((int.from_bytes(word, "little") >> 1 for word in words), default=-1)
+
+
+def test_at_full_speed_a_replay_waits_for_a_join_whose_journal_is_full(system: System, shm: Path) -> None:
+    """The agent goes on hearing, for the sake of living cameras; what it heard is not read before there is room."""
+    bed = ReplayBed(system, shm, slots=64)
+    written(bed, 1500, lambda seq: np.full((16, 32), seq, np.uint16))
+    bed.joins.start_driver()
+    sizes = {"max_bytes": "1MiB", "segment_bytes": "256KiB", "seal_bytes": "64KiB", "when_full": "block"}
+    agent = bed.joins.join(bed.joins.lockstep("full", journal=sizes))
+    journal = bed.joins.journal("full")
+    reader = NamedReader.claim(journal, "slow", journal_epoch=agent.says(event="ready")["journal_epoch"])
+    replay = bed.replay("--speed", "max", "--wait-consumers", "1", "--end")
+    agent.until(lambda: "the journal is full" in agent.stderr, "full")
+    looks: deque[int] = deque(maxlen=LOOKS)
+
+    def served() -> bool:
+        # Only when the replay stands still: a reader that is quick would hide that it did not wait.
+        looks.append(newest_published(shm, LEFT))
+        if len(looks) == LOOKS and len(set(looks)) == 1:
+            looks.clear()
+            reader.commit(Journal(journal).sealed_row)
+        return any(each["event"] == "summary" for each in agent.objects())
+
+    agent.until(served, "served to its end")
+    said = summary_of(replay)
+    assert sum(each["paused"] for each in said["streams"]) > 0
+    joined = summary_of(agent)
+    assert (joined["rows"], sum(joined["overwritten"].values())) == (1500, 0)
 
 
 def test_frames_that_another_program_recorded_are_joined(bed: ReplayBed) -> None:

@@ -19,6 +19,7 @@ QUICK: Final = (
     "spark_reference",
     "spark_join",
     "spark_latency",
+    "spark_offsets",
     "record",
     "replay",
 )

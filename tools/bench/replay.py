@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast is a recording published at ``--speed max``, and does a slow consumer lose anything by it?
+"""How punctual is a replay at recorded speed? How fast is one at ``--speed max``, and what does a slow consumer lose?
 
 A recording is made first, of real producers; then it is replayed to consumers that copy each frame out. Recorder,
-replay and consumers are processes of their own, the file lies in shared memory. The rate is that of the consumers: from
-the first frame that one of them has to the last.
+replay and consumers are processes of their own, the file lies in shared memory. Late is what a replay itself says: from
+the moment at which a frame was due until it was published. The rate is that of the consumers: from the first frame that
+one of them has to the last.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any, Final
 from framegate.tools.bench.join_bed import Process
 from framegate.tools.bench.pool_bed import driver, sized
 from framegate.tools.bench.result import Result
+from framegate.tools.bench.spark_load import Others
 
 STREAMS: Final = (10_001, 10_002)
 _SMALL_BYTES: Final = 4096
@@ -27,15 +29,22 @@ _LARGE_BYTES: Final = 640 * 1024
 _LARGE_HZ: Final = 400.0
 _SMALL_SLOTS: Final = 256
 _LARGE_SLOTS: Final = 64
+_PACED_BYTES: Final = 64 * 1024
+_PACED_HZ: Final = 1_000.0
+"""Of each of both streams."""
+_PACED_SLOTS: Final = 256
+_LATE_US_MAX: Final = 200.0
 _RUNS: Final = 5
 _PAUSE_NS: Final = 4_000_000
 
 
 def run(*, quick: bool = False) -> list[Result]:
-    """Small frames, large ones, and large ones beside a slow consumer."""
-    runs, small, large = (1, 2_000, 100) if quick else (_RUNS, 20_000, 1_000)
+    """At recorded speed; then small frames, large ones, and large ones beside a slow consumer."""
+    runs, paced, small, large = (1, 200, 2_000, 100) if quick else (_RUNS, 5_000, 20_000, 1_000)
+    with _bed(_PACED_BYTES, _PACED_SLOTS, _PACED_HZ, paced) as bed:
+        results = [_late(bed, runs)]
     with _bed(_SMALL_BYTES, _SMALL_SLOTS, _SMALL_HZ, small) as bed:
-        results = [_rate(bed, runs, _SMALL_BYTES, _SMALL_SLOTS, "frames", "frames/s")]
+        results += [_rate(bed, runs, _SMALL_BYTES, _SMALL_SLOTS, "frames", "frames/s")]
     # Of these there are more than the ring holds, or nothing could be overwritten.
     with _bed(_LARGE_BYTES, _LARGE_SLOTS, _LARGE_HZ, large) as bed:
         results.append(_rate(bed, runs, _LARGE_BYTES, _LARGE_SLOTS, "bytes", "GB/s"))
@@ -51,7 +60,7 @@ class _Bed:
         self._places = (f"{home}/aeron", f"{home}/pool")
         self._file = file
 
-    def replayed(self, pauses_ns: tuple[int, ...]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    def replayed(self, pauses_ns: tuple[int, ...], speed: str = "max") -> tuple[dict[str, Any], list[dict[str, Any]]]:
         """Replay to consumers that pause for so long after each frame, one of each stream in turn: what all say."""
         readers = [
             Process("framegate.tools.bench.replay_reader", *self._places, str(STREAMS[index % 2]), str(pause_ns))
@@ -62,7 +71,7 @@ class _Bed:
             for each in readers:
                 each.answer()
             wanted = str(len(pauses_ns) // 2)
-            words = [str(self._file), "--speed", "max", "--wait-consumers", wanted, "--end", "--json", *self._where]
+            words = [str(self._file), "--speed", speed, "--wait-consumers", wanted, "--end", "--json", *self._where]
             replay = Process("framegate", "replay", *words)
             while (said := replay.answer())["event"] != "summary":
                 continue
@@ -115,6 +124,29 @@ def _not_read(said: dict[str, Any], read: list[dict[str, Any]]) -> int:
     """Frames that were published, and that a consumer did not have."""
     published = {each["stream"]: each["frames"] for each in said["streams"]}
     return sum(published[each["stream"]] - each["frames"] for each in read)
+
+
+def _late(bed: _Bed, runs: int) -> Result:
+    others = Others()
+    medians: list[float] = []
+    tails: list[float] = []
+    frames = lost = 0
+    for _ in range(runs):
+        said, read = bed.replayed((0, 0), "1")
+        medians.append(said["late_ns"]["p50"] / 1e3)
+        tails.append(said["late_ns"]["p99"] / 1e3)
+        frames = said["frames"]
+        lost += _not_read(said, read)
+    return Result(
+        question=f"how late a frame is published at recorded speed, p50: 2 streams of {sized(_PACED_BYTES)} "
+        f"at {_PACED_HZ:g}/s each",
+        measured=statistics.median(medians),
+        unit="us",
+        target=_LATE_US_MAX,
+        spread=(min(medians), max(medians)),
+        how=f"p99 {'/'.join(f'{tail:.0f}' for tail in tails)} us; {runs} runs of {frames} frames, {lost} lost; "
+        f"{others.remark()}",
+    )
 
 
 def _rate(bed: _Bed, runs: int, frame_bytes: int, slots: int, of: str, unit: str) -> Result:

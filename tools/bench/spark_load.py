@@ -19,6 +19,8 @@ from framegate.tools.bench.others_cpu import Ticks, ticks
 _T = TypeVar("_T")
 _USED_FIELDS: Final = slice(11, 15)
 _NORMAL_95: Final = 1.96
+_PAIRS_MIN: Final = 6
+"""The median lies outside of fewer than these with more than 5 %: twice one half to the power of their number."""
 
 
 def abba(first: Callable[[], _T], second: Callable[[], _T], pairs: int, *, warm_up: int) -> tuple[list[_T], list[_T]]:
@@ -44,7 +46,13 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def in_words(values: Sequence[float]) -> str:
-    """The interval, for the table."""
+    """The interval, for the table; of fewer pairs nothing can be said with 95 %, whatever they are.
+
+    >>> in_words([1.0, 2.0, 3.0])
+    '3 pairs'
+    """
+    if len(values) < _PAIRS_MIN:
+        return f"{len(values)} pairs"
     low, high = interval(values)
     return f"95 % of the median {low:.3g} .. {high:.3g}, {len(values)} pairs"
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from framegate.joinbarrier.journal.description import JournalDescription, JournalInput, write_description
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.readers import NamedReader, readers
 from framegate.joinbarrier.spark import shape
@@ -25,6 +26,7 @@ from framegate.schema.errors import (
 from framegate.shmpool.clock import ManualClock
 
 from tests.unit.joinbarrier.journal.journal_world import EPOCH, INPUTS, fill, segments_of, writer
+from tests.unit.joinbarrier.journal_writing import append, cell, small_writer
 
 
 def read(
@@ -94,6 +96,27 @@ def test_large_batches_come_in_pieces(folder: Path, monkeypatch: pytest.MonkeyPa
     assert rows_of(pieces) == list(range(3, 20))
     monkeypatch.setattr(shape, "YIELD_BYTES", 1)
     assert [piece.num_rows for piece in read(folder, 3, 8)] == [1] * 5
+
+
+def test_a_backlog_passes_through_a_task_piece_by_piece(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However much there is, a task has one piece of it, copies nothing, and maps a segment or two."""
+    monkeypatch.setattr(shape, "YIELD_BYTES", 1 << 20)
+    inputs = (JournalInput(name="left", stream=1),)
+    write_description(folder, JournalDescription(out_stream=1, journal_epoch=1, inputs=inputs))
+    made = small_writer(folder, ["left"], seal_bytes=4 << 20, segment_bytes=8 << 20, max_bytes=256 << 20)
+    for seq in range(512):
+        append(made, {"left": cell(bytes(128 << 10), seq)}, out_seq=seq)
+    made.close()
+    segments = len(list((folder / "segments").iterdir()))
+    allocated, rows, mapped = pa.total_allocated_bytes(), 0, 0
+    parsed = SourceOptions.parse({"path": str(folder)})
+    for piece in read_range(RangeOfRows(str(folder), 1, 0, 512, claim=None), parsed, ("left",)):
+        assert 1 <= piece.num_rows <= 8
+        rows += piece.num_rows
+        assert pa.total_allocated_bytes() - allocated < 1 << 20
+        mapped = max(mapped, Path("/proc/self/maps").read_text().count(f"{folder}/segments/"))
+    assert rows == 512
+    assert 1 <= mapped <= 2 < segments
 
 
 def test_without_payloads_every_other_field_is_the_same(folder: Path) -> None:
