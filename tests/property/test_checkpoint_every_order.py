@@ -41,7 +41,7 @@ from tests.property.checkpoint_scope import (
 IS_LONG: Final = os.environ.get("FRAMEGATE_TEST_LANE") == "long"
 EVENTS_MAX: Final = (3, 3, 3) if IS_LONG else (3, 3, 1)
 """For 0, 1 and 2 checkpoints. `native/checkpoint/tests/every_order.rs` delivers up to 3 events in every run."""
-LIMITS: Final = {"max_buffer_per_input": 8, "alignment_timeout_s": 1.0}
+LIMITS: Final[dict[str, Any]] = {"max_buffer_per_input": 8, "alignment_timeout_s": 1.0}
 """Small buffers: a native aligner is made for every schedule."""
 
 
@@ -69,7 +69,7 @@ def with_a_lost_barrier(checkpoints: int, events_max: int) -> list[tuple[Script,
 
 def check_aligned(impl: Implementation, steps: list[Step], pair: tuple[Script, ...]) -> None:
     inputs = len(pair)
-    operator = replay_aligner(BarrierAligner(inputs, impl=impl, **LIMITS), steps, inputs)  # type: ignore[arg-type]
+    operator = replay_aligner(BarrierAligner(inputs, impl=impl, **LIMITS), steps, inputs)
     check_cut(operator, pair)
     told, wanted = Counter(operator.told), expected(steps, inputs, may_switch=False)
     # An aligner cancels in silence where nothing was held back.
@@ -80,7 +80,7 @@ def check_aligned(impl: Implementation, steps: list[Step], pair: tuple[Script, .
 
 def check_switching(impl: Implementation, steps: list[Step], pair: tuple[Script, ...], restored: set[Any]) -> None:
     inputs = len(pair)
-    checkpointer = UnalignedCheckpointer(inputs, impl=impl, **LIMITS)  # type: ignore[arg-type]
+    checkpointer = UnalignedCheckpointer(inputs, impl=impl, **LIMITS)
     operator = replay_checkpointer(checkpointer, steps, inputs)
     check_cut(operator, pair)
     assert Counter(operator.told) == expected(steps, inputs, may_switch=True), steps
@@ -135,7 +135,7 @@ class _World:
     """A checkpointer of the specification, its operator, and how far each script is."""
 
     def __init__(self, inputs: int) -> None:
-        self.checkpointer = UnalignedCheckpointer(inputs, impl="reference", **LIMITS)  # type: ignore[arg-type]
+        self.checkpointer = UnalignedCheckpointer(inputs, impl="reference", **LIMITS)
         self.operator, self.sequencer = Operator(inputs), Sequencer(inputs)
         self.at = [0] * inputs
         self.has_struck = False
