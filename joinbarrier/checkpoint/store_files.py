@@ -23,6 +23,9 @@ class StoreFiles(Protocol):
         """Seen whole or not at all, after everything that was written before, and there for good."""
 
     def read(self, path: str) -> bytes: ...
+    def is_there(self) -> bool:
+        """Whether there is a store: for an object store, whether anything is in it."""
+
     def names(self, path: str) -> list[str]:
         """What a directory holds; empty where there is none."""
 
@@ -97,6 +100,9 @@ class LocalFiles:
         with open(os.open(self.root / path, flags), "rb") as file:  # noqa: PTH123 - a descriptor, not a path
             return file.read()
 
+    def is_there(self) -> bool:
+        return self.root.is_dir()
+
     def names(self, path: str) -> list[str]:
         try:
             return sorted(each.name for each in (self.root / path).iterdir())
@@ -157,6 +163,11 @@ class ArrowFiles:
     def read(self, path: str) -> bytes:
         with self._filesystem.open_input_stream(self._place(path)) as stream:
             return bytes(stream.read())
+
+    def is_there(self) -> bool:
+        from pyarrow import fs
+
+        return bool(self._filesystem.get_file_info(self._place("")).type == fs.FileType.Directory)
 
     def names(self, path: str) -> list[str]:
         from pyarrow import fs

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
 import uuid
 from collections.abc import Callable
 from pathlib import Path
@@ -315,8 +316,54 @@ def test_a_link_in_place_of_a_file_is_not_followed(tmp_path: Path) -> None:
     state = tmp_path / "store/1/operators/join/state.bin"
     state.unlink()
     state.symlink_to(secret)
-    with pytest.raises(StoreFailed):
+    with pytest.raises(CheckpointDamaged, match="symbolic links"):
         store.restore(manifest, "join")
+
+
+def _folder_in_its_place(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def _file_in_its_folders_place(path: Path) -> None:
+    shutil.rmtree(path.parent)
+    path.parent.write_bytes(b"")
+
+
+@pytest.mark.parametrize("put", [_folder_in_its_place, _file_in_its_folders_place])
+@pytest.mark.parametrize("path", ["operators/join/state.bin", "manifest.json"])
+def test_what_cannot_be_a_file_is_damage_and_an_older_checkpoint_is_found(
+    tmp_path: Path, put: Callable[[Path], None], path: str
+) -> None:
+    store = CheckpointStore(tmp_path)
+    commit(store, 1)
+    commit(store, 2)
+    put(tmp_path / "2" / path)
+    assert store.latest_whole().checkpoint_id == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("pipeline", "\x1b[31mred\n"), ("pipeline", "\ud800"), ("created_ns", 10**300), ("epoch", 2**48),
+     ("operators", [{"operator_id": "join", "path": "operators/\ud800", "bytes": 1, "crc32c": 1}])],
+    ids=["escape", "surrogate", "huge", "epoch", "path"],
+)  # fmt: skip
+def test_a_manifest_says_nothing_that_a_terminal_or_a_path_cannot_take(
+    tmp_path: Path, field: str, value: object
+) -> None:
+    found = {**commit(CheckpointStore(tmp_path), 1).as_json(), field: value}
+    with pytest.raises(CheckpointDamaged):
+        decode(json.dumps(found).encode(), where="here")
+
+
+def test_a_store_that_may_not_be_read_is_no_damage(tmp_path: Path) -> None:
+    class Locked(LocalFiles):
+        def read(self, path: str) -> bytes:
+            raise PermissionError(13, "Permission denied")
+
+    commit(CheckpointStore(tmp_path), 1)
+    with pytest.raises(StoreFailed, match="Permission denied"):
+        CheckpointStore(tmp_path, Locked(tmp_path)).latest_whole()
 
 
 # --- In-flight files ------------------------------------------------------------------------------------
@@ -385,3 +432,9 @@ def test_what_there_is_not_is_an_error(tmp_path: Path, capsys: pytest.CaptureFix
     assert "FG-610" in capsys.readouterr().err
     assert run(["checkpoint", "verify", str(tmp_path)]) == 1
     assert run(["checkpoint", "ls", str(tmp_path)]) == 0
+    (tmp_path / "file").write_bytes(b"")
+    for place in (tmp_path / "nowhere", tmp_path / "file"):
+        for command in (["ls", str(place)], ["show", str(place), "1"], ["verify", str(place)]):
+            capsys.readouterr()
+            assert run(["checkpoint", *command]) == 1
+            assert "there is no such directory" in capsys.readouterr().err
