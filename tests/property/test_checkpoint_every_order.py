@@ -154,6 +154,7 @@ class _World:
             tuple(decides.aligner.history._aborted),
             tuple(self.operator.processed),
             tuple((i, tuple(each)) for i, each in sorted(self.operator.snapshots.items())),
+            tuple(sorted(self.operator.told)),
         )
 
     def deliver(self, input_id: int, symbol: str) -> None:
@@ -172,16 +173,19 @@ class _World:
 
 def explore(trio: tuple[Script, ...]) -> tuple[int, int]:
     """States and edges of everything that these scripts can lead to; every state is checked."""
-    start = _World(len(trio))
+    start, last = _World(len(trio)), sum(symbol.isdigit() for symbol in trio[0])
     seen, pending, edges = {start.key()}, [start], 0
     while pending:
         world = pending.pop()
         check_cut(world.operator, trio)
         moves = [(i, script[world.at[i]]) for i, script in enumerate(trio) if world.at[i] < len(script)]
         if not moves:
-            # Every barrier came, so nothing waits, and a checkpoint without a higher one before it is complete.
+            # Every barrier came, so nothing waits, and the last checkpoint, which none could cancel, is complete once.
             assert world.operator.processed == world.sequencer.sent
             assert not world.checkpointer.metrics()["is_aligning"]
+            told = Counter((kind, number) for _, kind, number in world.operator.told)
+            assert told["trigger_snapshot", last] == told["checkpoint_complete", last] == 1, world.operator.told
+            assert all(told["checkpoint_complete", each] + told["aborted", each] <= 1 for each in range(1, last + 1))
         for move in [*moves, *([] if world.has_struck else [TIMEOUT])]:
             edges += 1
             after = copy.deepcopy(world)
