@@ -105,8 +105,8 @@ fuzz: setup ## decoders, Python against Rust, for FUZZ_SECONDS; then FUZZ_RUNS i
 	$(PYTHON) -m tests.fuzz $(FUZZ_SECONDS)
 	$(SAY) 'fuzzing what reads recordings, messages, superblocks and slots with $(FUZZ_RUNS) inputs'
 	$(PYTHON) -m tests.fuzz.recordings $(FUZZ_RUNS)
-	$(SAY) "fuzzing checkpoints: files and schedules, $(FUZZ_RUNS) inputs; then $$(($(FUZZ_RUNS) / 10)) native ones of each kind"
-	$(PYTHON) -m tests.fuzz.checkpoints $(FUZZ_RUNS)
+	$(SAY) "fuzzing checkpoints, files and schedules, with $$(($(FUZZ_RUNS) / 10)) inputs, then as many native ones of each kind"
+	$(PYTHON) -m tests.fuzz.checkpoints $$(($(FUZZ_RUNS) / 10))
 	FRAMEGATE_FUZZ_RUNS=$$(($(FUZZ_RUNS) / 10)) cargo test --quiet --locked --manifest-path native/Cargo.toml \
 		-p framegate-checkpoint --test any_input
 

@@ -39,6 +39,7 @@ NAMES: Final = (
     "barriers",
     "checkpoint",
     "join_checkpoints",
+    "checkpoint_waits",
     "peers",
     *QUICK,
 )
