@@ -99,12 +99,16 @@ sim: setup ## the seeded simulator; SEED=n replays one run
 	$(SAY) 'simulator'
 	$(PYTHON) -m tests.sim $(SEED)
 
-fuzz: setup ## decoders, Python against Rust, for FUZZ_SECONDS; then FUZZ_RUNS files into inspect
+fuzz: setup ## decoders, Python against Rust, for FUZZ_SECONDS; then FUZZ_RUNS inputs into inspect and checkpoints
 	$(SAY) 'fuzzing the decoders for $(FUZZ_SECONDS) s'
 	$(PIP) install --constraint constraints.txt atheris
 	$(PYTHON) -m tests.fuzz $(FUZZ_SECONDS)
 	$(SAY) 'fuzzing what reads recordings, messages, superblocks and slots with $(FUZZ_RUNS) inputs'
 	$(PYTHON) -m tests.fuzz.recordings $(FUZZ_RUNS)
+	$(SAY) "fuzzing checkpoints, files and schedules, with $$(($(FUZZ_RUNS) / 10)) inputs, then as many native ones of each kind"
+	$(PYTHON) -m tests.fuzz.checkpoints $$(($(FUZZ_RUNS) / 10))
+	FRAMEGATE_FUZZ_RUNS=$$(($(FUZZ_RUNS) / 10)) cargo test --quiet --locked --manifest-path native/Cargo.toml \
+		-p framegate-checkpoint --test any_input
 
 clean: ## remove what was built here: .venv, native/target, caches
 	$(SAY) 'removing what was built'

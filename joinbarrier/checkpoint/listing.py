@@ -16,7 +16,7 @@ from framegate.schema.errors import DONE, FAILED, CheckpointDamaged, CheckpointM
 
 def ls(place: str, *, as_json: bool) -> int:
     """Print every checkpoint; the exit code."""
-    store = CheckpointStore(place)
+    store = _opened(place)
     rows = [_row(store, checkpoint_id) for checkpoint_id in store.ids()]
     if as_json:
         for row in rows:
@@ -30,7 +30,7 @@ def ls(place: str, *, as_json: bool) -> int:
 
 def show(place: str, checkpoint_id: int, *, as_json: bool) -> int:
     """Print one checkpoint; the exit code."""
-    manifest = CheckpointStore(place).manifest(checkpoint_id)
+    manifest = _opened(place).manifest(checkpoint_id)
     if as_json:
         emit({"event": "checkpoint", **manifest.as_json()})
         return DONE
@@ -44,7 +44,7 @@ def show(place: str, checkpoint_id: int, *, as_json: bool) -> int:
 
 def verify(place: str, checkpoint_id: int | None, *, as_json: bool) -> int:
     """Check one checkpoint, or all; 1 and every damaged file where there is one."""
-    store = CheckpointStore(place)
+    store = _opened(place)
     ids = store.ids() if checkpoint_id is None else [checkpoint_id]
     if not ids:
         raise CheckpointMissing("there is no checkpoint", store=place)
@@ -55,6 +55,12 @@ def verify(place: str, checkpoint_id: int | None, *, as_json: bool) -> int:
     elif not problems:
         print(f"checkpoints={len(ids)}")
     return FAILED if problems else DONE
+
+
+def _opened(place: str) -> CheckpointStore:
+    store = CheckpointStore(place)
+    store.require_there()
+    return store
 
 
 def _tell(problems: Iterable[CheckpointDamaged | CheckpointNewer], *, as_json: bool) -> None:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 from uuid import UUID
 
-from framegate.joinbarrier.checkpoint.messages import check_barrier
+from framegate.joinbarrier.checkpoint.messages import U64_MAX, check_barrier
 from framegate.schema.errors import CheckpointDamaged, CheckpointNewer, InvalidValue
 
 FORMAT: Final = 1
@@ -143,7 +143,8 @@ def safe_path(path: object) -> str:
 
 
 def _text(found: object) -> str:
-    if not isinstance(found, str):
+    # What is not printable would do to a terminal what it likes, and half a surrogate is no path.
+    if not isinstance(found, str) or not found.isprintable():
         raise TypeError(f"text is wanted, not {found!r}")
     return found
 
@@ -155,7 +156,7 @@ def flag(found: object) -> bool:
     return found
 
 
-def _count(found: object) -> int:
-    if not isinstance(found, int) or isinstance(found, bool) or found < 0:
-        raise TypeError(f"a count is wanted, not {found!r}")
+def _count(found: object, most: int = U64_MAX) -> int:
+    if not isinstance(found, int) or isinstance(found, bool) or not 0 <= found <= most:
+        raise TypeError(f"a count is wanted, not {found!r:.40}")
     return found

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from framegate.schema.errors import FramegateError
 
@@ -40,6 +40,10 @@ class NotStored:
 
 
 Result: TypeAlias = Stored | NotStored
+STEPS_WAITING_MAX: Final = 8
+"""Each holds a state in memory."""
+GIVEN_UP_MAX: Final = 64
+"""Beyond these the lowest are forgotten: ids only grow, so nothing waits for one of them."""
 Job: TypeAlias = Callable[[], int]
 """Does the step; how many bytes it stored."""
 
@@ -51,10 +55,15 @@ class OperatorWriter:
         self._jobs: SimpleQueue[tuple[int, bool, Job] | None] = SimpleQueue()
         self._results: deque[Result] = deque()
         self._given_up: set[int] = set()
+        self._turn = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def put(self, checkpoint_id: int, job: Job, *, is_complete: bool) -> None:
-        """Do a step when those before it are done."""
+        """Do a step when those before it are done. Where too many wait for a disk that hangs, it fails at once."""
+        waiting = self._jobs.qsize()
+        if waiting >= STEPS_WAITING_MAX:
+            self._fail(checkpoint_id, f"STORE_FAILED: {waiting} steps wait for the disk")
+            return
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, name="framegate-checkpoints", daemon=True)
             self._thread.start()
@@ -62,7 +71,10 @@ class OperatorWriter:
 
     def give_up(self, checkpoint_id: int) -> None:
         """What was not begun of a checkpoint need not be done."""
-        self._given_up.add(checkpoint_id)
+        with self._turn:
+            self._given_up.add(checkpoint_id)
+            if len(self._given_up) > GIVEN_UP_MAX:
+                self._given_up.remove(min(self._given_up))
 
     def results(self) -> list[Result]:
         """What is done since the last call, oldest first."""
@@ -94,5 +106,5 @@ class OperatorWriter:
                 self._fail(checkpoint_id, f"SERIALISATION_FAILED: {failure!r}")
 
     def _fail(self, checkpoint_id: int, reason: str) -> None:
-        self._given_up.add(checkpoint_id)
+        self.give_up(checkpoint_id)
         self._results.append(NotStored(checkpoint_id, reason))

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,6 +38,9 @@ from framegate.schema.errors import (
 
 _INFLIGHT: Final = re.compile(r"inflight_(0|[1-9][0-9]{0,9})\.buf")
 _FOLDER: Final = re.compile(r"[1-9][0-9]{0,19}")
+_NO_FILE: Final = (errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EIO)
+"""Something else lies in a file's place, or its sectors are gone: an older checkpoint may be whole. A store that cannot
+be reached, or may not be read, says nothing of its files."""
 _log = logging.getLogger(__name__)
 
 
@@ -184,8 +188,7 @@ class CheckpointStore:
         """
         path = f"{checkpoint_id}/{_folder(operator_id)}/{OPERATOR_PART}"
         try:
-            with self._failing(path, may_be_missing=True):
-                data = self._files.read(path)
+            data = self._load(path)
         except FileNotFoundError:
             return self._found(checkpoint_id, operator_id)
         part = decode_part(data, operator_id=operator_id, where=f"{self.place}/{path}")
@@ -193,6 +196,16 @@ class CheckpointStore:
         for entry in entries:
             self._checked(checkpoint_id, entry)
         return part
+
+    def require_there(self) -> None:
+        """Raises CheckpointMissing where there is no store at all: somebody may have mistyped it."""
+        with self._failing(""):
+            if not self._files.is_there():
+                raise CheckpointMissing(
+                    "there is no such directory",
+                    store=self.place,
+                    hint="A pipeline's is the `dir` of its `[checkpoint.NAME]` in the driver's configuration.",
+                )
 
     def ids(self) -> list[int]:
         """The checkpoints that there are, oldest first."""
@@ -203,8 +216,7 @@ class CheckpointStore:
         """Raises CheckpointMissing, CheckpointDamaged, CheckpointNewer."""
         path = f"{checkpoint_id}/{MANIFEST}"
         try:
-            with self._failing(path, may_be_missing=True):
-                data = self._files.read(path)
+            data = self._load(path)
         except FileNotFoundError:
             raise CheckpointMissing("no manifest", checkpoint_id=checkpoint_id, store=self.place) from None
         manifest = decode(data, where=f"{self.place}/{path}")
@@ -293,10 +305,19 @@ class CheckpointStore:
 
     def _read(self, checkpoint_id: int, path: str) -> bytes:
         try:
-            with self._failing(f"{checkpoint_id}/{path}", may_be_missing=True):
-                return self._files.read(f"{checkpoint_id}/{path}")
+            return self._load(f"{checkpoint_id}/{path}")
         except FileNotFoundError:
             raise CheckpointDamaged("a file is missing", path=f"{checkpoint_id}/{path}") from None
+
+    def _load(self, path: str) -> bytes:
+        """Raises FileNotFoundError, CheckpointDamaged where no file can be there, StoreFailed for all else."""
+        with self._failing(path, may_be_missing=True):
+            try:
+                return self._files.read(path)
+            except OSError as refused:
+                if refused.errno not in _NO_FILE:
+                    raise
+                raise CheckpointDamaged(f"a file cannot be read: {refused.strerror}", path=path) from None
 
     def _checked(self, checkpoint_id: int, entry: OperatorState | InflightData) -> bytes:
         path = f"{checkpoint_id}/{entry.path}"

@@ -6,9 +6,11 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from framegate.schema.errors import StoreFailed
+
+FOLDERS_KNOWN_MAX: Final = 64
 
 
 class StoreFiles(Protocol):
@@ -21,6 +23,9 @@ class StoreFiles(Protocol):
         """Seen whole or not at all, after everything that was written before, and there for good."""
 
     def read(self, path: str) -> bytes: ...
+    def is_there(self) -> bool:
+        """Whether there is a store: for an object store, whether anything is in it."""
+
     def names(self, path: str) -> list[str]:
         """What a directory holds; empty where there is none."""
 
@@ -38,18 +43,25 @@ class Disk:
         folder.mkdir(mode=0o700, exist_ok=True)
 
     def write(self, path: Path, content: bytes) -> None:
-        """The content, and the fsync that makes it last; the name lasts only after ``sync_folder``."""
+        """The content, which lasts when it returns; the name lasts only after ``sync_folder``."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         with open(os.open(path, flags, 0o600), "wb") as file:  # noqa: PTH123 - a descriptor, not a path
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())
+            # By the descriptor that wrote: another one may not be told that writing back has failed.
+            self.sync_file(file.fileno())
+
+    def sync_file(self, descriptor: int) -> None:
+        os.fsync(descriptor)
 
     def rename(self, path: Path, target: Path) -> None:
         path.rename(target)
 
     def remove(self, path: Path) -> None:
         path.unlink()
+
+    def remove_tree(self, folder: Path) -> None:
+        shutil.rmtree(folder)
 
     def sync_folder(self, folder: Path) -> None:
         """The names in a directory last."""
@@ -66,6 +78,8 @@ class LocalFiles:
     def __init__(self, root: Path, disk: Disk | None = None) -> None:
         self.root = root
         self._disk = Disk() if disk is None else disk
+        self._lasting = set[Path]()
+        """Folders whose names were synced here, so that it is done once for each."""
 
     def write(self, path: str, content: bytes) -> None:
         target = self.root / path
@@ -86,6 +100,9 @@ class LocalFiles:
         with open(os.open(self.root / path, flags), "rb") as file:  # noqa: PTH123 - a descriptor, not a path
             return file.read()
 
+    def is_there(self) -> bool:
+        return self.root.is_dir()
+
     def names(self, path: str) -> list[str]:
         try:
             return sorted(each.name for each in (self.root / path).iterdir())
@@ -97,14 +114,31 @@ class LocalFiles:
         self._disk.sync_folder((self.root / path).parent)
 
     def remove_folder(self, path: str) -> None:
-        shutil.rmtree(self.root / path)
+        self._disk.remove_tree(self.root / path)
 
     def _make_folders(self, folder: Path) -> None:
-        # Each new name is made to last in its parent, from the top down, or a crash could lose the whole branch.
-        missing = [each for each in (folder, *folder.parents) if not each.is_dir()]
-        for each in reversed(missing):
-            self._disk.make_folder(each)
-            self._disk.sync_folder(each.parent)
+        """Each name is made to last in its parent, from the top down, or a crash could lose the whole branch.
+
+        So is that of a folder which is there already: whoever made it may have been killed before it was synced.
+        """
+        for each in reversed((folder, *folder.parents)):
+            is_there = each.is_dir()
+            if is_there and (each in self._lasting or not each.is_relative_to(self.root)):
+                continue
+            if not is_there:
+                self._disk.make_folder(each)
+            self._sync_name(each, is_there=is_there)
+
+    def _sync_name(self, folder: Path, *, is_there: bool) -> None:
+        try:
+            self._disk.sync_folder(folder.parent)
+        except PermissionError:
+            # A store that was made for us where we may not look is not ours to make last.
+            if not (is_there and folder == self.root):
+                raise
+        if len(self._lasting) >= FOLDERS_KNOWN_MAX:
+            self._lasting.clear()
+        self._lasting.add(folder)
 
 
 class ArrowFiles:
@@ -129,6 +163,11 @@ class ArrowFiles:
     def read(self, path: str) -> bytes:
         with self._filesystem.open_input_stream(self._place(path)) as stream:
             return bytes(stream.read())
+
+    def is_there(self) -> bool:
+        from pyarrow import fs
+
+        return bool(self._filesystem.get_file_info(self._place("")).type == fs.FileType.Directory)
 
     def names(self, path: str) -> list[str]:
         from pyarrow import fs

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -165,6 +165,56 @@ def check_cut(operator: Operator, pair: Sequence[Script]) -> None:
             before = script[: script.index(symbol)].count("e") if symbol in script else script.count("e")
             in_flight = [event.payload for event in captured.get(input_id, [])]
             assert [*range(state[input_id]), *in_flight] == list(range(before)), (checkpoint_id, input_id)
+
+
+def check_restored(
+    operator: Operator, pair: Sequence[Script], make: Callable[[int], UnalignedCheckpointer], seen: set[Any]
+) -> None:
+    """From every complete checkpoint a new run processes what is left, once, and its next checkpoint is whole.
+
+    What is in flight follows from the state, for the cut is consistent: those that were ``seen`` are not run again.
+    """
+    for _, kind, checkpoint_id in operator.told:
+        state = operator.snapshots.get(checkpoint_id, [])
+        if kind == "checkpoint_complete" and (checkpoint_id, *state) not in seen:
+            seen.add((checkpoint_id, *state))
+            _restore(state, operator.captured[checkpoint_id], checkpoint_id, pair, make(checkpoint_id))
+
+
+def _restore(
+    state: list[int],
+    captured: dict[int, list[Any]],
+    checkpoint_id: int,
+    pair: Sequence[Script],
+    checkpointer: UnalignedCheckpointer,
+) -> None:
+    operator, sequencer = Operator(len(pair)), Sequencer(len(pair))
+    operator.processed = list(state)
+
+    def give(input_id: int, message: Event | CheckpointBarrier) -> None:
+        for action in checkpointer.process(input_id, message, 0):
+            operator.obey(action, 0)
+
+    for input_id in range(len(pair)):
+        for event in captured.get(input_id, []):
+            give(input_id, event)
+        # It follows what was in flight, and is over.
+        give(input_id, CheckpointBarrier(checkpoint_id, 1))
+    assert not operator.told, (checkpoint_id, operator.told)
+    sequencer.sent = list(operator.processed)
+    rests = [script[script.index(str(checkpoint_id)) + 1 :] for script in pair]
+    for column in itertools.zip_longest(*rests):
+        for input_id, symbol in enumerate(column):
+            if symbol is not None:
+                give(input_id, sequencer.message(input_id, symbol))
+    for action in checkpointer.abort():
+        operator.obey(action, 0)
+    assert operator.processed == [script.count("e") for script in pair], checkpoint_id
+    # One whose barrier an input lost is not complete when the run ends.
+    is_whole = all(any(symbol.isdigit() for symbol in rest) for rest in rests)
+    assert [kind for _, kind, _ in operator.told].count("checkpoint_complete") == is_whole
+    for later, found in operator.snapshots.items():
+        assert found == [script[: script.index(str(later))].count("e") for script in pair], later
 
 
 def expected(steps: Sequence[Step], inputs: int, *, may_switch: bool) -> Counter[tuple[int, str, int]]:

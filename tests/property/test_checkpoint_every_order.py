@@ -3,7 +3,8 @@
 
 Each schedule is replayed from the start on both implementations, aligned and with the switch. Checked: the cut is
 consistent, every event is in exactly one of state and in-flight, order is kept, nothing is lost or doubled after a
-restore, and a snapshot, a completion and an abort come exactly when they must.
+restore (a new run goes on from every different checkpoint), and a snapshot, a completion and an abort come exactly when
+they must.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import logging
 import os
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 import pytest
@@ -28,6 +30,7 @@ from tests.property.checkpoint_scope import (
     Sequencer,
     Step,
     check_cut,
+    check_restored,
     expected,
     replay_aligner,
     replay_checkpointer,
@@ -36,9 +39,9 @@ from tests.property.checkpoint_scope import (
 )
 
 IS_LONG: Final = os.environ.get("FRAMEGATE_TEST_LANE") == "long"
-EVENTS_MAX: Final = (3, 3, 3) if IS_LONG else (3, 2, 1)
+EVENTS_MAX: Final = (3, 3, 3) if IS_LONG else (3, 3, 1)
 """For 0, 1 and 2 checkpoints. `native/checkpoint/tests/every_order.rs` delivers up to 3 events in every run."""
-LIMITS: Final = {"max_buffer_per_input": 8, "alignment_timeout_s": 1.0}
+LIMITS: Final[dict[str, Any]] = {"max_buffer_per_input": 8, "alignment_timeout_s": 1.0}
 """Small buffers: a native aligner is made for every schedule."""
 
 
@@ -55,13 +58,18 @@ def pairs(inputs: int, checkpoints: int, events_max: int) -> list[tuple[Script, 
 
 
 def with_a_lost_barrier(checkpoints: int, events_max: int) -> list[tuple[Script, ...]]:
-    whole, short = scripts(checkpoints, events_max), scripts(checkpoints - 1, events_max)
-    return [*itertools.product(whole, short), *itertools.product(short, whole)]
+    """One input misses one of its barriers, whichever."""
+    whole, found = scripts(checkpoints, events_max), list[tuple[Script, ...]]()
+    for lost in range(1, checkpoints + 1):
+        later = {str(number): str(number + (number >= lost)) for number in range(1, checkpoints)}
+        short = [tuple(later.get(symbol, symbol) for symbol in each) for each in scripts(checkpoints - 1, events_max)]
+        found += [*itertools.product(whole, short), *itertools.product(short, whole)]
+    return found
 
 
 def check_aligned(impl: Implementation, steps: list[Step], pair: tuple[Script, ...]) -> None:
     inputs = len(pair)
-    operator = replay_aligner(BarrierAligner(inputs, impl=impl, **LIMITS), steps, inputs)  # type: ignore[arg-type]
+    operator = replay_aligner(BarrierAligner(inputs, impl=impl, **LIMITS), steps, inputs)
     check_cut(operator, pair)
     told, wanted = Counter(operator.told), expected(steps, inputs, may_switch=False)
     # An aligner cancels in silence where nothing was held back.
@@ -70,12 +78,14 @@ def check_aligned(impl: Implementation, steps: list[Step], pair: tuple[Script, .
     assert not told - wanted, (steps, told - wanted)
 
 
-def check_switching(impl: Implementation, steps: list[Step], pair: tuple[Script, ...]) -> None:
+def check_switching(impl: Implementation, steps: list[Step], pair: tuple[Script, ...], restored: set[Any]) -> None:
     inputs = len(pair)
-    checkpointer = UnalignedCheckpointer(inputs, impl=impl, **LIMITS)  # type: ignore[arg-type]
+    checkpointer = UnalignedCheckpointer(inputs, impl=impl, **LIMITS)
     operator = replay_checkpointer(checkpointer, steps, inputs)
     check_cut(operator, pair)
     assert Counter(operator.told) == expected(steps, inputs, may_switch=True), steps
+    make = partial(UnalignedCheckpointer, inputs, impl=impl, **LIMITS)
+    check_restored(operator, pair, lambda floor: make(floor=floor), restored)
 
 
 @pytest.mark.parametrize("impl", ["reference", "native"])
@@ -88,9 +98,10 @@ def test_two_inputs_in_every_order(impl: Implementation, checkpoints: int, recor
         chosen += with_a_lost_barrier(checkpoints, max(1, events_max - 1))
     count = deliveries = 0
     for pair in chosen:
+        restored = set[Any]()
         for steps in schedules(pair):
             check_aligned(impl, steps, pair)
-            check_switching(impl, steps, pair)
+            check_switching(impl, steps, pair, restored)
             count, deliveries = count + 1, deliveries + len(steps)
     record_property("schedules", count)
     print(f"{impl}, {checkpoints} checkpoints, up to {events_max} events: {count} schedules, {deliveries} deliveries")
@@ -124,7 +135,7 @@ class _World:
     """A checkpointer of the specification, its operator, and how far each script is."""
 
     def __init__(self, inputs: int) -> None:
-        self.checkpointer = UnalignedCheckpointer(inputs, impl="reference", **LIMITS)  # type: ignore[arg-type]
+        self.checkpointer = UnalignedCheckpointer(inputs, impl="reference", **LIMITS)
         self.operator, self.sequencer = Operator(inputs), Sequencer(inputs)
         self.at = [0] * inputs
         self.has_struck = False
@@ -143,6 +154,7 @@ class _World:
             tuple(decides.aligner.history._aborted),
             tuple(self.operator.processed),
             tuple((i, tuple(each)) for i, each in sorted(self.operator.snapshots.items())),
+            tuple(sorted(self.operator.told)),
         )
 
     def deliver(self, input_id: int, symbol: str) -> None:
@@ -161,16 +173,19 @@ class _World:
 
 def explore(trio: tuple[Script, ...]) -> tuple[int, int]:
     """States and edges of everything that these scripts can lead to; every state is checked."""
-    start = _World(len(trio))
+    start, last = _World(len(trio)), sum(symbol.isdigit() for symbol in trio[0])
     seen, pending, edges = {start.key()}, [start], 0
     while pending:
         world = pending.pop()
         check_cut(world.operator, trio)
         moves = [(i, script[world.at[i]]) for i, script in enumerate(trio) if world.at[i] < len(script)]
         if not moves:
-            # Every barrier came, so nothing waits, and a checkpoint without a higher one before it is complete.
+            # Every barrier came, so nothing waits, and the last checkpoint, which none could cancel, is complete once.
             assert world.operator.processed == world.sequencer.sent
             assert not world.checkpointer.metrics()["is_aligning"]
+            told = Counter((kind, number) for _, kind, number in world.operator.told)
+            assert told["trigger_snapshot", last] == told["checkpoint_complete", last] == 1, world.operator.told
+            assert all(told["checkpoint_complete", each] + told["aborted", each] <= 1 for each in range(1, last + 1))
         for move in [*moves, *([] if world.has_struck else [TIMEOUT])]:
             edges += 1
             after = copy.deepcopy(world)
@@ -201,7 +216,8 @@ def test_three_inputs_as_a_graph_of_states(checkpoints: int, events_max: int) ->
 def test_three_inputs_natively_in_every_order() -> None:
     count = 0
     for trio in itertools.combinations_with_replacement(scripts(1, 2), 3):
+        restored = set[Any]()
         for steps in schedules(trio):
-            check_switching("native", steps, trio)
+            check_switching("native", steps, trio, restored)
             count += 1
     print(f"native, 3 inputs, 1 checkpoint, up to 2 events: {count} schedules")

@@ -40,6 +40,7 @@ NAMES: Final = (
     "barriers",
     "checkpoint",
     "join_checkpoints",
+    "checkpoint_waits",
     "peers",
     *QUICK,
 )

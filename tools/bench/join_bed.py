@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,6 +140,20 @@ class Join:
         """Both send at a rate, with a barrier after every second from that id on; 0: without."""
         count = int(rate_hz) * seconds
         return self._run({"rate_hz": rate_hz, "seconds": seconds, "first_cut": first_cut}, count)
+
+    def begin_cuts(self, rate_hz: float, cuts: Sequence[Sequence[tuple[float, int]]]) -> None:
+        """Each producer sends at a rate for some seconds, then a barrier, and so on; ``end_cuts`` waits for both."""
+        for each, own in zip(self._producers, cuts, strict=True):
+            each.tell({"rate_hz": rate_hz, "cuts": own})
+
+    def end_cuts(self) -> list[dict[int, int]]:
+        """When each producer had sent its barriers, by their ids; waits until all have sent everything."""
+        answers = [each.answer()["sent_ns"] for each in self._producers]
+        return [{int(checkpoint_id): at_ns for checkpoint_id, at_ns in sent_ns.items()} for sent_ns in answers]
+
+    def signal_producer(self, index: int, number: signal.Signals) -> None:
+        """Stop one of the producers, or let it go on."""
+        self._producers[index].send(number)
 
     def agent_cpu_ns(self) -> int:
         """What the agent's threads have computed so far."""

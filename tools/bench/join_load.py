@@ -3,6 +3,7 @@
 
 Words: AERON_DIR BASE_DIR STREAM FRAME_BYTES. A line is an object: ``count`` frames at ``rate_hz`` (0: as fast as
 they go), or, with ``journal``, as fast as a join takes them: never more than ``ahead`` frames before its last row.
+With ``cuts``, pairs of seconds and a barrier that follows them.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ def main(arguments: Sequence[str]) -> int:
             order = json.loads(line)
             if "first_cut" in order:
                 _say(_cut(found, producer, size, **order))
+            elif "cuts" in order:
+                _say(_cuts(found, producer, size, **order))
             else:
                 _say(_held(producer, size, **order) if "journal" in order else _paced(producer, size, **order))
     return 0
@@ -58,6 +61,19 @@ def _cut(
         if first_cut:
             found.barrier(first_cut + second, 1)
     return told
+
+
+def _cuts(
+    found: Producer, producer: PoolProducer, frame_bytes: int, rate_hz: float, cuts: list[tuple[float, int]]
+) -> dict[str, Any]:
+    """At a rate for the seconds of each, and then its barrier; id 0: none. When each barrier was sent."""
+    sent_ns = {}
+    for seconds, checkpoint_id in cuts:
+        _paced(producer, frame_bytes, rate_hz, int(rate_hz * seconds))
+        if checkpoint_id:
+            found.barrier(checkpoint_id, 1)
+            sent_ns[checkpoint_id] = monotonic_ns()
+    return {"sent_ns": sent_ns}
 
 
 def _held(producer: PoolProducer, frame_bytes: int, journal: str, ahead: int, count: int) -> dict[str, Any]:

@@ -7,7 +7,14 @@ from collections.abc import Set as AbstractSet
 from typing import Any
 
 from framegate.joinbarrier.checkpoint.actions import Action, Cause, Kind, drains, passed
-from framegate.joinbarrier.checkpoint.messages import Captured, CheckpointBarrier, Event, Message, Watermark
+from framegate.joinbarrier.checkpoint.messages import (
+    U64_MAX,
+    Captured,
+    CheckpointBarrier,
+    Event,
+    Message,
+    Watermark,
+)
 from framegate.joinbarrier.checkpoint.reference.aligner import Alignment, BarrierAligner
 from framegate.joinbarrier.checkpoint.reference.late_inputs import LateInputs
 from framegate.joinbarrier.checkpoint.settings import UnalignedSettings
@@ -57,7 +64,8 @@ class UnalignedCheckpointer:
             return []
         if not late.capture(input_id, message):
             return [self._abort_late(late, Cause.INFLIGHT_LIMIT, input_id)]
-        self.counted["total_inflight_bytes"] += message.size if isinstance(message, Event) else 0
+        captured = self.counted["total_inflight_bytes"] + (message.size if isinstance(message, Event) else 0)
+        self.counted["total_inflight_bytes"] = min(captured, U64_MAX)
         return []
 
     def _barrier(self, input_id: int, barrier: CheckpointBarrier, now_ns: int) -> list[Action]:

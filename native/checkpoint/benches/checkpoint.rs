@@ -139,15 +139,16 @@ fn bench_barrier_processing() {
 fn bench_barrier_injection_throughput() {
     // The injector's own pace: every poll is due.
     let mut injector = Injector::new(Arc::new(SharedWord::anonymous().expect("a page")), Some(1));
-    let mut now_ns = 0;
+    let (mut now_ns, mut injected) = (0, 0_u64);
     report("bench_barrier_injection_throughput", 1e6, "1000000 polls that are all due", || {
         timed(|| {
             for _ in 0..1_000_000 {
                 now_ns += 1;
-                black_box(injector.poll(now_ns));
+                injected += u64::from(black_box(injector.poll(black_box(now_ns))).is_some());
             }
         })
     });
+    assert_eq!(injected, now_ns - 1, "the first poll begins the interval");
 }
 
 fn bench_stream_message_push_pop() {
@@ -278,13 +279,15 @@ fn bench_inflight_capture_10k() {
 }
 
 fn bench_inflight_serialize_1mb() {
-    let record = [5u8; 1024];
-    let records = || (0..1024).map(|_| black_box(&record[..]));
+    // Each lies elsewhere, as captured frames do.
+    let captured: Vec<u8> = (0..1024 * 1024_u32).map(|at| at as u8).collect();
+    let records = || black_box(&captured).chunks_exact(1024);
     let mut out = vec![1u8; encoded_bytes(records())];
     let bytes = out.len() as f64;
     report("bench_inflight_serialize_1mb", bytes, "1024 records of 1 KiB, nanoseconds a byte", || {
-        timed(|| assert!(black_box(write_records(1, records(), &mut out)).is_some()))
+        timed(|| assert!(black_box(write_records(1, records(), black_box(&mut out))).is_some()))
     });
+    assert!(out.ends_with(&captured[1023 * 1024..]));
 }
 
 fn bench_mode_switch() {
@@ -315,16 +318,20 @@ fn bench_unaligned_recovery_10k_inflight() {
     write_records(1, records(), &mut file).expect("it fits");
     let mut aligner = aligner(2);
     let mut id = 0;
+    let mut payload = [0u8; 1024];
     report(
         "bench_unaligned_recovery_10k_inflight",
         1.0,
-        "10000 records of 1 KiB read, processed, then their barrier",
+        "10000 records of 1 KiB read, processed and copied, then their barrier",
         || {
             id += 1;
             timed(|| {
                 let input = read_records(&file, |bytes| {
                     let event = [bytes.len() as u64, u64::from(bytes[0]), 0, 0, 0];
-                    black_box(aligner.process(1, StreamMessage::Event(event), 1024, 0, &mut nowhere).is_ok());
+                    let action = aligner.process(1, StreamMessage::Event(event), 1024, 0, &mut nowhere);
+                    assert!(matches!(action, Ok(Action::PassThrough(_))));
+                    // As a join does with what it replays.
+                    black_box(&mut payload).copy_from_slice(bytes);
                 });
                 assert_eq!(input, Ok(1));
                 let barrier = StreamMessage::Barrier(CheckpointBarrier::new(id, 1));

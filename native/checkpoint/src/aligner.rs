@@ -134,7 +134,11 @@ struct State {
     held_bytes: u64,
 }
 
-const _: () = assert!(size_of::<State>() + size_of::<History>() < 200, "the state of an aligner is small");
+// Beside it, in memory of their own: events that wait, 64 aborted ids, each input's watermarks; and the counters.
+const _: () = assert!(
+    size_of::<State>() + size_of::<History>() + size_of::<Limits>() + size_of::<Watermarks>() < 200,
+    "the state of an aligner is small"
+);
 
 /// At most one alignment at a time. Events it gives back through a callback are to be processed in that order.
 #[derive(Debug)]

@@ -51,8 +51,8 @@ impl AtomicU128 {
 
     /// An exchange, because the model orders a plain store only where it happened before or after another; on a machine
     /// the stores and exchanges of one word always have an order, and an exchange is next to what it read.
-    pub fn store(&self, value: u128, _order: Ordering) {
-        self.0.swap(narrow(value), Ordering::AcqRel);
+    pub fn store(&self, value: u128, order: Ordering) {
+        self.0.swap(narrow(value), order);
     }
 
     /// As the machine's.

@@ -63,6 +63,15 @@ pub struct Receiver<T> {
 }
 
 /// A channel for `capacity` messages, and one barrier more. `capacity` is at least 1.
+///
+/// A message is at most 128 bytes, which is known when it is compiled:
+///
+/// ```
+/// framegate_checkpoint::channel::channel::<[u64; 15]>(1);
+/// ```
+/// ```compile_fail
+/// framegate_checkpoint::channel::channel::<[u64; 16]>(1);
+/// ```
 #[must_use]
 pub fn channel<T>(capacity: usize) -> (Sender<T>, Receiver<T>) {
     const { assert!(size_of::<StreamMessage<T>>() <= MESSAGE_BYTES_MAX, "a message is at most 128 bytes") };

@@ -47,6 +47,8 @@ impl History {
         if checkpoint_id > self.highest.max(current_id) {
             return None;
         }
-        Some(if self.aborted.contains(&checkpoint_id) { Ignored::Aborted } else { Ignored::Stale })
+        // A place that was never used holds 0, which is no id.
+        let was_aborted = checkpoint_id != 0 && self.aborted.contains(&checkpoint_id);
+        Some(if was_aborted { Ignored::Aborted } else { Ignored::Stale })
     }
 }

@@ -147,7 +147,8 @@ impl<T> UnalignedCheckpointer<T> {
     ) {
         if self.late.owes(input) {
             if self.late.capture(input, bytes, || copy(&event)) {
-                self.counters.total_inflight_bytes += bytes;
+                // Whatever sizes callers give: a count that is full stays full.
+                self.counters.total_inflight_bytes = self.counters.total_inflight_bytes.saturating_add(bytes);
             } else {
                 act(Step::Aborted(self.abort_late(Cause::InflightLimit, Some(input))));
             }

@@ -3,7 +3,8 @@
 //!
 //! `tests/property/test_checkpoint_every_order.py` does the same over both implementations, for fewer events. Checked for
 //! every schedule: the cut of each complete checkpoint is consistent, every event is in the state or in flight, once and in
-//! order, nothing is lost or doubled, and snapshots, completions and aborts come exactly when they must.
+//! order, nothing is lost or doubled, snapshots, completions and aborts come exactly when they must, and a run that is
+//! restored from it processes what is left once, and cuts the next checkpoint where it was cut before.
 #![cfg(not(loom))]
 
 use framegate_checkpoint::aligner::Limits;
@@ -50,6 +51,15 @@ fn place(checkpoints: u8, id: u8, from: usize, script: &[u8], found: &mut Vec<Sc
         longer.insert(at, id);
         place(checkpoints, id + 1, at + 1, &longer, found);
     }
+}
+
+/// Every script with one of these barriers missing, whichever: it was lost on its way.
+fn with_a_lost_barrier(checkpoints: u8, events_max: usize) -> Vec<Script> {
+    let lost = |id: u8| {
+        let others = scripts(checkpoints - 1, events_max);
+        others.into_iter().map(move |script| script.into_iter().map(|symbol| symbol + u8::from(symbol >= id)).collect())
+    };
+    (1..=checkpoints).flat_map(lost).collect()
 }
 
 /// Processes what it is told to and remembers what its snapshots held.
@@ -105,6 +115,7 @@ fn replay(schedule: &[Move], scripts: &[&Script]) {
         for &(told_at, told, id) in &operator.told {
             if told == Told::Complete && told_at == at {
                 check_cut(&checkpointer, &operator, id, scripts);
+                check_restored(&checkpointer, &operator, id, scripts);
             }
         }
     }
@@ -126,6 +137,59 @@ fn check_cut(checkpointer: &UnalignedCheckpointer<u64>, operator: &Operator, id:
         }
         assert_eq!(cut, before.count() as u64, "checkpoint {id}, input {input}");
     }
+}
+
+/// From state and in-flight events a new run processes all that is left, once and in order; its next checkpoint is whole.
+fn check_restored(checkpointer: &UnalignedCheckpointer<u64>, before: &Operator, id: u64, scripts: &[&Script]) {
+    let inputs = scripts.len();
+    let (_, state) = before.snapshots.iter().find(|(snapshot, _)| *snapshot == id).expect("it was complete");
+    let mut operator = Operator { processed: state.clone(), ..Operator::default() };
+    let mut restored = UnalignedCheckpointer::new(Limits { inputs, floor: id, ..LIMITS }, OPTIONS);
+    let barrier = CheckpointBarrier::new(id, 1);
+    for input in 0..inputs {
+        for captured in checkpointer.captured(input) {
+            let Captured::Event(number) = captured else { unreachable!("there are no watermarks here") };
+            restored.event(input, *number, 1, 0, |number| *number, &mut |step| operator.obey(&step, 0));
+        }
+        // It follows what was in flight, and is over.
+        restored.barrier(input, barrier, 0, &mut |step| operator.obey(&step, 0));
+    }
+    assert!(operator.told.is_empty() && !restored.is_under_way(), "checkpoint {id} is over: {:?}", operator.told);
+    let mut next = operator.processed.clone();
+    let rests: Vec<&[u8]> = scripts
+        .iter()
+        .map(|script| &script[1 + script.iter().position(|symbol| u64::from(*symbol) == id).expect("it is complete")..])
+        .collect();
+    for at in 0..rests.iter().map(|rest| rest.len()).max().unwrap_or(0) {
+        for (input, rest) in rests.iter().enumerate() {
+            let act = &mut |step| operator.obey(&step, at);
+            match rest.get(at) {
+                None => (),
+                Some(&EVENT) => {
+                    restored.event(input, next[input], 1, 0, |number| *number, act);
+                    next[input] += 1;
+                }
+                Some(&later) => restored.barrier(input, CheckpointBarrier::new(u64::from(later), 1), 0, act),
+            }
+        }
+    }
+    restored.abort(None, &mut |step| operator.obey(&step, 0));
+    let all: Vec<u64> =
+        scripts.iter().map(|script| script.iter().filter(|symbol| **symbol == EVENT).count() as u64).collect();
+    assert_eq!(operator.processed, all, "lost after a restore from checkpoint {id}");
+    // One whose barrier an input lost is not complete when the run ends.
+    let wanted = u64::from(rests.iter().all(|rest| rest.iter().any(|symbol| *symbol != EVENT)));
+    let complete = operator.told.iter().filter(|(_, told, _)| *told == Told::Complete).count() as u64;
+    assert_eq!(complete, wanted, "the next checkpoint of a restored run");
+    for (later, state) in &operator.snapshots {
+        let cut: Vec<u64> = scripts.iter().map(|script| events_before(script, *later)).collect();
+        assert_eq!(*state, cut, "checkpoint {later} after a restore");
+    }
+}
+
+/// How many events stand before a barrier.
+fn events_before(script: &Script, id: u64) -> u64 {
+    script.iter().take_while(|symbol| u64::from(**symbol) != id).filter(|symbol| **symbol == EVENT).count() as u64
 }
 
 /// When what must come, from the whole schedule and not step by step.
@@ -192,8 +256,7 @@ fn interleave(scripts: &[&Script], at: &mut [usize], so_far: &mut Vec<Move>) -> 
 fn two_inputs_up_to_two_checkpoints_and_three_events_each() {
     for checkpoints in 0..=2 {
         let (whole, mut count) = (scripts(checkpoints, 3), 0);
-        // One barrier fewer: it was lost on its way.
-        let short = if checkpoints > 0 { scripts(checkpoints - 1, 2) } else { Vec::new() };
+        let short = with_a_lost_barrier(checkpoints, 2);
         for one in whole.iter().chain(&short) {
             for other in &whole {
                 count += interleave(&[one, other], &mut [0; 2], &mut Vec::new());

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import logging
 import shutil
@@ -120,7 +119,7 @@ def test_pruning_keeps_the_newest_and_what_may_be_under_way(store: CheckpointSto
         store.prune(keep=0)
 
 
-# --- B18: the order of what reaches the disk ------------------------------------------------------------
+# --- B18: the order of what reaches the disk; test_checkpoint_power_loss.py loses the power at each step ---
 
 
 class _Logged(Disk):
@@ -157,13 +156,6 @@ class _ManifestFirst(LocalFiles):
         self.write(path, content)
 
 
-class _NamesNotSynced(_Logged):
-    """A disk on which only the contents of files are made to last."""
-
-    def sync_folder(self, folder: Path) -> None:
-        """Nothing."""
-
-
 def _b18(files: Callable[[Path, Disk], LocalFiles], root: Path) -> None:
     disk = _Logged()
     commit(CheckpointStore(root, files(root, disk)), 1)
@@ -181,61 +173,6 @@ def test_b18_files_last_before_the_manifest_is_renamed(tmp_path: Path) -> None:
 def test_b18_fails_where_the_manifest_is_written_like_any_file(tmp_path: Path) -> None:
     with pytest.raises((AssertionError, ValueError)):
         _b18(_ManifestFirst, tmp_path)
-
-
-def _after_power_loss(steps: list[tuple[str, Path, Any]], kept: set[int]) -> dict[Path, Any]:
-    """What is on the disk: the names whose folder was synced since, and of the later ones those that are kept."""
-    tree: dict[Path, Any] = {}
-    synced = {path: number for number, (step, path, _) in enumerate(steps) if step == "sync"}
-    for number, (step, path, what) in enumerate(steps):
-        lasts = synced.get(path.parent, -1) > number or number in kept
-        if step == "sync" or not lasts or (path.parent not in tree and path.parent.name != "store"):
-            continue
-        if step == "folder":
-            tree.setdefault(path, None)
-        elif step == "write":
-            tree[path] = what
-        elif step == "rename" and path in tree:
-            tree[what] = tree.pop(path)
-        elif step == "remove":
-            tree.pop(path, None)
-    return tree
-
-
-def _every_power_loss(root: Path, disk: _Logged) -> int:
-    """Lose the power after every step, with every choice of the names that were not synced; the number of states."""
-    files = LocalFiles(root / "store", disk)
-    store, again = CheckpointStore(root / "store", files), CheckpointStore(root / "store")
-    (root / "store").mkdir()
-    commit(store, 1)
-    before = len(disk.steps)
-    commit(store, 2)
-    store.prune(keep=1)
-    states = 0
-    for end in range(before, len(disk.steps) + 1):
-        steps = disk.steps[:end]
-        synced = {path: number for number, (step, path, _) in enumerate(steps) if step == "sync"}
-        open_ones = [n for n, (step, path, _) in enumerate(steps) if step != "sync" and synced.get(path.parent, -1) < n]
-        for size in range(len(open_ones) + 1):
-            for kept in itertools.combinations(open_ones, size):
-                shutil.rmtree(root / "store")
-                (root / "store").mkdir()
-                for path, content in sorted(_after_power_loss(steps, set(kept)).items()):
-                    path.mkdir() if content is None else path.write_bytes(content)
-                assert again.ids(), "one checkpoint is there at any time"
-                for checkpoint_id in again.ids():
-                    assert not list(again.problems(checkpoint_id)), (end, kept)
-                states += 1
-    return states
-
-
-def test_power_lost_at_any_step_leaves_only_whole_checkpoints(tmp_path: Path) -> None:
-    assert _every_power_loss(tmp_path, _Logged()) > 15
-
-
-def test_a_disk_that_keeps_no_names_is_found_out(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError):
-        _every_power_loss(tmp_path, _NamesNotSynced())
 
 
 def test_pruning_removes_the_manifest_before_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -379,8 +316,54 @@ def test_a_link_in_place_of_a_file_is_not_followed(tmp_path: Path) -> None:
     state = tmp_path / "store/1/operators/join/state.bin"
     state.unlink()
     state.symlink_to(secret)
-    with pytest.raises(StoreFailed):
+    with pytest.raises(CheckpointDamaged, match="symbolic links"):
         store.restore(manifest, "join")
+
+
+def _folder_in_its_place(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def _file_in_its_folders_place(path: Path) -> None:
+    shutil.rmtree(path.parent)
+    path.parent.write_bytes(b"")
+
+
+@pytest.mark.parametrize("put", [_folder_in_its_place, _file_in_its_folders_place])
+@pytest.mark.parametrize("path", ["operators/join/state.bin", "manifest.json"])
+def test_what_cannot_be_a_file_is_damage_and_an_older_checkpoint_is_found(
+    tmp_path: Path, put: Callable[[Path], None], path: str
+) -> None:
+    store = CheckpointStore(tmp_path)
+    commit(store, 1)
+    commit(store, 2)
+    put(tmp_path / "2" / path)
+    assert store.latest_whole().checkpoint_id == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("pipeline", "\x1b[31mred\n"), ("pipeline", "\ud800"), ("created_ns", 10**300), ("epoch", 2**48),
+     ("operators", [{"operator_id": "join", "path": "operators/\ud800", "bytes": 1, "crc32c": 1}])],
+    ids=["escape", "surrogate", "huge", "epoch", "path"],
+)  # fmt: skip
+def test_a_manifest_says_nothing_that_a_terminal_or_a_path_cannot_take(
+    tmp_path: Path, field: str, value: object
+) -> None:
+    found = {**commit(CheckpointStore(tmp_path), 1).as_json(), field: value}
+    with pytest.raises(CheckpointDamaged):
+        decode(json.dumps(found).encode(), where="here")
+
+
+def test_a_store_that_may_not_be_read_is_no_damage(tmp_path: Path) -> None:
+    class Locked(LocalFiles):
+        def read(self, path: str) -> bytes:
+            raise PermissionError(13, "Permission denied")
+
+    commit(CheckpointStore(tmp_path), 1)
+    with pytest.raises(StoreFailed, match="Permission denied"):
+        CheckpointStore(tmp_path, Locked(tmp_path)).latest_whole()
 
 
 # --- In-flight files ------------------------------------------------------------------------------------
@@ -449,3 +432,9 @@ def test_what_there_is_not_is_an_error(tmp_path: Path, capsys: pytest.CaptureFix
     assert "FG-610" in capsys.readouterr().err
     assert run(["checkpoint", "verify", str(tmp_path)]) == 1
     assert run(["checkpoint", "ls", str(tmp_path)]) == 0
+    (tmp_path / "file").write_bytes(b"")
+    for place in (tmp_path / "nowhere", tmp_path / "file"):
+        for command in (["ls", str(place)], ["show", str(place), "1"], ["verify", str(place)]):
+            capsys.readouterr()
+            assert run(["checkpoint", *command]) == 1
+            assert "there is no such directory" in capsys.readouterr().err

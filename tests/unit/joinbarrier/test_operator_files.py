@@ -8,7 +8,13 @@ from collections.abc import Iterator
 
 import pytest
 from framegate.joinbarrier.checkpoint.operator_state import MAGIC, decode_state, encode_state
-from framegate.joinbarrier.checkpoint.operator_writer import NotStored, OperatorWriter, Result, Stored
+from framegate.joinbarrier.checkpoint.operator_writer import (
+    STEPS_WAITING_MAX,
+    NotStored,
+    OperatorWriter,
+    Result,
+    Stored,
+)
 from framegate.schema.errors import CheckpointDamaged, CheckpointNewer, StoreFailed
 
 from tests.unit.watchdog import WATCHDOG_NS
@@ -120,3 +126,22 @@ def test_what_was_given_up_before_it_began_is_not_stored(writer: OperatorWriter)
     writer.put(1, lambda: 1, is_complete=False)
     writer.put(2, lambda: 2, is_complete=False)
     assert done(writer) == [Stored(2, False, 2)]
+
+
+def test_a_disk_that_hangs_makes_later_steps_fail_and_holds_a_bounded_number(writer: OperatorWriter) -> None:
+    may_go_on, has_begun = threading.Event(), threading.Event()
+
+    def hang() -> int:
+        has_begun.set()
+        assert may_go_on.wait(WATCHDOG_S)
+        return 1
+
+    writer.put(1, hang, is_complete=False)
+    assert has_begun.wait(WATCHDOG_S)
+    for checkpoint_id in range(2, 100):
+        writer.put(checkpoint_id, lambda: 1, is_complete=False)
+    refused = writer.results()
+    assert [each.checkpoint_id for each in refused] == list(range(2 + STEPS_WAITING_MAX, 100))
+    assert all(isinstance(each, NotStored) and "wait for the disk" in each.reason for each in refused)
+    may_go_on.set()
+    assert [each.checkpoint_id for each in done(writer)] == list(range(1, 2 + STEPS_WAITING_MAX))

@@ -11,6 +11,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 TABLE = tomllib.loads((ROOT / "tests/checkpoint_names.toml").read_text())
+RULES = tomllib.loads((ROOT / "tests/checkpoint_rules.toml").read_text())
+RULED = [(rule, path, name) for rule, tests in RULES.items() for path, names in tests.items() for name in names]
 NAMED = [(name, path) for text in TABLE.values() for name, paths in text.items() for path in paths]
 
 
@@ -29,3 +31,18 @@ def test_it_is_where_the_table_says(name: str, path: str) -> None:
         assert re.search(rf"^    {name}\(\);", text, re.MULTILINE), f"{name} is not called"
     if path.endswith(".rs") and name.startswith("test_"):
         assert re.search(rf"#\[test\]\n *fn {name}\(", text), f"{name} is not run"
+
+
+def test_every_rule_has_its_tests() -> None:
+    """P7 and P8 are rules of restoring."""
+    wanted = {*(f"B{number}" for number in range(1, 25)), *(f"P{number}" for number in range(1, 16))}
+    assert wanted - {"P7", "P8"} <= set(RULES) <= wanted
+    assert all(names for tests in RULES.values() for names in tests.values())
+
+
+@pytest.mark.parametrize(("rule", "path", "name"), RULED, ids=lambda part: str(part))
+def test_it_is_where_the_rules_say(rule: str, path: str, name: str) -> None:
+    text = (ROOT / path).read_text()
+    assert len(re.findall(rf"^ *(?:def|fn) {name}\(", text, re.MULTILINE)) == 1
+    # A check of a table is run by it, for the rule that it is of.
+    assert name.startswith("test_") or path.endswith(".rs") or f'"{rule}": {name},' in text
