@@ -11,7 +11,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 TABLE = tomllib.loads((ROOT / "tests/checkpoint_names.toml").read_text())
+CORRECTIONS, RULES = TABLE.pop("corrections"), TABLE.pop("pipeline_rules")
+RESTORING = {"P1", "P2", "P7", "P8"}
+"""Rules of an agent that goes on from a checkpoint."""
 NAMED = [(name, path) for text in TABLE.values() for name, paths in text.items() for path in paths]
+NUMBERED = [(number, place) for text in (CORRECTIONS, RULES) for number, places in text.items() for place in places]
 
 
 def test_the_table_is_whole() -> None:
@@ -29,3 +33,17 @@ def test_it_is_where_the_table_says(name: str, path: str) -> None:
         assert re.search(rf"^    {name}\(\);", text, re.MULTILINE), f"{name} is not called"
     if path.endswith(".rs") and name.startswith("test_"):
         assert re.search(rf"#\[test\]\n *fn {name}\(", text), f"{name} is not run"
+
+
+def test_every_correction_and_every_rule_of_the_pipeline_has_a_test() -> None:
+    assert list(CORRECTIONS) == [f"B{number}" for number in range(1, 25)]
+    wanted = {f"P{number}" for number in range(1, 16)}
+    assert wanted - RESTORING <= set(RULES) <= wanted
+    assert all(places for text in (CORRECTIONS, RULES) for places in text.values())
+
+
+@pytest.mark.parametrize(("number", "place"), NUMBERED, ids=lambda part: str(part).rpartition("::")[2])
+def test_a_numbered_rule_is_tested_where_the_table_says(number: str, place: str) -> None:
+    path, _, name = place.partition("::")
+    keyword = "def" if path.endswith(".py") else "fn"
+    assert len(re.findall(rf"^ *{keyword} {name}\(", (ROOT / path).read_text(), re.MULTILINE)) == 1, number
