@@ -31,7 +31,7 @@ WATCHDOG_S = 60
 
 
 class CheckpointBed(JoinBed):
-    """``pipeline``: keys of ``[checkpoint.default]``; ``others``: of further pipelines; ``driver``: of ``[driver]``."""
+    """``pipeline``: keys of ``[checkpoint.default]``; ``others``: of further pipelines; ``more``: other tables."""
 
     def __init__(
         self,
@@ -40,16 +40,14 @@ class CheckpointBed(JoinBed):
         *,
         slots: int = 256,
         others: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
-        driver: str = "",
+        more: str = "",
         **pipeline: object,
     ) -> None:
         super().__init__(system, shm, slots=slots)
         self.store = self.folder / "checkpoints"
         keys = {"dir": str(self.store), "operator_timeout_ms": 10_000, **pipeline}
         config = self.folder / "driver.toml"
-        config.write_text(
-            f"[driver]\n{driver}\n" + "".join(_section(*each) for each in {"default": keys, **others}.items())
-        )
+        config.write_text(f"{more}\n" + "".join(_section(*each) for each in {"default": keys, **others}.items()))
         self.driver = self.pool.start_driver("--config", str(config))
 
     # --- frames and barriers -----------------------------------------------------------------------------

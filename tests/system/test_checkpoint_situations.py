@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 OTHER_OUT: Final = OUT + 1
 IDLE, STOPPED = LEFT + 10, LEFT + 11
+LONG_LEASES: Final = "[policies]\nlease_expiry_grace_intervals = 60\n"
+"""Whoever stands still is late, and not lost."""
 
 
 def union(bed: CheckpointBed, inputs: Mapping[str, int]) -> Path:
@@ -30,7 +32,9 @@ def union(bed: CheckpointBed, inputs: Mapping[str, int]) -> Path:
 
 def test_one_input_ended_one_idle_and_one_stopped_and_the_next_checkpoint_is_whole(system: System, shm: Path) -> None:
     """The snapshot and the unblocking come at the threshold; the late barrier's time-out names who stood still."""
-    bed = CheckpointBed(system, shm, alignment_timeout_ms=300, late_barrier_timeout_ms=700, operator_timeout_ms=3_000)
+    bed = CheckpointBed(
+        system, shm, more=LONG_LEASES, alignment_timeout_ms=300, late_barrier_timeout_ms=700, operator_timeout_ms=3_000
+    )
     with bed.pool.client() as client:
         ended = bed.pool.producer(client, LEFT)
         live = bed.pool.producer(client, RIGHT)
@@ -42,7 +46,7 @@ def test_one_input_ended_one_idle_and_one_stopped_and_the_next_checkpoint_is_who
         ended.end()
         bed.publish(live, 0)
         bed.until_rows(agent, 4)
-        # After this one all is known, and the next one begins at once: a stopped producer keeps its lease for seconds.
+        # After this one all is known, and the next one begins at once.
         before, _ = bed.trigger()
         assert before.wait() == DONE, before
         system.suspend(stopped.pid)
@@ -73,8 +77,8 @@ def test_one_input_ended_one_idle_and_one_stopped_and_the_next_checkpoint_is_who
 
 
 def test_barriers_come_by_a_consumers_own_stream_however_few_frames_it_wants(system: System, shm: Path) -> None:
-    ranges = 'descriptor_stream_id_range = "31000-31009"'
-    bed = CheckpointBed(system, shm, driver=ranges, operator_timeout_ms=3_000)
+    ranges = '[driver]\ndescriptor_stream_id_range = "31000-31009"'
+    bed = CheckpointBed(system, shm, more=ranges, operator_timeout_ms=3_000)
     config = bed.configure(
         f'[join]\nout_stream = {OUT}\njournal = JOURNAL\n[[input]]\nname = "left"\nstream = {LEFT}\noffset = 0\n'
     )
