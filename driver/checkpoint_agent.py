@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, get_args
 
 from framegate.driver.checkpoint_section import CheckpointSection
 from framegate.driver.checkpoint_worker import Orders, StoreWorker
@@ -26,17 +26,24 @@ from framegate.schema.control import (
     SCHEMA_ID,
     BarrierAck,
     CheckpointAborted,
+    ControlSignal,
     OperatorHello,
     PipelineAnnounce,
     TriggerCheckpoint,
+    TriggerSignal,
 )
 from framegate.schema.errors import MessageError
 
-_Heard: TypeAlias = OperatorHello | BarrierAck | TriggerCheckpoint | CheckpointAborted | PipelineAnnounce
-_KINDS: Final[dict[int, type[_Heard]]] = {
-    kind.TEMPLATE_ID: kind
-    for kind in (OperatorHello, BarrierAck, TriggerCheckpoint, CheckpointAborted, PipelineAnnounce)
-}
+_Heard: TypeAlias = (
+    OperatorHello
+    | BarrierAck
+    | TriggerCheckpoint
+    | CheckpointAborted
+    | PipelineAnnounce
+    | TriggerSignal
+    | ControlSignal
+)
+_KINDS: Final[dict[int, type[_Heard]]] = {kind.TEMPLATE_ID: kind for kind in get_args(_Heard)}
 Send: TypeAlias = Callable[[bytes, bool], None]
 """A message for the control stream, and whether it is periodic."""
 _log = logging.getLogger(__name__)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands ``framegate checkpoint trigger``, ``ls``, ``show`` and ``verify``."""
+"""The commands ``framegate checkpoint trigger``, ``signal``, ``ls``, ``show`` and ``verify``."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ _Store: TypeAlias = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add this package's commands."""
-    checkpoint = typer.Typer(help="Take a checkpoint; look into a store of checkpoints, and check it.")
+    checkpoint = typer.Typer(
+        help="Take a checkpoint, or send a signal; look into a store of checkpoints, and check it."
+    )
     checkpoint.command("trigger")(_trigger)
+    checkpoint.command("signal")(_signal)
     checkpoint.command("ls")(_ls)
     checkpoint.command("show")(_show)
     checkpoint.command("verify")(_verify)
@@ -52,6 +55,39 @@ def _trigger(
         TriggerOptions(
             pipeline=pipeline,
             unaligned=unaligned,
+            timeout_s=timeout,
+            config=config,
+            aeron_dir=absolute(aeron_dir),
+            base_dir=absolute(base_dir),
+            wait_driver=wait_driver,
+            json=as_json,
+        )
+    )
+
+
+def _signal(
+    kind: Annotated[
+        str, typer.Argument(metavar="[KIND]", help="SyncTest, which only probes, or StreamGracefulEnd.")
+    ] = "SyncTest",
+    pipeline: Annotated[str, typer.Option("--pipeline", metavar="P", help="Whose agents hear it.")] = "default",
+    instant: Annotated[bool, typer.Option("--instant", help="Wait for nobody: each agent handles it at once.")] = False,
+    timeout: Annotated[
+        float, typer.Option("--timeout", metavar="S", min=0, max=86_400, help="Seconds to wait until it is over.")
+    ] = 60.0,
+    config: ConfigOption = None,
+    aeron_dir: AeronDirOption = None,
+    base_dir: BaseDirOption = None,
+    wait_driver: WaitDriverOption = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Send a signal on the control channel of a pipeline, and wait until every agent has handled it and sent it on."""
+    from framegate.joinbarrier.checkpoint_signal import SignalOptions, run
+
+    return run(
+        SignalOptions(
+            kind=kind,
+            pipeline=pipeline,
+            instant=instant,
             timeout_s=timeout,
             config=config,
             aeron_dir=absolute(aeron_dir),

@@ -94,6 +94,12 @@ class Asking:
 def run(options: TriggerOptions) -> int:
     """Ask, wait and print; the exit code."""
     asked = Asked(secrets.randbits(63) + 1, options.pipeline, is_unaligned=options.unaligned)
+    _tell(ask(asked, options), options)
+    return DONE
+
+
+def ask(asked: Asked, options: TriggerOptions) -> Outcome:
+    """Ask until it is over. Raises NoCoordinator, CheckpointNotTaken or Interrupted."""
     with StopSignal() as stop, options.connect() as client, closing(Asking(client, asked)):
         began_ns = monotonic_ns()
         while asked.outcome is None:
@@ -104,8 +110,7 @@ def run(options: TriggerOptions) -> int:
                 raise overdue(asked, options, waited_s)
     if asked.outcome.state != TriggerState.COMPLETE:
         raise not_taken(asked.outcome, options)
-    _tell(asked.outcome, options)
-    return DONE
+    return asked.outcome
 
 
 def _tell(outcome: Outcome, options: TriggerOptions) -> None:

@@ -60,7 +60,8 @@ class JoinSection(Section):
     """``[join]``: what is joined, by which policy, and where the rows go.
 
     ``drive`` says what makes an output. Left out, it is ``counter`` for ``sequence``, ``latest`` and ``union``, and
-    ``input:`` and the name of the first input for ``timestamp``.
+    ``input:`` and the name of the first input for ``timestamp``. ``control_upstreams``: how many heads send each signal
+    on the control channel; a pipeline with its coordinator has one.
     """
 
     out_stream: StreamId = 20001
@@ -78,6 +79,7 @@ class JoinSection(Section):
     max_skew_ns: Count = 0
     max_age_ms: Milliseconds = 0
     pipeline: Name = "default"
+    control_upstreams: Annotated[int, Field(ge=1, le=_I32_MAX)] = 1
 
 
 class JournalSection(Section):

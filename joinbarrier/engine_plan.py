@@ -74,9 +74,19 @@ def checkpoint_plan(config: JoinConfig) -> dict[str, Any]:
         "max_buffer_memory_bytes": checkpoint.max_buffer_memory_bytes,
         "max_inflight_bytes": checkpoint.max_inflight_bytes,
         "floor": 0,
+        "published_input": published_input(config),
+        "is_computed": ":" in config.join.publish,
         "hold_payload": config.join.hold == "payload",
         "prefault": checkpoint.prefault,
     }
+
+
+def published_input(config: JoinConfig) -> int | None:
+    """The place of the input whose frames, or what a function makes of them, are published."""
+    publish = config.join.publish
+    if not publish:
+        return None
+    return 0 if ":" in publish else [each.name for each in config.input].index(publish)
 
 
 def journal_plan(config: JoinConfig, folder: JournalFolder) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from itertools import cycle
 from typing import Any, Final
 
 from framegate.joinbarrier.configuration import JoinConfig
+from framegate.joinbarrier.control_signals import ControlSignals
 from framegate.joinbarrier.engine_duties import apply_map, external_times, push_times, summary_of
 from framegate.joinbarrier.engine_plan import engine_plan, journal_plan
 from framegate.joinbarrier.join_checkpoints import JoinCheckpoints
@@ -23,7 +24,7 @@ from framegate.joinbarrier.journal_folder import JournalFolder
 from framegate.joinbarrier.map_client import Apply, ClientAction, Invalidate, MapClient, Refused
 from framegate.joinbarrier.map_exchange import MapExchange
 from framegate.joinbarrier.mergemap import MergeMap
-from framegate.joinbarrier.republish import Republisher
+from framegate.joinbarrier.republish import End, Republisher
 from framegate.joinbarrier.waiting import Watch
 from framegate.schema.errors import InputRestarted, JournalFailed
 from framegate.shmpool.client import Client
@@ -63,6 +64,7 @@ class JoinAgent:
         self._external = external_times(config)
         self._republisher: Republisher | None = None
         self._checkpoints: JoinCheckpoints | None = None
+        self._signals: ControlSignals | None = None
         self._readers = ReaderWatch(folder.path, folder.info)
         self._watch = Watch(config)
         self._care_at_ns = 0
@@ -70,7 +72,7 @@ class JoinAgent:
         self._care = cycle(self._cares)
         self._map_epoch: int | None = None
         self._rung: list[str] = []
-        self._has_ended = False
+        self._end: End | None = None
 
     # --- beginning -----------------------------------------------------------------------------------------
 
@@ -88,6 +90,8 @@ class JoinAgent:
         if recovered["cut_batches"]:
             _log.warning("%s: cut %d batches that were not whole", self.folder.path, recovered["cut_batches"])
         self._checkpoints = JoinCheckpoints(self.client, self.config, self.folder, self.engine)
+        join = self.config.join
+        self._signals = ControlSignals(self.client, join.pipeline, join.control_upstreams)
         self._republisher = Republisher.of(self.client, self.config, self.engine, self.folder.path)
         if self.config.join.policy != "union":
             self._exchange = MapExchange(self.client, announce_period_ns=self.config.mergemap.announce_ms * 1_000_000)
@@ -155,8 +159,15 @@ class JoinAgent:
             if now_ns >= self._care_at_ns:
                 self._care_at_ns = now_ns + _CARE_NS
                 next(self._care)(outcome, now_ns)
-        self._has_ended = bool(outcome["is_finished"])
-        return not (outcome["is_finished"] or outcome["has_all_outputs"])
+        self._end = self._ended_by(outcome)
+        return self._end is None and not outcome["has_all_outputs"]
+
+    def _ended_by(self, outcome: dict[str, Any]) -> End | None:
+        """Whether all inputs have ended, or a signal says that this agent does."""
+        if outcome["is_finished"]:
+            is_barrier, barrier_id = outcome["end"] or (True, 0)
+            return End(barrier_id, is_instant=not is_barrier)
+        return End() if self._signals is not None and self._signals.work() else None
 
     def _note_joined(self) -> None:
         """Producers that go by their readers may go on: the engine rests, and no row of its waits for room."""
@@ -209,7 +220,9 @@ class JoinAgent:
                 self._republisher.stop()
             counted = self._engine.finish() if self._engine is not None else {}
             if self._republisher is not None:
-                self._republisher.close(has_ended=self._has_ended)
+                self._republisher.close(self._end)
+            if self._signals is not None:
+                self._signals.close()
         finally:
             for each in self.inputs:
                 each.close()
@@ -220,4 +233,7 @@ class JoinAgent:
         return self._summary(self.engine.counters())
 
     def _summary(self, counted: dict[str, Any]) -> dict[str, Any]:
-        return summary_of(counted, self.began_ns)
+        summary = summary_of(counted, self.began_ns)
+        if self._checkpoints is not None and "checkpoints" in summary:
+            summary["checkpoints"] |= self._checkpoints.stored
+        return {**summary, "control_signals": self._signals.counts if self._signals is not None else {}}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -55,6 +55,34 @@ class _Attempt:
     inflight: list[InflightData] = field(default_factory=list)
 
 
+class StoredBytes:
+    """How large this operator's checkpoints were, and how much larger unaligned ones are for what they captured."""
+
+    def __init__(self) -> None:
+        self._count = self._state_bytes = self._inflight_bytes = self._unaligned = 0
+        self._increases = 0.0
+
+    def note(self, attempt: _Attempt) -> None:
+        """One is complete."""
+        state_bytes = attempt.state.bytes if attempt.state is not None else 0
+        inflight_bytes = sum(each.bytes for each in attempt.inflight)
+        self._count += 1
+        self._state_bytes += state_bytes
+        self._inflight_bytes += inflight_bytes
+        if attempt.is_unaligned and state_bytes:
+            self._unaligned += 1
+            self._increases += inflight_bytes / state_bytes
+
+    def counters(self) -> dict[str, float]:
+        """``average_size_increase``: of unaligned ones, in-flight data by the size of the state."""
+        return {
+            "stored": self._count,
+            "stored_state_bytes": self._state_bytes,
+            "stored_inflight_bytes": self._inflight_bytes,
+            "average_size_increase": round(self._increases / self._unaligned, 6) if self._unaligned else 0.0,
+        }
+
+
 class JoinCheckpoints:
     """``work`` after each slice of the engine, ``close`` after the last one."""
 
@@ -71,6 +99,12 @@ class JoinCheckpoints:
         self._announced: PipelineAnnounce | None = None
         self._attempts: dict[int, _Attempt] = {}
         self._maps: dict[int, MergeMap] = {}
+        self._stored = StoredBytes()
+
+    @property
+    def stored(self) -> dict[str, float]:
+        """What was stored in whole steps, and what overtaking added to it."""
+        return self._stored.counters()
 
     def note_map(self, version: int, applied: MergeMap) -> None:
         """A map is in force: a state holds the one that its rows were made by."""
@@ -84,7 +118,10 @@ class JoinCheckpoints:
             self._obey(message)
         if has_news:
             for each in self._engine.take_news():
-                self._on_news(each, republisher)
+                if each["kind"] != "pass":
+                    self._on_news(each, republisher)
+                elif republisher is not None:
+                    republisher.pass_on(each)
         for result in self._writer.results():
             self._on_result(result)
 
@@ -156,7 +193,8 @@ class JoinCheckpoints:
         if head["why"] is not None:
             late = [self._streams[index] for index in head["late_inputs"]]
             told = self._waiting(late, head["buffered"])
-            _log.info("checkpoint %d is taken unaligned (%s); %s", checkpoint_id, head["why"], told)
+            level = logging.INFO if head["why"] == "requested" else logging.WARNING
+            _log.log(level, "checkpoint %d is taken unaligned (%s); %s", checkpoint_id, head["why"], told)
         if self._store is None:
             _log.info(
                 "checkpoint %d is not stored: no coordinator of %s said where", checkpoint_id, self._member.pipeline
@@ -179,10 +217,17 @@ class JoinCheckpoints:
             if is_synced:
                 _sync(self._folder.path)
             state = encode_state(described, snapshot.records())
-            attempt.state = attempt.store.write_state(checkpoint_id, self._member.operator_id, state)
-            return attempt.state.bytes
+            stored = attempt.store.write_state(checkpoint_id, self._member.operator_id, state)
+            attempt.state = replace(stored, ingress=self._ingress_places(described["rest"]))
+            return stored.bytes
 
         self._writer.put(checkpoint_id, store, is_complete=False)
+
+    def _ingress_places(self, rest: dict[str, Any]) -> tuple[dict[str, int | None], ...]:
+        """Where this agent cut by itself."""
+        names = ("stream", "epoch", "last_seq")
+        cut = [each for each in rest["streams"] if each["stream"] in self._ingress]
+        return tuple({name: each[name] for name in names} for each in cut)
 
     def _described(self, head: dict[str, Any]) -> dict[str, Any]:
         """The head of a state; ``checkpoint/README.md`` says what it holds."""
@@ -273,6 +318,7 @@ class JoinCheckpoints:
         self._member.acknowledge(result.checkpoint_id, attempt.epoch, status, duration_ns, result.bytes)
         if result.is_complete:
             del self._attempts[result.checkpoint_id]
+            self._stored.note(attempt)
 
 
 def _sync(journal: Path) -> None:

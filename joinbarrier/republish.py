@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +18,8 @@ import numpy.typing as npt
 from framegate.joinbarrier.configuration import JoinConfig
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.user_function import user_function
-from framegate.schema.errors import NotAttached
+from framegate.schema.control import SignalKind
+from framegate.schema.errors import BarrierInjectionFailed, NotAttached
 from framegate.shmpool.client import Client
 from framegate.shmpool.producer import Producer
 
@@ -25,6 +27,14 @@ from framegate._native import JoinEngine
 
 _ROWS_MAX: Final = 256
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """By which signal an output ends."""
+
+    barrier_id: int = 0
+    is_instant: bool = False
 
 
 class Republisher:
@@ -69,13 +79,27 @@ class Republisher:
         except NotAttached as gone:
             _log.warning("checkpoint %d was not forwarded: %s", checkpoint_id, gone)
 
+    def pass_on(self, news: dict[str, Any]) -> None:
+        """A watermark or a signal goes on, behind the rows that are made of what came before it."""
+        self.publish_until(news["row"])
+        if not self.producer.is_attached:
+            return
+        try:
+            if "watermark_ms" in news:
+                self.producer.watermark(news["watermark_ms"])
+            else:
+                is_barrier, kind, barrier_id = news["signal"]
+                self.producer.signal(SignalKind(kind), barrier_id if is_barrier else None)
+        except (NotAttached, BarrierInjectionFailed) as gone:
+            _log.warning("what stood between the frames was not passed on: %s", gone)
+
     def stop(self) -> None:
         """Before the engine is closed: from now on it is not asked for anything."""
 
-    def close(self, *, has_ended: bool) -> None:
-        """After the engine is closed. ``has_ended``: no frame will follow, and consumers are told."""
-        if has_ended and self.producer.is_attached:
-            self.producer.end()
+    def close(self, end: End | None) -> None:
+        """After the engine is closed. ``end``: no frame will follow, and consumers are told."""
+        if end is not None and self.producer.is_attached:
+            self.producer.end(end.barrier_id, instant=end.is_instant)
         self.producer.close()
 
 
@@ -129,12 +153,12 @@ class Computed(Republisher):
             if found.array is not None and row.out_epoch == self._out_epoch:
                 self._publish(row.out_seq, found.timestamp_ns, found.array)
 
-    def close(self, *, has_ended: bool) -> None:
+    def close(self, end: End | None) -> None:
         """The rows that were sealed last are computed too."""
-        if has_ended:
+        if end is not None:
             while self._row < self._journal.next_row:
                 self._compute_sealed()
-        super().close(has_ended=has_ended)
+        super().close(end)
 
     def _publish(self, out_seq: int, timestamp_ns: int | None, payload: npt.NDArray[Any]) -> None:
         made = np.asarray(self._compute(payload))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from framegate.schema import decode_any
-from framegate.schema.control import CheckpointBarrier, ControlSignal, Watermark
+from framegate.schema.control import CheckpointBarrier, ControlSignal, SignalCategory, Watermark
 from framegate.schema.errors import MessageError
 
 QUEUE_BOUND: Final = 1_024
@@ -34,10 +34,15 @@ class Control:
 
 
 class ControlBetween:
-    """To a callback, or into a bounded queue."""
+    """To a callback, or into a bounded queue.
+
+    While a consumer moves to a descriptor stream of its own it hears that and the shared one: the same message comes by
+    both, byte for byte, and is kept once.
+    """
 
     def __init__(self, on_control: Callable[[Control], None] | None) -> None:
         self.dropped = 0
+        self._recent: dict[bytes, None] = {}
         self._on_control = on_control
         self._queue: deque[Control] = deque()
 
@@ -49,9 +54,22 @@ class ControlBetween:
             return None
         if not isinstance(message, CheckpointBarrier | Watermark | ControlSignal):
             return None
+        if self._is_heard(data, message):
+            return message
         # What was read of another epoch says nothing of a place in this one.
         self._keep(Control(message, last_seq if epoch == message.source_epoch else None))
         return message
+
+    def _is_heard(self, data: bytes, message: ControlMessage) -> bool:
+        """Whether it came by another stream before. An instant signal has nothing that tells two of them apart."""
+        if isinstance(message, ControlSignal) and message.category == SignalCategory.INSTANT:
+            return False
+        if data in self._recent:
+            return True
+        self._recent[data] = None
+        if len(self._recent) > QUEUE_BOUND:
+            del self._recent[next(iter(self._recent))]
+        return False
 
     def take(self) -> list[Control]:
         """What came since the last call, oldest first."""

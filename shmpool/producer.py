@@ -63,6 +63,7 @@ DESCRIPTOR_BOUND: Final = OfferBound(attempts=1_000, deadline_ns=1_000_000)
 """A descriptor that is not taken within a millisecond is given up and counted: a camera does not wait."""
 DEFAULT_PIPELINE: Final = "default"
 _UNALIGNED: Final = 1
+_U64_MAX: Final = (1 << 64) - 1
 _INTERVAL_MAX_S: Final = 1e9
 _GONE: Final = (MediaDriverGone, ClientStalled, TransportClosed)
 _log = logging.getLogger(__name__)
@@ -232,22 +233,50 @@ class Producer(Leaseholder):
             )
         return is_sent
 
-    def end(self) -> None:
-        """Say that no frame follows. Consumers that have read all end; later ones learn it from a mark."""
+    def signal(self, kind: SignalKind | str, barrier_id: int | None = None) -> bool:
+        """Send a signal here, between two frames; as ``send_between``.
+
+        ``kind`` is SyncTest, or StreamGracefulEnd, which is ``end``. With a ``barrier_id``, which all producers of a
+        pipeline give alike and which only grows, agents send it on when all their inputs have delivered it; without, at
+        once.
+        Raises InvalidValue for another kind and for an id below 1.
+
+        ```
+        for cam in (left, right):
+            cam.signal("SyncTest", 7)
+        ```
+        """
+        found = _signal_kind(kind)
+        if barrier_id is not None and not 0 < barrier_id <= _U64_MAX:
+            raise InvalidValue("the id of a signal that waits for all", stream=self.stream_id, barrier_id=barrier_id)
+        if found is SignalKind.STREAM_GRACEFUL_END:
+            self.end(barrier_id or 0, instant=barrier_id is None)
+            return True
+        return self.send_between(self._signal(found, barrier_id or 0, is_instant=barrier_id is None))
+
+    def end(self, barrier_id: int = 0, *, instant: bool = False) -> None:
+        """Say that no frame follows. Consumers that have read all end; later ones learn it from a mark.
+
+        ``barrier_id``: of a pipeline that is ended as a whole; 0 is the end of this stream alone. An ``instant`` end
+        also ends every agent that joins this stream, whatever its other inputs still bring.
+        """
         after = self.last_seq
-        signal = ControlSignal(
-            category=SignalCategory.BARRIER,
-            kind=SignalKind.STREAM_GRACEFUL_END,
-            barrier_id=0,
-            stream_id=self.stream_id,
-            source_epoch=self._epoch(),
-            after_seq=after,
-            pipeline="",
-        )
-        self.send_between(signal.encode())
+        self.send_between(self._signal(SignalKind.STREAM_GRACEFUL_END, barrier_id, is_instant=instant))
         self._ended = True
         if self._folder_of_ring is not None:
             mark_ended(self._folder_of_ring, self._epoch(), after)
+
+    def _signal(self, kind: SignalKind, barrier_id: int, *, is_instant: bool) -> bytes:
+        return ControlSignal(
+            category=SignalCategory.INSTANT if is_instant else SignalCategory.BARRIER,
+            kind=kind,
+            barrier_id=barrier_id,
+            stream_id=self.stream_id,
+            source_epoch=self._epoch(),
+            after_seq=self.last_seq,
+            # The end of one stream is no pipeline's affair.
+            pipeline=(self.pipeline or "") if barrier_id else "",
+        ).encode()
 
     def describe(self, attributes: Mapping[str, str]) -> int:
         """Give the frames metadata; its version, which the frames from now on carry."""
@@ -584,3 +613,13 @@ def _interval_ns(interval_s: float | None, pipeline: str | None) -> int | None:
         what = f"barriers come every 0 to {_INTERVAL_MAX_S:.0f} s, in a pipeline"
         raise InvalidValue(what, barrier_interval_s=interval_s, pipeline=pipeline)
     return max(round(interval_s * 1e9), 1)
+
+
+_SIGNAL_KINDS: Final = {"StreamGracefulEnd": SignalKind.STREAM_GRACEFUL_END, "SyncTest": SignalKind.SYNC_TEST}
+
+
+def _signal_kind(kind: SignalKind | str) -> SignalKind:
+    found = _SIGNAL_KINDS.get(kind) if isinstance(kind, str) else SignalKind(kind)
+    if found is None:
+        raise InvalidValue(f"one of {', '.join(_SIGNAL_KINDS)}", kind=kind)
+    return found

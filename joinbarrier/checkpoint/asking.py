@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Somebody who asks a coordinator for a checkpoint, and hears what becomes of it (PROTOCOL 12.5).
+"""Somebody who asks a coordinator for a checkpoint or a signal, and hears what becomes of it (PROTOCOL 12.5, 12.6).
 
 A pure state machine. It asks again until it is answered, and once more when a coordinator in a higher epoch announces
 the pipeline: that one knows of no request. Not while it waits: a request that a coordinator left unheard when it was
@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from framegate.joinbarrier.checkpoint.coordinator_actions import UNALIGNED
+from framegate.joinbarrier.checkpoint.signal_messages import control_message
+from framegate.joinbarrier.checkpoint.signals import Signal
 from framegate.schema import Message
 from framegate.schema.control import (
     CheckpointAborted,
@@ -23,6 +25,7 @@ from framegate.schema.control import (
     PipelineAnnounce,
     TriggerCheckpoint,
     TriggerProgress,
+    TriggerSignal,
     TriggerState,
 )
 
@@ -45,20 +48,28 @@ class Outcome:
 class Asked:
     """One request."""
 
-    def __init__(self, correlation_id: int, pipeline: str, *, is_unaligned: bool) -> None:
+    def __init__(
+        self, correlation_id: int, pipeline: str, *, is_unaligned: bool = False, signal: Signal | None = None
+    ) -> None:
         self.outcome: Outcome | None = None
         self.checkpoint_id = 0
         self.is_heard = False
         """Whether a coordinator answered."""
         self.pipelines: set[str] = set()
         """Those that were announced meanwhile."""
-        self._request = TriggerCheckpoint(
-            correlation_id=correlation_id, flags=UNALIGNED if is_unaligned else 0, pipeline=pipeline
-        )
+        self._request: TriggerCheckpoint | TriggerSignal
+        if signal is None:
+            flags = UNALIGNED if is_unaligned else 0
+            self._request = TriggerCheckpoint(correlation_id=correlation_id, flags=flags, pipeline=pipeline)
+        else:
+            asked = control_message(signal, pipeline)
+            self._request = TriggerSignal(
+                correlation_id=correlation_id, category=asked.category, kind=asked.kind, pipeline=pipeline
+            )
         self._ask_again_ns: int | None = None
         self._waits_in_epoch: int | None = None
 
-    def due(self, now_ns: int) -> TriggerCheckpoint | None:
+    def due(self, now_ns: int) -> TriggerCheckpoint | TriggerSignal | None:
         """What is to be said now."""
         is_early = self._ask_again_ns is not None and now_ns < self._ask_again_ns
         if self.checkpoint_id or self.outcome is not None or self._waits_in_epoch is not None or is_early:

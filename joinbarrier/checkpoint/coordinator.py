@@ -39,15 +39,19 @@ from framegate.joinbarrier.checkpoint.coordinator_actions import (
 )
 from framegate.joinbarrier.checkpoint.coordinator_messages import Voice, cause_of
 from framegate.joinbarrier.checkpoint.operators import FORGET_TIMEOUTS, Change, Operators
+from framegate.joinbarrier.checkpoint.signal_messages import control_message
+from framegate.joinbarrier.checkpoint.signal_round import SignalRound, asked_instant
 from framegate.schema import Message
 from framegate.schema.control import (
     AbortCause,
     AckStatus,
     BarrierAck,
     CheckpointAborted,
+    ControlSignal,
     OperatorHello,
     PipelineAnnounce,
     TriggerCheckpoint,
+    TriggerSignal,
     TriggerState,
 )
 
@@ -69,6 +73,8 @@ class Coordinator:
         self.counts = Counter[str]()
         self.operators = Operators(timeout_ns=rules.operator_timeout_ns, limit=rules.operators_max)
         self.attempt: Attempt | None = None
+        self.signal: SignalRound | None = None
+        """The signal that is pending on the control channel."""
         self.has_ended = False
         self._voice = Voice(rules, given_out.epoch)
         self._predecessor = predecessor
@@ -119,10 +125,17 @@ class Coordinator:
                 return self._on_aborted(message, now_ns)
             case PipelineAnnounce():
                 return self._on_announce(message)
+            case TriggerSignal():
+                return self._on_trigger_signal(message, now_ns)
+            case ControlSignal():
+                return self._on_signal(message, now_ns)
         return []
 
     def on_result(self, result: Result, now_ns: int) -> list[Action]:
         """What became of an ``Allocate`` or a ``Finish``."""
+        signal = self.signal
+        if signal is not None and not signal.is_sent and signal.barrier_id == result.checkpoint_id > 0:
+            return self._on_signal_allocated(signal, result)
         attempt = self.attempt
         if attempt is None or attempt.checkpoint_id != result.checkpoint_id:
             return []
@@ -149,8 +162,12 @@ class Coordinator:
         if now_ns >= self._announce_ns:
             actions.append(self._announce(now_ns, is_periodic=True))
         actions += self._miss_operators(now_ns if heard_ns is None else heard_ns, now_ns)
+        if self.signal is not None and now_ns - self.signal.began_ns > self.rules.checkpoint_timeout_ns:
+            actions += self._signal_fails(self.signal, f"timed out: {self.signal.standing}", now_ns)
         if self.attempt is not None:
             actions += self._look_after(self.attempt, now_ns)
+        if self.attempt is None and self.signal is not None and not self.signal.barrier_id:
+            actions += self._begin_signal(self.signal)
         if self.attempt is None:
             actions += self._begin_what_is_due(now_ns)
         return actions
@@ -160,6 +177,8 @@ class Coordinator:
         if self.has_ended:
             return []
         actions = self._refuse(self._take_waiting(), "COORDINATOR: the driver is ending")
+        if self.signal is not None:
+            actions += self._signal_fails(self.signal, "the driver is ending", now_ns)
         self.has_ended = True
         attempt = self.attempt
         if attempt is not None and attempt.phase is Phase.GATHERING:
@@ -189,7 +208,7 @@ class Coordinator:
                 return [self._announce(now_ns), *self._restarted(name, now_ns, is_twice=change is Change.TWICE)]
             case Change.LEFT:
                 self.counts["operators_left"] += 1
-                return self._operator_fails(name, "left", now_ns)
+                return self._operator_fails(name, "left", now_ns, has_left=True)
         return []
 
     def _restarted(self, name: str, now_ns: int, *, is_twice: bool) -> list[Action]:
@@ -200,11 +219,14 @@ class Coordinator:
             actions.append(Warn(f"two operators of pipeline {self.rules.pipeline} call themselves {name}"))
         return [*actions, *self._operator_fails(name, "started anew", now_ns)]
 
-    def _operator_fails(self, name: str, what: str, now_ns: int) -> list[Action]:
+    def _operator_fails(self, name: str, what: str, now_ns: int, *, has_left: bool = False) -> list[Action]:
+        actions: list[Action] = []
+        if self.signal is not None and self.signal.owes(name, has_left=has_left):
+            actions += self._signal_fails(self.signal, f"operator {name} {what}", now_ns)
         attempt = self.attempt
         if attempt is None or not attempt.owes(name):
-            return []
-        return self._abort(attempt, AbortCause.OPERATOR_FAILED, f"operator {name} {what}", now_ns)
+            return actions
+        return [*actions, *self._abort(attempt, AbortCause.OPERATOR_FAILED, f"operator {name} {what}", now_ns)]
 
     def _miss_operators(self, heard_ns: int, now_ns: int) -> list[Action]:
         lost, forgotten = self.operators.fall_silent(heard_ns)
@@ -275,6 +297,70 @@ class Coordinator:
         taken = tuple(self._waiting)
         self._waiting.clear()
         return taken
+
+    # --- signals on the control channel -------------------------------------------------------------------
+
+    def _on_trigger_signal(self, request: TriggerSignal, now_ns: int) -> list[Action]:
+        pending = self.signal
+        if pending is not None and pending.correlation_id == request.correlation_id:
+            return [self._signal_stands(pending)]
+        if not self._is_settled(now_ns):
+            # As for checkpoints: who sends it on is not known yet, and whoever still waits asks again.
+            self.counts["requests_early"] += 1
+            return []
+        self.counts["signal_requests"] += 1
+        asked = (request.correlation_id,)
+        if pending is not None:
+            return self._refuse(asked, f"{pending.signal} is pending: {pending.standing}")
+        instant = asked_instant(request)
+        if instant is not None:
+            done = self._voice.progress(request.correlation_id, TriggerState.COMPLETE)
+            return [Say(control_message(instant, self.rules.pipeline)), Say(done)]
+        if obstacle := self._obstacle():
+            return self._refuse(asked, obstacle)
+        self.signal = SignalRound(request.kind, request.correlation_id, now_ns)
+        # What became of the last id is told after a restart: while that is a checkpoint's, none follows.
+        return self._begin_signal(self.signal) if self.attempt is None else [self._signal_stands(self.signal)]
+
+    def _begin_signal(self, signal: SignalRound) -> list[Action]:
+        self._last_id += 1
+        signal.barrier_id = self._last_id
+        return [Allocate(GivenOut(self._last_id, self.epoch))]
+
+    def _on_signal_allocated(self, signal: SignalRound, result: Result) -> list[Action]:
+        if not isinstance(result, Allocated):
+            self.signal = None
+            self.counts["ids_not_stored"] += 1
+            return self._refuse((signal.correlation_id,), "STORE_FAILED: its id does not last")
+        self._lasting_id = max(self._lasting_id, signal.barrier_id)
+        signal.send(self.operators.present)
+        self.counts["signals_sent"] += 1
+        return [self._signal_stands(signal), Say(control_message(signal.signal, self.rules.pipeline))]
+
+    def _signal_stands(self, signal: SignalRound) -> Say:
+        state = TriggerState.STARTED if signal.is_sent else TriggerState.WAITING
+        given = signal.barrier_id if signal.is_sent else 0
+        return Say(self._voice.progress(signal.correlation_id, state, checkpoint_id=given))
+
+    def _on_signal(self, message: ControlSignal, now_ns: int) -> list[Action]:
+        signal = self.signal
+        if signal is None or not signal.arrive(message):
+            return []
+        self.signal = None
+        self.counts["signals_completed"] += 1
+        return [self._signal_is_over(signal, TriggerState.COMPLETE, "", now_ns)]
+
+    def _signal_fails(self, signal: SignalRound, reason: str, now_ns: int) -> list[Action]:
+        self.signal = None
+        self.counts["signals_aborted"] += 1
+        return [self._signal_is_over(signal, TriggerState.ABORTED, reason, now_ns)]
+
+    def _signal_is_over(self, signal: SignalRound, state: TriggerState, reason: str, now_ns: int) -> Say:
+        duration_ns = now_ns - signal.began_ns
+        given, correlation_id = signal.barrier_id, signal.correlation_id
+        return Say(
+            self._voice.progress(correlation_id, state, checkpoint_id=given, duration_ns=duration_ns, reason=reason)
+        )
 
     # --- one checkpoint -----------------------------------------------------------------------------------
 
@@ -409,7 +495,7 @@ class Coordinator:
 
     def _abort(self, attempt: Attempt, cause: AbortCause, reason: str, now_ns: int) -> list[Action]:
         """The one place where a checkpoint is given up, so that it is said once."""
-        if attempt.phase is Phase.ALLOCATING and attempt.checkpoint_id != self._lasting_id:
+        if attempt.phase is Phase.ALLOCATING and attempt.checkpoint_id > self._lasting_id:
             attempt.doom = cause, reason
             return []
         self.attempt = None
@@ -444,7 +530,7 @@ class Coordinator:
 
     def _announce(self, now_ns: int, *, is_periodic: bool = False) -> Say:
         self._announce_ns = now_ns + self.rules.announce_period_ns
-        is_told = self.attempt is not None and self.attempt.checkpoint_id == self._lasting_id
+        is_told = self.attempt is not None and self.attempt.checkpoint_id <= self._lasting_id
         current = self.attempt.checkpoint_id if self.attempt is not None and is_told else 0
         message = self._voice.announce(self._lasting_id, current, is_aligned_only=self._is_aligned_next)
         return Say(message, is_periodic)

@@ -79,6 +79,8 @@ class CoordinatorStore:
             parts = [self._part(order.checkpoint_id, *each) for each in order.acknowledged]
         except FramegateError as failure:
             return StoreProblem(order.checkpoint_id, AbortCause.STORE_FAILED, first_line(failure))
+        if apart := cut_apart(parts):
+            return StoreProblem(order.checkpoint_id, AbortCause.INJECTION_FAILED, apart)
         manifest = self._manifest(order, parts)
         try:
             self._store.commit(manifest)
@@ -140,6 +142,22 @@ class CoordinatorStore:
         for failure in failures:
             self.counts["not_dropped"] += 1
             _log.warning("what is no longer needed stays: %s", first_line(failure))
+
+
+def cut_apart(parts: list[OperatorPart]) -> str:
+    """Which stream several agents cut by themselves at different places; empty: none.
+
+    What lies between the places is in one agent's state and not in the other's: that is no checkpoint.
+    """
+    places: dict[int | None, tuple[str, object]] = {}
+    for part in parts:
+        for cut in part.state.ingress:
+            place = cut["epoch"], cut["last_seq"]
+            name, before = places.setdefault(cut["stream"], (part.state.operator_id, place))
+            if before != place:
+                here = f"{name} at {before}, {part.state.operator_id} at {place}"
+                return f'stream {cut["stream"]} has barrier = "ingress" in two agents and was cut apart: {here}'
+    return ""
 
 
 def first_line(failure: FramegateError) -> str:

@@ -25,6 +25,8 @@ class OperatorState:
     """Below the checkpoint's directory."""
     bytes: int
     crc32c: int
+    ingress: tuple[Mapping[str, int | None], ...] = ()
+    """Where it cut the streams whose producers cannot inject: stream, epoch and last_seq of each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +120,13 @@ def operator_state(found: Mapping[str, Any]) -> OperatorState:
         path=safe_path(found["path"]),
         bytes=_count(found["bytes"]),
         crc32c=_count(found["crc32c"]),
+        ingress=tuple(_ingress(each) for each in found.get("ingress", ())),
     )
+
+
+def _ingress(found: Mapping[str, Any]) -> Mapping[str, int | None]:
+    places = {name: None if found[name] is None else _count(found[name]) for name in ("epoch", "last_seq")}
+    return {"stream": _count(found["stream"]), **places}
 
 
 def inflight_data(found: Mapping[str, Any]) -> InflightData:

@@ -52,6 +52,7 @@ __all__ = [
     "SignalKind",
     "TriggerCheckpoint",
     "TriggerProgress",
+    "TriggerSignal",
     "TriggerState",
     "Watermark",
 ]
@@ -136,6 +137,7 @@ _OPERATOR_HELLO: Final = Struct("<QQB")
 _PIPELINE_ANNOUNCE: Final = Struct("<QQQQIII")
 _TRIGGER_CHECKPOINT: Final = Struct("<QQ")
 _TRIGGER_PROGRESS: Final = Struct("<QQQBQQ")
+_TRIGGER_SIGNAL: Final = Struct("<QBB")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1160,6 +1162,92 @@ class TriggerProgress:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriggerSignal:
+    """Somebody asks the coordinator for a signal on the control channel.
+
+    Template 12: a block of 10 bytes, then variable data.
+    """
+
+    SCHEMA_ID: ClassVar[int] = 920
+    TEMPLATE_ID: ClassVar[int] = 12
+    SCHEMA_VERSION: ClassVar[int] = 1
+    BLOCK_LENGTH: ClassVar[int] = 10
+    IS_NEWER_VERSION_READABLE: ClassVar[bool] = True
+    LAYOUT: ClassVar[tuple[Field | Group | Data, ...]] = (
+        Field("correlation_id", "uint64", 0),
+        Field("category", "uint8", 8, enum=SignalCategory),
+        Field("kind", "uint8", 9, enum=SignalKind),
+        Data("pipeline", True, 1073741824),
+    )
+    _HEADER: ClassVar[Octets] = HEADER.pack(10, 12, 920, 1)
+
+    correlation_id: int  # Chosen at random by who asks
+    category: SignalCategory
+    kind: SignalKind
+    pipeline: str = ""
+
+    def encode(self) -> Octets:
+        """Message header and body."""
+        return self._HEADER + self.encode_body()
+
+    def encode_into(self, buffer: Buffer, offset: int = 0) -> int:
+        """Writes header and body into a buffer; gives the number of bytes written."""
+        return write_into(self.encode(), buffer, offset)
+
+    def encode_body(self) -> Octets:
+        """The body alone, as shared-memory layouts are stored."""
+        try:
+            return self._pack()
+        except REFUSED:
+            refuse(self)
+
+    def encoded_length(self) -> int:
+        """The length of ``encode()`` in bytes."""
+        try:
+            return self._length()
+        except REFUSED:
+            refuse(self)
+
+    @classmethod
+    def decode(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads the message whose header starts at the offset; raises a MessageError for anything else."""
+        view, block, version = open_message(cls, buffer, offset)
+        return cls._unpack(view, offset + 8, block, version)
+
+    @classmethod
+    def decode_body(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads a body that has no message header before it."""
+        return cls._unpack(view_of(buffer, offset), offset, cls.BLOCK_LENGTH, cls.SCHEMA_VERSION)
+
+    def _pack(self) -> Octets:
+        if self.category not in _SIGNAL_CATEGORY:
+            raise ValueError("enum")
+        if self.kind not in _SIGNAL_KIND:
+            raise ValueError("enum")
+        fixed = _TRIGGER_SIGNAL.pack(self.correlation_id, self.category, self.kind)
+        parts = [fixed]
+        parts.append(packed_data(1073741824, self.pipeline.encode("ascii")))
+        return b"".join(parts)
+
+    def _length(self) -> int:
+        return 22 + len(self.pipeline)
+
+    @classmethod
+    def _unpack(cls, view: memoryview, position: int, block: int, version: int) -> Self:
+        end = position + block
+        if end > len(view):
+            raise cut_short("TriggerSignal", view, position, block)
+        raw = _TRIGGER_SIGNAL.unpack_from(view, position)
+        pipeline, _ = var_data(view, end, 1073741824, "TriggerSignal.pipeline")
+        return cls(
+            correlation_id=raw[0],
+            category=member(_SIGNAL_CATEGORY, raw[1], cls, "category"),
+            kind=member(_SIGNAL_KIND, raw[2], cls, "kind"),
+            pipeline=text(pipeline, cls, "pipeline"),
+        )
+
+
 MESSAGES: Final[dict[int, type[Message]]] = {
     1: CheckpointBarrier,
     2: Watermark,
@@ -1172,4 +1260,5 @@ MESSAGES: Final[dict[int, type[Message]]] = {
     9: PipelineAnnounce,
     10: TriggerCheckpoint,
     11: TriggerProgress,
+    12: TriggerSignal,
 }

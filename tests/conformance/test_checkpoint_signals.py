@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from framegate.joinbarrier.checkpoint import (
     AlignmentStateError,
@@ -13,8 +15,13 @@ from framegate.joinbarrier.checkpoint import (
     OverlappingBarrier,
     SignalAligner,
 )
+from framegate.joinbarrier.checkpoint.reference.input_signals import InputSignals
 from framegate.joinbarrier.checkpoint.settings import Implementation
 from framegate.schema.errors import InvalidValue
+from hypothesis import given
+from hypothesis import strategies as st
+
+import framegate._native as _native
 
 END = BarrierSignal("StreamGracefulEnd", 0)
 
@@ -134,3 +141,77 @@ def test_what_is_no_signal_is_refused(impl: Implementation) -> None:
         SignalAligner(1, impl).align("SyncTest")  # type: ignore[arg-type]
     with pytest.raises(InvalidValue, match="field=expected_upstreams"):
         SignalAligner(0, impl)
+
+
+# --- Upstreams that are known: the streams of a join -----------------------------------------------------
+
+SYNC, DONE = 1, 0
+
+
+def input_signals(impl: Implementation, inputs: int = 2) -> Any:
+    return _native.InputSignals(inputs) if impl == "native" else InputSignals(inputs)
+
+
+def test_an_input_that_delivers_twice_counts_once(impl: Implementation) -> None:
+    signals = input_signals(impl)
+    found = [signals.arrive(0, (7, SYNC)), signals.arrive(0, (7, SYNC)), signals.arrive(1, (7, SYNC))]
+    assert found == ["pending", "refused", (7, SYNC)]
+    assert (signals.arrive(1, (7, SYNC)), signals.arrive(0, (6, SYNC))) == ("refused", "refused")
+
+
+def test_an_end_for_all_is_complete_when_the_last_input_delivers_it(impl: Implementation) -> None:
+    """Each input that delivered it has ended as well: that must not count twice."""
+    signals = input_signals(impl)
+    assert (signals.arrive(0, (9, DONE)), signals.end(0)) == ("pending", "pending")
+    assert signals.arrive(1, (9, DONE)) == (9, DONE)
+    assert signals.end(1) == "pending"
+
+
+def test_an_ended_input_owes_nothing_and_another_epoch_of_it_does(impl: Implementation) -> None:
+    signals = input_signals(impl)
+    signals.arrive(0, (1, SYNC))
+    assert signals.end(1) == (1, SYNC)
+    assert signals.arrive(0, (2, SYNC)) == (2, SYNC)
+    signals.resume(1)
+    assert (signals.arrive(0, (3, SYNC)), signals.arrive(1, (3, SYNC))) == ("pending", (3, SYNC))
+
+
+def test_a_lost_input_gives_up_what_it_owed_and_is_left_out_until_it_is_back(impl: Implementation) -> None:
+    signals = input_signals(impl)
+    signals.arrive(0, (1, SYNC))
+    signals.lose(1)
+    assert (signals.pending, signals.given_up) == (None, 1)
+    assert signals.arrive(0, (2, SYNC)) == (2, SYNC)
+    signals.resume(1)
+    assert signals.arrive(0, (3, SYNC)) == "pending"
+
+
+def test_a_signal_that_an_input_skipped_does_not_hold_up_later_ones(impl: Implementation) -> None:
+    signals = input_signals(impl)
+    signals.arrive(0, (1, SYNC))
+    assert (signals.arrive(1, (2, SYNC)), signals.given_up) == ("pending", 1)
+    assert signals.arrive(0, (2, SYNC)) == (2, SYNC)
+
+
+def test_an_input_that_is_ahead_overlaps_and_changes_nothing(impl: Implementation) -> None:
+    signals = input_signals(impl)
+    signals.arrive(0, (1, SYNC))
+    assert signals.arrive(0, (2, SYNC)) == "refused"
+    assert signals.arrive(1, (1, SYNC)) == (1, SYNC)
+
+
+_INPUT = st.integers(0, 3)
+_STEPS = st.one_of(
+    st.tuples(st.just("arrive"), _INPUT, st.tuples(st.integers(1, 5), st.integers(0, 1))),
+    st.tuples(st.sampled_from(["end", "lose", "resume"]), _INPUT),
+)
+
+
+@given(st.lists(_STEPS, max_size=40))
+def test_both_implementations_answer_alike_whatever_comes(steps: list[tuple[Any, ...]]) -> None:
+    native, twin = input_signals("native", 3), input_signals("reference", 3)
+    for name, *arguments in steps:
+        if name != "arrive" and arguments[0] == 3:
+            continue
+        assert getattr(native, name)(*arguments) == getattr(twin, name)(*arguments)
+        assert (native.pending, native.last, native.given_up) == (twin.pending, twin.last, twin.given_up)

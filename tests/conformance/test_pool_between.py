@@ -133,6 +133,38 @@ def test_numbers_that_were_left_out_are_not_before_a_barrier(sending: Sending) -
     assert sending.producer.last_seq == 10
 
 
+def _b21(sending: Sending, *, is_kept_alive: bool) -> None:
+    """No frame comes: the stream is slow, or its producer inside user code."""
+    sending.word.inject(7, 1, False)
+    if is_kept_alive:
+        sending.producer.send_due(monotonic_ns())
+    assert sending.both() == [("barrier", 7, None)]
+
+
+def test_b21_a_silent_source_injects_all_the_same(sending: Sending) -> None:
+    _b21(sending, is_kept_alive=True)
+
+
+def test_b21_the_original_reading_waits_for_the_next_frame(sending: Sending) -> None:
+    """Where the injector is polled in the read loop alone, nothing is sent."""
+    with pytest.raises(AssertionError):
+        _b21(sending, is_kept_alive=False)
+
+
+def test_p13_a_barriers_place_is_where_it_was_sent_and_not_where_it_was_asked_for(sending: Sending) -> None:
+    sending.fill_own()
+    sending.word.inject(7, 1, False)
+    asked_behind = sending.producer.last_seq
+    for _ in range(3):
+        sending.publish()
+    sent_behind = sending.producer.last_seq
+    sending.heard(sending.own)
+    sending.until_sent(1)
+    assert sending.heard(sending.own)[-1] == ("barrier", 7, sent_behind)
+    assert asked_behind is not None
+    assert sent_behind == asked_behind + 3
+
+
 def test_a_silent_producer_sends_what_is_due(sending: Sending) -> None:
     sending.word.inject(7, 1, True)
     sending.producer.send_due(monotonic_ns())

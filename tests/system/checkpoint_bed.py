@@ -7,7 +7,9 @@ The test says when a frame goes, and when a barrier.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,15 +31,23 @@ WATCHDOG_S = 60
 
 
 class CheckpointBed(JoinBed):
-    """``pipeline``: keys of ``[checkpoint.default]``."""
+    """``pipeline``: keys of ``[checkpoint.default]``; ``others``: of further pipelines; ``more``: other tables."""
 
-    def __init__(self, system: System, shm: Path, *, slots: int = 256, **pipeline: object) -> None:
+    def __init__(
+        self,
+        system: System,
+        shm: Path,
+        *,
+        slots: int = 256,
+        others: Mapping[str, Mapping[str, object]] = MappingProxyType({}),
+        more: str = "",
+        **pipeline: object,
+    ) -> None:
         super().__init__(system, shm, slots=slots)
         self.store = self.folder / "checkpoints"
         keys = {"dir": str(self.store), "operator_timeout_ms": 10_000, **pipeline}
-        lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in keys.items())
         config = self.folder / "driver.toml"
-        config.write_text(f"[checkpoint.default]\n{lines}\n")
+        config.write_text(f"{more}\n" + "".join(_section(*each) for each in {"default": keys, **others}.items()))
         self.driver = self.pool.start_driver("--config", str(config))
 
     # --- frames and barriers -----------------------------------------------------------------------------
@@ -103,6 +113,11 @@ class CheckpointBed(JoinBed):
     def checkpoints_of_rows(self, name: str = "joined") -> dict[int, int]:
         """The checkpoint of each output."""
         return {row.out_seq: row.checkpoint_id for row in self.rows(name)}
+
+
+def _section(name: str, keys: Mapping[str, object]) -> str:
+    lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in keys.items())
+    return f"[checkpoint.{name}]\n{lines}\n"
 
 
 def outcome(asking: Program) -> dict[str, Any]:

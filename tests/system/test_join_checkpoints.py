@@ -120,6 +120,33 @@ def test_a_late_input_is_overtaken_and_the_checkpoint_holds_what_it_brought(syst
     assert bed.checkpoints_of_rows() == {0: 0, 1: 1, 2: 1, 3: 1}
 
 
+def test_p6_a_frame_that_was_overwritten_before_it_could_be_captured_is_a_tombstone(system: System, shm: Path) -> None:
+    slots, sent = 16, 60
+    bed = CheckpointBed(system, shm, slots=slots, operator_timeout_ms=4_000)
+    with bed.pool.client() as client:
+        left, right, agent = bed.begin(client, bed.lockstep())
+        bed.publish(left, 0)
+        bed.publish(right, 0)
+        bed.until_rows(agent, 1)
+        asking, barrier = bed.trigger()
+        bed.cut(left, barrier, unaligned=True)
+        state = bed.store / "1" / "operators" / f"join-{OUT}" / "state.bin"
+        asking.until(state.exists, "a snapshot overtook")
+        system.suspend(agent.pid)
+        bed.publish(right, *range(1, sent))
+        bed.cut(right, barrier)
+        agent.send(signal.SIGCONT)
+        assert asking.wait() == DONE, asking
+        interrupted(agent)
+    restored, _ = bed.restored(1)
+    [data] = restored.manifest.inflight_data
+    lost = [(each["seq"], each["cause"]) for each in data.lost]
+    captured = [seq for _, seq in record_frames(restored.inflight[1])]
+    assert len(lost) >= sent - 1 - slots
+    assert {cause for _, cause in lost} == {"overwritten"}
+    assert sorted([*captured, *(seq for seq, _ in lost)]) == list(range(1, sent))
+
+
 def test_a_barrier_that_stays_out_aborts_with_its_input_named_and_the_next_checkpoint_is_whole(
     system: System, shm: Path
 ) -> None:
@@ -206,8 +233,11 @@ def test_an_input_whose_producer_cannot_inject_is_cut_where_it_stands(bed: Check
     bed.until_rows(agent, 3)
     interrupted(agent)
     assert bed.checkpoints_of_rows() == {0: 0, 1: 0, 2: 1}
-    _, image = bed.restored(1)
+    restored, image = bed.restored(1)
     assert [(each["stream"], each["last_seq"]) for each in image.head["rest"]["streams"]] == [(LEFT, 1), (RIGHT, 1)]
+    # The manifest says where the agent cut by itself.
+    [state] = restored.manifest.operators
+    assert [(each["stream"], each["last_seq"]) for each in state.ingress] == [(RIGHT, 1)]
 
 
 def test_a_barrier_goes_on_before_what_came_behind_it(bed: CheckpointBed, client: Client) -> None:

@@ -10,7 +10,7 @@
 //! | `channel` | from one stage to the next, with a place kept for a barrier |
 //! | `arena`, `history`, `watermarks` | what an aligner keeps: events, ids that are over, how far time has come |
 //! | `aligner`, `late`, `unaligned` | waiting for every input, and not waiting |
-//! | `signals` | signals, aligned by count |
+//! | `signals`, `input_signals` | signals, aligned by count, and by who has delivered them |
 //! | `inflight` | the bytes of captured events |
 //!
 //! Every one has a plain Python twin in `joinbarrier/checkpoint/reference` that is its specification.
@@ -26,6 +26,7 @@ mod history;
 pub mod inflight;
 #[cfg(not(loom))]
 pub mod injector;
+pub mod input_signals;
 mod late;
 #[cfg(not(loom))]
 pub mod mapping;

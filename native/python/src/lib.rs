@@ -25,8 +25,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::checkpoint::{
-        BarrierAligner, BarrierInjector, CheckpointChannel, CommandWord, SignalCounter, UnalignedCheckpointer,
-        checkpoint_read_records, checkpoint_write_records,
+        BarrierAligner, BarrierInjector, CheckpointChannel, CommandWord, InputSignals, SignalCounter,
+        UnalignedCheckpointer, checkpoint_read_records, checkpoint_write_records,
     };
     #[pymodule_export]
     use crate::join::{JoinBarrier, JoinEngine, JoinMailbox, JoinPort, JoinSnapshot, JoinStage, join_causes};

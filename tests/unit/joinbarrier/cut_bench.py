@@ -25,9 +25,12 @@ MS = 1_000_000
 
 
 class CutBench:
-    """Two streams joined by sequence, or as ``tables`` say. Time passes only where a call says so."""
+    """Two streams joined by sequence, or as ``tables`` say. Time passes only where a call says so.
 
-    def __init__(self, path: Path, *, pending_bytes: int = 1 << 20, **tables: Any) -> None:
+    ``computes``: as where a function makes frames of the left input's rows, which are published by Python.
+    """
+
+    def __init__(self, path: Path, *, pending_bytes: int = 1 << 20, computes: bool = False, **tables: Any) -> None:
         inputs = [{"name": "left", "stream": LEFT}, {"name": "right", "stream": RIGHT}]
         given: dict[str, Any] = {"input": inputs, **tables}
         given["join"] = {"journal": str(path), "policy": "sequence", **tables.get("join", {})}
@@ -43,6 +46,8 @@ class CutBench:
         self.folder = JournalFolder(path, shape)
         plan = engine_plan(self.config, {LEFT: 64, RIGHT: 64})
         plan["pending_bytes"] = pending_bytes
+        if computes:
+            plan["checkpoints"] |= {"is_computed": True, "published_input": 0}
         self.engine = JoinEngine(JoinMailbox([LEFT, RIGHT]), plan, journal_plan(self.config, self.folder))
         own = self.config.merge_map(self.engine.out_epoch())
         if own is not None:
@@ -51,6 +56,7 @@ class CutBench:
         self.news: list[dict[str, Any]] = []
         self.takes_news = True
         """Whether this bench takes what the engine tells, or somebody else does."""
+        self.outcome: dict[str, Any] = {}
 
     # --- what comes --------------------------------------------------------------------------------------
 
@@ -80,8 +86,12 @@ class CutBench:
     def watermark(self, stream: int, ms: int) -> None:
         self._control(Watermark(timestamp_ms=ms, stream_id=stream, source_epoch=EPOCH).encode())
 
-    def end(self, stream: int, after_seq: int | None) -> None:
-        self._control(self._signal(stream, SignalKind.STREAM_GRACEFUL_END, 0, after_seq))
+    def end(self, stream: int, after_seq: int | None, barrier_id: int = 0, *, instant: bool = False) -> None:
+        self._control(self._signal(stream, SignalKind.STREAM_GRACEFUL_END, barrier_id, after_seq, instant=instant))
+
+    def probe(self, stream: int) -> None:
+        """An instant signal."""
+        self._control(self._signal(stream, SignalKind.SYNC_TEST, 0, None, instant=True))
 
     def sync_test(self, stream: int, barrier_id: int) -> None:
         self._control(self._signal(stream, SignalKind.SYNC_TEST, barrier_id, None))
@@ -98,7 +108,7 @@ class CutBench:
         return [each for each in self.news if each["kind"] == kind]
 
     def kinds(self) -> list[tuple[str, int]]:
-        return [(each["kind"], each["checkpoint_id"]) for each in self.news]
+        return [(each["kind"], each.get("checkpoint_id", 0)) for each in self.news]
 
     def counters(self) -> dict[str, Any]:
         return self.engine.counters()
@@ -119,15 +129,18 @@ class CutBench:
         self._answered(self.engine.feed_control(message, self._at(), 0))
 
     def _answered(self, outcome: dict[str, Any]) -> None:
+        self.outcome = outcome
         if outcome["has_news"] and self.takes_news:
             self.news += self.engine.take_news()
 
     def _at(self) -> tuple[int, int]:
         return self.now_ns, self.now_ns
 
-    def _signal(self, stream: int, kind: SignalKind, barrier_id: int, after_seq: int | None) -> bytes:
+    def _signal(
+        self, stream: int, kind: SignalKind, barrier_id: int, after_seq: int | None, *, instant: bool = False
+    ) -> bytes:
         return ControlSignal(
-            category=SignalCategory.BARRIER,
+            category=SignalCategory.INSTANT if instant else SignalCategory.BARRIER,
             kind=kind,
             barrier_id=barrier_id,
             stream_id=stream,

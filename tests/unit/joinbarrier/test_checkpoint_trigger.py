@@ -6,13 +6,18 @@ from __future__ import annotations
 import pytest
 from framegate.joinbarrier.checkpoint.asking import ASK_AGAIN_NS, Asked, Outcome
 from framegate.joinbarrier.checkpoint.coordinator_actions import UNALIGNED
+from framegate.joinbarrier.checkpoint.signals import BarrierSignal, InstantSignal
 from framegate.joinbarrier.checkpoint_trigger import TriggerOptions, not_taken, overdue
 from framegate.schema.control import (
     AbortCause,
     CheckpointAborted,
     CheckpointComplete,
     PipelineAnnounce,
+    SignalCategory,
+    SignalKind,
+    TriggerCheckpoint,
     TriggerProgress,
+    TriggerSignal,
     TriggerState,
 )
 from framegate.schema.errors import CheckpointNotTaken, NoCoordinator
@@ -52,7 +57,7 @@ def announce(pipeline: str, epoch: int = 1) -> PipelineAnnounce:
 
 def test_it_asks_again_until_it_is_answered(asked: Asked) -> None:
     request = asked.due(0)
-    assert request is not None
+    assert isinstance(request, TriggerCheckpoint)
     assert (request.correlation_id, request.flags, request.pipeline) == (7, UNALIGNED, "default")
     assert asked.due(ASK_AGAIN_NS - 1) is None
     assert asked.due(ASK_AGAIN_NS) == request
@@ -130,3 +135,14 @@ def test_when_the_time_is_up_it_is_said_how_far_it_came(asked: Asked) -> None:
         "checkpoint_id": 12,
         "waited_s": "60.0",
     }
+
+
+def test_a_signal_is_asked_for_with_its_kind_and_category() -> None:
+    for signal, category in (
+        (BarrierSignal("SyncTest", 0), SignalCategory.BARRIER),
+        (InstantSignal("SyncTest"), SignalCategory.INSTANT),
+    ):
+        request = Asked(7, "default", signal=signal).due(0)
+        assert request == TriggerSignal(
+            correlation_id=7, category=category, kind=SignalKind.SYNC_TEST, pipeline="default"
+        )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -261,3 +262,34 @@ def test_what_cannot_be_dropped_stops_nothing_and_keeps_no_other_from_going(
     store.tidy(below=7)
     assert not (tmp_path / "6").exists()
     assert (store.counts["not_dropped"], store.counts["attempts_dropped"]) == (3, 1)
+
+
+# --- streams whose producers cannot inject ------------------------------------------------------------------
+
+
+def cut_at(place: Path, operator_id: str, last_seq: int) -> tuple[str, int]:
+    """An operator that cut a stream by itself; what it acknowledges."""
+    store = CheckpointStore(place)
+    state = replace(
+        store.write_state(1, operator_id, b"state"),
+        ingress=({"stream": 10_001, "epoch": 7, "last_seq": last_seq},),
+    )
+    store.write_part(1, OperatorPart(state=state))
+    return operator_id, state.bytes
+
+
+@pytest.mark.parametrize(("places", "is_stored"), [((41, 41), True), ((41, 43), False)])
+def test_p10_agents_that_cut_one_stream_at_different_places_make_no_checkpoint(
+    tmp_path: Path, store: CoordinatorStore, places: tuple[int, int], is_stored: bool
+) -> None:
+    acknowledged = [cut_at(tmp_path, name, last_seq) for name, last_seq in zip("ab", places, strict=True)]
+    result = store.finish(finish(1, *acknowledged))
+    if is_stored:
+        assert isinstance(result, Stored)
+        manifest = CheckpointStore(tmp_path).manifest(1)
+        assert [each.ingress[0]["last_seq"] for each in manifest.operators] == [41, 41]
+    else:
+        assert isinstance(result, StoreProblem)
+        assert result.cause is AbortCause.INJECTION_FAILED
+        assert "stream 10001" in result.reason
+        assert CheckpointStore(tmp_path).ids() == []

@@ -202,6 +202,39 @@ def test_what_a_late_input_brings_is_stored_beside_the_state(world: World) -> No
     assert (inflight.input_id, inflight.event_count, inflight.lost) == (1, 2, ())
 
 
+def test_an_alignment_that_takes_too_long_is_logged_with_who_was_waited_for(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    world.announce(timeout_ms=50)
+    world.bench.frames(LEFT, 0)
+    world.bench.barrier(LEFT, 1)
+    world.bench.frames(LEFT, 1, 2)
+    world.bench.wait(51)
+    with caplog.at_level("WARNING"):
+        world.acks(1)
+    [line] = [each.message for each in caplog.records if "unaligned" in each.message]
+    assert f"aligned inputs: left (stream {LEFT})" in line
+    assert f"pending: right (stream {RIGHT})" in line
+    assert "2 events waited" in line
+    assert "threshold" in line
+
+
+def test_what_overtaking_adds_to_a_checkpoint_is_measured(world: World) -> None:
+    world.announce(timeout_ms=50)
+    for checkpoint_id in (1, 2):
+        world.bench.frames(LEFT, checkpoint_id)
+        world.bench.barrier(LEFT, checkpoint_id)
+        world.bench.wait(51 if checkpoint_id == 2 else 0)
+        world.bench.frames(RIGHT, checkpoint_id)
+        world.bench.barrier(RIGHT, checkpoint_id)
+    world.acks(4)
+    part = world.store.part(2, OPERATOR)
+    counted = world.part.stored
+    assert counted["stored"] == 2
+    assert counted["stored_inflight_bytes"] == part.inflight[0].bytes
+    assert counted["average_size_increase"] == round(part.inflight[0].bytes / part.state.bytes, 6)
+
+
 def test_an_alignment_that_comes_to_nothing_names_its_cause_and_its_input(world: World) -> None:
     world.announce(timeout_ms=50, flags=0)
     world.bench.frames(LEFT, 0)

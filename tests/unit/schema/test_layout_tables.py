@@ -164,6 +164,9 @@ TABLE: Final = {
         "correlation_id uint64@0; checkpoint_id uint64@8; epoch uint64@16; state TriggerState:uint8@24;"
         " duration_ns uint64@25; bytes uint64@33; ascii pipeline; ascii reason"
     ),
+    (920, 12, "TriggerSignal", 10): (
+        "correlation_id uint64@0; category SignalCategory:uint8@8; kind SignalKind:uint8@9; ascii pipeline"
+    ),
 }
 
 RESPONSE_CODES: Final = "OK=0, UNSUPPORTED=1, INVALID_PARAMS=2, REJECTED=3, INTERNAL_ERROR=4"

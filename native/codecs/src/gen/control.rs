@@ -2002,3 +2002,145 @@ impl TriggerProgress {
         encoder.reason(self.reason.as_bytes());
     }
 }
+
+/// Somebody asks the coordinator for a signal on the control channel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "probe", derive(serde::Serialize, serde::Deserialize))]
+pub struct TriggerSignal {
+    /// Chosen at random by who asks.
+    pub correlation_id: u64,
+    pub category: SignalCategory,
+    pub kind: SignalKind,
+    pub pipeline: String,
+}
+
+impl TriggerSignal {
+    /// Number of the message in its schema.
+    pub const TEMPLATE_ID: u16 = 12;
+    /// Length of the fixed block.
+    pub const BLOCK_LENGTH: u16 = 10;
+
+    const EXPECTED: Expected = Expected {
+        message: "TriggerSignal",
+        schema_id: SCHEMA_ID,
+        template_id: Self::TEMPLATE_ID,
+        version: SCHEMA_VERSION,
+        block_length: Self::BLOCK_LENGTH,
+        is_newer_version_readable: true,
+        older_blocks: &[(0, 10)],
+    };
+
+    /// A flyweight over a message that starts with its header; it cannot panic, all of it has been looked at.
+    #[inline]
+    pub fn checked(buffer: &[u8]) -> Result<sbe::trigger_signal_codec::TriggerSignalDecoder<'_>, DecodeError> {
+        let header = Self::EXPECTED.open(buffer)?;
+        Self::check_body(buffer, HEADER_LENGTH, header.block_length, header.version)?;
+        let buffer = sbe::ReadBuf::new(buffer);
+        Ok(sbe::trigger_signal_codec::TriggerSignalDecoder::default().wrap(
+            buffer,
+            HEADER_LENGTH,
+            header.block_length,
+            header.version,
+        ))
+    }
+
+    /// The same for a body that has no message header before it.
+    #[inline]
+    pub fn checked_body(buffer: &[u8]) -> Result<sbe::trigger_signal_codec::TriggerSignalDecoder<'_>, DecodeError> {
+        Self::check_body(buffer, 0, Self::BLOCK_LENGTH, SCHEMA_VERSION)?;
+        let buffer = sbe::ReadBuf::new(buffer);
+        Ok(sbe::trigger_signal_codec::TriggerSignalDecoder::default().wrap(
+            buffer,
+            0,
+            Self::BLOCK_LENGTH,
+            SCHEMA_VERSION,
+        ))
+    }
+
+    /// Reads a message that starts with its header.
+    pub fn decode(buffer: &[u8]) -> Result<Self, DecodeError> {
+        Ok(Self::read(Self::checked(buffer)?, buffer))
+    }
+
+    /// Reads a body that has no message header before it.
+    pub fn decode_body(buffer: &[u8]) -> Result<Self, DecodeError> {
+        Ok(Self::read(Self::checked_body(buffer)?, buffer))
+    }
+
+    #[inline]
+    fn check_body(buffer: &[u8], start: usize, block: u16, _version: u16) -> Result<(), DecodeError> {
+        let mut walk = Walk::new(buffer, start);
+        let fixed = walk.take(usize::from(block), "TriggerSignal")?;
+        let pipeline = walk.data(1073741824, "TriggerSignal.pipeline")?;
+        let number = check::u8_at(fixed, 8);
+        check::known(SignalCategory::from_number(number).is_some(), "TriggerSignal", "category", i64::from(number))?;
+        let number = check::u8_at(fixed, 9);
+        check::known(SignalKind::from_number(number).is_some(), "TriggerSignal", "kind", i64::from(number))?;
+        check::ascii(pipeline, "TriggerSignal", "pipeline")?;
+        Ok(())
+    }
+
+    fn read(mut decoder: sbe::trigger_signal_codec::TriggerSignalDecoder<'_>, buffer: &[u8]) -> Self {
+        let correlation_id = decoder.correlation_id();
+        let category = SignalCategory::from_number(decoder.category().into()).expect("the check knows the value");
+        let kind = SignalKind::from_number(decoder.kind().into()).expect("the check knows the value");
+        let pipeline = check::text(buffer, decoder.pipeline_decoder());
+        Self { correlation_id, category, kind, pipeline }
+    }
+
+    /// Length of `encode()` in bytes.
+    #[inline]
+    pub fn encoded_length(&self) -> usize {
+        HEADER_LENGTH + self.body_length()
+    }
+
+    #[inline]
+    fn body_length(&self) -> usize {
+        usize::from(Self::BLOCK_LENGTH) + 4 + self.pipeline.len()
+    }
+
+    /// Message header and body.
+    pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
+        self.check_values()?;
+        let mut buffer = vec![0; self.encoded_length()];
+        self.encode_into(&mut buffer)?;
+        Ok(buffer)
+    }
+
+    /// Writes header and body to the start of the buffer, all or nothing; gives the number of bytes written.
+    #[inline]
+    pub fn encode_into(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        self.check_values()?;
+        let length = self.encoded_length();
+        check::room(length, buffer.len())?;
+        Self::EXPECTED.put(buffer);
+        self.write(
+            sbe::trigger_signal_codec::TriggerSignalEncoder::default().wrap(sbe::WriteBuf::new(buffer), HEADER_LENGTH),
+        );
+        Ok(length)
+    }
+
+    /// Writes the body alone, as shared-memory layouts are stored.
+    #[inline]
+    pub fn encode_body_into(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        self.check_values()?;
+        let length = self.body_length();
+        check::room(length, buffer.len())?;
+        self.write(sbe::trigger_signal_codec::TriggerSignalEncoder::default().wrap(sbe::WriteBuf::new(buffer), 0));
+        Ok(length)
+    }
+
+    #[inline]
+    fn check_values(&self) -> Result<(), EncodeError> {
+        check::writable(self.pipeline.len() <= 1073741824 && self.pipeline.is_ascii(), "TriggerSignal", "pipeline")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, mut encoder: sbe::trigger_signal_codec::TriggerSignalEncoder<'_>) {
+        encoder.correlation_id(self.correlation_id);
+        encoder.category(self.category.number().into());
+        encoder.kind(self.kind.number().into());
+        encoder.pipeline(self.pipeline.as_bytes());
+    }
+}

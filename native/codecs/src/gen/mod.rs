@@ -55,6 +55,7 @@ pub enum Message {
     PipelineAnnounce(control::PipelineAnnounce),
     TriggerCheckpoint(control::TriggerCheckpoint),
     TriggerProgress(control::TriggerProgress),
+    TriggerSignal(control::TriggerSignal),
 }
 
 impl Message {
@@ -101,6 +102,7 @@ impl Message {
             (920, 9) => control::PipelineAnnounce::decode(buffer).map(Self::PipelineAnnounce),
             (920, 10) => control::TriggerCheckpoint::decode(buffer).map(Self::TriggerCheckpoint),
             (920, 11) => control::TriggerProgress::decode(buffer).map(Self::TriggerProgress),
+            (920, 12) => control::TriggerSignal::decode(buffer).map(Self::TriggerSignal),
             (900 | 901 | 903 | 920, found) => {
                 Err(DecodeError::UnknownTemplate { schema: header.schema_id, wanted: None, found })
             }
@@ -150,6 +152,7 @@ impl Message {
             (920, 9) => control::PipelineAnnounce::decode_body(buffer).map(Self::PipelineAnnounce),
             (920, 10) => control::TriggerCheckpoint::decode_body(buffer).map(Self::TriggerCheckpoint),
             (920, 11) => control::TriggerProgress::decode_body(buffer).map(Self::TriggerProgress),
+            (920, 12) => control::TriggerSignal::decode_body(buffer).map(Self::TriggerSignal),
             (900 | 901 | 903 | 920, found) => {
                 Err(DecodeError::UnknownTemplate { schema: schema_id, wanted: None, found })
             }
@@ -199,6 +202,7 @@ impl Message {
             Self::PipelineAnnounce(message) => message.encode(),
             Self::TriggerCheckpoint(message) => message.encode(),
             Self::TriggerProgress(message) => message.encode(),
+            Self::TriggerSignal(message) => message.encode(),
         }
     }
 
@@ -244,6 +248,7 @@ impl Message {
             Self::PipelineAnnounce(message) => message.encode_body_into(buffer),
             Self::TriggerCheckpoint(message) => message.encode_body_into(buffer),
             Self::TriggerProgress(message) => message.encode_body_into(buffer),
+            Self::TriggerSignal(message) => message.encode_body_into(buffer),
         }
     }
 }

@@ -4,6 +4,7 @@
 use super::config::Drive;
 use super::history::Wide;
 use super::{PolicyKind, Stage};
+use crate::map::Need;
 
 /// How far an input has come. Asked for seldom: it allocates.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +50,19 @@ impl Stage {
     pub fn decided(&self, stream: usize) -> Option<(u64, u64)> {
         let decided = self.on[stream].iter().map(|input| self.inputs[*input].decided).min()??;
         Some((self.sources[stream].epoch?, decided))
+    }
+
+    /// Epoch and sequence of the last frame that came of a stream.
+    #[must_use]
+    pub fn last_heard(&self, stream: usize) -> Option<(u64, u64)> {
+        Some((self.sources[stream].epoch?, self.sources[stream].last_seq?))
+    }
+
+    /// Whether a frame that was joined may be joined again by an output to come.
+    #[must_use]
+    pub fn is_reusing(&self) -> bool {
+        let has_place_of_its_own = matches!(self.config.policy, PolicyKind::Sequence | PolicyKind::Union);
+        !has_place_of_its_own || self.inputs.iter().any(|input| matches!(input.config.need, Need::Window(_)))
     }
 
     /// Each input's progress.

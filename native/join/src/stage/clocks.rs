@@ -23,19 +23,26 @@ impl Stage {
         if self.config.drive != Drive::Watermark {
             return;
         }
+        let lowest = self.lowest_watermark_ms();
+        if lowest > self.last_watermark_ms {
+            self.last_watermark_ms = lowest;
+            self.push(lowest.unwrap_or(0) * NS_PER_MS);
+        }
+    }
+
+    /// How far time has come on every required stream that has not ended; None where one of them has said nothing.
+    #[must_use]
+    pub fn lowest_watermark_ms(&self) -> Option<u64> {
         let mut lowest: Option<u64> = None;
         for each in self.inputs.iter().filter(|each| !each.config.optional) {
             let source = &self.sources[each.source];
             if source.is_ended {
                 continue;
             }
-            let Some(ms) = source.watermark_ms else { return };
+            let ms = source.watermark_ms?;
             lowest = Some(lowest.map_or(ms, |known| known.min(ms)));
         }
-        if lowest > self.last_watermark_ms {
-            self.last_watermark_ms = lowest;
-            self.push(lowest.unwrap_or(0) * NS_PER_MS);
-        }
+        lowest
     }
 
     /// Whether a time is to be an output: it does not decrease, and there is room for it.

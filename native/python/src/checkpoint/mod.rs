@@ -13,5 +13,5 @@ pub use aligner::BarrierAligner;
 pub use channel::CheckpointChannel;
 pub use inflight::{checkpoint_read_records, checkpoint_write_records};
 pub use injector::{BarrierInjector, CommandWord};
-pub use signals::SignalCounter;
+pub use signals::{InputSignals, SignalCounter};
 pub use unaligned::UnalignedCheckpointer;

@@ -20,16 +20,18 @@ use super::port::Port;
 use super::route::Route;
 use crate::aeron::SubscriptionShared;
 use crate::pool::PublishTarget;
+use passing::OutputWatermarks;
 use row::Source;
 
 mod aligning;
 mod cut;
 mod hearing;
+mod passing;
 mod row;
 mod sealing;
 mod snapshot;
 
-pub(super) use cut::{CheckpointHabits, Cut, News, Snapshot};
+pub(super) use cut::{CheckpointHabits, Cut, News, Passing, Snapshot};
 pub(super) use sealing::{CHECKPOINT_STATE_BYTES, split_state};
 
 /// Fragments of one subscription in one turn, so that no input waits long for another.
@@ -53,6 +55,9 @@ pub(super) struct Outcome {
     pub(super) has_new_epoch: bool,
     /// A checkpoint has come to something that has to be written down or told.
     pub(super) has_news: bool,
+    /// The signal by which it is finished, if it was one of all upstreams or one that waits for none: whether it is of
+    /// the barrier kind, and its id.
+    pub(super) end: Option<(bool, u64)>,
 }
 
 /// How frames of one input become cells.
@@ -112,6 +117,8 @@ pub(super) struct Engine {
     /// The last barrier that was snapshotted; rows carry it.
     pub(super) checkpoint_id: u64,
     pub(super) cut: Cut,
+    watermarks: OutputWatermarks,
+    published_input: Option<usize>,
     pub(super) ports: Vec<Port>,
     route: Route,
     subscriptions: Vec<Arc<SubscriptionShared>>,
@@ -145,12 +152,16 @@ impl Engine {
         habits: &Habits,
     ) -> Self {
         let count = inputs.len();
+        let published = habits.checkpoints.published_input.and_then(|input| Some(inputs.get(input)?.stream));
         let out_epoch = stage.out_epoch();
         let streams = resumed.len();
         let share = habits.pending_bytes / streams.max(1);
         let held = (0..streams).filter(|_| share > 0).map(|_| Held::new(share, HELD_FRAMES)).collect();
+        let watermarks = OutputWatermarks::new(published, stage.is_reusing());
         Self {
             stage,
+            watermarks,
+            published_input: habits.checkpoints.published_input.filter(|input| *input < count),
             writer,
             counters: EngineCounters::default(),
             bells: Doorbells::default(),
@@ -224,7 +235,7 @@ impl Engine {
         outcome.is_full = false;
         let mut work = self.hear(now_ns);
         let stage_ns = self.stage_ns(now_ns);
-        if self.cut.is_under_way {
+        if self.cut.is_under_way || self.cut.signals.pending().is_some() {
             self.tick_cut(stage_ns);
         }
         let clock_ns = match self.fed_at {
@@ -235,6 +246,9 @@ impl Engine {
         self.stage.tick(stage_ns, clock_ns);
         work += self.join(now_ns, outputs, outcome);
         self.note_unmatched(now_ns);
+        if self.watermarks.is_waiting() {
+            self.pass_watermarks();
+        }
         if self.writer.is_seal_due(now_ns) || self.cut.awaits_seal(self.writer.sealed_rows()) {
             self.seal(now_ns, outcome);
         }
@@ -243,12 +257,15 @@ impl Engine {
         }
         if self.stage.out_epoch() != self.out_epoch {
             self.out_epoch = self.stage.out_epoch();
+            self.watermarks.forget();
             outcome.has_new_epoch = true;
         }
         outcome.needs_time = self.stage.needs_time();
         let sealed_rows = self.writer.sealed_rows();
         outcome.has_news = self.cut.has_news(sealed_rows);
-        outcome.is_finished = work == 0 && self.stage.is_finished() && !self.cut.awaits_seal(sealed_rows);
+        let has_no_more = self.cut.is_terminated || (work == 0 && self.stage.is_finished());
+        outcome.is_finished = has_no_more && !self.cut.awaits_seal(sealed_rows);
+        outcome.end = self.cut.end.map(|signal| (signal.is_barrier, signal.barrier_id));
         work
     }
 

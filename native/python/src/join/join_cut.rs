@@ -7,7 +7,7 @@ use framegate_checkpoint::unaligned::Switch;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
-use super::engine::{CheckpointHabits, Engine, News, Snapshot};
+use super::engine::{CheckpointHabits, Engine, News, Passing, Snapshot};
 
 /// What was copied at a cut. Written down by whoever holds it, while the engine goes on.
 #[pyclass(frozen, module = "framegate._native")]
@@ -133,6 +133,18 @@ fn one<'py>(py: Python<'py>, news: News, streams: &[u32]) -> PyResult<Bound<'py,
             found.set_item("row", row)?;
             found
         }
+        News::Pass { what, row } => {
+            let found = PyDict::new(py);
+            found.set_item("kind", "pass")?;
+            found.set_item("row", row)?;
+            match what {
+                Passing::Watermark(ms) => found.set_item("watermark_ms", ms)?,
+                Passing::Signal(signal) => {
+                    found.set_item("signal", (signal.is_barrier, signal.kind, signal.barrier_id))?;
+                }
+            }
+            found
+        }
     };
     Ok(found)
 }
@@ -150,6 +162,8 @@ pub(super) fn habits_of(plan: &Bound<'_, PyAny>) -> PyResult<CheckpointHabits> {
         buffer_bytes: get("max_buffer_memory_bytes")?.extract()?,
         inflight_bytes: get("max_inflight_bytes")?.extract()?,
         floor: get("floor")?.extract()?,
+        published_input: get("published_input")?.extract()?,
+        is_computed: get("is_computed")?.extract()?,
         keeps_payload: get("hold_payload")?.extract()?,
         is_prefaulted: get("prefault")?.extract()?,
     })
@@ -186,7 +200,10 @@ pub(super) fn counters<'py>(py: Python<'py>, engine: &Engine) -> PyResult<Bound<
         ("forward_failures", own.forward_failures),
         ("barriers_refused", own.barriers_refused),
         ("signals_aligned", own.signals_aligned),
+        ("signals_instant", own.signals_instant),
         ("signals_refused", own.signals_refused),
+        ("signals_given_up", engine.cut.signals.given_up()),
+        ("watermarks_forwarded", own.watermarks_forwarded),
         ("longest_snapshot_ns", own.longest_snapshot_ns),
     ] {
         found.set_item(name, value)?;

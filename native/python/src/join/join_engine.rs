@@ -318,6 +318,7 @@ impl JoinEngine {
         found.set_item("has_all_outputs", outcome.has_all_outputs)?;
         found.set_item("has_new_epoch", outcome.has_new_epoch)?;
         found.set_item("has_news", outcome.has_news)?;
+        found.set_item("end", outcome.end)?;
         Ok(found)
     }
 

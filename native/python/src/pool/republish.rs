@@ -56,8 +56,8 @@ impl PublishTarget {
         })
     }
 
-    /// The same with a signal; `make` is told stream and epoch.
-    pub(crate) fn send_signal(&self, make: impl FnOnce(u32, u64) -> Option<Vec<u8>>) -> bool {
+    /// The same with another message of schema 920; `make` is told stream and epoch.
+    pub(crate) fn send_between(&self, make: impl FnOnce(u32, u64) -> Option<Vec<u8>>) -> bool {
         let Some(epoch) = self.0.epoch() else { return false };
         let made = make(self.0.stream_id(), epoch);
         made.is_some_and(|message| self.0.send_here(|between| between.hold(message)))

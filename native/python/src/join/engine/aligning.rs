@@ -5,14 +5,15 @@
 //! Where no checkpoint is under way, a frame costs one branch. Otherwise it is heard for the staleness clock first, copied
 //! where it has to wait, and given to the aligner, whose steps are carried out in their order.
 
+use framegate_checkpoint::input_signals::Change;
 use framegate_checkpoint::message::{CheckpointBarrier, EPOCH_MAX, Watermark};
-use framegate_checkpoint::signals::Arrival;
 use framegate_checkpoint::unaligned::{Step, UnalignedCheckpointer};
 use framegate_codecs::control;
 use framegate_join::stage::{Cause, Observed};
 
-use super::cut::{EVENT_BYTES, News, Signal, Standing, Whereabouts};
+use super::cut::{EVENT_BYTES, News, Passing, Signal, Standing, Whereabouts};
 use super::hearing::END_KIND;
+use super::row::ROWS;
 use super::{Engine, Outcome};
 use crate::join::fed::Fed;
 
@@ -108,7 +109,7 @@ impl Engine {
         }
         self.step(now_ns, |checkpointer, mut act| checkpointer.watermark(index, Watermark(ms), now_ns, &mut act));
         if self.cut.checkpointer.is_none() {
-            self.stage.watermark(index, ms, now_ns);
+            self.take_watermark(index, ms, now_ns);
         }
     }
 
@@ -138,8 +139,12 @@ impl Engine {
                 continue;
             }
             self.step(now_ns, |checkpointer, mut act| checkpointer.lose_input(index, &mut act));
+            self.cut.signals.lose(index);
             // It takes part again from the next checkpoint on, unless nothing more comes of it.
             let can_deliver = epoch.is_some_and(|epoch| !self.stage.has_ended_in(index, epoch));
+            if can_deliver {
+                self.cut.signals.resume(index);
+            }
             if let (true, Some(checkpointer)) = (can_deliver, &mut self.cut.checkpointer) {
                 checkpointer.resume_input(index);
             }
@@ -200,7 +205,7 @@ impl Engine {
                 self.take(index, standing, now_ns);
                 self.join_drained(now_ns);
             }
-            Step::Watermark(index, Watermark(ms)) => self.stage.watermark(index, ms, now_ns),
+            Step::Watermark(index, Watermark(ms)) => self.take_watermark(index, ms, now_ns),
             Step::TriggerSnapshot(barrier, overtakes) => self.snapshot(barrier, overtakes, now_ns),
             Step::ForwardBarrier(barrier) => self.forward_barrier(barrier),
             Step::Complete(barrier) => {
@@ -232,7 +237,7 @@ impl Engine {
             Standing::Frame(seen, Whereabouts::Held) => self.take_held(index, &seen, now_ns),
             Standing::Frame(seen, Whereabouts::Gone) => self.lose_held(index, &seen, now_ns),
             Standing::Missed { epoch, first, last } => self.stage.missed(index, epoch, first, last, now_ns),
-            Standing::Watermark(ms) => self.stage.watermark(index, ms, now_ns),
+            Standing::Watermark(ms) => self.take_watermark(index, ms, now_ns),
             Standing::Signal(signal) => self.take_signal(index, signal, now_ns),
         }
     }
@@ -246,6 +251,12 @@ impl Engine {
     fn take_held(&mut self, index: usize, seen: &Observed, now_ns: u64) {
         self.stage.make_room(index);
         self.stage.observe(index, seen, now_ns);
+    }
+
+    /// Joins whatever what came so far makes possible.
+    pub(super) fn join_what_came(&mut self, now_ns: u64) {
+        let mut outcome = Outcome::default();
+        while self.join(now_ns, self.outputs, &mut outcome) == ROWS && !outcome.has_all_outputs {}
     }
 
     /// Joins what was let through so far, as it would have been joined had it come one by one.
@@ -305,54 +316,56 @@ impl Engine {
 
     // --- Signals -------------------------------------------------------------------------------------------
 
+    /// What came by a barrier first, so that an end behind one cannot end a join that still buffers (P5).
     fn take_signal(&mut self, index: usize, signal: Signal, now_ns: u64) {
+        if !signal.is_barrier {
+            return self.take_instant(signal, now_ns);
+        }
+        // Ends of independent producers carry no id: each counts for its own stream.
+        let is_anonymous_end = signal.kind == END_KIND && signal.barrier_id == 0;
+        if !is_anonymous_end {
+            let change = match signal.barrier_id {
+                0 => Change::Refused,
+                barrier_id => self.cut.signals.arrive(index, (barrier_id, signal.kind)),
+            };
+            self.carry_signals(change, now_ns);
+        }
         if signal.kind == END_KIND {
             self.note_end_now(index, signal.epoch, signal.after, now_ns);
             if self.stage.has_ended(index) {
                 self.cut.ended |= 1 << index;
-                self.end_signals_of(index);
+                let change = self.cut.signals.end(index);
+                self.carry_signals(change, now_ns);
             }
         }
-        // Ends of independent producers carry no id: each counts for its own stream.
-        if !signal.is_barrier {
-            return self.forward_signal(signal);
-        }
-        if signal.barrier_id == 0 {
-            return;
-        }
-        let key = (signal.barrier_id, signal.kind);
-        let is_repeated = self.cut.delivered >> index & 1 == 1 && self.cut.signals.pending() == Some(key);
-        if is_repeated {
-            self.cut.counters.signals_refused += 1;
-            return;
-        }
-        self.cut.delivered |= 1 << index;
-        match self.cut.signals.arrive(key) {
-            Arrival::Pending => {}
-            Arrival::Complete => self.signal_is_aligned(signal),
-            Arrival::Overlapping | Arrival::Duplicate => self.cut.counters.signals_refused += 1,
+    }
+
+    /// Nobody is waited for.
+    fn take_instant(&mut self, signal: Signal, now_ns: u64) {
+        self.cut.counters.signals_instant += 1;
+        if signal.kind == END_KIND {
+            self.join_what_came(now_ns);
+            self.cut.end = Some(signal);
+            self.cut.is_terminated = true;
+        } else {
+            self.forward_signal(signal, now_ns);
         }
     }
 
-    /// A stream that has ended delivers no signal any more.
-    fn end_signals_of(&mut self, index: usize) {
-        if self.cut.signals_ended >> index & 1 == 1 {
-            return;
-        }
-        self.cut.signals_ended |= 1 << index;
-        let pending = self.cut.signals.pending();
-        let has_delivered = self.cut.delivered >> index & 1 == 1;
-        if let (Some(Arrival::Complete), Some((barrier_id, kind))) = (self.cut.signals.end(has_delivered), pending) {
-            self.signal_is_aligned(Signal { is_barrier: true, kind, barrier_id, epoch: 0, after: None });
-        }
-    }
-
-    /// Every upstream has delivered it: it goes on, once. An end is said by the end of the output itself.
-    fn signal_is_aligned(&mut self, signal: Signal) {
-        self.cut.delivered = 0;
-        self.cut.counters.signals_aligned += 1;
-        if signal.kind != END_KIND {
-            self.forward_signal(signal);
+    fn carry_signals(&mut self, change: Change, now_ns: u64) {
+        match change {
+            Change::Pending => {}
+            Change::Refused => self.cut.counters.signals_refused += 1,
+            Change::Complete((barrier_id, kind)) => {
+                self.cut.counters.signals_aligned += 1;
+                let signal = Signal { is_barrier: true, kind, barrier_id, epoch: 0, after: None };
+                if kind == END_KIND {
+                    // The end of the output itself says it, behind its last frame.
+                    self.cut.end = Some(signal);
+                } else {
+                    self.forward_signal(signal, now_ns);
+                }
+            }
         }
     }
 
@@ -367,25 +380,30 @@ impl Engine {
         self.note_forwarded(is_sent);
     }
 
-    fn forward_signal(&mut self, signal: Signal) {
-        let Some((_, target)) = &self.publish else { return };
-        let Ok(kind) = control::SignalKind::try_from(signal.kind) else { return };
-        let category =
-            if signal.is_barrier { control::SignalCategory::Barrier } else { control::SignalCategory::Instant };
-        let pipeline = self.cut.pipeline.clone();
-        let is_sent = target.send_signal(|stream_id, source_epoch| {
-            control::ControlSignal {
-                category,
-                kind,
-                barrier_id: signal.barrier_id,
-                stream_id: Some(stream_id),
-                source_epoch,
-                // Written when it is sent.
-                after_seq: None,
-                pipeline,
+    /// Behind every row that is made of what came before it.
+    fn forward_signal(&mut self, signal: Signal, now_ns: u64) {
+        if self.publish.is_none() && !self.cut.is_computed {
+            return;
+        }
+        self.join_what_came(now_ns);
+        self.pass_on(Passing::Signal(signal));
+    }
+
+    /// Puts something behind what was published last, natively or by whoever publishes rows.
+    pub(super) fn pass_on(&mut self, what: Passing) {
+        let Some((_, target)) = &self.publish else {
+            if self.cut.is_computed {
+                self.cut.news.push_back(News::Pass { what, row: self.writer.next_row() });
             }
-            .encode()
-            .ok()
+            return;
+        };
+        let pipeline = &self.cut.pipeline;
+        let is_sent = target.send_between(|stream_id, source_epoch| match what {
+            Passing::Signal(signal) => encoded_signal(signal, stream_id, source_epoch, pipeline),
+            Passing::Watermark(ms) => {
+                let timestamp_ms = i64::try_from(ms).ok()?;
+                control::Watermark { timestamp_ms, stream_id, source_epoch }.encode().ok()
+            }
         });
         self.note_forwarded(is_sent);
     }
@@ -394,4 +412,19 @@ impl Engine {
         self.cut.counters.forwarded += u64::from(is_sent);
         self.cut.counters.forward_failures += u64::from(!is_sent);
     }
+}
+
+fn encoded_signal(signal: Signal, stream_id: u32, source_epoch: u64, pipeline: &str) -> Option<Vec<u8>> {
+    let category = if signal.is_barrier { control::SignalCategory::Barrier } else { control::SignalCategory::Instant };
+    let message = control::ControlSignal {
+        category,
+        kind: control::SignalKind::try_from(signal.kind).ok()?,
+        barrier_id: signal.barrier_id,
+        stream_id: Some(stream_id),
+        source_epoch,
+        // Written when it is sent.
+        after_seq: None,
+        pipeline: pipeline.to_owned(),
+    };
+    message.encode().ok()
 }

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use framegate_checkpoint::INPUTS_MAX;
 use framegate_checkpoint::aligner::{Aborted, Limits};
+use framegate_checkpoint::input_signals::InputSignals;
 use framegate_checkpoint::message::CheckpointBarrier;
-use framegate_checkpoint::signals::SignalCounter;
 use framegate_checkpoint::unaligned::{Options, Switch, UnalignedCheckpointer};
 use framegate_core::pool::hold::{HeldFrame, Hold};
 use framegate_join::stage::{Lost, Observed};
@@ -53,9 +53,9 @@ pub(in crate::join) enum Whereabouts {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::join) struct Signal {
     /// Whether it waits for every upstream.
-    pub(super) is_barrier: bool,
-    pub(super) kind: u8,
-    pub(super) barrier_id: u64,
+    pub(in crate::join) is_barrier: bool,
+    pub(in crate::join) kind: u8,
+    pub(in crate::join) barrier_id: u64,
     pub(super) epoch: u64,
     pub(super) after: Option<u64>,
 }
@@ -72,6 +72,10 @@ pub(in crate::join) struct CheckpointHabits {
     pub(in crate::join) buffer_bytes: u64,
     pub(in crate::join) inflight_bytes: u64,
     pub(in crate::join) floor: u64,
+    /// Whose frames are published, natively or computed of rows; None: nothing is.
+    pub(in crate::join) published_input: Option<usize>,
+    /// Rows are published by Python, once they are sealed.
+    pub(in crate::join) is_computed: bool,
     /// Copy what waits, or keep its descriptor alone.
     pub(in crate::join) keeps_payload: bool,
     /// Take the memory for what waits from the system at the start.
@@ -132,6 +136,18 @@ pub(in crate::join) enum News {
         barrier: CheckpointBarrier,
         row: u64,
     },
+    /// The same with what else goes on behind this row.
+    Pass {
+        what: Passing,
+        row: u64,
+    },
+}
+
+/// What goes on between the frames of the output, beside barriers.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::join) enum Passing {
+    Signal(Signal),
+    Watermark(u64),
 }
 
 /// Beside what the checkpointer counts.
@@ -151,8 +167,12 @@ pub(in crate::join) struct CutCounters {
     pub(in crate::join) barriers_refused: u64,
     /// Signals that every upstream has delivered.
     pub(in crate::join) signals_aligned: u64,
+    /// Instant signals.
+    pub(in crate::join) signals_instant: u64,
     /// Signals that came twice, or while another was waited for.
     pub(in crate::join) signals_refused: u64,
+    /// Watermarks of the output.
+    pub(in crate::join) watermarks_forwarded: u64,
     /// How long the longest snapshot kept the loop.
     pub(in crate::join) longest_snapshot_ns: u64,
 }
@@ -172,11 +192,13 @@ pub(in crate::join) struct Cut {
     pub(super) began: (u64, u64),
     pub(super) inflight: Vec<Inflight>,
     pub(super) owing: u128,
-    pub(super) signals: SignalCounter,
-    /// A bit for each stream that has delivered the signal that is waited for.
-    pub(super) delivered: u128,
-    /// A bit for each stream that delivers no signal any more.
-    pub(super) signals_ended: u128,
+    /// Those of the data channel; the control channel's are the agent's.
+    pub(in crate::join) signals: InputSignals,
+    /// A signal by which the join ends; it goes on as the end of the output.
+    pub(super) end: Option<Signal>,
+    /// The join ends now, whatever its streams still bring.
+    pub(super) is_terminated: bool,
+    pub(super) is_computed: bool,
     pub(super) drained: usize,
     /// Events that waited when the checkpointer was asked last.
     pub(super) buffered: usize,
@@ -215,9 +237,10 @@ impl Cut {
             began: (0, 0),
             inflight: (0..streams).map(|_| Inflight::default()).collect(),
             owing: 0,
-            signals: SignalCounter::new(streams as u32),
-            delivered: 0,
-            signals_ended: 0,
+            signals: InputSignals::new(streams),
+            end: None,
+            is_terminated: false,
+            is_computed: habits.is_computed,
             drained: 0,
             buffered: 0,
             pipeline: habits.pipeline.clone(),
@@ -261,10 +284,12 @@ impl Cut {
         self.checkpointer.as_ref().is_some_and(|checkpointer| checkpointer.aligner().is_blocked(index))
     }
 
-    /// Whether there is something to tell. A snapshot waits until its rows are sealed, and what follows it with it.
+    /// Whether there is something to tell. A snapshot waits until its rows are sealed, and what follows it with it; what
+    /// stands behind a row that Python publishes waits for that row.
     pub(in crate::join) fn has_news(&self, sealed_rows: u64) -> bool {
         match self.news.front() {
             Some(News::Snapshot(snapshot)) => snapshot.next_row <= sealed_rows,
+            Some(News::Pass { row, .. }) => *row <= sealed_rows,
             Some(_) => true,
             None => false,
         }

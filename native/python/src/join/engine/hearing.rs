@@ -158,30 +158,45 @@ impl Engine {
             return;
         }
         if let Ok(watermark) = control::Watermark::checked(message) {
-            if let Some(port) = self.route.place(watermark.stream_id()) {
+            if let Some(port) = self.route.place(watermark.stream_id())
+                && self.is_reading(port, watermark.source_epoch())
+            {
                 self.on_watermark(port, watermark.timestamp_ms(), message, now_ns);
             }
         } else if let Ok(barrier) = control::CheckpointBarrier::checked(message) {
             let is_unaligned = barrier.flags() & UNALIGNED != 0;
             let found = CheckpointBarrier::with(barrier.checkpoint_id(), barrier.epoch(), is_unaligned);
-            if let Some(port) = self.route.place(barrier.stream_id()) {
-                // A barrier of a life that is over, or of one that cannot be read yet, cuts nothing here.
-                if self.fed_at.is_some() || self.ports[port].is_reading(barrier.source_epoch()) {
-                    self.on_barrier(port, found, now_ns);
-                }
+            // A barrier of a life that is over, or of one that cannot be read yet, cuts nothing here.
+            if let Some(port) = self.route.place(barrier.stream_id())
+                && self.is_reading(port, barrier.source_epoch())
+            {
+                self.on_barrier(port, found, now_ns);
             }
         } else if let Ok(signal) = control::ControlSignal::checked(message) {
             let port = signal.stream_id().and_then(|stream| self.route.place(stream));
-            let standing = Standing::Signal(Signal {
+            let signal = Signal {
                 is_barrier: u8::from(signal.category()) == BARRIER_CATEGORY,
                 kind: u8::from(signal.kind()),
                 barrier_id: signal.barrier_id(),
                 epoch: signal.source_epoch(),
                 after: signal.after_seq(),
-            });
-            if let Some(port) = port {
-                self.stand(port, standing, message, now_ns);
+            };
+            if let Some(port) = port
+                && self.is_of_present(port, &signal)
+            {
+                // Whoever came, went or began anew before it is known as that, or it would be given up for their sake.
+                self.note_switches(now_ns);
+                self.stand(port, Standing::Signal(signal), message, now_ns);
             }
         }
+    }
+
+    /// An end closes the epoch that it names; anything else of a life that is over is nobody's.
+    fn is_of_present(&mut self, port: usize, signal: &Signal) -> bool {
+        (signal.is_barrier && signal.kind == END_KIND) || self.is_reading(port, signal.epoch)
+    }
+
+    fn is_reading(&mut self, port: usize, epoch: u64) -> bool {
+        self.fed_at.is_some() || self.ports[port].is_reading(epoch)
     }
 }

@@ -120,6 +120,7 @@ impl Engine {
             checkpoint_id: self.checkpoint_id,
         });
         self.republish(out_seq);
+        self.note_published();
         self.counters.rows += 1;
         self.counters.bytes += self.sizes.iter().map(|bytes| u64::from(*bytes)).sum::<u64>();
         self.stage.joined(stage_ns);
@@ -216,6 +217,16 @@ impl Engine {
             self.writer.cell(input, &cell);
         }
         (least <= most).then(|| most.saturating_sub(least))
+    }
+
+    /// How far the published frames have come, for the watermarks that go on.
+    #[inline]
+    fn note_published(&mut self) {
+        if let Some(input) = self.published_input
+            && let Some(frame) = self.frames[input]
+        {
+            self.watermarks.note_published(frame.timestamp_ns);
+        }
     }
 
     #[inline]

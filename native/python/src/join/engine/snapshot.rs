@@ -10,7 +10,7 @@ use framegate_core::pool::tensor::Tensor;
 use framegate_join::stage::{Observed, Pending};
 
 use super::cut::{Inflight, News, Snapshot, append};
-use super::row::{ROWS, Source};
+use super::row::Source;
 use super::{Engine, Outcome};
 use crate::join::clock::monotonic_ns;
 
@@ -19,7 +19,7 @@ impl Engine {
     pub(super) fn snapshot(&mut self, barrier: CheckpointBarrier, overtakes: Option<(Switch, u128)>, now_ns: u64) {
         let began_ns = monotonic_ns();
         let mut outcome = Outcome::default();
-        while self.join(now_ns, self.outputs, &mut outcome) == ROWS && !outcome.has_all_outputs {}
+        self.join_what_came(now_ns);
         // Where the journal has no room now it is tried again each turn, and the snapshot waits for it.
         self.seal(now_ns, &mut outcome);
         let (why, owing) = overtakes.unzip();

@@ -186,9 +186,7 @@ pub mod encoder {
             };
             self
         }
-
     }
-
 } // end encoder
 
 pub mod decoder {
@@ -307,8 +305,5 @@ pub mod decoder {
                 Some(value)
             }
         }
-
     }
-
 } // end decoder
-

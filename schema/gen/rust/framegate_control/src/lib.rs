@@ -1,10 +1,9 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::all)]
 #![allow(non_camel_case_types)]
-
 #![allow(ambiguous_glob_reexports)]
 
-use ::core::{convert::TryInto};
+use ::core::convert::TryInto;
 
 pub mod abort_cause;
 pub mod ack_status;
@@ -22,6 +21,7 @@ pub mod signal_category;
 pub mod signal_kind;
 pub mod trigger_checkpoint_codec;
 pub mod trigger_progress_codec;
+pub mod trigger_signal_codec;
 pub mod trigger_state;
 pub mod var_ascii_encoding_codec;
 pub mod watermark_codec;
@@ -94,7 +94,9 @@ impl<'a> ReadBuf<'a> {
 
     #[inline]
     pub(crate) fn get_bytes_at<const N: usize>(slice: &[u8], index: usize) -> [u8; N] {
-        slice[index..index+N].try_into().expect("slice with incorrect length")
+        slice[index..index + N]
+            .try_into()
+            .expect("slice with incorrect length")
     }
 
     #[inline]
@@ -149,9 +151,8 @@ impl<'a> ReadBuf<'a> {
 
     #[inline]
     pub fn get_slice_at(&self, index: usize, len: usize) -> &[u8] {
-        &self.data[index..index+len]
+        &self.data[index..index + len]
     }
-
 }
 
 #[derive(Debug, Default)]
@@ -233,4 +234,3 @@ impl<'a> From<&'a mut WriteBuf<'a>> for &'a mut [u8] {
         buf.data
     }
 }
-

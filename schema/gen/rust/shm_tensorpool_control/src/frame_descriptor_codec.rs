@@ -226,9 +226,7 @@ pub mod encoder {
             };
             self
         }
-
     }
-
 } // end encoder
 
 pub mod decoder {
@@ -357,8 +355,5 @@ pub mod decoder {
                 Some(value)
             }
         }
-
     }
-
 } // end decoder
-

@@ -170,9 +170,7 @@ pub mod encoder {
             };
             self
         }
-
     }
-
 } // end encoder
 
 pub mod decoder {
@@ -285,8 +283,5 @@ pub mod decoder {
                 Some(value)
             }
         }
-
     }
-
 } // end decoder
-

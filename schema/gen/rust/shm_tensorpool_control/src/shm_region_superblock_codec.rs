@@ -248,9 +248,7 @@ pub mod encoder {
             self.get_buf_mut().put_u64_at(offset, value);
             self
         }
-
     }
-
 } // end encoder
 
 pub mod decoder {
@@ -400,8 +398,5 @@ pub mod decoder {
         pub fn activity_timestamp_ns(&self) -> u64 {
             self.get_buf().get_u64_at(self.offset + 56)
         }
-
     }
-
 } // end decoder
-

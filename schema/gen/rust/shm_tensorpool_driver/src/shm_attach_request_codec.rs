@@ -214,9 +214,7 @@ pub mod encoder {
             };
             self
         }
-
     }
-
 } // end encoder
 
 pub mod decoder {
@@ -347,8 +345,5 @@ pub mod decoder {
                 Some(value)
             }
         }
-
     }
-
 } // end decoder
-

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A join agent's part in the control channel of its pipeline: signals are aligned, handled, and sent on once (PROTOCOL
+12.6).
+
+Everybody hears everybody on the control stream, so what others send on comes by here too. Ids only grow: one that is
+not above the last complete one was handled already.
+
+>>> channel = ControlChannel(upstreams=2)
+>>> signal = BarrierSignal("SyncTest", 7)
+>>> channel.hear(signal), channel.hear(signal), channel.hear(signal)
+(None, BarrierSignal(kind='SyncTest', barrier_id=7), None)
+>>> dict(channel.counts)
+{'aligned': 1, 'repeated': 1}
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter, deque
+from typing import Final
+
+from framegate.joinbarrier.checkpoint.signal_aligner import SignalAligner
+from framegate.joinbarrier.checkpoint.signal_messages import control_message, signal_of
+from framegate.joinbarrier.checkpoint.signals import BarrierSignal, InstantSignal, Signal
+from framegate.schema import Message
+from framegate.schema.control import ControlSignal
+from framegate.schema.errors import AlignmentStateError, DuplicateBarrier, OverlappingBarrier
+from framegate.shmpool.client import Client
+from framegate.shmpool.link import Link
+from framegate.shmpool.transport import Received
+
+_HEARD_MAX: Final = 1_024
+_ATTEMPTS_AT_END: Final = 100
+_log = logging.getLogger(__name__)
+
+
+class ControlChannel:
+    """Decides what becomes of a signal. No transport."""
+
+    def __init__(self, upstreams: int) -> None:
+        self.counts = Counter[str]()
+        self._aligner = SignalAligner(upstreams)
+        self._last_id = 0
+
+    def hear(self, signal: Signal) -> Signal | None:
+        """The signal to handle now; None while it is waited for, and for one that means nothing any more."""
+        if isinstance(signal, InstantSignal):
+            self.counts["instant"] += 1
+            return signal
+        if signal.barrier_id <= self._last_id:
+            self.counts["repeated"] += 1
+            return None
+        try:
+            aligned = self._aligner.align(signal)
+        except (OverlappingBarrier, DuplicateBarrier, AlignmentStateError) as refusal:
+            self.counts["refused"] += 1
+            _log.warning("%s", refusal)
+            return None
+        if isinstance(aligned, BarrierSignal):
+            self._last_id = aligned.barrier_id
+            self.counts["aligned"] += 1
+        return aligned
+
+
+class ControlSignals:
+    """A member of a client. ``work`` between two slices of the engine; ``close`` after the journal is."""
+
+    def __init__(self, client: Client, pipeline: str, upstreams: int) -> None:
+        self._client = client
+        self._pipeline = pipeline
+        self._channel = ControlChannel(upstreams)
+        self._heard = deque[ControlSignal](maxlen=_HEARD_MAX)
+        self._forwards = deque[ControlSignal]()
+        client.listen(self)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What became of signals; only what there was."""
+        return dict(sorted(self._channel.counts.items()))
+
+    def work(self) -> bool:
+        """Handle what was heard; whether the agent is to end. What ends it is sent on by ``close``."""
+        self._send_forwards()
+        while self._heard:
+            signal = self._channel.hear(signal_of(self._heard.popleft()))
+            if signal is None:
+                continue
+            if isinstance(signal, BarrierSignal):
+                self._forwards.append(control_message(signal, self._pipeline))
+            if signal.is_terminal:
+                _log.info("ends by a %s on the control channel of pipeline %s", signal.kind, self._pipeline)
+                return True
+            self._send_forwards()
+        return False
+
+    def close(self) -> None:
+        """Send on what is left, and hear nothing more. Idempotent."""
+        for _ in range(_ATTEMPTS_AT_END):
+            if not self._send_forwards():
+                break
+        if self._forwards:
+            self._channel.counts["unsent"] += len(self._forwards)
+            _log.warning("%d signals could not be sent on", len(self._forwards))
+        with self._client.turn:
+            self._client.remove(self)
+
+    def _send_forwards(self) -> bool:
+        """Whether some are left."""
+        while self._forwards:
+            with self._client.turn:
+                if not self._client.send(self._forwards[0]):
+                    return True
+            self._forwards.popleft()
+            self._channel.counts["forwarded"] += 1
+        return False
+
+    # --- called by the client's thread -------------------------------------------------------------------
+
+    def on_link(self, link: Link) -> None:
+        """It speaks on the client's own publication."""
+
+    def on_link_lost(self, reason: str) -> None:
+        """What was not heard is not heard."""
+
+    def on_tick(self, now_ns: int) -> None:
+        """Nothing is due by time alone."""
+
+    def on_control(self, received: Received, now_ns: int) -> None:
+        """Decoded, it comes by ``on_message``."""
+
+    def on_message(self, message: Message, _now_ns: int) -> None:
+        """Signals of this pipeline's control channel; those between frames are the engine's."""
+        if not isinstance(message, ControlSignal) or message.stream_id is not None:
+            return
+        if message.pipeline == self._pipeline:
+            self._heard.append(message)
+
+    def __str__(self) -> str:
+        return f"signals of pipeline {self._pipeline}"
