@@ -37,7 +37,7 @@ from framegate.joinbarrier.checkpoint.coordinator_actions import (
     StoreProblem,
     Warn,
 )
-from framegate.joinbarrier.checkpoint.coordinator_messages import Voice, cause_of
+from framegate.joinbarrier.checkpoint.coordinator_messages import Voice, ascii_text, cause_of
 from framegate.joinbarrier.checkpoint.operators import FORGET_TIMEOUTS, Change, Operators
 from framegate.joinbarrier.checkpoint.signal_messages import control_message
 from framegate.joinbarrier.checkpoint.signal_round import SignalRound, asked_instant
@@ -252,7 +252,7 @@ class Coordinator:
         if self._is_rival_said:
             return []
         self._is_rival_said = True
-        found = f"epoch {announce.epoch}, store {announce.store}"
+        found = f"epoch {announce.epoch}, store {ascii_text(announce.store)}"
         return [Warn(f"another coordinator announces pipeline {self.rules.pipeline}: {found}")]
 
     # --- asking for one -----------------------------------------------------------------------------------
@@ -495,6 +495,7 @@ class Coordinator:
 
     def _abort(self, attempt: Attempt, cause: AbortCause, reason: str, now_ns: int) -> list[Action]:
         """The one place where a checkpoint is given up, so that it is said once."""
+        reason = ascii_text(reason)
         if attempt.phase is Phase.ALLOCATING and attempt.checkpoint_id > self._lasting_id:
             attempt.doom = cause, reason
             return []

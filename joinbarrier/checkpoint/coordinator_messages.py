@@ -111,5 +111,13 @@ def cause_of(reason: str, otherwise: AbortCause) -> tuple[AbortCause, str]:
 
 
 def ascii_text(text: str) -> str:
-    """Text as it may travel: ASCII, at most 1024 bytes."""
-    return text.encode("ascii", "backslashreplace").decode("ascii")[:TEXT_MAX]
+    r"""Text as it may travel, and as a log may hold it: printable ASCII, at most 1024 characters.
+
+    >>> print(ascii_text("caf\u00e9 \x1b[31m"))
+    caf\xe9 \x1b[31m
+    """
+    return "".join(each if " " <= each <= "~" else _escaped(each) for each in text[:TEXT_MAX])[:TEXT_MAX]
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")

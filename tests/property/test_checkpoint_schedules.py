@@ -8,6 +8,7 @@ limits reached, watermarks, clocks that stand still, jump and are set back.
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -28,6 +29,8 @@ from framegate.schema.errors import FramegateError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+IS_LONG: Final = os.environ.get("FRAMEGATE_TEST_LANE") == "long"
+EXAMPLES, STEPS_MAX = (3000, 200) if IS_LONG else (150, 60)
 INPUTS: Final = 3
 _inputs = st.integers(0, INPUTS - 1)
 _ids = st.integers(1, 6)
@@ -50,7 +53,7 @@ _happenings = st.one_of(
     st.tuples(st.just("resume"), _inputs),
     st.tuples(st.just("complete")),
 )
-_schedules = st.lists(st.tuples(_messages | _messages | _messages | _happenings, _times), max_size=60)
+_schedules = st.lists(st.tuples(_messages | _messages | _messages | _happenings, _times), max_size=STEPS_MAX)
 _limits = st.fixed_dictionaries(
     {
         "max_buffer_per_input": st.integers(0, 4),
@@ -112,7 +115,7 @@ class Delivered:
 
 
 @given(_schedules, _limits)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 def test_aligners_answer_alike_and_lose_nothing(
     schedule: list[tuple[tuple[Any, ...], int]], limits: dict[str, Any]
 ) -> None:
@@ -190,7 +193,7 @@ def _same_state(aligners: list[BarrierAligner]) -> None:
 
 
 @given(_schedules, _limits, _options)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 def test_checkpointers_answer_alike_lose_nothing_and_cut_consistently(
     schedule: list[tuple[tuple[Any, ...], int]], limits: dict[str, Any], options: dict[str, Any]
 ) -> None:
@@ -279,7 +282,7 @@ class Cut:
     st.none() | st.sampled_from([1e-9, 10e-9]),
     st.lists(st.tuples(st.sampled_from(["poll", "poll", "inject"]), st.integers(0, 8), st.integers(0, 4)), max_size=60),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 def test_injectors_answer_alike_and_never_go_back(interval: float | None, calls: list[tuple[str, int, int]]) -> None:
     both = [CheckpointBarrierInjector("camera", interval, impl=impl) for impl in ("reference", "native")]
     now, last = 0, (0, 0)
@@ -305,7 +308,7 @@ _signals = st.builds(BarrierSignal, st.sampled_from(["SyncTest", "StreamGraceful
     st.integers(1, 4),
     st.lists(_signals | st.just(InstantSignal("SyncTest")) | st.booleans(), max_size=30),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=EXAMPLES, deadline=None)
 def test_signal_aligners_answer_alike(expected: int, calls: list[Any]) -> None:
     both = [SignalAligner(expected, impl) for impl in ("reference", "native")]
     for call in calls:

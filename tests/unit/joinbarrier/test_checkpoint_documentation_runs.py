@@ -15,6 +15,7 @@ PACKAGE = Path(package.__file__).parent
 MODULES = (
     *("messages", "numbers", "aligner", "unaligned", "signal_aligner", "injector", "channel", "checkpoint_id"),
     *("inflight", "reference.inflight", "reference.command_word"),
+    *("coordinator", "coordinator_messages", "asking", "operator_state"),
 )
 
 

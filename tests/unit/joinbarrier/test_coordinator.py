@@ -192,6 +192,13 @@ def test_another_ones_abort_of_the_checkpoint_under_way_is_heard_and_of_any_othe
     assert world.take(CheckpointAborted)[0].cause == AbortCause.INPUT_LOST
 
 
+def test_what_others_give_as_a_reason_says_nothing_to_a_terminal(world: World) -> None:
+    world.begin()
+    world.hear(replace(aborted(1, 1), reason="\x1b[2J\nWARNING all is well"))
+    assert world.warnings[-1].endswith(r"INPUT_LOST: \x1b[2J\nWARNING all is well")
+    assert world.take(CheckpointAborted)[0].reason == r"\x1b[2J\nWARNING all is well"
+
+
 def test_nothing_ends_a_checkpoint_whose_manifest_is_being_written(world: World) -> None:
     world.begin()
     world.acks("a", "b")
