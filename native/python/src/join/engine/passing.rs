@@ -105,8 +105,14 @@ impl Engine {
     /// A stream's watermark counts from now on.
     pub(super) fn take_watermark(&mut self, index: usize, ms: i64, now_ns: u64) {
         self.stage.watermark(index, ms, now_ns);
-        if let (Some(stream), Some(lowest_ms)) = (self.watermarks.stream, self.stage.lowest_watermark_ms()) {
+        let Some(stream) = self.watermarks.stream else { return };
+        if let Some(lowest_ms) = self.stage.lowest_watermark_ms() {
             self.watermarks.note(lowest_ms, self.stage.last_heard(stream));
+        }
+        if self.watermarks.is_waiting() {
+            // In its place, where nothing that came before it waits for a partner.
+            self.join_what_came(now_ns);
+            self.pass_watermarks();
         }
     }
 
