@@ -8,4 +8,5 @@
 pub mod barrier;
 pub mod input_set;
 pub mod map;
+pub mod output_watermarks;
 pub mod stage;

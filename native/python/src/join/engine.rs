@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 
 use framegate_core::idle::{IdleStrategy, Idler, tighten_timer_slack};
 use framegate_core::pool::tensor::Tensor;
+use framegate_join::output_watermarks::OutputWatermarks;
 use framegate_join::stage::{Pick, Stage};
 use framegate_journal::{JournalError, Writer};
 
@@ -20,7 +21,6 @@ use super::port::Port;
 use super::route::Route;
 use crate::aeron::SubscriptionShared;
 use crate::pool::PublishTarget;
-use passing::OutputWatermarks;
 use row::Source;
 
 mod aligning;

@@ -1,175 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Watermarks of the output: what the inputs' watermarks promise of the frames that are published.
-//!
-//! A watermark says that no later frame of its stream is older. So the lowest of the inputs' goes on when every frame of
-//! the published input that came before it is decided: what waits may still be published, and is older. Where a frame
-//! may be published again, the newest published one bounds it too.
-
-use std::collections::VecDeque;
-
-use framegate_core::pool::layout::NULL_TIMESTAMP;
+//! Watermarks of the output, between the frames that are published.
 
 use super::Engine;
 use super::cut::Passing;
-
-const NS_PER_MS: u64 = 1_000_000;
-/// Watermarks that wait; a newer one takes the place of the last.
-const WAITING_MAX: usize = 64;
-
-pub(super) struct OutputWatermarks {
-    /// The published input's stream; None: nothing is published.
-    stream: Option<usize>,
-    /// A frame that was published may be published again.
-    is_reusing: bool,
-    /// Each with the last frame that came before it.
-    waiting: VecDeque<(u64, Option<(u64, u64)>)>,
-    /// What may go on as far as waiting frames are concerned.
-    released_ms: Option<u64>,
-    newest_ms: Option<u64>,
-    passed_ms: Option<u64>,
-    /// Of the newest frame that was published.
-    published_ns: Option<u64>,
-}
-
-impl OutputWatermarks {
-    pub(super) fn new(stream: Option<usize>, is_reusing: bool) -> Self {
-        Self {
-            stream,
-            is_reusing,
-            waiting: VecDeque::with_capacity(WAITING_MAX),
-            released_ms: None,
-            newest_ms: None,
-            passed_ms: None,
-            published_ns: None,
-        }
-    }
-
-    /// The output begins anew.
-    pub(super) fn forget(&mut self) {
-        *self = Self::new(self.stream, self.is_reusing);
-    }
-
-    /// One branch where nothing waits.
-    #[inline]
-    pub(super) fn is_waiting(&self) -> bool {
-        !self.waiting.is_empty() || self.released_ms > self.passed_ms
-    }
-
-    #[inline]
-    pub(super) fn note_published(&mut self, timestamp_ns: u64) {
-        if timestamp_ns != NULL_TIMESTAMP {
-            self.published_ns = self.published_ns.max(Some(timestamp_ns));
-        }
-    }
-
-    fn note(&mut self, ms: u64, behind: Option<(u64, u64)>) {
-        if Some(ms) <= self.newest_ms {
-            return;
-        }
-        self.newest_ms = Some(ms);
-        if self.waiting.len() == WAITING_MAX {
-            self.waiting.pop_back();
-        }
-        self.waiting.push_back((ms, behind));
-    }
-
-    fn release(&mut self, decided: Option<(u64, u64)>, epoch: Option<u64>) {
-        while let Some((ms, behind)) = self.waiting.front().copied() {
-            let is_decided = behind.is_none_or(|(of_epoch, seq)| {
-                // Frames of an epoch that is over were let go when the next one began.
-                epoch != Some(of_epoch) || decided.is_some_and(|decided| decided >= (of_epoch, seq))
-            });
-            if !is_decided {
-                return;
-            }
-            self.released_ms = Some(ms);
-            self.waiting.pop_front();
-        }
-    }
-
-    /// What goes on now.
-    fn due(&mut self) -> Option<u64> {
-        let mut ms = self.released_ms?;
-        if self.is_reusing {
-            ms = ms.min(self.published_ns? / NS_PER_MS);
-        }
-        if Some(ms) <= self.passed_ms {
-            return None;
-        }
-        self.passed_ms = Some(ms);
-        Some(ms)
-    }
-}
 
 impl Engine {
     /// A stream's watermark counts from now on.
     pub(super) fn take_watermark(&mut self, index: usize, ms: i64, now_ns: u64) {
         self.stage.watermark(index, ms, now_ns);
-        if let (Some(stream), Some(lowest_ms)) = (self.watermarks.stream, self.stage.lowest_watermark_ms()) {
+        let Some(stream) = self.watermarks.stream() else { return };
+        if let Some(lowest_ms) = self.stage.lowest_watermark_ms() {
             self.watermarks.note(lowest_ms, self.stage.last_heard(stream));
+        }
+        if self.watermarks.is_waiting() {
+            // In its place, where nothing that came before it waits for a partner.
+            self.join_what_came(now_ns);
+            self.pass_watermarks();
         }
     }
 
     /// Sends on what no frame holds up any more.
     #[cold]
     pub(super) fn pass_watermarks(&mut self) {
-        let Some(stream) = self.watermarks.stream else { return };
+        let Some(stream) = self.watermarks.stream() else { return };
         let epoch = self.stage.last_heard(stream).map(|(epoch, _)| epoch);
         self.watermarks.release(self.stage.decided(stream), epoch);
         if let Some(ms) = self.watermarks.due() {
             self.cut.counters.watermarks_forwarded += 1;
             self.pass_on(Passing::Watermark(ms));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn passed(watermarks: &mut OutputWatermarks, decided: Option<(u64, u64)>) -> Option<u64> {
-        watermarks.release(decided, Some(7));
-        watermarks.due()
-    }
-
-    #[test]
-    fn a_watermark_waits_for_the_frames_that_came_before_it() {
-        let mut watermarks = OutputWatermarks::new(Some(0), false);
-        watermarks.note(10, Some((7, 4)));
-        watermarks.note(20, Some((7, 6)));
-        assert_eq!(passed(&mut watermarks, Some((7, 3))), None);
-        assert_eq!(passed(&mut watermarks, Some((7, 5))), Some(10));
-        assert!(watermarks.is_waiting());
-        assert_eq!(passed(&mut watermarks, Some((7, 6))), Some(20));
-        assert!(!watermarks.is_waiting());
-    }
-
-    #[test]
-    fn one_that_does_not_advance_is_nothing_and_another_epoch_holds_nothing_up() {
-        let mut watermarks = OutputWatermarks::new(Some(0), false);
-        watermarks.note(10, Some((6, 400)));
-        watermarks.note(10, None);
-        assert_eq!((passed(&mut watermarks, None), passed(&mut watermarks, None)), (Some(10), None));
-    }
-
-    #[test]
-    fn a_frame_that_may_be_published_again_bounds_it() {
-        let mut watermarks = OutputWatermarks::new(Some(0), true);
-        watermarks.note(10, None);
-        assert_eq!(passed(&mut watermarks, None), None);
-        watermarks.note_published(4_500_000);
-        assert_eq!(passed(&mut watermarks, None), Some(4));
-        watermarks.note_published(30_000_000);
-        assert_eq!(passed(&mut watermarks, None), Some(10));
-    }
-
-    #[test]
-    fn what_waits_is_bounded_and_the_newest_is_kept() {
-        let mut watermarks = OutputWatermarks::new(Some(0), false);
-        for ms in 1..=200 {
-            watermarks.note(ms, Some((7, ms)));
-        }
-        assert_eq!(watermarks.waiting.len(), WAITING_MAX);
-        assert_eq!(passed(&mut watermarks, Some((7, 200))), Some(200));
     }
 }
