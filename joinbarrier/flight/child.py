@@ -2,8 +2,8 @@
 """A join agent's own server: a process beside it that is started, looked after, and ended with it.
 
 Not a thread of the agent: what it does for each batch it would do under the GIL that the agent's loop needs, and what
-it maps would be mapped there. The journal is files, so another process serves it as well, also of another user's needs
-for memory. It ends when its standard input does, whose other end only the agent holds.
+it maps would be mapped there. The journal is files, so another process serves it as well. It ends when its standard
+input does, whose other end only the agent holds.
 """
 
 from __future__ import annotations
