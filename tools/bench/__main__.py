@@ -19,6 +19,8 @@ QUICK: Final = (
     "spark_reference",
     "spark_join",
     "spark_latency",
+    "spark_flight",
+    "flight",
     "record",
     "replay",
 )
