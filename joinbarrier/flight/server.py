@@ -69,7 +69,6 @@ class JournalServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow b
             self.served.table(path)
         self.streams = Streams(streams_max=options.streams_max, stall_ns=int(options.stall_s * 1e9))
         self._is_over = threading.Event()
-        _check_free(options.listen)
         certificates = [(options.certificate, options.key)] if options.listen.is_tls else None
         try:
             super().__init__(
@@ -78,7 +77,8 @@ class JournalServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow b
                 middleware={_CALL: _Calls(options.token, self.streams)},
             )
         except (flight.FlightError, pa.ArrowException, OSError) as failure:
-            raise FlightNotStarted(str(failure).partition("\n")[0][:200], listen=options.listen) from None
+            why = _cannot_bind(options.listen) or str(failure).partition("\n")[0][:200]
+            raise FlightNotStarted(why, listen=options.listen) from None
         self.endpoint = options.listen.at(self.port)
         period_s = max(options.stall_s / _LOOKS_PER_STALL, 0.01)
         self._watch = threading.Thread(target=self._watching, args=(period_s,), name="framegate-flight", daemon=True)
@@ -129,16 +129,16 @@ class JournalServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow b
             self.streams.end_stalled()
 
 
-def _check_free(listen: Endpoint) -> None:
-    """Raises FlightNotStarted. gRPC itself shares a port with any other server of the same user, and each would get
-    some of the calls."""
+def _cannot_bind(listen: Endpoint) -> str | None:
+    """What the system says of the address: gRPC only says that it did not start. None when that is not it."""
     family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
     try:
         with socket.socket(family) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((listen.host, listen.port))
     except OSError as refused:
-        raise FlightNotStarted(f"it cannot listen: {refused.strerror or refused}", listen=listen) from None
+        return f"it cannot listen there: {refused.strerror or refused}"
+    return None
 
 
 class _Calls(flight.ServerMiddlewareFactory):  # type: ignore[misc]

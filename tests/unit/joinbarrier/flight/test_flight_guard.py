@@ -225,7 +225,11 @@ def test_tls_without_a_certificate_does_not_start(folder: Path) -> None:
 
 def test_a_port_that_is_taken_is_not_shared(folder: Path) -> None:
     segments_of(folder, [1])
-    with served(folder) as server, pytest.raises(FlightNotStarted), served(folder, listen=server.endpoint):
+    with (
+        served(folder) as server,
+        pytest.raises(FlightNotStarted, match="Address already in use"),
+        served(folder, listen=server.endpoint),
+    ):
         pass
 
 

@@ -39,7 +39,7 @@ def number(cell: str) -> float:
 def test_the_figures_of_the_page_are_those_of_the_simulation(line: int, monkeypatch: pytest.MonkeyPatch) -> None:
     cores, load, batch_s, batch_mb, partitions, age_s = map(number, rows_of_the_page()[line])
     rig = Rig(cores=int(cores))
-    found = settled(rig, monkeypatch, 100)
+    found = settled(rig, monkeypatch, 60)
     assert rig.load == pytest.approx(load, abs=0.005)
     assert rig.batch_s == pytest.approx(batch_s, abs=0.006)
     seconds = statistics.mean(each.seconds for each in found)
