@@ -41,6 +41,20 @@ def join(
     example: Annotated[
         str | None, typer.Option("--example", metavar="NAME", help="Write a ready-made join.toml to look at, and end.")
     ] = None,
+    flight: Annotated[
+        str | None,
+        typer.Option("--flight", metavar="URI", help="Serve the journal to other hosts: grpc[+tls]://HOST:PORT."),
+    ] = None,
+    flight_token_file: Annotated[
+        Path | None,
+        typer.Option("--flight-token-file", metavar="FILE", help="Its token (default: FRAMEGATE_FLIGHT_TOKEN)."),
+    ] = None,
+    flight_tls_cert: Annotated[
+        Path | None, typer.Option("--flight-tls-cert", metavar="FILE", help="Its certificate chain (PEM).")
+    ] = None,
+    flight_tls_key: Annotated[
+        Path | None, typer.Option("--flight-tls-key", metavar="FILE", help="Its private key (PEM).")
+    ] = None,
     aeron_dir: AeronDirOption = None,
     base_dir: BaseDirOption = None,
     wait_driver: WaitDriverOption = None,
@@ -51,6 +65,7 @@ def join(
         from framegate.joinbarrier.write_example import write_example
 
         return write_example(example, config, as_json=as_json)
+    from framegate.joinbarrier.flight.child import FlightOptions
     from framegate.joinbarrier.run_join import JoinOptions, run
     from framegate.recording.header_time import parse_times
     from framegate.recording.topic_map import parse_topics
@@ -67,6 +82,11 @@ def join(
             topics=parse_topics(topics or ()),
             times=parse_times(times),
             outputs=outputs,
+            flight=None
+            if flight is None
+            else FlightOptions(
+                listen=flight, token_file=flight_token_file, certificate=flight_tls_cert, key=flight_tls_key
+            ),
             new_epoch=new_epoch,
             aeron_dir=absolute(aeron_dir),
             base_dir=absolute(base_dir),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands ``framegate journal ls``, ``show``, ``tail``, ``verify``, ``diff`` and ``export``."""
+"""The commands ``framegate journal ls``, ``show``, ``tail``, ``verify``, ``diff``, ``export`` and ``serve``."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def register(app: typer.Typer) -> None:
     journal.command("verify")(_verify)
     journal.command("diff")(_diff)
     journal.command("export")(_export)
+    journal.command("serve")(_serve)
     app.add_typer(journal, name="journal")
 
 
@@ -89,3 +90,46 @@ def _export(
     from framegate.joinbarrier.journal.checking import run_export
 
     return run_export(directory, target, flatten=flatten, as_json=as_json)
+
+
+def _serve(
+    directories: Annotated[list[Path], typer.Argument(metavar="DIR...", help="The journals' directories.")],
+    listen: Annotated[
+        str, typer.Option("--listen", metavar="URI", help="grpc://HOST:PORT or grpc+tls://HOST:PORT; port 0 is any.")
+    ] = "grpc://127.0.0.1:0",
+    token_file: Annotated[
+        Path | None,
+        typer.Option("--token-file", metavar="FILE", help="The bearer token (default: FRAMEGATE_FLIGHT_TOKEN)."),
+    ] = None,
+    tls_cert: Annotated[
+        Path | None, typer.Option("--tls-cert", metavar="FILE", help="The server's certificate chain (PEM).")
+    ] = None,
+    tls_key: Annotated[
+        Path | None, typer.Option("--tls-key", metavar="FILE", help="The certificate's private key (PEM).")
+    ] = None,
+    streams: Annotated[
+        int, typer.Option("--streams", metavar="N", min=1, max=4096, help="So many streams at once.")
+    ] = 64,
+    stall: Annotated[
+        float,
+        typer.Option("--stall", metavar="S", min=0.05, max=86_400, help="End who reads nothing for so many seconds."),
+    ] = 60.0,
+    is_child: Annotated[bool, typer.Option("--child", hidden=True, help="End with standard input.")] = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Serve journals to other hosts by Arrow Flight, until told to end."""
+    from framegate.joinbarrier.flight.run_serve import ServeOptions, run
+
+    return run(
+        ServeOptions(
+            directories=directories,
+            listen=listen,
+            token_file=token_file,
+            certificate=tls_cert,
+            key=tls_key,
+            streams_max=streams,
+            stall_s=stall,
+            is_child=is_child,
+            json=as_json,
+        )
+    )

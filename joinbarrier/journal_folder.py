@@ -22,6 +22,7 @@ from framegate.joinbarrier.journal.description import (
     write_description,
 )
 from framegate.joinbarrier.journal.head import Head
+from framegate.joinbarrier.journal.host import boot_id
 from framegate.joinbarrier.journal.layout import HEAD, LOCK, READERS_FOLDER, ROWS_FOLDER, UNMATCHED_FOLDER
 from framegate.schema.errors import JournalBusy, JournalMismatch, JournalMissing, NoPermission
 from framegate.shmpool.clock import monotonic_ns, realtime_ns
@@ -86,11 +87,6 @@ class JournalFolder:
 
     def __exit__(self, *exc: object) -> None:
         self.close()
-
-
-def boot_id() -> str:
-    """Which run of the host this is."""
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def _make(path: Path) -> None:

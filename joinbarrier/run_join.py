@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from framegate.joinbarrier.configuration import JoinConfig, load_join_config
+from framegate.joinbarrier.flight.child import FlightChild, FlightOptions
 from framegate.joinbarrier.join_agent import JoinAgent
 from framegate.joinbarrier.join_recording import RecordingJoin
 from framegate.joinbarrier.journal.description import JournalInput
@@ -44,6 +45,8 @@ class JoinOptions:
     """Which time frames of other programs' topics have."""
     outputs: int | None = None
     new_epoch: bool = False
+    flight: FlightOptions | None = None
+    """How the journal is served to other hosts, if it is."""
     aeron_dir: str | None = None
     base_dir: str | None = None
     wait_driver: float | None = None
@@ -61,16 +64,18 @@ def run(options: JoinOptions) -> int:
     with (
         StopSignal() as stop,
         JournalFolder(Path(config.join.journal), _shape(config), new_epoch=options.new_epoch) as folder,
+        _serving(options, folder) as server,
         connect(aeron_dir, config.client.base_dir, wait_driver_s=config.client.wait_driver) as client,
     ):
         agent = JoinAgent(client, config, folder)
         with _closing(agent) as ending:
             agent.attach()
-            _say_ready(options, agent)
+            _say_ready(options, agent, server)
             shown_at_ns = monotonic_ns()
             while not stop.is_set and agent.work():
+                _look_after(server)
                 shown_at_ns = _show_progress(options, agent, shown_at_ns)
-    _say_summary(options, ending["summary"])
+    _say_summary(options, ending["summary"], server)
     return DONE
 
 
@@ -80,15 +85,17 @@ def _run_recording(options: JoinOptions, config: JoinConfig, source: Path) -> in
         StopSignal() as stop,
         open_source(source) as recording,
         JournalFolder(Path(config.join.journal), _shape(config), new_epoch=options.new_epoch) as folder,
+        _serving(options, folder) as server,
     ):
         join = RecordingJoin(config, folder, Passage(recording, options.topics, options.times), lambda: stop.is_set)
         with _closing(join) as ending:
-            _say_ready(options, join)
+            _say_ready(options, join, server)
             shown_at_ns = monotonic_ns()
             while not stop.is_set and join.work():
+                _look_after(server)
                 shown_at_ns = _show_progress(options, join, shown_at_ns)
         recording.require_start()
-    _say_summary(options, ending["summary"])
+    _say_summary(options, ending["summary"], server)
     return DONE
 
 
@@ -127,7 +134,22 @@ def _closing(agent: JoinAgent | RecordingJoin) -> Iterator[dict[str, dict[str, A
         ending["summary"] = agent.close()
 
 
-def _say_ready(options: JoinOptions, agent: JoinAgent | RecordingJoin) -> None:
+@contextmanager
+def _serving(options: JoinOptions, folder: JournalFolder) -> Iterator[FlightChild | None]:
+    """The journal's server, for as long as the join runs, if one is wanted."""
+    if options.flight is None:
+        yield None
+        return
+    with FlightChild(folder.path, options.flight) as server:
+        yield server
+
+
+def _look_after(server: FlightChild | None) -> None:
+    if server is not None:
+        server.look()
+
+
+def _say_ready(options: JoinOptions, agent: JoinAgent | RecordingJoin, server: FlightChild | None) -> None:
     if options.json:
         emit(
             {
@@ -137,6 +159,7 @@ def _say_ready(options: JoinOptions, agent: JoinAgent | RecordingJoin) -> None:
                 "journal": str(agent.folder.path),
                 "journal_epoch": agent.folder.epoch,
                 "next_row": agent.first_row,
+                **({} if server is None else {"flight": str(server.endpoint), "flight_pid": server.pid}),
             }
         )
 
@@ -151,7 +174,9 @@ def _show_progress(options: JoinOptions, agent: JoinAgent | RecordingJoin, shown
     return now_ns + _PROGRESS_NS
 
 
-def _say_summary(options: JoinOptions, summary: dict[str, Any]) -> None:
+def _say_summary(options: JoinOptions, summary: dict[str, Any], server: FlightChild | None) -> None:
+    if server is not None:
+        summary["flight_restarts"] = server.restarts
     if options.json:
         emit(summary)
         return

@@ -443,6 +443,87 @@ class JournalNewer(JournalError):
     default_hint = "Upgrade framegate here, or read with the version that wrote it."
 
 
+class FlightError(JournalError):
+    """A journal that is read from another host: its server, its address, and who may ask."""
+
+
+class EndpointUnreachable(FlightError):
+    """No server of journals answers at an address, or not within the time that was given."""
+
+    code = 440
+    default_hint = "Look whether `framegate join --flight` or `framegate journal serve` runs there, at this port."
+
+
+class TokenRefused(FlightError):
+    """A request came without the server's token, or with another one."""
+
+    code = 441
+    default_hint = "Give the server's token: the option tokenFile, or FRAMEGATE_FLIGHT_TOKEN where the query runs."
+
+
+class TokenMissing(FlightError):
+    """A server of journals would listen to other hosts without asking for a token, or what was named is none."""
+
+    code = 442
+    exit_code = WRONG_USAGE
+    default_hint = (
+        "Name a file with --token-file, or set FRAMEGATE_FLIGHT_TOKEN; without one only 127.0.0.1 may be bound."
+    )
+
+
+class CertificateRefused(FlightError):
+    """The certificate of a server is not good here: over, not of its host, or of an unknown authority."""
+
+    code = 443
+    default_hint = "Renew the certificate, or name its authority with caFile; `openssl x509 -text` shows what it says."
+
+
+class JournalNotServed(FlightError):
+    """A journal was asked for that the server does not serve."""
+
+    code = 444
+    default_hint = "Only the directories that the server was started with can be read from it."
+
+
+class TicketRefused(FlightError):
+    """A ticket, or the body of an action, that no client of this version writes."""
+
+    code = 445
+    default_hint = "The client is of another version, or no framegate: compare `framegate --version` on both hosts."
+
+
+class TooManyStreams(FlightError):
+    """A server of journals has as many open streams as it may have."""
+
+    code = 446
+    default_hint = "Ask again later, lower minPartitions, or start the server with more --streams."
+
+
+class FlightFailed(FlightError):
+    """A server of journals failed at a request, or answered what no server of this version does."""
+
+    code = 447
+    default_hint = "Look into the server's log, and compare `framegate --version` on both hosts."
+
+
+class EndpointRefused(FlightError):
+    """A text that is no address of a server of journals."""
+
+    code = 448
+    exit_code = WRONG_USAGE
+    default_hint = (
+        "An address is grpc://HOST:PORT, or grpc+tls://HOST:PORT, and /DIR behind it where several are served."
+    )
+
+
+class FlightNotStarted(FlightError):
+    """A server of journals cannot listen: the port is taken, or its key and certificate do not fit."""
+
+    code = 449
+    exit_code = ENVIRONMENT
+    default_hint = "Choose another port, or 0 for any; check --tls-cert and --tls-key."
+
+
 # --- 6xx: checkpoints -----------------------------------------------------------------------------------
 
 

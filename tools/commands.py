@@ -50,6 +50,9 @@ def _demo(
         float, typer.Option("--rate", metavar="HZ", min=0.1, max=100_000, help="Pictures a second.")
     ] = RATE,
     spark: Annotated[bool, typer.Option("--spark/--no-spark", help="Compute in Spark, or in Python.")] = True,
+    cluster: Annotated[
+        bool, typer.Option("--cluster", help="Spark as a small cluster whose executors fetch the rows by Flight.")
+    ] = False,
     keep: Annotated[
         Path | None, typer.Option("--keep", metavar="DIR", help="Keep journal, pictures and logs in this new folder.")
     ] = None,
@@ -73,6 +76,7 @@ def _demo(
             shape=parse_shape(shape),
             rate=rate,
             has_spark=spark,
+            has_cluster=cluster,
             keep=absolute(keep),
             record=absolute(recording),
             json=as_json,

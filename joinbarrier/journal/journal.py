@@ -177,9 +177,16 @@ class Journal:
         """
         return self._walk(Segment.read, table, start, on_loss, on_segment, spot)
 
-    def places(self, table: Table = "rows", *, start: int | None = None, on_loss: OnLoss = "error") -> Walk[BatchPlace]:
+    def places(
+        self,
+        table: Table = "rows",
+        *,
+        start: int | None = None,
+        on_loss: OnLoss = "error",
+        spot: Spot | None = None,
+    ) -> Walk[BatchPlace]:
         """The same without the columns: where rows lie, and how many bytes they are."""
-        return self._walk(Segment.place, table, start, on_loss, None, None)
+        return self._walk(Segment.place, table, start, on_loss, None, spot)
 
     def _walk(
         self,

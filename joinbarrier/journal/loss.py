@@ -8,7 +8,7 @@ from pathlib import Path
 from framegate.schema.errors import DataLoss
 
 
-def dropped(directory: Path, first_row: int, end_row: int) -> DataLoss:
+def dropped(directory: Path | str, first_row: int, end_row: int) -> DataLoss:
     """The error for the rows from ``first_row`` up to, and without, ``end_row``."""
     return DataLoss(
         "retention has dropped these rows",

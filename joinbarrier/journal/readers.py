@@ -84,6 +84,11 @@ class NamedReader:
         """The first row that is not done."""
         return self.state.committed_row
 
+    @property
+    def number(self) -> int:
+        """The number of this claim, for who renews it elsewhere."""
+        return self.state.claim
+
     def commit(self, row: int) -> None:
         """Every row before ``row`` is done; this also renews the lease. A lower row than before only does that."""
         with _locked(self._directory):
@@ -102,9 +107,20 @@ class NamedReader:
 
 def renew(directory: Path, name: str, claim: int, clock: Clock = realtime_ns) -> None:
     """Renew a claim's lease from another process than the one that made it. Raises ReaderFenced when it was lost."""
+    check_name(name)
     with _locked(directory):
         found = _checked(directory, name, claim)
         _write(directory, replace(found, seen_at_ns=clock()))
+
+
+def commit(directory: Path, name: str, claim: int, row: int, clock: Clock = realtime_ns) -> int:
+    """Commit for a claim that another process holds; the first row that is not done. Raises ReaderFenced."""
+    check_name(name)
+    with _locked(directory):
+        found = _checked(directory, name, claim)
+        committed = max(row, found.committed_row)
+        _write(directory, replace(found, committed_row=committed, seen_at_ns=clock()))
+    return committed
 
 
 def check_name(name: str) -> None:

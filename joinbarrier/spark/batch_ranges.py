@@ -6,11 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from framegate.joinbarrier.journal.readers import NamedReader
-from framegate.joinbarrier.spark.journal_table import JournalTable
 from framegate.joinbarrier.spark.offsets import EARLIEST, LATEST, Wish, wishes
 from framegate.joinbarrier.spark.options import SourceOptions
 from framegate.joinbarrier.spark.ranges import RangeOfRows, Tasks
+from framegate.joinbarrier.spark.source_table import SourceTable
 from framegate.joinbarrier.spark.starting import open_tables, resolved
 from framegate.schema.errors import ConflictingOptions, WrongOption
 
@@ -31,7 +30,7 @@ def batch_ranges(options: SourceOptions, comparisons: Sequence[Comparison], *, c
 
 
 def _ranges(
-    table: JournalTable,
+    table: SourceTable,
     start: Wish,
     end: Wish,
     options: SourceOptions,
@@ -56,16 +55,15 @@ def _narrowed(first: int, last: int, comparisons: Sequence[Comparison]) -> tuple
     return range_of_rows(comparisons, first, last)
 
 
-def _claimed(table: JournalTable, options: SourceOptions, start: Wish) -> int | None:
+def _claimed(table: SourceTable, options: SourceOptions, start: Wish) -> int | None:
     """Rows are kept from before they are counted until the lease is over: nobody says when a batch query has ended."""
     if options.reader_name is None:
         return None
     first = table.first_row() if start.row is None else start.row
-    reader = NamedReader.claim(table.journal.path, options.reader_name, journal_epoch=table.epoch, first_row=first)
-    return reader.state.claim
+    return table.claim(options.reader_name, first).number
 
 
-def _wished(option: str, text: str, tables: dict[str, JournalTable], *, refused: Wish) -> dict[str, Wish]:
+def _wished(option: str, text: str, tables: dict[str, SourceTable], *, refused: Wish) -> dict[str, Wish]:
     found = wishes(option, text, list(tables))
     if refused in found.values():
         raise WrongOption("a table of no rows", option=option, have=text)

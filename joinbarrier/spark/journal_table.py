@@ -7,15 +7,18 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final
 
+import numpy as np
 from framegate.joinbarrier.journal.batch import Batch, BatchPlace
 from framegate.joinbarrier.journal.head import Head
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.layout import HeadWord, Table
 from framegate.joinbarrier.journal.loss import dropped
+from framegate.joinbarrier.journal.readers import NamedReader, renew
 from framegate.joinbarrier.journal.segments import Segment
 from framegate.joinbarrier.journal.walk import Found, OnLoss, Spot, Walk
 from framegate.joinbarrier.spark.extents import Extent, Limit
 from framegate.joinbarrier.spark.offsets import Position
+from framegate.joinbarrier.spark.source_table import Origin
 from framegate.schema.errors import JournalRecreated, WrongOffset
 from framegate.shmpool.idle import sleep_ns
 
@@ -25,12 +28,16 @@ _LOOKS: Final = 200
 
 
 class JournalTable:
-    """Open for one query or one partition. Raises JournalMissing, JournalDamaged or JournalNewer."""
+    """Open for one query, one partition or one question. Raises JournalMissing, JournalDamaged or JournalNewer.
 
-    def __init__(self, path: str, table: Table, on_loss: OnLoss = "error") -> None:
+    ``path`` is what the query calls the journal; ``origin`` where it lies, if a server said so.
+    """
+
+    def __init__(self, path: str, table: Table, on_loss: OnLoss = "error", *, origin: Origin | None = None) -> None:
         self.path = path
         self.table: Table = table
-        self.journal = Journal(path)
+        self.journal = Journal(path if origin is None else origin.directory)
+        self.origin = origin
         self.epoch = self.journal.journal_epoch
         self._on_loss: OnLoss = on_loss
         self._head: Head | None = None
@@ -43,6 +50,24 @@ class JournalTable:
     def inputs(self) -> tuple[str, ...]:
         """The names of its inputs."""
         return tuple(each.name for each in self.journal.info.inputs)
+
+    @property
+    def place(self) -> str:
+        """Where it lies, for people."""
+        return str(self.journal.path)
+
+    @property
+    def reader_lease_s(self) -> int:
+        """How long a reader that is silent keeps its rows."""
+        return self.journal.info.reader_lease_s
+
+    def claim(self, name: str, first_row: int) -> NamedReader:
+        """Take a reader's name; a new one begins at ``first_row``."""
+        return NamedReader.claim(self.journal.path, name, journal_epoch=self.epoch, first_row=first_row)
+
+    def renew(self, name: str, claim: int) -> None:
+        """Renew a claim's lease. Raises ReaderFenced."""
+        renew(self.journal.path, name, claim)
 
     def check_epoch(self, wanted: int) -> None:
         """Raises JournalRecreated when an offset is of another life of the journal."""
@@ -86,20 +111,31 @@ class JournalTable:
 
     # --- where batches lie -------------------------------------------------------------------------------------
 
-    def extents(self, first_row: int, end_row: int, limit: Limit | None = None) -> list[Extent]:
-        """The sealed batches of a range, its first and last cut to it; no further than ``limit`` needs.
+    def extents(
+        self,
+        first_row: int,
+        end_row: int,
+        limit: Limit | None = None,
+        *,
+        spot: Spot | None = None,
+        most: int | None = None,
+    ) -> list[Extent]:
+        """The sealed batches of a range, its first and last cut to it; no further than ``limit`` needs, and at most
+        ``most``.
+
+        ``spot``: where a batch at or before the first row lies, if that is known.
 
         Rows that are gone are left out where that is wished, and are DataLoss otherwise. Raises WrongOffset when the
         journal ends before the range does.
         """
-        self._stand_at(first_row)
+        self._stand_at(first_row, spot)
         found, left = list[Extent](), limit or Limit()
         for extent in self._known_from(first_row, end_row):
             part = extent.cut(first_row, end_row)
             if part.rows:
                 found.append(part)
                 left = left.less(part)
-            if limit is not None and 0 in (left.rows_max, left.bytes_max):
+            if (limit is not None and 0 in (left.rows_max, left.bytes_max)) or len(found) == most:
                 break
         return found
 
@@ -114,14 +150,14 @@ class JournalTable:
         index = bisect_right(self._extents, row, key=lambda extent: extent.first_row) - 1
         return self._spots[index] if index >= 0 else None
 
-    def _stand_at(self, first_row: int) -> None:
+    def _stand_at(self, first_row: int, spot: Spot | None) -> None:
         is_known = self._extents and self._extents[0].first_row <= first_row
         is_next = self._places is not None and not self._extents and self._places.position == first_row
         if self._places is None or not (is_known or is_next):
             self._extents.clear()
             self._spots.clear()
             start = first_row if self.table == "rows" else None
-            self._places = self.journal.places(self.table, start=start, on_loss=self._on_loss)
+            self._places = self.journal.places(self.table, start=start, on_loss=self._on_loss, spot=spot)
 
     def _known_from(self, first_row: int, end_row: int) -> Iterator[Extent]:
         self.forget(first_row)
@@ -153,6 +189,20 @@ class JournalTable:
 
     def _ends_early(self, want: int, have: int) -> WrongOffset:
         return WrongOffset("the journal ends before this row", path=self.journal.path, want=want, have=have)
+
+    def next_checkpoint(self, first_row: int, end_row: int) -> int:
+        """The first row behind another checkpoint than the range's first row; its end when there is none."""
+        wanted: int | None = None
+        for batch, _ in self.batches(first_row, end_row) if first_row < end_row else ():
+            column = batch.record_batch.column("checkpoint_id").fill_null(0).to_numpy()
+            begin = max(first_row - batch.first_row, 0)
+            ids = column[begin : end_row - batch.first_row]
+            if wanted is None:
+                wanted = int(ids[0])
+            others = np.flatnonzero(ids != wanted)
+            if len(others):
+                return batch.first_row + begin + int(others[0])
+        return end_row
 
     # --- the batches themselves --------------------------------------------------------------------------------
 

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Mapping
 from typing import Final
 
-from framegate.joinbarrier.journal.readers import NamedReader
-from framegate.schema.errors import FramegateError
+from framegate.joinbarrier.spark.source_table import Claim
+from framegate.schema.errors import EndpointUnreachable, FramegateError
 
+_log = logging.getLogger(__name__)
 RENEWALS_PER_LEASE: Final = 4
 _PERIOD_S_MIN: Final = 0.05
 
@@ -17,10 +19,11 @@ _PERIOD_S_MIN: Final = 0.05
 class LeaseKeeper:
     """Holds the claims until ``stop`` or the process ends. A name is never given up, since the query may return."""
 
-    def __init__(self, readers: Mapping[str, NamedReader], lease_s: int) -> None:
+    def __init__(self, readers: Mapping[str, Claim], lease_s: int) -> None:
         self._readers = dict(readers)
         self._period_s = max(lease_s / RENEWALS_PER_LEASE, _PERIOD_S_MIN)
-        self._lock = threading.Lock()
+        # One for each: a server that is away must not keep the others from being asked.
+        self._locks = {path: threading.Lock() for path in self._readers}
         self._failure: FramegateError | OSError | None = None
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="framegate-lease", daemon=True)
@@ -28,7 +31,7 @@ class LeaseKeeper:
 
     def claim_of(self, path: str) -> int:
         """The number of the claim, for who renews it elsewhere."""
-        return self._readers[path].state.claim
+        return self._readers[path].number
 
     def committed_row(self, path: str) -> int:
         """The first row that is not done."""
@@ -37,7 +40,7 @@ class LeaseKeeper:
     def commit(self, path: str, row: int) -> None:
         """Rows before this one are done. Raises ReaderFenced."""
         self.check()
-        with self._lock:
+        with self._locks[path]:
             self._readers[path].commit(row)
 
     def check(self) -> None:
@@ -46,10 +49,13 @@ class LeaseKeeper:
             raise self._failure
 
     def renew(self) -> None:
-        """Say that the query lives. Raises ReaderFenced."""
-        with self._lock:
-            for reader in self._readers.values():
-                reader.commit(reader.committed_row)
+        """Say that the query lives. Raises ReaderFenced. A server that is away is told the next time."""
+        for path, reader in self._readers.items():
+            try:
+                with self._locks[path]:
+                    reader.commit(reader.committed_row)
+            except EndpointUnreachable as away:
+                _log.warning("%s: the lease was not renewed: %s", path, away.message)
 
     def stop(self) -> None:
         """End the thread. What the names hold back stays until the lease is over."""

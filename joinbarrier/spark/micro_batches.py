@@ -16,10 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-import numpy as np
-from framegate.joinbarrier.journal.readers import NamedReader
 from framegate.joinbarrier.spark.extents import Extent, Limit, admit
-from framegate.joinbarrier.spark.journal_table import JournalTable
 from framegate.joinbarrier.spark.lease_keeper import LeaseKeeper
 from framegate.joinbarrier.spark.offsets import Position, wishes
 from framegate.joinbarrier.spark.options import SourceOptions
@@ -54,11 +51,8 @@ class MicroBatches:
         name = self._options.reader_name
         if name is None:
             return None
-        readers = {
-            path: NamedReader.claim(table.journal.path, name, journal_epoch=table.epoch, first_row=table.first_row())
-            for path, table in self._tables.items()
-        }
-        return LeaseKeeper(readers, min(table.journal.info.reader_lease_s for table in self._tables.values()))
+        readers = {path: table.claim(name, table.first_row()) for path, table in self._tables.items()}
+        return LeaseKeeper(readers, min(table.reader_lease_s for table in self._tables.values()))
 
     # --- what Spark asks -----------------------------------------------------------------------------------------
 
@@ -170,7 +164,7 @@ class MicroBatches:
             return Extent(start_row, end_row, 0)  # All of it is gone, and that is wished.
         taken = admit(extents, limit)
         if self._options.is_aligned:
-            end = self._next_checkpoint(table, taken.first_row, taken.end_row)
+            end = table.next_checkpoint(taken.first_row, taken.end_row)
             taken = taken.cut(taken.first_row, end)
         return Extent(start_row, taken.end_row, taken.column_bytes) if taken.rows else Extent(start_row, start_row, 0)
 
@@ -178,20 +172,6 @@ class MicroBatches:
         table = self._tables[path]
         first = table.extents(start_row, table.latest_row(), Limit(rows_max=1))[0]
         return table.position(first.first_row + 1)
-
-    def _next_checkpoint(self, table: JournalTable, first_row: int, end_row: int) -> int:
-        """The first row behind another checkpoint than the range's first row; its end when there is none."""
-        wanted: int | None = None
-        for batch, _ in table.batches(first_row, end_row) if first_row < end_row else ():
-            column = batch.record_batch.column("checkpoint_id").fill_null(0).to_numpy()
-            begin = max(first_row - batch.first_row, 0)
-            ids = column[begin : end_row - batch.first_row]
-            if wanted is None:
-                wanted = int(ids[0])
-            others = np.flatnonzero(ids != wanted)
-            if len(others):
-                return batch.first_row + begin + int(others[0])
-        return end_row
 
     def _release_when_idle(self, start: Mapping[str, Position]) -> None:
         """Spark asks for the next batch when it has executed the one that ends at ``start``, and logged that."""

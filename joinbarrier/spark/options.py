@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, NoReturn, TypeVar, cast, get_args
 
+from framegate.joinbarrier.flight.access import TIMEOUT_S, Access
+from framegate.joinbarrier.flight.endpoint import Endpoint
 from framegate.joinbarrier.journal.layout import READER_NAME, Table
 from framegate.schema.errors import ConflictingOptions, MissingOption, UnknownOption, WrongOption
 
@@ -29,7 +31,13 @@ NAMES: Final = (
     "payload",
     "table",
     "alignToCheckpoints",
+    "tokenFile",
+    "caFile",
+    "tlsName",
+    "endpointTimeout",
+    "forceFlight",
 )
+_OF_ENDPOINTS: Final = ("tokenFile", "caFile", "tlsName", "endpointTimeout", "forceFlight")
 _PATHS_OF_SPARK: Final = "paths"
 """What ``load([a, b])`` becomes on its way: a JSON list."""
 _KNOWN: Final = {name.lower(): name for name in (*NAMES, _PATHS_OF_SPARK)}
@@ -37,6 +45,8 @@ _KNOWN: Final = {name.lower(): name for name in (*NAMES, _PATHS_OF_SPARK)}
 MAX_BYTES_PER_TRIGGER: Final = 256 << 20
 _SIZE: Final = re.compile(r"(\d+)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 _SHIFTS: Final = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+_SECONDS: Final = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*s?", re.IGNORECASE)
+_SECONDS_MAX: Final = 3600
 _COUNT_MAX: Final = 2**63 - 1
 
 
@@ -56,6 +66,8 @@ class SourceOptions:
     payload: Payload = "value"
     table: Table = "rows"
     is_aligned: bool = False
+    access: Access | None = None
+    """How the servers are reached that ``paths`` are addresses of; None where they are directories."""
 
     @classmethod
     def parse(cls, given: Mapping[str, str]) -> SourceOptions:
@@ -77,12 +89,15 @@ class SourceOptions:
             payload=_choice(found, "payload", cast(tuple[Payload, ...], get_args(Payload))),
             table=_choice(found, "table", cast(tuple[Table, ...], get_args(Table))),
             is_aligned=_switch(found, "alignToCheckpoints", default=False),
+            access=_access(found),
         )
         made.check_together()
         return made
 
     def check_together(self) -> None:
         """Raises ConflictingOptions for what no query can have together."""
+        if self.access is not None and self.payload == "reference":
+            _conflict("endpoint", "payload", "a reference leads to a file of the host that the journal lies on")
         if self.table == "unmatched":
             if self.reader_name is not None:
                 _conflict("table", "readerName", "a reader holds rows, and the unmatched table is kept apart from them")
@@ -110,12 +125,8 @@ def _name_of(given: str) -> str:
 def _paths(found: Mapping[str, str]) -> tuple[str, ...]:
     if "endpoint" in found:
         if "path" in found:
-            _conflict("path", "endpoint", "a journal is read here, or from another host")
-        raise WrongOption(
-            "this version reads journals of its own host only",
-            option="endpoint",
-            hint="Name the journal's directory with the option path.",
-        )
+            _conflict("path", "endpoint", "a journal is found by its directory, or by who serves it")
+        return _endpoints(found["endpoint"])
     if _PATHS_OF_SPARK in found and "path" not in found:
         named = [str(each) for each in json.loads(found[_PATHS_OF_SPARK])]
     else:
@@ -126,6 +137,40 @@ def _paths(found: Mapping[str, str]) -> tuple[str, ...]:
     if len(set(paths)) != len(paths):
         raise WrongOption("a journal is named twice", option="path", have=",".join(paths))
     return paths
+
+
+def _endpoints(text: str) -> tuple[str, ...]:
+    found = tuple(str(Endpoint.parse(each.strip())) for each in text.split(",") if each.strip())
+    if not found:
+        raise MissingOption("there is nothing to read", option="endpoint")
+    if len(set(found)) != len(found):
+        raise WrongOption("a journal is named twice", option="endpoint", have=",".join(found))
+    return found
+
+
+def _access(found: Mapping[str, str]) -> Access | None:
+    if "endpoint" not in found:
+        for name in _OF_ENDPOINTS:
+            if name in found:
+                _conflict("path", name, "it says how a server is asked, and a directory has none")
+        return None
+    return Access(
+        token_file=found.get("tokenFile"),
+        ca_file=found.get("caFile"),
+        tls_name=found.get("tlsName"),
+        timeout_s=_seconds(found, "endpointTimeout"),
+        is_flight_forced=_switch(found, "forceFlight", default=False),
+    )
+
+
+def _seconds(found: Mapping[str, str], name: str) -> float:
+    given = found.get(name)
+    if given is None:
+        return TIMEOUT_S
+    parts = _SECONDS.fullmatch(given)
+    if parts is None or not 0 < float(parts[1]) <= _SECONDS_MAX:
+        raise WrongOption("not a time of at most an hour", option=name, have=given, want="such as 10s")
+    return float(parts[1])
 
 
 def _reader_name(found: Mapping[str, str]) -> str | None:

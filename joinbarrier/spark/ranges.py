@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from framegate.joinbarrier.journal.walk import Spot
 from framegate.joinbarrier.spark.extents import Extent, partition
-from framegate.joinbarrier.spark.journal_table import JournalTable
+from framegate.joinbarrier.spark.source_table import Origin, SourceTable
 
 _log = logging.getLogger(__name__)
 
@@ -25,6 +25,8 @@ class RangeOfRows:
     """The claim of the reader's name that keeps these rows."""
     spot: Spot | None = None
     """Where the batch with the first row lies: a segment may hold thousands before it."""
+    origin: Origin | None = None
+    """Where the journal is, if the query found it by asking a server; else it lies under ``path``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +37,7 @@ class Tasks:
     partitions_min: int | None
     journals: int
 
-    def of(self, table: JournalTable, first_row: int, end_row: int, claim: int | None) -> list[RangeOfRows]:
+    def of(self, table: SourceTable, first_row: int, end_row: int, claim: int | None) -> list[RangeOfRows]:
         """The tasks of one journal's rows. Raises DataLoss for rows that are gone, where that is not wished.
 
         Each journal gives its share of the tasks that were asked for.
@@ -44,16 +46,19 @@ class Tasks:
         _report_lost(table, first_row, end_row, extents)
         share = None if self.partitions_min is None else -(-self.partitions_min // self.journals)
         cuts = partition(extents, cores=self.cores, wanted=share)
-        return [RangeOfRows(table.path, table.epoch, first, end, claim, table.spot(first)) for first, end in cuts]
+        return [
+            RangeOfRows(table.path, table.epoch, first, end, claim, table.spot(first), table.origin)
+            for first, end in cuts
+        ]
 
 
-def _report_lost(table: JournalTable, first_row: int, end_row: int, extents: list[Extent]) -> None:
+def _report_lost(table: SourceTable, first_row: int, end_row: int, extents: list[Extent]) -> None:
     """Say how many rows of a range were passed over because they are gone."""
     lost = end_row - first_row - sum(extent.rows for extent in extents)
     if lost:
         _log.warning(
             "%s: %d rows of %d to %d are gone and were passed over (failOnDataLoss=false)",
-            table.journal.path,
+            table.place,
             lost,
             first_row,
             end_row - 1,

@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
-from framegate.joinbarrier.journal.readers import renew
+from framegate.joinbarrier.flight.ticket import Payload as FarPayload
 from framegate.joinbarrier.journal.segments import Segment
+from framegate.joinbarrier.journal.walk import OnLoss
+from framegate.joinbarrier.spark.far_table import FarTable, is_here
 from framegate.joinbarrier.spark.journal_table import JournalTable
 from framegate.joinbarrier.spark.options import SourceOptions
 from framegate.joinbarrier.spark.ranges import RangeOfRows
@@ -37,7 +39,15 @@ def read_range(
 
     ``may_be_fenced``: a later claim of the reader's name is no error here, only the end of what this one keeps.
     """
-    table = JournalTable(wanted.path, options.table, "error" if options.fail_on_data_loss else "skip")
+    on_loss: OnLoss = "error" if options.fail_on_data_loss else "skip"
+    if options.access is not None and wanted.origin is not None and not is_here(wanted.origin, wanted.epoch, options):
+        with FarTable(
+            wanted.path, wanted.origin, wanted.epoch, tuple(inputs), options.access, options.table, on_loss
+        ) as far:
+            lease = _Lease(far, options.reader_name, wanted.claim, clock, may_be_fenced=may_be_fenced)
+            yield from _finished(_far_pieces(far, wanted, options, lease), options, comparisons)
+        return
+    table = JournalTable(wanted.path, options.table, on_loss, origin=wanted.origin)
     table.check_epoch(wanted.epoch)
     if options.table == "rows" and table.inputs != tuple(inputs):
         raise SchemaChanged(
@@ -47,7 +57,12 @@ def read_range(
             have=",".join(table.inputs),
         )
     lease = _Lease(table, options.reader_name, wanted.claim, clock, may_be_fenced=may_be_fenced)
-    found = _pieces(table, wanted, options, inputs, lease)
+    yield from _finished(_pieces(table, wanted, options, inputs, lease), options, comparisons)
+
+
+def _finished(
+    found: Iterator[pa.RecordBatch], options: SourceOptions, comparisons: Sequence[Comparison]
+) -> Iterator[pa.RecordBatch]:
     # Payloads stay where they are; what goes without them is small.
     for piece in found if options.payload == "value" else gathered(found):
         yield _passing(piece, comparisons)
@@ -68,6 +83,22 @@ def _pieces(
         given += part.num_rows
         column_bytes = batch.column_bytes if options.payload == "value" else whole.nbytes
         yield from pieces(part, column_bytes * part.num_rows // max(whole.num_rows, 1))
+    _say_missing(wanted, given)
+
+
+def _far_pieces(far: FarTable, wanted: RangeOfRows, options: SourceOptions, lease: _Lease) -> Iterator[pa.RecordBatch]:
+    """The same rows from the journal's server."""
+    payload: FarPayload = "none" if options.payload == "none" else "value"
+    given = 0
+    lease.renew_if_due()
+    for batch in far.batches(wanted.first_row, wanted.end_row, payload, wanted.spot):
+        lease.renew_if_due()
+        given += batch.num_rows
+        yield batch
+    _say_missing(wanted, given)
+
+
+def _say_missing(wanted: RangeOfRows, given: int) -> None:
     missing = wanted.end_row - wanted.first_row - given
     if missing:
         # Gone since the query was planned, and wished to be passed over.
@@ -95,7 +126,7 @@ class _Lease:
     """Says from inside a task that the query lives, in case the driver's side is too busy to."""
 
     def __init__(
-        self, table: JournalTable, name: str | None, claim: int | None, clock: Clock, *, may_be_fenced: bool
+        self, table: JournalTable | FarTable, name: str | None, claim: int | None, clock: Clock, *, may_be_fenced: bool
     ) -> None:
         self._table, self._name, self._claim, self._clock = table, name, claim, clock
         self._may_be_fenced = may_be_fenced
@@ -109,7 +140,7 @@ class _Lease:
             return
         self._renewed_ns = now_ns
         try:
-            renew(self._table.journal.path, self._name, self._claim)
+            self._table.renew(self._name, self._claim)
         except ReaderFenced:
             if not self._may_be_fenced:
                 raise

@@ -5,22 +5,31 @@ from __future__ import annotations
 
 from framegate.joinbarrier.journal.loss import dropped
 from framegate.joinbarrier.journal.walk import OnLoss
+from framegate.joinbarrier.spark.far_table import table_behind
 from framegate.joinbarrier.spark.journal_table import JournalTable
 from framegate.joinbarrier.spark.offsets import Position, Wish
 from framegate.joinbarrier.spark.options import SourceOptions
+from framegate.joinbarrier.spark.source_table import SourceTable
 from framegate.schema.errors import JournalsDiffer, WrongOffset
 
 
-def open_tables(options: SourceOptions) -> dict[str, JournalTable]:
-    """Every journal of a query, in the order of its options. Raises JournalMissing, JournalDamaged, JournalsDiffer."""
-    on_loss: OnLoss = "error" if options.fail_on_data_loss else "skip"
-    tables = {path: JournalTable(path, options.table, on_loss) for path in options.paths}
+def open_tables(options: SourceOptions) -> dict[str, SourceTable]:
+    """Every journal of a query, in the order of its options. Raises JournalMissing, JournalDamaged, JournalsDiffer,
+    and what servers of journals raise."""
+    tables = {path: _opened(path, options) for path in options.paths}
     if options.table == "rows":
         _check_alike(tables)
     return tables
 
 
-def _check_alike(tables: dict[str, JournalTable]) -> None:
+def _opened(path: str, options: SourceOptions) -> SourceTable:
+    on_loss: OnLoss = "error" if options.fail_on_data_loss else "skip"
+    if options.access is None:
+        return JournalTable(path, options.table, on_loss)
+    return table_behind(path, options, on_loss)
+
+
+def _check_alike(tables: dict[str, SourceTable]) -> None:
     first, *others = tables.values()
     for other in others:
         if other.inputs != first.inputs:
@@ -33,7 +42,7 @@ def _check_alike(tables: dict[str, JournalTable]) -> None:
             )
 
 
-def resolved(table: JournalTable, wish: Wish, options: SourceOptions) -> Position:
+def resolved(table: SourceTable, wish: Wish, options: SourceOptions) -> Position:
     """The position that is meant. Raises DataLoss for a row that is gone, WrongOffset for one that is not there yet."""
     if wish.epoch is not None:
         table.check_epoch(wish.epoch)
@@ -44,7 +53,7 @@ def resolved(table: JournalTable, wish: Wish, options: SourceOptions) -> Positio
         return table.position(first)
     end = table.sealed_row()
     if wish.row > end:
-        raise WrongOffset("the journal ends before this row", path=table.journal.path, want=wish.row, have=end)
+        raise WrongOffset("the journal ends before this row", path=table.place, want=wish.row, have=end)
     if wish.row < first and options.fail_on_data_loss:
-        raise dropped(table.journal.path, wish.row, first)
+        raise dropped(table.place, wish.row, first)
     return table.position(max(wish.row, first))

@@ -8,13 +8,32 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
+import pytest
 from framegate.tools.demo.sessions import members
 
 WATCHDOG_S = 110
+CLUSTER_WATCHDOG_S = 400
 
 
 def test_the_demo_in_spark_recovers_the_motion_of_every_set_and_leaves_nothing(tmp_path: Path) -> None:
+    summary = shown(tmp_path, WATCHDOG_S)
+    assert summary["cluster"] is False
+    assert "flight" not in summary
+
+
+@pytest.mark.long
+@pytest.mark.timeout(CLUSTER_WATCHDOG_S + 60)
+def test_the_demo_on_a_cluster_has_the_same_sums_and_every_row_came_by_flight(tmp_path: Path) -> None:
+    summary = shown(tmp_path, CLUSTER_WATCHDOG_S, "--cluster")
+    assert summary["cluster"] is True
+    assert summary["flight"]["rows"] >= summary["rows"]
+    assert summary["flight"]["streams"] > 1
+
+
+def shown(tmp_path: Path, within_s: float, *more: str) -> dict[str, Any]:
+    """Run the demo and check what is true of every one; its summary."""
     words = [
         sys.executable,
         "-m",
@@ -27,11 +46,12 @@ def test_the_demo_in_spark_recovers_the_motion_of_every_set_and_leaves_nothing(t
         "--rate",
         "100",
         "--json",
+        *more,
     ]
     # The demo's Spark is its own affair, whatever Python was chosen for others.
     environment = {**os.environ, "PYSPARK_PYTHON": "/nowhere"}
     done = subprocess.run(
-        words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=WATCHDOG_S, check=False
+        words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=within_s, check=False
     )
     assert done.returncode == 0, (done.stdout[-2000:], done.stderr)
     ready, *_, summary = map(json.loads, done.stdout.splitlines())
@@ -43,3 +63,5 @@ def test_the_demo_in_spark_recovers_the_motion_of_every_set_and_leaves_nothing(t
     assert not Path(ready["home"]).exists()
     # The JVM and its Python workers are of the query's session.
     assert not any(members(pid) for pid in ready["processes"].values())
+    found: dict[str, Any] = summary
+    return found

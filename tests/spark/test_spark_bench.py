@@ -16,7 +16,14 @@ from framegate.tools.bench.spark_join import Case, _best
 
 SHM = Path("/dev/shm")  # noqa: S108 - where the measurements keep what they need
 LEAVINGS = "framegate-bench-*"
-RESULTS = {"spark_value": 1, "spark_reference": 2, "spark_join": 4, "spark_latency": 1, "spark_offsets": 3}
+RESULTS = {
+    "spark_value": 1,
+    "spark_reference": 2,
+    "spark_join": 4,
+    "spark_latency": 1,
+    "spark_offsets": 3,
+    "spark_flight": 2,
+}
 
 
 def test_every_measurement_of_spark_has_a_short_form() -> None:

@@ -20,6 +20,8 @@ QUICK: Final = (
     "spark_join",
     "spark_latency",
     "spark_offsets",
+    "spark_flight",
+    "flight",
     "record",
     "replay",
 )

@@ -45,10 +45,10 @@ def _over_memory(
     rows = run_bytes // (len(INPUTS) * frame_bytes)
     journal = journal_of(folder / f"{frame_bytes}", frame_bytes, rows)
     ours = spark.read.format("framegate").load(str(journal))
-    memory = _from_memory(spark, folder, journal)
+    memory = from_memory(spark, folder, journal)
     others = Others()
     journals_s, memory_s = abba(
-        lambda: _seconds(ours), _not_late(lambda: _seconds(memory), folder), pairs, warm_up=warm_up
+        lambda: seconds_of(ours), not_late(lambda: seconds_of(memory), folder), pairs, warm_up=warm_up
     )
     found = ratios(memory_s, journals_s)
     return Result(
@@ -63,7 +63,8 @@ def _over_memory(
     )
 
 
-def _from_memory(spark: SparkSession, folder: Path, journal: Path) -> DataFrame:
+def from_memory(spark: SparkSession, folder: Path, journal: Path) -> DataFrame:
+    """The rows of a journal from the memory of Spark's workers."""
     from framegate.joinbarrier.spark.batch_ranges import batch_ranges
     from framegate.joinbarrier.spark.options import SourceOptions
     from framegate.tools.bench.spark_null import FROM_MEMORY, FromMemory, ranges_as_text
@@ -73,13 +74,14 @@ def _from_memory(spark: SparkSession, folder: Path, journal: Path) -> DataFrame:
     return spark.read.format(FROM_MEMORY).options(ranges=ranges_as_text(ranges), home=str(folder)).load()
 
 
-def _seconds(df: DataFrame) -> float:
+def seconds_of(df: DataFrame) -> float:
+    """How long it takes to read all of it."""
     began_ns = time.perf_counter_ns()
     df.write.format("noop").mode("overwrite").save()
     return (time.perf_counter_ns() - began_ns) / 1e9
 
 
-def _not_late(measure: Callable[[], float], folder: Path) -> Callable[[], float]:
+def not_late(measure: Callable[[], float], folder: Path) -> Callable[[], float]:
     """Taken again when a new worker had to fill its memory first."""
     from framegate.tools.bench.spark_null import IS_WARM, LATE
 

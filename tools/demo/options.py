@@ -23,6 +23,8 @@ class DemoOptions:
     shape: tuple[int, ...] = SHAPE
     rate: float = RATE
     has_spark: bool = True
+    has_cluster: bool = False
+    """Spark's executors are processes that fetch the rows by Flight, as on other hosts."""
     keep: str | None = None
     record: str | None = None
     """The file that the cameras are recorded in."""

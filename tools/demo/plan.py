@@ -157,6 +157,10 @@ class Plan:
         """The join agent."""
         return _framegate("join", "--config", str(self.join_file), *self.places)
 
+    def server(self) -> list[str]:
+        """Who gives the journal to the executors of a cluster. It outlives the join: they read what is left then."""
+        return _framegate("journal", "serve", str(self.journal), "--listen", "grpc://127.0.0.1:0")
+
     def camera(self, camera: Camera) -> list[str]:
         """A camera that begins when the join and the demo's table listen, and the recorder if there is one."""
         picture = ["--pattern", "moving", "--lag", str(camera.lag), "--shape", "x".join(map(str, self.shape))]
@@ -174,11 +178,12 @@ class Plan:
         streams = ",".join(str(camera.stream) for camera in self.cameras)
         return _framegate("record", file, "--streams", streams, "--payload", *self.places)
 
-    def query(self, *, in_spark: bool) -> list[str]:
-        """What looks at every row."""
+    def query(self, *, in_spark: bool, endpoint: str | None = None) -> list[str]:
+        """What looks at every row; ``endpoint``: on a cluster, from this server."""
         names = ",".join(camera.name for camera in self.cameras)
         words = ["--journal", str(self.journal), "--cameras", names, "--shape", "x".join(map(str, self.shape))]
         words += ["--spark-home", str(self.home / "spark")] if in_spark else []
+        words += ["--endpoint", endpoint] if endpoint is not None else []
         return [sys.executable, "-m", "framegate.tools.demo.query", *words]
 
     def join_toml(self) -> str:
@@ -226,6 +231,8 @@ def check(options: DemoOptions) -> None:
     if len(options.shape) != 2 or min(options.shape) < SIDE_MIN:
         given = "x".join(map(str, options.shape))
         raise WrongUsage(f"--shape takes rows and columns of a picture, {SIDE_MIN}x{SIDE_MIN} at least, not {given}")
+    if options.has_cluster and not options.has_spark:
+        raise WrongUsage("--cluster is a way to run Spark, and --no-spark says that there is none")
     if not 0 < options.seconds * options.rate < 1e9:
         raise WrongUsage(f"--seconds {options.seconds:g} at --rate {options.rate:g} is no number of pictures to make")
 

@@ -52,6 +52,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--cameras", required=True)
     parser.add_argument("--shape", required=True)
     parser.add_argument("--spark-home", type=Path, help="Where Spark may write; without it there is no Spark.")
+    parser.add_argument("--endpoint", help="The journal's server: Spark is a cluster, and reads from there.")
     options = parser.parse_args(arguments)
     rows, columns = parse_shape(options.shape)
     look = Look(tuple(options.cameras.split(",")), (rows, columns))
@@ -60,10 +61,13 @@ def main(arguments: Sequence[str]) -> int:
     try:
         with StopSignal() as stop:
             if options.spark_home is None:
-                from framegate.tools.demo.query_plain import run
+                from framegate.tools.demo.query_plain import run as run_plain
+
+                run_plain(options.journal, look, teller, stop)
             else:
                 from framegate.tools.demo.query_spark import run
-            run(options.journal, look, teller, stop, options.spark_home)
+
+                run(options.journal, look, teller, stop, options.spark_home, options.endpoint)
     except Exception as failure:
         error = numbered_error(failure)
         report(error, as_json=True)

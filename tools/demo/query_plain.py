@@ -19,9 +19,8 @@ from framegate.tools.demo.query import READER, Teller
 _TELL_NS: Final = 50_000_000
 
 
-def run(path: Path, look: Look, teller: Teller, stop: StopSignal, home: Path | None) -> None:
+def run(path: Path, look: Look, teller: Teller, stop: StopSignal) -> None:
     """Look at every row until the writer has ended, or we are told to."""
-    del home  # Spark's.
     told_at_ns = 0
 
     def is_over() -> bool:

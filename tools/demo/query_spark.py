@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,6 +16,7 @@ from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.stop_signal import StopSignal
 from framegate.tools.demo.looking import SPARK_COLUMNS, Finding, Look
 from framegate.tools.demo.query import READER, Teller
+from framegate.tools.demo.spark_home import linked_spark_home
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 _LOOK_AGAIN_S: Final = 0.05
 _CORES: Final = 2
 _CHECKPOINT_FILES: Final = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+_IN_PLACE: Final = {"payload": "reference"}
+_BY_FLIGHT: Final = {"payload": "value", "forceFlight": "true", "minPartitions": str(_CORES)}
+_CLUSTER: Final = {"spark.master": f"local-cluster[{_CORES},1,1024]", "spark.executor.memory": "1024m"}
 _SETTINGS: Final = {
     "spark.master": f"local[{_CORES}]",
     "spark.driver.host": "127.0.0.1",
@@ -39,14 +44,20 @@ _SETTINGS: Final = {
 }
 
 
-def run(path: Path, look: Look, teller: Teller, stop: StopSignal, home: Path | None) -> None:
-    """Look at every row until the writer has ended, or we are told to. Raises what the query fails with."""
-    assert home is not None  # noqa: S101  (who starts this one gives it a home)
-    places = {"spark.local.dir": str(home), "spark.sql.warehouse.dir": str(home / "warehouse")}
-    spark = session("framegate demo", {**_SETTINGS, **places})
+def run(path: Path, look: Look, teller: Teller, stop: StopSignal, home: Path, endpoint: str | None = None) -> None:
+    """Look at every row until the writer has ended, or we are told to. Raises what the query fails with.
+
+    ``endpoint``: the journal's server; then Spark is a small cluster, and its executors read from there.
+    """
+    settings = {**_SETTINGS, "spark.local.dir": str(home), "spark.sql.warehouse.dir": str(home / "warehouse")}
+    if endpoint is not None:
+        settings |= _CLUSTER
+        os.environ["SPARK_HOME"] = str(linked_spark_home(home / "cluster"))
+    spark = session("framegate demo", settings)
     spark.sparkContext.setLogLevel("ERROR")
     _rehearse(spark, path, look, home)
-    query = _start(spark, path, look, teller, home / "checkpoint")
+    source = _IN_PLACE | {"path": str(path)} if endpoint is None else _BY_FLIGHT | {"endpoint": endpoint}
+    query = _start(spark, source, look, teller, home / "checkpoint")
     try:
         _follow(query, path, teller, stop)
     finally:
@@ -83,9 +94,9 @@ def _looked_at(joined: DataFrame, look: Look) -> DataFrame:
     return resolve(timed, look, SPARK_COLUMNS)
 
 
-def _start(spark: SparkSession, path: Path, look: Look, teller: Teller, checkpoint: Path) -> StreamingQuery:
-    options = {"readerName": READER, "payload": "reference", "startingOffsets": "earliest"}
-    joined = spark.readStream.format("framegate").options(**options).load(str(path))
+def _start(spark: SparkSession, source: dict[str, str], look: Look, teller: Teller, checkpoint: Path) -> StreamingQuery:
+    options = {"readerName": READER, "startingOffsets": "earliest", **source}
+    joined = spark.readStream.format("framegate").options(**options).load()
 
     def tell(df: DataFrame, _batch: int) -> None:
         rows = df.collect()

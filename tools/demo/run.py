@@ -34,7 +34,7 @@ def run(options: DemoOptions) -> int:
     """Run the demo; the exit code. Raises DemoFailed, DemoWrong, NoRoom and WrongUsage."""
     check(options)
     kept = _kept(options)
-    in_spark = options.has_spark and _has_spark()
+    in_spark = options.has_spark and _has_spark(options)
     with ExitStack() as stack:
         stop = stack.enter_context(StopSignal())
         home = Path(tempfile.mkdtemp(prefix="framegate-demo-", dir=_MEMORY if Path(_MEMORY).is_dir() else None))
@@ -68,8 +68,13 @@ def _kept(options: DemoOptions) -> Path | None:
     return folder
 
 
-def _has_spark() -> bool:
+def _has_spark(options: DemoOptions) -> bool:
     """Whether Spark can run here; says why not."""
+    if options.has_cluster:
+        # Asked for by name: nothing else would be an answer.
+        check_pyspark()
+        check_java(os.environ)
+        return True
     try:
         check_pyspark()
         check_java(os.environ)

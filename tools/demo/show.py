@@ -27,6 +27,7 @@ _READY_S: Final = 60.0
 _SPARK_READY_S: Final = 180.0
 _END_S: Final = 60.0
 _RECORDER: Final = "recorder"
+_SERVER: Final = "server"
 _SERVERS: Final = ("authority", "driver")
 _SETTLED_NS: Final = 500_000_000
 """No row for so long after the cameras were told to end: the join has read all that they made."""
@@ -70,11 +71,24 @@ class Show:
             cast.ready(cast.start(name, words), _READY_S)
         if plan.options.record is not None:
             cast.ready(cast.start(_RECORDER, plan.recorder(plan.options.record)), _READY_S)
-        query = cast.start("query", plan.query(in_spark=self.in_spark))
+        query = cast.start("query", plan.query(in_spark=self.in_spark, endpoint=self._served()))
         cast.ready(query, _SPARK_READY_S if self.in_spark else _READY_S)
         self.cameras = [cast.start(camera.name, plan.camera(camera)) for camera in plan.cameras]
         for camera in self.cameras:
             cast.ready(camera, _READY_S)
+
+    def _served(self) -> str | None:
+        """Start the journal's server where executors ask for one; its address."""
+        if not self.plan.options.has_cluster:
+            return None
+        server = self.cast.start(_SERVER, self.plan.server())
+        self.cast.ready(server, _READY_S)
+        return str((server.said("ready") or {})["endpoint"])
+
+    @property
+    def _servers(self) -> tuple[str, ...]:
+        """Those that end when they are told, in that order."""
+        return (_SERVER, *_SERVERS) if self.plan.options.has_cluster else _SERVERS
 
     def _say_ready(self) -> None:
         if self.plan.options.json:
@@ -112,7 +126,7 @@ class Show:
 
     def _may_have_ended(self, child: Child) -> bool:
         """The driver and the authority end when they are told. Who else ended too early is found by the sums."""
-        return child.name not in _SERVERS
+        return child.name not in self._servers
 
     def _end_early(self, moved: _Moved, rows: int) -> None:
         """The user has seen enough: cameras first, and the join when it has read what they made."""
@@ -126,7 +140,7 @@ class Show:
     # --- the end -------------------------------------------------------------------------------------------
 
     def _finish(self) -> dict[str, Any]:
-        for name in _SERVERS:
+        for name in self._servers:
             self.cast.end(self.cast[name], _END_S)
         joined = self._summary_of(self.cast["join"])
         made = {camera.name: int(self._summary_of(camera)["frames"]) for camera in self.cameras}
@@ -145,8 +159,17 @@ class Show:
             "motion": {"rows": MOTION[0], "columns": MOTION[1], "recovered_sets": self.verdict.rows},
             "lag_frames": LAG,
             "spark": self.in_spark,
+            "cluster": self.plan.options.has_cluster,
+            **self._fetched(),
             "cameras": cameras,
         }
+
+    def _fetched(self) -> dict[str, Any]:
+        """What the executors got from the server: every row that was joined, or the figure shows it."""
+        if not self.plan.options.has_cluster:
+            return {}
+        told = self._summary_of(self.cast[_SERVER])
+        return {"flight": {"rows": told["rows"], "bytes": told["bytes"], "streams": told["streams"]}}
 
     def _summary_of(self, child: Child) -> dict[str, Any]:
         child.hear()

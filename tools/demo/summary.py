@@ -28,6 +28,12 @@ def print_summary(summary: Mapping[str, Any]) -> None:
         f"           {cameras[-1]['name']} shows everything {summary['lag_frames']} frames late; as joined it differs "
         f"from {cameras[0]['name']} by {summary['mean_difference']:.1f} of 255 on average, which is their noise"
     )
+    if "flight" in summary:
+        flight = summary["flight"]
+        print(
+            f"flight     {flight['rows']} rows, {flight['bytes']} bytes to the cluster's executors "
+            f"in {flight['streams']} streams"
+        )
     print()
     rows = [(each["name"], str(each["frames"]), str(each["joined"]), _causes(each["not_joined"])) for each in cameras]
     print_table(("camera", "frames", "joined", "not joined, and why"), rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -43,16 +43,25 @@ def main(folder: str, payload: str) -> None:
 
 
 def begun(
-    spark: SparkSession, folder: Path, payload: str, tell: Callable[[int], None], **trigger: Any
+    spark: SparkSession,
+    folder: Path,
+    payload: str,
+    tell: Callable[[int], None],
+    source: Mapping[str, str] | None = None,
+    function: Callable[[dict[str, Any]], tuple[int, ...]] = total,
+    **trigger: Any,
 ) -> StreamingQuery:
-    """The query, which tells of each micro-batch before it is written."""
+    """The query, which tells of each micro-batch before it is written. ``source``: options in place of the folder's
+    journal."""
+    given = {"path": str(folder / "journal")} if source is None else source
     joined = (
         spark.readStream.format("framegate")
         .option("readerName", "killed")
         .option("startingOffsets", "earliest")
         .option("maxRowsPerTrigger", "8")
         .option("payload", payload)
-        .load(str(folder / "journal"))
+        .options(**given)
+        .load()
     )
     sink = fgs.exactly_once(str(folder / "out"))
 
@@ -61,7 +70,7 @@ def begun(
         sink(df, batch_id)
 
     made = (
-        fgs.resolve(joined, total, "out_stream bigint, journal_epoch bigint, row bigint, total bigint")
+        fgs.resolve(joined, function, "out_stream bigint, journal_epoch bigint, row bigint, total bigint")
         .writeStream.foreachBatch(told)
         .option("checkpointLocation", str(folder / "checkpoint"))
     )

@@ -12,6 +12,7 @@ from typing import Any, Final
 import pytest
 from framegate.joinbarrier import journal_folder
 from framegate.joinbarrier.journal.description import JournalInput, read_description, write_description
+from framegate.joinbarrier.journal.host import boot_id
 from framegate.joinbarrier.journal.layout import CLOSED, HEAD_BYTES, HEAD_MAGIC, RUNNING, HeadWord
 from framegate.joinbarrier.journal_folder import JournalFolder, JournalShape
 from framegate.schema.errors import JournalBusy, JournalDamaged, JournalMismatch, JournalNewer, NoPermission
@@ -59,7 +60,7 @@ def test_a_new_journal_says_what_it_is(folder: Path) -> None:
     }
     assert found["inputs"] == [{"name": "left", "stream": 10001}, {"name": "right", "stream": 10002}]
     assert found["journal_epoch"] == held.epoch > 0
-    assert found["boot_id"] == journal_folder.boot_id()
+    assert found["boot_id"] == boot_id()
     assert found["realtime_minus_monotonic_ns"] != 0
     assert not list(folder.glob("*.tmp"))
 

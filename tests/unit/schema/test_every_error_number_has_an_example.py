@@ -24,6 +24,7 @@ from framegate.schema.errors import DONE, ENVIRONMENT, FAILED, WRONG_USAGE, Fram
 from tests.unit.driver.driver_error_examples import DRIVER_ERROR_EXAMPLES as LEASE_DRIVER
 from tests.unit.joinbarrier.agent_error_examples import AGENT_ERROR_EXAMPLES as AGENTS
 from tests.unit.joinbarrier.checkpoint_error_examples import CHECKPOINT_ERROR_EXAMPLES as CHECKPOINTS
+from tests.unit.joinbarrier.flight.flight_error_examples import FLIGHT_ERROR_EXAMPLES as FLIGHT
 from tests.unit.joinbarrier.journal.journal_error_examples import JOURNAL_ERROR_EXAMPLES as JOURNAL
 from tests.unit.joinbarrier.map_error_examples import MAP_ERROR_EXAMPLES as MAPS
 from tests.unit.joinbarrier.spark.spark_error_examples import SPARK_ERROR_EXAMPLES as SPARK
@@ -100,6 +101,7 @@ EXAMPLES: Final[dict[int, Example]] = {
     **TRANSPORT,
     **BARRIERS,
     **JOURNAL,
+    **FLIGHT,
     **MAPS,
     **AGENTS,
     **CHECKPOINTS,

@@ -5,7 +5,14 @@ from __future__ import annotations
 
 import pytest
 from framegate.joinbarrier.spark.options import NAMES, SourceOptions
-from framegate.schema.errors import ConflictingOptions, FramegateError, MissingOption, UnknownOption, WrongOption
+from framegate.schema.errors import (
+    ConflictingOptions,
+    EndpointRefused,
+    FramegateError,
+    MissingOption,
+    UnknownOption,
+    WrongOption,
+)
 
 
 def parse(**given: str) -> SourceOptions:
@@ -25,10 +32,52 @@ def test_without_further_options_everything_has_its_default() -> None:
         payload="value",
         table="rows",
         is_aligned=False,
+        access=None,
     )
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("path", "endpoint")])
+OF_ENDPOINTS = {"tokenFile": "t", "caFile": "c", "tlsName": "n", "endpointTimeout": "7", "forceFlight": "true"}
+
+
+def behind(**given: str) -> SourceOptions:
+    return SourceOptions.parse({"endpoint": "grpc://rig-7:7443", **given})
+
+
+@pytest.mark.parametrize("name", OF_ENDPOINTS)
+def test_how_a_server_is_asked_is_said_with_its_address_only(name: str) -> None:
+    value = OF_ENDPOINTS[name]
+    assert behind(**{name.lower(): value}) == behind(**{name.upper(): value}) != behind()
+    with pytest.raises(ConflictingOptions, match=f"path,{name}"):
+        parse(**{name: value})
+
+
+def test_several_servers_are_separated_by_commas_and_written_one_way() -> None:
+    found = SourceOptions.parse({"endpoint": "grpc://a:1, grpc+tcp://b:2/data/joined"})
+    assert found.paths == ("grpc://a:1", "grpc://b:2/data/joined")
+    with pytest.raises(WrongOption, match="named twice"):
+        SourceOptions.parse({"endpoint": "grpc://a:1,grpc+tcp://a:1"})
+    with pytest.raises(MissingOption):
+        SourceOptions.parse({"endpoint": " , "})
+    with pytest.raises(EndpointRefused):
+        SourceOptions.parse({"endpoint": "rig-7"})
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("7", 7.0), ("0.5s", 0.5), ("30 S", 30.0)])
+def test_times_are_seconds(text: str, seconds: float) -> None:
+    access = behind(endpointTimeout=text).access
+    assert access is not None
+    assert access.timeout_s == seconds
+    for broken in ("0", "-1", "1e9", "3601", "soon", "nan"):
+        with pytest.raises(WrongOption, match="endpointTimeout"):
+            behind(endpointTimeout=broken)
+
+
+def test_a_reference_leads_to_no_other_host() -> None:
+    with pytest.raises(ConflictingOptions, match="endpoint,payload"):
+        behind(payload="reference")
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in ("path", "endpoint", *OF_ENDPOINTS)])
 def test_names_are_taken_in_any_case(name: str) -> None:
     values = {"payload": "none", "table": "unmatched", "failOnDataLoss": "false", "alignToCheckpoints": "true"}
     value = values.get(name, "7")
@@ -92,11 +141,6 @@ def test_no_two_mistakes_read_alike() -> None:
         assert isinstance(caught.value, FramegateError)
         texts.append(str(caught.value))
     assert len(set(texts)) == len(texts)
-
-
-def test_an_endpoint_alone_says_that_this_version_reads_its_own_host() -> None:
-    with pytest.raises(WrongOption, match="its own host"):
-        SourceOptions.parse({"endpoint": "grpc://somewhere:1"})
 
 
 def test_a_stream_has_no_end_and_needs_a_name_for_references() -> None:

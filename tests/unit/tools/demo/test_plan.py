@@ -43,6 +43,14 @@ def test_only_the_camera_that_lags_is_told_so(tmp_path: Path) -> None:
     assert lags == ["0", "0", str(LAG)]
 
 
+def test_a_cluster_is_told_where_rows_are_given_and_nobody_else_is(tmp_path: Path) -> None:
+    made = plan(tmp_path, has_cluster=True)
+    assert str(made.journal) in made.server()
+    words = made.query(in_spark=True, endpoint="grpc://127.0.0.1:7")
+    assert words[words.index("--endpoint") + 1] == "grpc://127.0.0.1:7"
+    assert "--endpoint" not in made.query(in_spark=True)
+
+
 def test_what_is_kept_elsewhere_takes_no_shared_memory(tmp_path: Path) -> None:
     kept = Plan(DemoOptions(), tmp_path, tmp_path / "kept")
     assert plan(tmp_path).memory_bytes - kept.memory_bytes == kept.journal_bytes
@@ -57,6 +65,7 @@ def test_what_is_kept_elsewhere_takes_no_shared_memory(tmp_path: Path) -> None:
         {"shape": (15, 640)},
         {"shape": (3, 480, 640)},
         {"seconds": 0.0},
+        {"has_cluster": True, "has_spark": False},
         {"seconds": 1e6, "rate": 1e6},
     ],
     ids=str,

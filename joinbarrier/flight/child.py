@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A join agent's own server: a process beside it that is started, looked after, and ended with it.
+
+Not a thread of the agent: what it does for each batch it would do under the GIL that the agent's loop needs, and what
+it maps would be mapped there. The journal is files, so another process serves it as well. It ends when its standard
+input does, whose other end only the agent holds.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import select
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Self
+
+from framegate.joinbarrier.flight.endpoint import Endpoint
+from framegate.schema.errors import FlightNotStarted
+from framegate.shmpool.clock import Clock, monotonic_ns
+
+_READY_S: Final = 30.0
+_END_S: Final = 5.0
+LOOK_NS: Final = 500_000_000
+PAUSE_NS: Final = 500_000_000
+PAUSE_NS_MAX: Final = 30_000_000_000
+"""It is started anew for as long as the agent lives, but ever more seldom."""
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlightOptions:
+    """What the agent's command line said of it."""
+
+    listen: str
+    token_file: Path | None = None
+    certificate: Path | None = None
+    key: Path | None = None
+
+    def words(self, listen: Endpoint) -> list[str]:
+        """As the server's command line. The token goes by its file, or by the environment, never itself."""
+        found = ["--listen", listen.location]
+        for name, path in (
+            ("--token-file", self.token_file),
+            ("--tls-cert", self.certificate),
+            ("--tls-key", self.key),
+        ):
+            found += [] if path is None else [name, str(path)]
+        return found
+
+
+class FlightChild:
+    """One server of one journal. Raises EndpointRefused and FlightNotStarted when it is made."""
+
+    def __init__(
+        self,
+        directory: Path,
+        options: FlightOptions,
+        *,
+        clock: Clock = monotonic_ns,
+        program: Sequence[str] = (sys.executable, "-m", "framegate"),
+    ) -> None:
+        self._directory, self._options, self._clock, self._program = directory, options, clock, program
+        self.endpoint = Endpoint.parse(options.listen)
+        self.restarts = 0
+        self._look_at_ns = 0
+        self._pause_ns = PAUSE_NS
+        self._start_at_ns: int | None = None
+        self._process = self._started()
+        # From now on at this port, also where any was asked for: clients come back to it.
+        self.endpoint = self.endpoint.at(self._ready()["port"])
+
+    @property
+    def pid(self) -> int:
+        """Of the server; another one after a restart."""
+        return self._process.pid
+
+    def look(self) -> None:
+        """Start it anew when it has ended. Called between two slices of the join: it never waits."""
+        now_ns = self._clock()
+        if now_ns < self._look_at_ns:
+            return
+        self._look_at_ns = now_ns + LOOK_NS
+        if self._process.poll() is None:
+            return
+        if self._start_at_ns is None:
+            _log.warning("the journal's server ended with %s; it is started anew", self._process.returncode)
+            self._start_at_ns = now_ns + self._pause_ns
+            self._pause_ns = min(2 * self._pause_ns, PAUSE_NS_MAX)
+        elif now_ns >= self._start_at_ns:
+            self._start_at_ns = None
+            self._close_pipes()
+            self.restarts += 1
+            self._process = self._started()
+
+    def close(self) -> None:
+        """End it in good order, by force after a while."""
+        assert self._process.stdin is not None  # noqa: S101 - it was started with one
+        self._process.stdin.close()
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._close_pipes()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        words = [*self._program, "journal", "serve", str(self._directory), *self._options.words(self.endpoint)]
+        return subprocess.Popen(
+            [*words, "--child", "--json"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # Ctrl-C goes to a whole process group; it ends when the agent has, and not before.
+            start_new_session=True,
+        )
+
+    def _ready(self) -> dict[str, Any]:
+        assert self._process.stdout is not None  # noqa: S101 - it was started with one
+        readable, _, _ = select.select([self._process.stdout], [], [], _READY_S)
+        line = self._process.stdout.readline() if readable else b""
+        try:
+            found: dict[str, Any] = json.loads(line)
+            if found["event"] == "ready":
+                return found
+            why = str(found["message"])
+        except (ValueError, KeyError, TypeError):
+            why = "the journal's server said nothing" if not line else f"it said {line[:200]!r}"
+        self.close()
+        raise FlightNotStarted(why, listen=self.endpoint)
+
+    def _close_pipes(self) -> None:
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The client of one journal server: questions, and streams that go on where they broke off.
+
+A server that is away is looked for again until it has been away for ``timeout_s``: its agent starts it anew when it
+dies, and what has arrived of a range need not be sent again. Every other failure is the caller's at once.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, Self, TypeVar
+
+import pyarrow as pa
+from framegate.joinbarrier.flight.access import Access
+from framegate.joinbarrier.flight.certificates import why_unreachable
+from framegate.joinbarrier.flight.endpoint import Endpoint
+from framegate.joinbarrier.flight.receiving import Received, received
+from framegate.joinbarrier.flight.ticket import Ticket, canonical, parsed
+from framegate.joinbarrier.flight.wire_errors import FAILURES, from_flight
+from framegate.schema.errors import EndpointUnreachable, FlightFailed, FramegateError, TicketRefused, TooManyStreams
+from framegate.shmpool.clock import Clock, monotonic_ns
+from framegate.shmpool.idle import sleep_ns
+from pyarrow import flight
+
+AGAIN_NS: Final = 50_000_000
+AGAIN_NS_MAX: Final = 1_000_000_000
+_ANSWER_BYTES_MAX: Final = 16 << 20
+_ARROW: Final = [
+    # Rigs are asked directly: a proxy for the web, which gRPC takes from the environment, does not know them.
+    ("grpc.enable_http_proxy", 0),
+    # Asked again at once when the server is back, instead of after gRPC's own pauses of up to two minutes.
+    ("grpc.initial_reconnect_backoff_ms", 50),
+    ("grpc.max_reconnect_backoff_ms", 500),
+    # A connection of its own: a server ends the whole connection of a stream that nobody reads.
+    ("grpc.use_local_subchannel_pool", 1),
+]
+_OF_ROWS: Final = {"table": "rows", "on_loss": "error"}
+Result = TypeVar("Result")
+_log = logging.getLogger(__name__)
+
+
+class JournalClient:
+    """Open for one query or one task. Raises FileMissing, TokenMissing, EndpointUnreachable, CertificateRefused,
+    TokenRefused, TooManyStreams, FlightFailed, and what journals raise at the server."""
+
+    def __init__(self, endpoint: Endpoint, access: Access, clock: Clock = monotonic_ns) -> None:
+        self.endpoint, self._access, self._clock = endpoint, access, clock
+        token = access.token()
+        self._headers = [] if token is None else [token.header()]
+        self._authorities = access.authorities() if endpoint.is_tls else None
+        more = {"override_hostname": access.tls_name} if access.tls_name is not None else {}
+        self._arrow = flight.FlightClient(
+            endpoint.location, tls_root_certs=self._authorities, generic_options=_ARROW, **more
+        )
+
+    def ask(self, action: str, **asked: Any) -> Mapping[str, Any]:
+        """An action's answer."""
+        body = canonical(asked)
+        return self._while_away(lambda: self._asked(action, body))
+
+    def batches(self, ticket: Ticket, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """The rows of a ticket, each once, in their order; never fewer in silence."""
+        for each in self.pieces(ticket, schema):
+            yield each.batch
+
+    def pieces(self, ticket: Ticket, schema: pa.Schema) -> Iterator[Received]:
+        """The same with the rows that each batch covers."""
+        away = _Away(self._access.timeout_s, self._clock)
+        while True:
+            try:
+                for each in self._streamed(ticket, schema):
+                    ticket = ticket.after(each.end_row)
+                    away.is_back()
+                    yield each
+                return
+            except (EndpointUnreachable, TooManyStreams) as failure:
+                if ticket.first_row == ticket.end_row:
+                    return  # Only the good-bye was lost.
+                away.again(failure, self.endpoint)
+
+    def close(self) -> None:
+        """End the connection."""
+        self._arrow.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _asked(self, action: str, body: bytes) -> Mapping[str, Any]:
+        options = flight.FlightCallOptions(timeout=self._access.timeout_s, headers=self._headers)
+        try:
+            found = [each.body.to_pybytes() for each in self._arrow.do_action(flight.Action(action, body), options)]
+        except FAILURES as failure:
+            raise self._meant(failure) from None
+        try:
+            (text,) = found
+            return parsed(text, _ANSWER_BYTES_MAX)
+        except (ValueError, TicketRefused):
+            raise FlightFailed("not an answer", action=action, endpoint=self.endpoint) from None
+
+    def _streamed(self, ticket: Ticket, schema: pa.Schema) -> Iterator[Received]:
+        options = flight.FlightCallOptions(headers=self._headers)
+        # A stream has no time-out of its own, since it may last; so first, whether somebody answers.
+        self._asked("head", canonical({"journal": ticket.journal, "epoch": ticket.epoch, **_OF_ROWS}))
+        try:
+            reader = self._arrow.do_get(flight.Ticket(ticket.to_bytes()), options)
+            yield from received(reader, ticket, schema, self._access.timeout_s, self.endpoint)
+        except FAILURES as failure:
+            raise self._meant(failure) from None
+
+    def _while_away(self, ask: Callable[[], Result]) -> Result:
+        away = _Away(self._access.timeout_s, self._clock)
+        while True:
+            try:
+                return ask()
+            except EndpointUnreachable as failure:
+                away.again(failure, self.endpoint)
+
+    def _meant(self, failure: Exception) -> FramegateError:
+        error = from_flight(failure, self.endpoint)
+        if isinstance(error, EndpointUnreachable) and self.endpoint.is_tls:
+            return why_unreachable(self.endpoint, self._authorities, self._access, error)
+        return error
+
+
+class _Away:
+    """How long a server has been away, and when it is asked again."""
+
+    def __init__(self, timeout_s: float, clock: Clock) -> None:
+        self._timeout_ns, self._clock = int(timeout_s * 1e9), clock
+        self.is_back()
+
+    def is_back(self) -> None:
+        self._deadline_ns = self._clock() + self._timeout_ns
+        self._pause_ns = AGAIN_NS
+
+    def again(self, failure: FramegateError, endpoint: Endpoint) -> None:
+        """Wait a little, or raise the failure when it has lasted for too long."""
+        left_ns = self._deadline_ns - self._clock()
+        if left_ns <= 0:
+            raise failure
+        _log.info("%s is asked again: %s", endpoint, failure.message)
+        sleep_ns(min(self._pause_ns, left_ns))
+        self._pause_ns = min(2 * self._pause_ns, AGAIN_NS_MAX)
