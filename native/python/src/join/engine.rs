@@ -25,11 +25,13 @@ use row::Source;
 mod aligning;
 mod cut;
 mod hearing;
+mod restoring;
 mod row;
 mod sealing;
 mod snapshot;
 
 pub(super) use cut::{CheckpointHabits, Cut, News, Snapshot};
+pub(super) use restoring::{Late, Recalled, Record, Restoring};
 pub(super) use sealing::{CHECKPOINT_STATE_BYTES, split_state};
 
 /// Fragments of one subscription in one turn, so that no input waits long for another.
@@ -126,6 +128,8 @@ pub(super) struct Engine {
     sizes: Vec<u32>,
     picks: Vec<Pick>,
     out_epoch: u64,
+    /// Of each stream, what passed between an earlier life and the first thing that this one heard: epoch, first, last.
+    pub(super) gaps: Vec<Option<(u64, u64, u64)>>,
     /// When the last slice ended.
     left_at_ns: Option<u64>,
     /// The time of what is fed to it, for the stage: an engine that is fed does not live in the present.
@@ -175,6 +179,7 @@ impl Engine {
             picks: Vec::with_capacity(count),
             inputs,
             out_epoch,
+            gaps: vec![None; streams],
             left_at_ns: None,
             fed_at: None,
             beat_at_ns: 0,

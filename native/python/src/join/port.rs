@@ -149,6 +149,16 @@ impl Port {
         self.counters.frames == 1
     }
 
+    /// Whether this agent has heard no frame of it since it began.
+    pub(super) fn has_heard_nothing(&self) -> bool {
+        self.counters.frames == 0
+    }
+
+    /// What an earlier life heard, known only after this port was made. Nothing has been heard since.
+    pub(super) fn resume(&mut self, heard: Option<(u64, u64)>) {
+        self.arrivals = Arrivals::new(heard);
+    }
+
     /// What the frame that was read last is.
     #[inline]
     pub(super) fn tensor(&self) -> Option<&Tensor> {

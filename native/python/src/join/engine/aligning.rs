@@ -9,6 +9,7 @@ use framegate_checkpoint::message::{CheckpointBarrier, EPOCH_MAX, Watermark};
 use framegate_checkpoint::signals::Arrival;
 use framegate_checkpoint::unaligned::{Step, UnalignedCheckpointer};
 use framegate_codecs::control;
+use framegate_core::pool::hold::Hold;
 use framegate_join::stage::{Cause, Observed};
 
 use super::cut::{EVENT_BYTES, News, Signal, Standing, Whereabouts};
@@ -298,6 +299,16 @@ impl Engine {
         for (index, hold) in self.cut.holds.iter_mut().enumerate() {
             if let (false, Some(decided)) = (hold.is_empty(), self.stage.decided(index)) {
                 hold.release(decided);
+            }
+            self.cut.has_holds |= !hold.is_empty();
+        }
+        for (index, hold) in self.cut.restored.iter_mut().enumerate() {
+            if let (false, Some(needed)) = (hold.is_empty(), self.stage.needed_from(index)) {
+                hold.release(needed);
+                if hold.is_empty() {
+                    // Its memory was the checkpoint's alone.
+                    *hold = Hold::new(0, 0);
+                }
             }
             self.cut.has_holds |= !hold.is_empty();
         }

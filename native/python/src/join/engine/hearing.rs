@@ -131,6 +131,9 @@ impl Engine {
     pub(super) fn note_end_now(&mut self, index: usize, epoch: u64, after: Option<u64>, now_ns: u64) {
         let unheard = after.and_then(|after| self.ports[index].unheard_until(epoch, after));
         if let Some((first, last)) = unheard {
+            if self.ports[index].has_heard_nothing() {
+                self.note_down(index, epoch, first, last);
+            }
             self.stage.missed(index, epoch, first, last, now_ns);
         }
         self.stage.ended(index, epoch, now_ns);
@@ -143,10 +146,22 @@ impl Engine {
         let was_away = port.is_first() || port.was_away || images_lost != port.images_lost;
         if was_away {
             port.counters.missed += frames;
+            if port.is_first() {
+                self.note_down(index, epoch, seq - frames, seq - 1);
+            }
             let missed = Standing::Missed { epoch, first: seq - frames, last: seq - 1 };
             self.stand(index, missed, &[], now_ns);
         } else {
             port.counters.gap_drops += frames;
+        }
+    }
+
+    /// These passed while no agent was there; what an earlier life has decided of them is none of it.
+    fn note_down(&mut self, index: usize, epoch: u64, first: u64, last: u64) {
+        let decided = self.stage.decided(index).filter(|decided| decided.0 == epoch);
+        let first = decided.map_or(first, |(_, seq)| first.max(seq.saturating_add(1)));
+        if first <= last {
+            self.gaps[index] = Some((epoch, first, last));
         }
     }
 
