@@ -8,7 +8,6 @@ whether readers let the journal go on, rings in ends that were missed, and says 
 from __future__ import annotations
 
 import logging
-import threading
 from collections import deque
 from collections.abc import Callable
 from itertools import cycle
@@ -34,6 +33,7 @@ from framegate.joinbarrier.waiting import Watch
 from framegate.schema.errors import InputRestarted, JournalFailed
 from framegate.shmpool.client import Client
 from framegate.shmpool.clock import monotonic_ns, realtime_ns
+from framegate.shmpool.idle import sleep_ns
 
 from framegate._native import JoinEngine, JoinMailbox
 
@@ -41,7 +41,7 @@ SLICE_NS: Final = 20_000_000
 """How long the engine runs before Python looks at what is rare. Descriptors and rows do not wait for it."""
 _CARE_NS: Final = 33_000_000
 """Between two of the things that are rare; each of them comes round ten times a second."""
-_LOOK_AGAIN_S: Final = 0.005
+_LOOK_AGAIN_NS: Final = 5_000_000
 _log = logging.getLogger(__name__)
 
 
@@ -249,4 +249,4 @@ class JoinAgent:
 
 
 def _wait_a_little() -> None:
-    threading.Event().wait(_LOOK_AGAIN_S)
+    sleep_ns(_LOOK_AGAIN_NS)

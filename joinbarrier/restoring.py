@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from framegate.joinbarrier.checkpoint.choosing import LATEST, Chosen, OwnPart, choose
+from framegate.joinbarrier.checkpoint.state_head import StateHead
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.configuration import JoinConfig
 from framegate.joinbarrier.engine_plan import journal_plan
 from framegate.joinbarrier.join_state import operator_id_of
+from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal_folder import JournalFolder
 from framegate.joinbarrier.restore_basis import Basis, JournalTail, basis_of
 from framegate.schema.errors import WrongUsage
@@ -22,6 +24,7 @@ from framegate.schema.errors import WrongUsage
 from framegate._native import JoinEngine, JoinMailbox
 
 _ID_MAX: Final = 2**63 - 1
+_NS_PER_MS: Final = 1_000_000
 _log = logging.getLogger(__name__)
 
 
@@ -115,8 +118,13 @@ def open_engine(
         folder.begin_anew(f"checkpoint {chosen.head.checkpoint_id} says that it had {chosen.head.next_row} rows")
         engine = JoinEngine(mailbox, plan, journal_plan(config, folder))
     _note_map(chosen, config)
-    told = engine.restore(_plan_of(chosen, basis))
-    _log.info(
+    rest = _rest_of(chosen.head, basis, engine.out_epoch())
+    if basis is Basis.TAIL and config.join.policy == "latest":
+        rest = _behind(rest, _last_out_time(folder, found["next_row"]), config)
+    told = engine.restore(_plan_of(chosen, basis, rest))
+    is_anew = basis in (Basis.CHECKPOINT, Basis.NEW_EPOCH) and chosen.head.next_row > 0
+    _log.log(
+        logging.WARNING if is_anew else logging.INFO,
         "restored from checkpoint %d (%s): %d frames wait again, the journal had decided %d, %d events were in flight",
         chosen.head.checkpoint_id,
         _HOW[basis],
@@ -132,12 +140,12 @@ def open_engine(
 _HOW: Final = {
     Basis.SAME: "the journal ends there",
     Basis.TAIL: "the journal goes on from its own end, which is further",
-    Basis.CHECKPOINT: "the journal begins with it",
+    Basis.CHECKPOINT: "a journal that has just begun goes on from it, for the one that it was taken with is gone",
     Basis.NEW_EPOCH: "a new journal epoch begins with it",
 }
 
 
-def _plan_of(chosen: Chosen, basis: Basis) -> dict[str, Any]:
+def _plan_of(chosen: Chosen, basis: Basis, rest: dict[str, Any]) -> dict[str, Any]:
     head = chosen.head
     source = head.source
     return {
@@ -146,10 +154,38 @@ def _plan_of(chosen: Chosen, basis: Basis) -> dict[str, Any]:
         "frames": list(chosen.frames),
         "inflight": [(each.place, list(each.records), list(each.lost)) for each in chosen.late],
         "lost": list(head.lost),
-        "rest": dict(head.rest),
-        "is_same_cut": basis is not Basis.TAIL,
+        "rest": rest,
+        # Of the times that wait those that the tail has done were left out.
+        "is_same_cut": True,
         "fed_at": None if source is None else (source.monotonic_ns, source.realtime_ns),
     }
+
+
+def _rest_of(head: StateHead, basis: Basis, out_epoch: int) -> dict[str, Any]:
+    rest = dict(head.rest)
+    if basis is Basis.TAIL and out_epoch != head.out_epoch:
+        # The output began anew since: times that waited were of the one before.
+        rest |= {"watermark_ms": None, "out_times": []}
+    return rest
+
+
+def _behind(rest: dict[str, Any], done_ns: int | None, config: JoinConfig) -> dict[str, Any]:
+    """The times that are still to be outputs, where the stage's own state does not say which one was the last."""
+    if done_ns is None:
+        return rest
+    tick_ns, watermark_ms = rest["next_tick_ns"], rest["watermark_ms"]
+    if config.drive.kind == "clock" and tick_ns is not None and tick_ns <= done_ns:
+        tick_ns += ((done_ns - tick_ns) // config.drive.period_ns + 1) * config.drive.period_ns
+    if config.drive.kind == "watermark":
+        watermark_ms = max(watermark_ms or 0, done_ns // _NS_PER_MS)
+    out_times = [each for each in rest["out_times"] if each > done_ns]
+    return rest | {"next_tick_ns": tick_ns, "watermark_ms": watermark_ms, "out_times": out_times}
+
+
+def _last_out_time(folder: JournalFolder, next_row: int) -> int | None:
+    """Of the last row; None where it has none, or there is no row."""
+    rows = list(Journal(folder.path).rows(start=next_row - 1, stop=next_row)) if next_row else []
+    return rows[-1]["out_time_ns"] if rows else None
 
 
 def _note_map(chosen: Chosen, config: JoinConfig) -> None:

@@ -143,12 +143,12 @@ def _require_own(head: StateHead, checkpoint_id: int, own: OwnPart) -> None:
 
 
 def _lost(found: Sequence[object], checkpoint_id: int) -> tuple[tuple[int, int], ...]:
-    spans = []
+    spans: list[tuple[int, int]] = []
     for each in found:
-        at = (each.get("epoch"), each.get("seq")) if isinstance(each, dict) else ()
-        if len(at) != 2 or not all(type(number) is int and 0 <= number < 2**63 for number in at):
+        epoch, seq = (each.get("epoch"), each.get("seq")) if isinstance(each, dict) else (None, None)
+        if type(epoch) is not int or type(seq) is not int or not (0 <= epoch < 2**63 and 0 <= seq < 2**63):
             raise CheckpointDamaged("a loss makes no sense", checkpoint_id=checkpoint_id)
-        spans.append((int(at[0]), int(at[1])))
+        spans.append((epoch, seq))
     return tuple(sorted(spans))
 
 

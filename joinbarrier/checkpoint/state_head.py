@@ -85,7 +85,7 @@ def _head(found: Mapping[str, Any]) -> StateHead:
     inputs = tuple((_text(each["name"]), _count(each["stream"])) for each in found["inputs"])
     policy = _text(found["policy"])
     stage, cursors = stage_text(found["stage"], policy, len(inputs))
-    streams = set(dict(map(reversed, inputs)))
+    streams = {stream for _, stream in inputs}
     late = tuple(_count(each) for each in found["late_inputs"])
     if any(each >= len(streams) for each in late) or len(set(late)) < len(late):
         raise ValueError(f"late inputs {late}")
@@ -151,9 +151,14 @@ def _stream_rest(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _lost(found: Mapping[str, Any], streams: set[int]) -> list[tuple[int, int, int, int, str]]:
-    spans = [(*map(_count, each[:4]), str(Cause(each[4]))) for each in found["lost"]]
-    gone = [tuple(map(_count, each)) for each in found["overwritten"]]
-    spans += [(stream, epoch, seq, seq, str(Cause.OVERWRITTEN)) for stream, epoch, seq in gone]
+    spans = [
+        (_count(stream), _count(epoch), _count(first), _count(last), str(Cause(cause)))
+        for stream, epoch, first, last, cause in found["lost"]
+    ]
+    spans += [
+        (_count(stream), _count(epoch), _count(seq), _count(seq), str(Cause.OVERWRITTEN))
+        for stream, epoch, seq in found["overwritten"]
+    ]
     if any(each[0] not in streams or each[2] > each[3] for each in spans):
         raise ValueError("a loss of no input")
     return spans

@@ -180,10 +180,11 @@ class StageRecall(StageIntake):
 
 
 def _waiting(source: Source, frame: Frame) -> Waiting:
-    span = frame.seq, frame.seq_last
-    return Waiting(
-        source.stream, source.epoch or 0, *span, frame.descriptor_ns, frame.slot_ns, frame.trace_id, frame.lost
-    )
+    span = source.stream, source.epoch or 0, frame.seq, frame.seq_last
+    if frame.lost is not None:
+        # Its cause is all that is asked of it.
+        return Waiting(*span, None, None, 0, frame.lost)
+    return Waiting(*span, frame.descriptor_ns, frame.slot_ns, frame.trace_id, None)
 
 
 def _rest_of(source: Source) -> StreamRest:

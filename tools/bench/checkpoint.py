@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What does each step of a checkpoint cost: polling, sending, aligning, overtaking, writing what is in flight?
 
-One native thread; events of 40 bytes, records of 1 KiB. No message is read and no file is written.
+One native thread; events of 40 bytes, records of 1 KiB. No message is read and no file is written, but for the restore.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final, NamedTuple
 
+from framegate.tools.bench import restored
 from framegate.tools.bench.cargo import cargo_bench
 from framegate.tools.bench.result import Result
 
@@ -58,7 +59,7 @@ ASKED: Final = {
 
 
 def run() -> Iterator[Result]:
-    """The table, then how often any of it allocated."""
+    """The table, then how often any of it allocated, and a join that goes back to a checkpoint."""
     allocations = 0
     for found in cargo_bench("framegate-checkpoint", "checkpoint"):
         allocations += found["allocations"]
@@ -66,6 +67,7 @@ def run() -> Iterator[Result]:
     yield Result(
         question="Rust: allocations on these paths", measured=allocations, unit="", target=0, how="a round of each"
     )
+    yield from restored.run()
 
 
 def _result(asked: _Asked, found: dict[str, Any]) -> Result:

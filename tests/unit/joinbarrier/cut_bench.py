@@ -113,7 +113,12 @@ class CutBench:
     def seal(self) -> None:
         """Every row so far is in the journal: whatever happens now, it stays."""
         want = self.first + self.counters()["rows"]
-        until(lambda: self._answered(self.engine.settle(0)) or Journal(self.path).next_row >= want)
+
+        def is_sealed() -> bool:
+            self._answered(self.engine.settle(0))
+            return Journal(self.path).next_row >= want
+
+        until(is_sealed)
 
     def kill(self) -> None:
         """What was not sealed is gone."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,14 +44,14 @@ class Lives:
         assert self.world is not None
         self.world.kill()
 
-    def rows(self) -> list[tuple[Any, ...]]:
+    def rows(self, *, is_sound: bool = True) -> list[tuple[Any, ...]]:
         """Of the finished journal: output, then sequence and payload of each input."""
         assert self.world is not None
         self.world.part.close()
         self.world.bench.finish()
-        assert verify(Journal(self.path / "journal")).problem is None
+        assert (verify(Journal(self.path / "journal")).problem is None) == is_sound
         return [
-            (row.out_seq, *((row.inputs[name].seq, bytes(row.inputs[name].array)) for name in ("left", "right")))
+            (row.out_seq, *((row.inputs[name].seq, _bytes(row.inputs[name].array)) for name in ("left", "right")))
             for row in Journal(self.path / "journal").rows()
         ]
 
@@ -59,6 +60,10 @@ class Lives:
         for each in Journal(self.path / "journal").unmatched().to_pylist():
             found.setdefault(each["input"], []).append((each["seq"], each["seq_last"], each["cause"]))
         return found
+
+
+def _bytes(array: Any) -> bytes:
+    return bytes(array)
 
 
 def joined(*seqs: int) -> list[tuple[Any, ...]]:
@@ -85,6 +90,39 @@ def test_p1_frames_that_waited_are_joined_after_a_restore_though_no_ring_has_the
     assert world.bench.resumption.basis is Basis.SAME
     world.bench.frames(RIGHT, 2, 3)
     assert lives.rows() == joined(0, 1, 2, 3)
+
+
+def test_p1_without_the_copies_of_what_waited_the_rows_would_be_missing(lives: Lives) -> None:
+    """The rule broken: what the check above holds on to."""
+    world = lives.begin()
+    world.bench.frames(LEFT, 0, 1, 2, 3)
+    world.bench.frames(RIGHT, 0, 1)
+    world.cut(1)
+    world.stored(1)
+    lives.killed()
+    chosen = lives.chosen("latest")
+    assert chosen is not None
+    lives.world = World(lives.path, chosen=replace(chosen, frames=()))
+    lives.world.bench.frames(RIGHT, 2, 3)
+    assert lives.rows() == joined(0, 1)
+
+
+def test_p7_with_the_checkpoints_state_on_a_longer_journal_rows_would_come_twice(
+    lives: Lives, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rule broken: whose state it is does not go by the journal's tail."""
+    world = lives.begin()
+    world.bench.frames(LEFT, 0, 1, 2)
+    world.bench.frames(RIGHT, 0)
+    world.cut(1)
+    world.stored(1)
+    world.bench.frames(RIGHT, 1, 2)
+    world.bench.seal()
+    lives.killed()
+    monkeypatch.setattr("framegate.joinbarrier.restoring.basis_of", lambda _head, _tail: Basis.CHECKPOINT)
+    world = lives.begin("latest")
+    world.bench.frames(RIGHT, 1, 2)
+    assert [row[0] for row in lives.rows(is_sound=False)] == [0, 1, 2, 1, 2]
 
 
 def test_p7_rows_that_were_sealed_after_the_cut_are_not_made_again(lives: Lives) -> None:
@@ -119,6 +157,22 @@ def test_p2_a_copy_that_was_given_back_lives_until_its_frame_is_joined(lives: Li
         world.bench.frame(LEFT, 100 + seq, bytes(40_000))
         world.bench.frames(RIGHT, seq)
     assert [row[1] for row in lives.rows()] == [(seq, payloads[seq]) for seq in range(16)]
+
+
+def test_memory_of_copies_that_were_given_back_goes_with_their_frames(lives: Lives) -> None:
+    world = lives.begin()
+    world.bench.frames(LEFT, 0, 1, 2)
+    world.bench.frames(RIGHT, 0)
+    world.cut(1)
+    world.stored(1)
+    lives.killed()
+    world = lives.begin("latest")
+    assert world.bench.counters()["restored_waiting"] == 2
+    world.bench.frames(RIGHT, 1, 2)
+    world.bench.frames(LEFT, 3)
+    world.bench.frames(RIGHT, 3)
+    assert world.bench.counters()["restored_waiting"] == 0
+    assert lives.rows() == joined(0, 1, 2, 3)
 
 
 def test_what_was_in_flight_comes_before_anything_new_and_its_barrier_is_over(lives: Lives) -> None:

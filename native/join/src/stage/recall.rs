@@ -55,7 +55,8 @@ impl Stage {
         self.observe(stream, seen, now_ns);
         self.on[stream].iter().any(|input| {
             let each = &self.inputs[*input];
-            let waiting = (each.head..each.tail).map(|at| each.at(at));
+            let at = each.position_from(seen.seq.into());
+            let waiting = (at < each.tail).then(|| each.at(at));
             each.kept.iter().chain(waiting).any(|frame| frame.seq == seen.seq && frame.is_readable())
         })
     }

@@ -140,6 +140,7 @@ impl Engine {
             }
             self.step(now_ns, |checkpointer, mut act| checkpointer.lose_input(index, &mut act));
             // It takes part again from the next checkpoint on, unless nothing more comes of it.
+            let epoch = epoch.map(|epoch| self.ports[index].likely_life_of(epoch));
             let can_deliver = epoch.is_some_and(|epoch| !self.stage.has_ended_in(index, epoch));
             if let (true, Some(checkpointer)) = (can_deliver, &mut self.cut.checkpointer) {
                 checkpointer.resume_input(index);

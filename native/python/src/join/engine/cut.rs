@@ -257,6 +257,11 @@ impl Cut {
         })
     }
 
+    /// Frames of a checkpoint that was restored and may still be asked for.
+    pub(in crate::join) fn restored_waiting(&self) -> u64 {
+        self.restored.iter().map(|hold| hold.len() as u64).sum()
+    }
+
     #[inline]
     pub(super) fn owes(&self, index: usize) -> bool {
         self.checkpointer.as_ref().is_some_and(|checkpointer| checkpointer.owes(index))

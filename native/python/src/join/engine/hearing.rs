@@ -64,6 +64,7 @@ impl Engine {
         if !port.is_reading(epoch) {
             return;
         }
+        let epoch = port.life_of(epoch);
         let is_anew = port.was_away || images_lost != port.images_lost;
         match port.take(epoch, seq, is_anew) {
             Order::Next => {}
@@ -123,6 +124,7 @@ impl Engine {
     /// The signal, or a mark beside the regions, says that the epoch is over; what it sent unheard passed while this
     /// agent was down.
     pub(in crate::join) fn note_end(&mut self, index: usize, epoch: u64, after: Option<u64>, now_ns: u64) {
+        let epoch = self.ports[index].life_of(epoch);
         let signal = Signal { is_barrier: true, kind: END_KIND, barrier_id: 0, epoch, after };
         self.stand(index, Standing::Signal(signal), &[], now_ns);
     }
@@ -187,14 +189,14 @@ impl Engine {
             }
         } else if let Ok(signal) = control::ControlSignal::checked(message) {
             let port = signal.stream_id().and_then(|stream| self.route.place(stream));
-            let standing = Standing::Signal(Signal {
-                is_barrier: u8::from(signal.category()) == BARRIER_CATEGORY,
-                kind: u8::from(signal.kind()),
-                barrier_id: signal.barrier_id(),
-                epoch: signal.source_epoch(),
-                after: signal.after_seq(),
-            });
             if let Some(port) = port {
+                let standing = Standing::Signal(Signal {
+                    is_barrier: u8::from(signal.category()) == BARRIER_CATEGORY,
+                    kind: u8::from(signal.kind()),
+                    barrier_id: signal.barrier_id(),
+                    epoch: self.ports[port].life_of(signal.source_epoch()),
+                    after: signal.after_seq(),
+                });
                 self.stand(port, standing, message, now_ns);
             }
         }

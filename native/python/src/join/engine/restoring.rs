@@ -4,6 +4,8 @@
 //!
 //! Everything given here has been checked (`join/restore.rs`): it comes from a file.
 
+use std::collections::VecDeque;
+
 use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_codecs::control;
 use framegate_core::pool::frame_record::FrameHead;
@@ -79,14 +81,18 @@ impl Engine {
         }
         self.cut.restored = rooms(self.ports.len(), &restoring.frames, &restoring.late);
 
-        let mut lost = restoring.lost;
-        lost.sort_by_key(|&(stream, _, first, ..)| (stream, first));
-        let mut told = vec![false; lost.len()];
+        let mut lost = vec![VecDeque::new(); self.ports.len()];
+        for (stream, epoch, first, last, cause) in restoring.lost {
+            lost[stream].push_back((epoch, first, last, cause));
+        }
+        lost.iter_mut().for_each(|lost| lost.make_contiguous().sort_by_key(|&(_, first, ..)| first));
         for (stream, head, payload) in &restoring.frames {
-            self.recall_lost_before(&lost, &mut told, Some((*stream, head.seq)), stage_ns);
+            self.recall_lost_before(*stream, &mut lost[*stream], Some(head.seq), stage_ns);
             self.recall_frame(*stream, head, payload, stage_ns, &mut recalled);
         }
-        self.recall_lost_before(&lost, &mut told, None, stage_ns);
+        for (stream, lost) in lost.iter_mut().enumerate() {
+            self.recall_lost_before(stream, lost, None, stage_ns);
+        }
         let keeps_clock = self.fed_at.is_some();
         self.stage.recall_rest(&restoring.rest, stage_ns, restoring.is_same_cut, keeps_clock);
 
@@ -107,20 +113,21 @@ impl Engine {
         recalled
     }
 
+    /// What was lost of a stream before a frame of it, or at all.
     fn recall_lost_before(
         &mut self,
-        lost: &[(usize, u64, u64, u64, Cause)],
-        told: &mut [bool],
-        before: Option<(usize, u64)>,
+        stream: usize,
+        lost: &mut VecDeque<(u64, u64, u64, Cause)>,
+        before: Option<u64>,
         now_ns: u64,
     ) {
-        for (&(stream, epoch, first, last, cause), told) in lost.iter().zip(told) {
-            let is_due = before.is_none_or(|(of, seq)| of == stream && first < seq);
-            if is_due && !*told {
-                *told = true;
-                self.stage.recall_lost(stream, epoch, (first, last), cause, now_ns);
-                self.note_unmatched(now_ns);
+        while let Some(&(epoch, first, last, cause)) = lost.front() {
+            if before.is_some_and(|seq| first >= seq) {
+                break;
             }
+            lost.pop_front();
+            self.stage.recall_lost(stream, epoch, (first, last), cause, now_ns);
+            self.note_unmatched(now_ns);
         }
     }
 
