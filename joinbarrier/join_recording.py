@@ -197,6 +197,7 @@ class RecordingJoin:
         return {
             **summary_of(counted, self.began_ns),
             **self._resumption.summary(self.config),
+            **({} if self._checkpoints is None else self._checkpoints.summary()),
             "from": recording.name,
             "position": self._passage.position,
             "frames": self._frames,

@@ -91,6 +91,10 @@ class RecordingCheckpoints:
             except StoreFailed as failure:
                 self._note_failure(news["checkpoint_id"], failure)
 
+    def summary(self) -> dict[str, int]:
+        """Its part of the join's summary."""
+        return {"checkpoints_taken": self.taken, "checkpoints_failed": self.failed}
+
     def close(self) -> None:
         """Idempotent."""
         self._held.close()

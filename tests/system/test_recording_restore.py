@@ -189,6 +189,7 @@ def test_a_killed_process_goes_on_where_it_was(bench: Bench, system: System) -> 
     assert killed.wait() in (-signal.SIGKILL, 0)
     summary = summary_of(system.framegate(*told, "--restore", "latest"))
     assert summary["gap"] == {"left": 0, "right": 0}
+    assert summary["checkpoints_failed"] == 0
     found = diff(bench.journal("whole"), bench.journal("killed"))
     assert (found.lost, found.gained) == ([], [])
     missing = system.framegate(*told, "--restore", "99999")

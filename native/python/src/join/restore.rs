@@ -102,7 +102,7 @@ pub(super) fn restoring_of<'a>(plan: &Bound<'_, PyDict>, given: &'a Given, own: 
         }
     };
     let streams = own.streams();
-    let (frames, late) = given.checked(streams).map_err(|reason| damaged(reason))?;
+    let (frames, late) = given.checked(streams).map_err(&damaged)?;
     let mut lost = Vec::new();
     for each in get("lost")?.try_iter()? {
         let (stream_id, epoch, first, last, cause): (u32, u64, u64, u64, String) = each?.extract()?;
