@@ -14,6 +14,7 @@ from framegate.joinbarrier.missing import Cause
 from framegate.joinbarrier.reference.history import Frame, Source
 from framegate.joinbarrier.reference.latest_policy import LatestPolicy
 from framegate.joinbarrier.reference.stage_config import I64_MAX
+from framegate.joinbarrier.reference.stage_core import history_slots
 from framegate.joinbarrier.reference.stage_intake import StageIntake
 from framegate.joinbarrier.reference.timestamp import TimestampBarrier
 from framegate.joinbarrier.reference.timestamp_policy import TimestampPolicy
@@ -127,6 +128,10 @@ class StageRecall(StageIntake):
     def recall_rest(self, rest: Rest, now_ns: int, *, is_same_cut: bool, keeps_clock: bool) -> None:
         """How far everything was heard. ``is_same_cut``: the state is the checkpoint's, not one that was sealed later;
         ``keeps_clock``: ticks go on where they were, for time is that of what is fed."""
+        for each in self.inputs:
+            # What comes now is bounded by its ring, and takes the place of no copy.
+            while each.capacity - len(each.pending) < history_slots(each.config):
+                each.capacity *= 2
         for told in rest.streams:
             source = self.sources.get(told.stream)
             if source is not None and told.epoch is not None and source.epoch in (None, told.epoch):
@@ -137,6 +142,10 @@ class StageRecall(StageIntake):
             if not is_same_cut:
                 # Which of the times were outputs since then, no state of this policy says.
                 return
+        self._recall_times(rest, keeps_clock=keeps_clock)
+
+    def _recall_times(self, rest: Rest, *, keeps_clock: bool) -> None:
+        """The times that wait to be outputs; those that are decided are none any more."""
         last_ns = self.policy.last_ns if isinstance(self.policy, TimestampPolicy) else None
         if rest.watermark_ms is not None:
             self.last_watermark_ms = max(rest.watermark_ms, self.last_watermark_ms or 0)

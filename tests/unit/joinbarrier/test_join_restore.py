@@ -159,6 +159,20 @@ def test_p2_a_copy_that_was_given_back_lives_until_its_frame_is_joined(lives: Li
     assert [row[1] for row in lives.rows()] == [(seq, payloads[seq]) for seq in range(16)]
 
 
+def test_p2_what_comes_after_a_restore_takes_no_copys_place(lives: Lives) -> None:
+    """As many frames as a ring holds are told behind nearly as many that waited."""
+    world = lives.begin()
+    world.bench.frames(LEFT, *range(60))
+    world.bench.frames(RIGHT, 0)
+    world.cut(1)
+    world.stored(1)
+    lives.killed()
+    world = lives.begin("latest")
+    world.bench.frames(LEFT, *range(60, 124))
+    world.bench.frames(RIGHT, *range(1, 124))
+    assert lives.rows() == joined(*range(124))
+
+
 def test_p2_copies_in_an_arena_that_goes_round_would_not_live_as_long(lives: Lives) -> None:
     """The rule broken: the same frames where everything waits, with the same arena."""
     world = lives.begin(pending_bytes=1 << 16)
