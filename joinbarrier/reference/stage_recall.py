@@ -144,6 +144,10 @@ class StageRecall(StageIntake):
                 return
         self._recall_times(rest, keeps_clock=keeps_clock)
 
+    def reopen(self, stream: int) -> None:
+        """The source of a stream that had ended goes on in the same life: more of it comes."""
+        self.sources[stream].is_ended = False
+
     def _recall_times(self, rest: Rest, *, keeps_clock: bool) -> None:
         """The times that wait to be outputs; those that are decided are none any more."""
         last_ns = self.policy.last_ns if isinstance(self.policy, TimestampPolicy) else None

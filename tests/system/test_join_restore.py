@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from framegate.schema.errors import DONE, FAILED, WRONG_USAGE
 from framegate.shmpool.continued import mark_continued
 
@@ -144,9 +145,11 @@ def test_an_unaligned_checkpoint_gives_back_what_was_in_flight(system: System, s
     assert bed.outputs() == [0, 2, 3, 4]
     # What came after the cut may have decided the frame that waited, and that may have been sealed.
     assert summary["restored_frames"] in (3, 4)
-    assert summary["checkpoints"]["ignored_stale"] == 1, "the barrier behind what was in flight"
+    # The barrier behind what was in flight; the log is joined again where the dead agent was, so more may come.
+    assert summary["checkpoints"]["ignored_stale"] >= 1
 
 
+@pytest.mark.long
 def test_a_journal_that_is_gone_begins_a_new_epoch_and_says_so(system: System, shm: Path) -> None:
     bed = RestoreBed(system, shm)
     with bed.pool.client() as client:
@@ -243,6 +246,33 @@ def test_frames_that_a_source_sends_again_are_known_when_it_says_that_it_goes_on
     assert summary["unmatched"] == {"left": 0, "right": 0}
 
 
+def test_an_end_that_was_told_in_an_earlier_life_is_none_for_a_source_that_goes_on(system: System, shm: Path) -> None:
+    bed = RestoreBed(system, shm)
+    with bed.pool.client() as client:
+        left, right, agent = bed.begin(client, bed.config)
+        for producer in (left, right):
+            bed.publish(producer, 0, 1)
+        bed.until_rows(agent, 2)
+        bed.checkpoint(left, right)
+        for producer in (left, right):
+            bed.publish(producer, 2)
+            producer.end()
+        assert summary_of(agent)["rows"] == 3
+        for producer in (left, right):
+            producer.close()
+        left, right = (bed.pool.producer(client, stream, pipeline=None) for stream in (10_001, 10_002))
+        for producer in (left, right):
+            mark_continued(str(producer._folder_of_ring), producer.epoch or 0)
+        agent = bed.again(left, right)
+        for producer in (left, right):
+            bed.publish(producer, 2, 3)
+            producer.end()
+        assert summary_of(agent)["rows"] == 1
+    assert bed.outputs() == [0, 1, 2, 3]
+    assert {row.out_epoch for row in bed.rows()} == {1}
+
+
+@pytest.mark.long
 def test_a_source_that_says_nothing_begins_a_new_life(system: System, shm: Path) -> None:
     bed = RestoreBed(system, shm)
     with bed.pool.client() as client:
@@ -262,6 +292,7 @@ def test_a_source_that_says_nothing_begins_a_new_life(system: System, shm: Path)
     assert [(row.out_epoch, row.inputs["left"].seq, row.inputs["right"].seq) for row in bed.rows()][-1] == (2, 3, 3)
 
 
+@pytest.mark.long
 def test_without_a_coordinator_the_store_is_named(system: System, shm: Path) -> None:
     bed = RestoreBed(system, shm)
     with bed.pool.client() as client:

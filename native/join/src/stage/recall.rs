@@ -117,6 +117,12 @@ impl Stage {
         self.sources[stream].epoch.zip(self.sources[stream].last_seq).or_else(|| self.decided(stream))
     }
 
+    /// The source of a stream that had ended goes on in the same life: more of it comes.
+    pub fn reopen(&mut self, stream: usize) {
+        self.sources[stream].is_ended = false;
+        self.has_ended = self.sources.iter().any(|source| source.is_ended);
+    }
+
     /// Epoch and sequence from which on frames of a stream may still be asked for.
     #[must_use]
     pub fn needed_from(&self, stream: usize) -> Option<(u64, u64)> {

@@ -253,7 +253,8 @@ impl Engine {
         outcome.needs_time = self.stage.needs_time();
         let sealed_rows = self.writer.sealed_rows();
         outcome.has_news = self.cut.has_news(sealed_rows);
-        outcome.is_finished = work == 0 && self.stage.is_finished() && !self.cut.awaits_seal(sealed_rows);
+        let is_over = work == 0 && self.stage.is_finished() && !self.cut.awaits_seal(sealed_rows);
+        outcome.is_finished = is_over && !self.has_returned();
         work
     }
 

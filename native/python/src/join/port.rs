@@ -48,6 +48,8 @@ pub(super) struct Port {
     arrivals: Arrivals,
     /// An epoch of the regions, and the one that the join knows it as: its source may go on where an earlier one was.
     life: Option<(u64, u64)>,
+    /// The epoch of the regions whose end was heard by this agent.
+    pub(super) ended: Option<u64>,
     /// How many images its subscriptions had lost when its last descriptor came.
     pub(super) images_lost: u64,
     /// Whether there was a time without regions or subscriptions since its last descriptor: the lease was lost, or the
@@ -69,6 +71,7 @@ impl Port {
             next: None,
             arrivals: Arrivals::new(resumed),
             life: None,
+            ended: None,
             images_lost: 0,
             was_away: false,
             edge: Edge::default(),
@@ -87,11 +90,10 @@ impl Port {
         self.arrivals.last_seq(self.known_life(epoch).unwrap_or(epoch))
     }
 
-    /// The epoch that the join knows this one of the regions as. Asked for when something of it has come, so that a mark
-    /// that its source made before is there.
+    /// The epoch that the join knows this one of the regions as, if that was found out.
     #[inline]
-    pub(super) fn life_of(&mut self, epoch: u64) -> u64 {
-        self.known_life(epoch).unwrap_or_else(|| self.learn_life(epoch))
+    pub(super) fn known_life(&self, epoch: u64) -> Option<u64> {
+        self.life.filter(|life| life.0 == epoch).map(|life| life.1)
     }
 
     /// The same before anything of it has come: its source may still be about to say it.
@@ -99,13 +101,9 @@ impl Port {
         self.known_life(epoch).unwrap_or_else(|| self.find_life(epoch))
     }
 
-    #[inline]
-    fn known_life(&self, epoch: u64) -> Option<u64> {
-        self.life.filter(|life| life.0 == epoch).map(|life| life.1)
-    }
-
+    /// Finds it out, now that something of it has come, so that a mark which its source made before is there.
     #[cold]
-    fn learn_life(&mut self, epoch: u64) -> u64 {
+    pub(super) fn learn_life(&mut self, epoch: u64) -> u64 {
         let life = self.find_life(epoch);
         if self.epoch() == Some(epoch) {
             self.life = Some((epoch, life));

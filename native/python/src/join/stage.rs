@@ -173,6 +173,12 @@ impl JoinStage {
         Ok(())
     }
 
+    fn reopen(&mut self, py: Python<'_>, stream: u32) -> PyResult<()> {
+        let stream = self.index(py, stream)?;
+        self.stage.reopen(stream);
+        Ok(())
+    }
+
     fn recall_rest(
         &mut self,
         rest: &Bound<'_, PyDict>,

@@ -60,11 +60,11 @@ impl Engine {
     #[inline]
     fn on_descriptor(&mut self, index: usize, descriptor: &Descriptor, images_lost: u64, now_ns: u64) {
         let Descriptor { epoch, seq, .. } = *descriptor;
-        let port = &mut self.ports[index];
-        if !port.is_reading(epoch) {
+        if !self.ports[index].is_reading(epoch) {
             return;
         }
-        let epoch = port.life_of(epoch);
+        let epoch = self.life_of(index, epoch);
+        let port = &mut self.ports[index];
         let is_anew = port.was_away || images_lost != port.images_lost;
         match port.take(epoch, seq, is_anew) {
             Order::Next => {}
@@ -85,6 +85,39 @@ impl Engine {
             return self.frame_during_cut(index, seen, now_ns);
         }
         self.observe_frame(index, seen, now_ns);
+    }
+
+    /// The epoch that the join knows one of the regions as, of which something has come.
+    #[inline]
+    fn life_of(&mut self, index: usize, epoch: u64) -> u64 {
+        match self.ports[index].known_life(epoch) {
+            Some(life) => life,
+            None => self.learn_life(index, epoch),
+        }
+    }
+
+    #[cold]
+    fn learn_life(&mut self, index: usize, epoch: u64) -> u64 {
+        let life = self.ports[index].learn_life(epoch);
+        if life != epoch && self.stage.has_ended_in(index, life) {
+            self.stage.reopen(index);
+        }
+        life
+    }
+
+    /// Whether the source of a stream that had ended has come back to go on, and nothing was heard of it yet: an end of
+    /// which an earlier life of this agent was told is none then.
+    pub(super) fn has_returned(&mut self) -> bool {
+        let mut has_returned = false;
+        for (index, port) in self.ports.iter().enumerate() {
+            let Some(epoch) = port.epoch().filter(|epoch| port.ended != Some(*epoch)) else { continue };
+            let life = port.likely_life_of(epoch);
+            if life != epoch && self.stage.has_ended_in(index, life) {
+                self.stage.reopen(index);
+                has_returned = true;
+            }
+        }
+        has_returned
     }
 
     /// A frame counts from now on.
@@ -124,13 +157,15 @@ impl Engine {
     /// The signal, or a mark beside the regions, says that the epoch is over; what it sent unheard passed while this
     /// agent was down.
     pub(in crate::join) fn note_end(&mut self, index: usize, epoch: u64, after: Option<u64>, now_ns: u64) {
-        let epoch = self.ports[index].life_of(epoch);
+        let epoch = self.life_of(index, epoch);
         let signal = Signal { is_barrier: true, kind: END_KIND, barrier_id: 0, epoch, after };
         self.stand(index, Standing::Signal(signal), &[], now_ns);
     }
 
     /// The same, at its place.
     pub(super) fn note_end_now(&mut self, index: usize, epoch: u64, after: Option<u64>, now_ns: u64) {
+        let port = &mut self.ports[index];
+        port.ended = port.epoch().filter(|own| port.likely_life_of(*own) == epoch);
         let unheard = after.and_then(|after| self.ports[index].unheard_until(epoch, after));
         if let Some((first, last)) = unheard {
             if self.ports[index].has_heard_nothing() {
@@ -194,7 +229,7 @@ impl Engine {
                     is_barrier: u8::from(signal.category()) == BARRIER_CATEGORY,
                     kind: u8::from(signal.kind()),
                     barrier_id: signal.barrier_id(),
-                    epoch: self.ports[port].life_of(signal.source_epoch()),
+                    epoch: self.life_of(port, signal.source_epoch()),
                     after: signal.after_seq(),
                 });
                 self.stand(port, standing, message, now_ns);
