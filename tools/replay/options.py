@@ -35,6 +35,10 @@ class ReplayOptions(ClientOptions):
     raw: bool = False
     check: Path | None = None
     pipeline: str = DEFAULT_PIPELINE
+    restore: int | None = None
+    """The checkpoint behind which it goes on; 0: the newest."""
+    checkpoints: str | None = None
+    """Where it is; None: where the pipeline's coordinator says."""
 
     @property
     def injects_for(self) -> str | None:
