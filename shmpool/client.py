@@ -128,6 +128,7 @@ class Client:
         pipeline: str | None = DEFAULT_PIPELINE,
         barrier_interval_s: float | None = None,
         position: int = 0,
+        continues: bool = False,
     ) -> Producer:
         """The one producer of a stream, attached. Without shape and dtype every frame may be another.
 
@@ -135,7 +136,8 @@ class Client:
         it is the configured one, else the one that all streams share.
         Checkpoint barriers are sent for the coordinator of ``pipeline``; None: for no one. Where there is none,
         ``barrier_interval_s`` makes them come by themselves. ``position`` is where a source that can be taken back
-        begins (``Producer.publish``, ``Producer.sent_barriers``).
+        begins (``Producer.publish``, ``Producer.sent_barriers``). ``continues`` says that the sequences of its epoch
+        are those that the stream had before: what comes again is a repetition and not the beginning of something new.
         Raises ``AttachRefused`` when the driver says no, ``DriverSilent`` when none answers.
         """
         descriptors = self.descriptor_stream(stream, descriptor_stream)
@@ -149,6 +151,7 @@ class Client:
             pipeline=pipeline,
             barrier_interval_s=barrier_interval_s,
             position=position,
+            continues=continues,
         )
         return self.attach(producer)
 

@@ -29,6 +29,7 @@ from framegate.schema.errors import (
     ClientStalled,
     InvalidValue,
     MediaDriverGone,
+    NoPermission,
     NotAttached,
     TransportClosed,
 )
@@ -45,6 +46,7 @@ from framegate.schema.wire import (
 from framegate.shmpool.audience import Audience
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.command_word import EPOCH_MAX, ProducersWord, can_carry, word_path
+from framegate.shmpool.continued import mark_continued
 from framegate.shmpool.ended import mark_ended
 from framegate.shmpool.leaseholder import Leaseholder
 from framegate.shmpool.progress import ProgressThrottle
@@ -104,6 +106,7 @@ class Producer(Leaseholder):
         pipeline: str | None = DEFAULT_PIPELINE,
         barrier_interval_s: float | None = None,
         position: int = 0,
+        continues: bool = False,
     ) -> None:
         super().__init__(client, stream, Role.PRODUCER)
         self.name = name
@@ -115,6 +118,7 @@ class Producer(Leaseholder):
         self._asked_id: int | None = None
         self._outcome_before: tuple[int, int] | None = None
         self._position = position
+        self._continues = continues
         self._sent_barriers = deque[SentBarrier](maxlen=SENT_BARRIERS_KEPT)
         self.audience = Audience(stream)
         self._shape = shape
@@ -413,6 +417,9 @@ class Producer(Leaseholder):
         )
         self._folder_of_ring = regions.paths[0].rpartition("/")[0]
         self._nslots = nslots
+        if self._continues:
+            # Before anything can be sent: a barrier goes by itself as soon as there are regions.
+            self._mark_continued(self._folder_of_ring, epoch)
         if self._word is not None and self._word.move_to(word_path(self._folder_of_ring, self.stream_id, epoch)):
             self._inject()
         self._native.attach(regions)
@@ -420,6 +427,13 @@ class Producer(Leaseholder):
         self.audience.on_epoch(epoch)
         self._qos_at_ns = now_ns
         self._ended = False
+
+    def _mark_continued(self, folder: str, epoch: int) -> None:
+        try:
+            mark_continued(folder, epoch)
+        except OSError as refused:
+            what = f"it cannot be said that the epoch goes on with the one before: {refused.strerror or refused}"
+            raise NoPermission(what, stream=self.stream_id, path=folder) from refused
 
     def unmap(self, _reason: str) -> None:
         """Stop writing."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from framegate.recording.frames import Between, FrameOfRecording
@@ -51,9 +52,8 @@ class Sender:
         """Behind the last frame that was sent: what is not later is not sent again."""
         self.ended_state: StreamState | None = None
         """Where the stream ended, if it has: from there on it owes no barrier."""
-        self.producer: Producer = (
-            attached_behind_predecessor(self._attached, wait) if is_restarted else self._attached()
-        )
+        attach = partial(self._attached, continues=True)
+        self.producer: Producer = attached_behind_predecessor(attach, wait) if is_restarted else self._attached()
         self.frames = 0
         self.bytes = 0
         self.left_out: Counter[str] = Counter()
@@ -91,8 +91,9 @@ class Sender:
         self.bytes += len(frame.payload)
         return True
 
-    def _attached(self) -> Producer:
-        return self._client.producer(self.stream, pipeline=self._pipeline, position=self.place.number)
+    def _attached(self, *, continues: bool = False) -> Producer:
+        position = self.place.number
+        return self._client.producer(self.stream, pipeline=self._pipeline, position=position, continues=continues)
 
     def _publish(self, frame: FrameOfRecording, life: int) -> None:
         self.producer.publish(

@@ -17,6 +17,7 @@ from framegate.schema.driver import Role
 from framegate.schema.errors import AtomicsMissing, BarrierInjectionFailed, InvalidValue, MediaDriverGone, NotAttached
 from framegate.shmpool import command_word
 from framegate.shmpool.command_word import NAME, ProducersWord
+from framegate.shmpool.continued import NAME as CONTINUED
 from framegate.shmpool.producer import SENT_BARRIERS_KEPT, Producer
 from framegate.shmpool.sent_barrier import SentBarrier
 
@@ -305,3 +306,16 @@ def test_a_source_stands_on_the_next_media_driver_where_it_stood_on_the_last(wor
     world.member.on_link_lost("the media driver is gone")
     world.member.on_link(world.link)  # type: ignore[arg-type]  # a played one
     assert world.native.position == 17
+
+
+def test_a_source_that_goes_on_says_so_of_its_epoch_before_anything_can_be_sent(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with producer_world(folder, monkeypatch, continues=True) as world:
+        found: list[bool] = []
+        world.native.attach = lambda _regions: found.append((folder / "5" / CONTINUED).exists())  # type: ignore[method-assign]
+        world.attach(5)
+        assert found == [True]
+    with producer_world(folder, monkeypatch) as world:
+        world.attach(6)
+        assert not (folder / "6" / CONTINUED).exists()
