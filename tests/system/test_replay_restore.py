@@ -145,6 +145,7 @@ def test_a_killed_replay_goes_on_behind_the_barrier_of_each_stream(bed: Bed, hea
     assert summary["frames"] == sum(len(each.seqs(1)) for each in heard.values())
 
 
+@pytest.mark.long
 def test_a_recorded_epoch_that_was_being_sent_goes_on_and_the_next_one_is_another(
     bed: Bed, heard: dict[int, Heard]
 ) -> None:
@@ -188,6 +189,7 @@ def test_what_cannot_be_restored_is_wrong_usage(system: System, tmp_path: Path, 
     assert program.wait() == status, program
 
 
+@pytest.mark.long
 def test_another_recording_than_the_checkpoints_is_refused(bed: Bed, heard: dict[int, Heard]) -> None:
     bed.write(FRAMES)
     first = bed.replay("--wait-consumers", "1")

@@ -76,7 +76,11 @@ class ReplayCheckpoints:
         source: str,
         on_announce: Heard | None = None,
     ) -> None:
-        """``streams``: those that must have sent their barrier; ``senders``: those that are attached, also later."""
+        """``streams``: those that must have sent their barrier; ``senders``: those that are attached, also later.
+
+        ``on_announce`` hears the coordinator while the replay is being restored, until ``is_restoring`` is taken back.
+        """
+        self.is_restoring = on_announce is not None
         self.operator_id = operator_id_of(streams)
         self.store: CheckpointStore | None = None
         self.announced: PipelineAnnounce | None = None
@@ -84,6 +88,7 @@ class ReplayCheckpoints:
         self._senders = senders
         self._source = source
         self._on_announce = on_announce
+        self._refused = 0
         self._attempts: dict[int, _Attempt] = {}
         self._writer = OperatorWriter()
         self._client = client
@@ -141,8 +146,16 @@ class ReplayCheckpoints:
             # An announce may be older than the barrier.
             if checkpoint_id <= announced.last_checkpoint_id and checkpoint_id != announced.current_checkpoint_id:
                 self._give_up(checkpoint_id)
-        if self._on_announce is not None:
+        if self.is_restoring and self._on_announce is not None:
+            self._refuse(announced)
             self._on_announce(announced)
+
+    def _refuse(self, announced: PipelineAnnounce) -> None:
+        """One that began before this life knows where it stands would wait for it, and it for the checkpoint."""
+        if announced.current_checkpoint_id > self._refused:
+            self._refused = announced.current_checkpoint_id
+            reason = "OPERATOR_FAILED: it is being restored"
+            self._member.acknowledge(self._refused, announced.epoch, AckStatus.FAILED, 0, 0, reason)
 
     def _give_up(self, checkpoint_id: int) -> None:
         if self._attempts.pop(checkpoint_id, None) is not None:

@@ -35,8 +35,8 @@ class ReplayOptions(ClientOptions):
     raw: bool = False
     check: Path | None = None
     pipeline: str = DEFAULT_PIPELINE
-    restore: int | None = None
-    """The checkpoint behind which it goes on; 0: the newest."""
+    restore: str | int | None = None
+    """The checkpoint behind which it goes on: ``latest``, or an id."""
     checkpoints: str | None = None
     """Where it is; None: where the pipeline's coordinator says."""
 

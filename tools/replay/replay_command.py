@@ -70,11 +70,11 @@ def replay(
     as_json: JsonOption = False,
 ) -> int:
     """Publish what was recorded, as its producers did."""
+    from framegate.joinbarrier.restoring import parse_wanted
     from framegate.recording.header_time import parse_times
     from framegate.recording.topic_map import parse_topics
     from framegate.schema.errors import WrongUsage
     from framegate.tools.replay.options import ReplayOptions, parse_speed
-    from framegate.tools.replay.restoring import parse_restore
     from framegate.tools.replay.run_replay import run
 
     if from_ns is not None and from_position is not None:
@@ -97,7 +97,7 @@ def replay(
             raw=raw,
             check=check,
             pipeline=pipeline,
-            restore=parse_restore(restore),
+            restore=parse_wanted(restore),
             checkpoints=checkpoints,
             config=config,
             aeron_dir=absolute(aeron_dir),

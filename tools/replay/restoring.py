@@ -8,30 +8,17 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
+from framegate.joinbarrier.checkpoint.choosing import LATEST
 from framegate.joinbarrier.checkpoint.manifest import Manifest
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.schema.control import PipelineAnnounce
-from framegate.schema.errors import CheckpointDamaged, CheckpointMissing, WrongUsage
+from framegate.schema.errors import CheckpointDamaged, CheckpointMismatch, CheckpointMissing, NoCoordinator
 from framegate.tools.replay.replay_state import ReplayState, decode_replay_state
 
-LATEST: Final = "latest"
 PREFIX: Final = "replay-"
 """Of the operator ids of replays."""
 _SLICE_S: Final = 0.05
 _log = logging.getLogger(__name__)
-
-
-def parse_restore(text: str | None) -> int | None:
-    """The checkpoint's id; 0 for the newest, None for none.
-
-    >>> parse_restore("latest"), parse_restore("17"), parse_restore(None)
-    (0, 17, None)
-    """
-    if text is None or text == LATEST:
-        return None if text is None else 0
-    if not (text.isascii() and text.isdigit() and 0 < int(text) < 1 << 64):
-        raise WrongUsage("--restore takes latest, or a checkpoint's id", found=text)
-    return int(text)
 
 
 class Announced:
@@ -39,16 +26,29 @@ class Announced:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
+        self._first: PipelineAnnounce | None = None
         self._newest: PipelineAnnounce | None = None
 
     def hear(self, announce: PipelineAnnounce) -> None:
         """Called by whoever hears it."""
         with self._changed:
+            self._first = self._first or announce
             self._newest = announce
             self._changed.notify_all()
 
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether no checkpoint can become whole that began without whoever listens.
+
+        One that was under way when it first listened may be being stored. What began later has it in it, and waits.
+        """
+        if self._first is None or self._newest is None:
+            return False
+        begun = self._first.current_checkpoint_id
+        return begun == 0 or self._newest.current_checkpoint_id != begun
+
     def store(self, pipeline: str, wait_s: float, is_stopping: Callable[[], bool]) -> str | None:
-        """Where checkpoints are kept, once none is under way; None when told to end. Raises CheckpointMissing.
+        """Where checkpoints are kept, once that is at rest; None when told to end. Raises NoCoordinator.
 
         All that take part must choose the same one: while the last that was begun may still become a whole one, the
         newest is not yet known.
@@ -58,30 +58,30 @@ class Announced:
             for _ in range(slices):
                 if is_stopping():
                     return None
-                if self._newest is not None and not self._newest.current_checkpoint_id:
+                if self.is_at_rest:
                     break
                 self._changed.wait(_SLICE_S)
             newest = self._newest
-        if newest is None:
-            raise CheckpointMissing(
-                "no coordinator says where its checkpoints are",
-                pipeline=pipeline,
-                waited_s=wait_s,
-                hint=f"Start a driver with [checkpoint.{pipeline}], or name the store with --checkpoints DIR.",
-            )
-        if newest.current_checkpoint_id:
-            _log.warning("checkpoint %d is still under way after %g s", newest.current_checkpoint_id, wait_s)
+            if newest is None:
+                raise NoCoordinator(
+                    "nobody says where its checkpoints are",
+                    pipeline=pipeline,
+                    waited_s=wait_s,
+                    hint=f"Start a driver with [checkpoint.{pipeline}], or name the store with --checkpoints DIR.",
+                )
+            if not self.is_at_rest:
+                _log.warning("checkpoint %d is still under way after %g s", newest.current_checkpoint_id, wait_s)
         return newest.store
 
 
-def find_state(store: CheckpointStore, checkpoint_id: int, operator_id: str, source: str) -> ReplayState | None:
-    """What a replay goes on from; None: from its beginning. ``checkpoint_id``: 0 for the newest.
+def find_state(store: CheckpointStore, wanted: str | int, operator_id: str, source: str) -> ReplayState | None:
+    """What a replay goes on from; None: from its beginning. ``wanted``: ``latest``, or an id.
 
     A checkpoint that the replay had no part in (it began before, or the replay had ended) says nothing of its place:
     then an older one that does is good enough, and so is the beginning, because receivers know again what they had.
-    Raises CheckpointMissing and CheckpointDamaged.
+    Raises CheckpointMissing, CheckpointDamaged, and CheckpointMismatch for that of another recording.
     """
-    manifest = store.manifest(checkpoint_id) if checkpoint_id else _newest(store)
+    manifest = _newest(store) if wanted == LATEST else store.manifest(int(wanted))
     if manifest is None:
         _log.warning("%s holds no checkpoint: the replay begins at its beginning", store.place)
         return None
@@ -138,7 +138,7 @@ def _require_own(state: ReplayState, manifest: Manifest, operator_id: str, sourc
             "a state is another one's", checkpoint_id=manifest.checkpoint_id, want=operator_id, have=state.operator_id
         )
     if state.source != source:
-        raise WrongUsage(
+        raise CheckpointMismatch(
             "the checkpoint is of another recording",
             checkpoint_id=manifest.checkpoint_id,
             want=source,

@@ -119,12 +119,12 @@ class _Replay:
     def take_part(self, pipeline: str, streams: list[int]) -> None:
         """Be an operator of the pipeline, and go on where it says that a checkpoint left off."""
         source, announced = source_mark(self.options.source), Announced()
-        checkpoints = ReplayCheckpoints(self.client, pipeline, streams, self.senders, source, announced.hear)
+        wanted, place = self.options.restore, self.options.checkpoints
+        hear = announced.hear if wanted is not None and place is None else None
+        checkpoints = ReplayCheckpoints(self.client, pipeline, streams, self.senders, source, hear)
         self._checkpoints = checkpoints
-        wanted = self.options.restore
         if wanted is None:
             return
-        place = self.options.checkpoints
         if place is None:
             place = announced.store(pipeline, self.client.wait_driver_s, lambda: self.stop.is_set)
         state = find_state(CheckpointStore(place), wanted, checkpoints.operator_id, source) if place else None
@@ -132,6 +132,7 @@ class _Replay:
             self.restored_id = state.checkpoint_id
             self.restored = {each.stream: each for each in state.streams}
             self.loops = min((each.loop for each in state.streams), default=0)
+        checkpoints.is_restoring = False
 
     def sender(self, stream: int) -> Sender:
         """The sender of a stream, attached. Raises what attaching raises."""

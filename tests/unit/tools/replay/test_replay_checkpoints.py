@@ -30,7 +30,7 @@ from framegate.tools.replay.place import POSITION_MAX, Place
 from framegate.tools.replay.replay_state import ReplayState, StreamState, decode_replay_state
 from framegate.tools.replay.sender import Sender
 
-from tests.unit.joinbarrier.test_join_checkpoints_part import STREAMS, Station
+from tests.unit.joinbarrier.part_world import STREAMS, Station
 from tests.unit.watchdog import until
 
 LEFT, RIGHT, LATE = 10_001, 10_002, 10_003
@@ -72,7 +72,7 @@ def state_of(stream: int, place: Place, *, source_epoch: int | None = 9, after_s
 
 
 class World:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, is_restoring: bool = False) -> None:
         network = LoopbackNetwork()
         self.station = Station(network)
         own = network.client()
@@ -82,7 +82,9 @@ class World:
         self.senders = {stream: PlayedSender(stream) for stream in (LEFT, RIGHT)}
         senders = cast(dict[int, Sender], self.senders)
         client = cast(Client, self.station)
-        self.part = ReplayCheckpoints(client, "default", [LEFT, RIGHT], senders, "mark")
+        self.heard: list[int] = []
+        hear = (lambda announce: self.heard.append(announce.current_checkpoint_id)) if is_restoring else None
+        self.part = ReplayCheckpoints(client, "default", [LEFT, RIGHT], senders, "mark", hear)
         self._said: list[Message] = []
         self._now_ns = 0
 
@@ -217,6 +219,20 @@ def test_a_checkpoint_that_is_over_is_given_up_and_the_next_one_is_stored(world:
     world.until_acks(*((2, step) for step in BOTH))
     world.announce(last=2, current=0)
     assert world.acks() == [(2, step) for step in BOTH]
+
+
+def test_while_it_is_restored_no_checkpoint_waits_for_it_and_the_next_one_is_stored(tmp_path: Path) -> None:
+    world = World(tmp_path, is_restoring=True)
+    for _ in range(2):
+        world.announce(last=1, current=1)
+    assert world.acks() == [(1, AckStatus.FAILED)]
+    assert world.heard == [1, 1]
+    world.part.is_restoring = False
+    world.announce(last=2, current=2)
+    for stream in (LEFT, RIGHT):
+        world.senders[stream].cut(2, 1, Place(0, 12))
+    world.until_acks((1, AckStatus.FAILED), *((2, step) for step in BOTH))
+    world.part.close()
 
 
 def test_a_store_that_refuses_fails_the_checkpoint_with_its_reason(world: World) -> None:
