@@ -25,6 +25,8 @@ from tests.recovery.scenario import Scenario
 
 INTERVAL_MS: Final = 150
 SLOTS: Final = 256
+LEASE_MS: Final = 400
+"""A third of what a killed replay's lease holds up the next one."""
 WATCHDOG_S: Final = 90.0
 LOOK_NS: Final = 10_000_000
 
@@ -36,7 +38,8 @@ class Home:
         self.folder = Path(tempfile.mkdtemp(prefix="framegate-recovery-", dir="/dev/shm"))
         self.store = self.folder / "checkpoints"
         config = self.folder / "driver.toml"
-        config.write_text("".join(each.driver_section(self.store, interval_ms) for each in scenarios))
+        sections = (each.driver_section(self.store, interval_ms) for each in scenarios)
+        config.write_text(f"[policies]\nlease_keepalive_interval_ms = {LEASE_MS}\n" + "".join(sections))
         self.environment = {
             **{key: value for key, value in os.environ.items() if not key.startswith(("AERON_", "FRAMEGATE_"))},
             "FRAMEGATE_AERON_DIR": f"{self.folder}/aeron",
