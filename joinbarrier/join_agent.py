@@ -107,6 +107,7 @@ class JoinAgent:
         if self.config.join.policy != "union":
             self._exchange = MapExchange(self.client, announce_period_ns=self.config.mergemap.announce_ms * 1_000_000)
         self._new_out_epoch()
+        self._checkpoints.begin()
         self._ears.is_read = True
 
     def _chosen(self, wait: Callable[[], None]) -> tuple[CheckpointMember | None, list[Heard], Chosen | None]:

@@ -94,6 +94,12 @@ class JoinCheckpoints:
         for message in heard:
             self._obey(message)
 
+    def begin(self) -> None:
+        """The inputs are heard from now on. Barriers of what is under way may have passed before."""
+        self.obey_all(self._member.heard())
+        if self._announced is not None:
+            self._member.refuse(self._announced)
+
     def work(self, *, has_news: bool, republisher: Republisher | None) -> None:
         """Carry out what was heard, what the engine says, and what was stored."""
         for message in self._member.heard():

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a join's checkpoints are kept: its pipeline's coordinator says it, and that none is being stored just now.
 
-All who restore from the newest have to choose the same one. An operator that says hello anew ends what is under way, so
-an announce behind the hello with nothing under way says that the store is at rest.
+All who restore from the newest have to choose the same one. What is under way when an operator says hello may be being
+stored; that is over when another one is announced, or none. One that begins later has the operator in it and would wait
+for it, and it for the checkpoint: it is refused.
 """
 
 from __future__ import annotations
@@ -28,18 +29,28 @@ def announced_store(member: CheckpointMember, wait: Callable[[], None]) -> tuple
     """
     heard: list[Heard] = []
     began_ns = monotonic_ns()
+    first: PipelineAnnounce | None = None
     announced: PipelineAnnounce | None = None
-    while announced is None or announced.current_checkpoint_id:
+    while announced is None or not is_at_rest(first, announced):
         waited_s = (monotonic_ns() - began_ns) / 1e9
         if waited_s >= (ANSWER_S if announced is None else REST_S):
             raise _overdue(member, announced, waited_s)
         wait()
         for message in member.heard():
             heard.append(message)
-            announced = message if isinstance(message, PipelineAnnounce) else announced
+            if isinstance(message, PipelineAnnounce):
+                first, announced = first or message, message
+                member.refuse(message)
     if not announced.store:
         raise CheckpointMissing("the pipeline keeps no checkpoints", pipeline=member.pipeline)
     return announced.store, heard
+
+
+def is_at_rest(first: PipelineAnnounce | None, newest: PipelineAnnounce | None) -> bool:
+    """Whether no checkpoint can become whole that began without whoever listens since the first announce."""
+    if first is None or newest is None:
+        return False
+    return first.current_checkpoint_id == 0 or newest.current_checkpoint_id != first.current_checkpoint_id
 
 
 def _overdue(member: CheckpointMember, announced: PipelineAnnounce | None, waited_s: float) -> NoCoordinator:

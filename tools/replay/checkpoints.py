@@ -88,7 +88,6 @@ class ReplayCheckpoints:
         self._senders = senders
         self._source = source
         self._on_announce = on_announce
-        self._refused = 0
         self._attempts: dict[int, _Attempt] = {}
         self._writer = OperatorWriter()
         self._client = client
@@ -147,15 +146,8 @@ class ReplayCheckpoints:
             if checkpoint_id <= announced.last_checkpoint_id and checkpoint_id != announced.current_checkpoint_id:
                 self._give_up(checkpoint_id)
         if self.is_restoring and self._on_announce is not None:
-            self._refuse(announced)
+            self._member.refuse(announced)
             self._on_announce(announced)
-
-    def _refuse(self, announced: PipelineAnnounce) -> None:
-        """One that began before this life knows where it stands would wait for it, and it for the checkpoint."""
-        if announced.current_checkpoint_id > self._refused:
-            self._refused = announced.current_checkpoint_id
-            reason = "OPERATOR_FAILED: it is being restored"
-            self._member.acknowledge(self._refused, announced.epoch, AckStatus.FAILED, 0, 0, reason)
 
     def _give_up(self, checkpoint_id: int) -> None:
         if self._attempts.pop(checkpoint_id, None) is not None:

@@ -11,6 +11,7 @@ from typing import Final
 from framegate.joinbarrier.checkpoint.choosing import LATEST
 from framegate.joinbarrier.checkpoint.manifest import Manifest
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
+from framegate.joinbarrier.restore_store import is_at_rest
 from framegate.schema.control import PipelineAnnounce
 from framegate.schema.errors import CheckpointDamaged, CheckpointMismatch, CheckpointMissing, NoCoordinator
 from framegate.tools.replay.replay_state import ReplayState, decode_replay_state
@@ -38,14 +39,8 @@ class Announced:
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether no checkpoint can become whole that began without whoever listens.
-
-        One that was under way when it first listened may be being stored. What began later has it in it, and waits.
-        """
-        if self._first is None or self._newest is None:
-            return False
-        begun = self._first.current_checkpoint_id
-        return begun == 0 or self._newest.current_checkpoint_id != begun
+        """Whether what is there is what everybody finds."""
+        return is_at_rest(self._first, self._newest)
 
     def store(self, pipeline: str, wait_s: float, is_stopping: Callable[[], bool]) -> str | None:
         """Where checkpoints are kept, once that is at rest; None when told to end. Raises NoCoordinator.
