@@ -134,6 +134,8 @@ class _Killing:
                 pipeline.close()
             outcome.problems += problems(self.scenario, pipeline.journal, reference, frames)
             outcome.problems += self._verified(pipeline.journal)
+            if outcome.problems:
+                outcome.problems.append(f"what was said:\n{pipeline.story()}")
         return outcome
 
     def _reference(self) -> Path:

@@ -29,6 +29,8 @@ LEASE_MS: Final = 400
 """A third of what a killed replay's lease holds up the next one."""
 WATCHDOG_S: Final = 90.0
 LOOK_NS: Final = 10_000_000
+_LINES: Final = 60
+"""Of what each program said, in a story."""
 
 
 class Home:
@@ -44,6 +46,7 @@ class Home:
             **{key: value for key, value in os.environ.items() if not key.startswith(("AERON_", "FRAMEGATE_"))},
             "FRAMEGATE_AERON_DIR": f"{self.folder}/aeron",
             "FRAMEGATE_BASE_DIR": f"{self.folder}/pool",
+            "FRAMEGATE_LOG": "info",
         }
         sizes = ["--slots", str(SLOTS), "--frame-bytes", "4096"]
         self.driver = self.program("driver", "driver", "--config", str(config), *sizes)
@@ -89,6 +92,9 @@ class Pipeline:
         self.journal = home.folder / "journals" / f"{scenario.name}-{name}"
         self.journal.parent.mkdir(exist_ok=True)
         self.store = CheckpointStore(home.store / scenario.name)
+        for each in self.store.ids():
+            # Those of the run before, which has ended: the first start must not go back to them.
+            self.store.drop(each)
         config = home.folder / f"{scenario.name}-{name}.toml"
         config.write_text(scenario.join(self.journal))
         restoring = ("--restore", "latest")
@@ -204,7 +210,7 @@ class Pipeline:
         """What everybody said last, for a failure."""
         programs = (self.home.driver, self.agent, self.replay)
         return "\n".join(
-            f"--- {each.name}: {each.process.poll()} {each.said[-2:]}\n" + "\n".join(each.errors[-25:])
+            f"--- {each.name}: {each.process.poll()} {each.said[-2:]}\n" + "\n".join(each.errors[-_LINES:])
             for each in programs
             if hasattr(each, "process")
         )
