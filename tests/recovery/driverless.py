@@ -22,6 +22,7 @@ from tests.recovery.scenario import Scenario
 from tests.recovery.verdict import problems
 from tests.system.journal_table import row_count
 
+STREAMS: Final = (10_001, 10_002, 10_003)
 TICKS: Final = 6_000
 _LIFE_NS: Final = 1_200_000_000
 """From the first row or the restart on, until it is killed."""
@@ -34,7 +35,7 @@ def run_driverless(scenarios: Sequence[Scenario], kills: int, seed: int, *, tick
     folder = Path(tempfile.mkdtemp(prefix="framegate-recovery-", dir="/dev/shm"))
     try:
         recording = folder / "in.mcap"
-        write_recording(recording, ticks, seed)
+        write_recording(recording, ticks, seed, STREAMS)
         return [_killed(folder, recording, scenario, share, seed) for scenario, share in shares(kills, scenarios)]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -45,7 +46,7 @@ def _killed(folder: Path, recording: Path, scenario: Scenario, kills: int, seed:
     reference = _join(folder, recording, scenario, "whole")
     reference.start()
     _until_ended(reference)
-    frames = frames_of(recording)
+    frames = frames_of(recording, STREAMS)
     while outcome.kills.total() < kills and outcome.is_equal:
         outcome.runs += 1
         name = f"killed-{outcome.runs}"
@@ -90,7 +91,7 @@ def _until_ended(join: Program) -> None:
 def _join(folder: Path, recording: Path, scenario: Scenario, name: str) -> Program:
     config = folder / f"{scenario.name}-{name}.toml"
     config.write_text(
-        scenario.join(_journal(folder, scenario, name)) + f"\n[checkpoint]\ninterval_ms = {_INTERVAL_MS}\n"
+        scenario.join(_journal(folder, scenario, name), STREAMS) + f"\n[checkpoint]\ninterval_ms = {_INTERVAL_MS}\n"
     )
     words = ["join", "--config", str(config), "--from", str(recording), "--json"]
     restoring = ["--restore", "latest", "--checkpoints", str(_store(folder, scenario, name))]

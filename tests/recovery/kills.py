@@ -14,7 +14,6 @@ from typing import Final, Protocol, TypeAlias
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.schema.errors import DONE
 
-from tests.recovery.made_recording import frames_of, write_recording
 from tests.recovery.scenario import Scenario
 from tests.recovery.supervisor import Home, Pipeline, pauses
 from tests.recovery.verdict import problems
@@ -96,12 +95,10 @@ def run(
     ``spoil`` is given the store before each start. Both are for canaries.
     """
     with Home(scenarios) as home:
-        recording = home.folder / "in.mcap"
-        write_recording(recording, ticks, seed)
         found = []
         for scenario, share in shares(kills, scenarios):
             chance = random.Random(f"{seed} {scenario.name}")
-            killing = _Killing(home, scenario, recording, chance, queries, agent_words, spoil)
+            killing = _Killing(home, scenario, ticks, seed, chance, queries, agent_words, spoil)
             found.append(killing.run(share))
             if tell is not None:
                 tell(found[-1])
@@ -112,7 +109,8 @@ def run(
 class _Killing:
     home: Home
     scenario: Scenario
-    recording: Path
+    ticks: int
+    seed: int
     chance: random.Random
     queries: Queries
     agent_words: tuple[str, ...]
@@ -121,26 +119,26 @@ class _Killing:
     def run(self, kills: int) -> Outcome:
         outcome = Outcome(self.scenario)
         reference = self._reference()
-        frames = frames_of(self.recording)
         while outcome.kills.total() < kills and outcome.is_equal:
             # A join that has read all leaves nothing to kill: another one begins.
             outcome.runs += 1
-            pipeline = Pipeline(
-                self.home, self.scenario, self.recording, f"killed-{outcome.runs}", agent_words=self.agent_words
-            )
+            pipeline = self._pipeline(f"killed-{outcome.runs}", self.agent_words)
             try:
                 self._one_run(pipeline, kills, outcome)
             finally:
                 pipeline.close()
-            outcome.problems += problems(self.scenario, pipeline.journal, reference, frames)
+            outcome.problems += problems(self.scenario, pipeline.journal, reference, pipeline.frames)
             outcome.problems += self._verified(pipeline.journal)
             if outcome.problems:
                 outcome.problems.append(f"what was said:\n{pipeline.story()}")
         return outcome
 
+    def _pipeline(self, name: str, agent_words: tuple[str, ...] = ()) -> Pipeline:
+        return Pipeline(self.home, self.scenario, name, ticks=self.ticks, seed=self.seed, agent_words=agent_words)
+
     def _reference(self) -> Path:
         """The same join of the same recording, with checkpoints and without kills."""
-        pipeline = Pipeline(self.home, self.scenario, self.recording, "whole")
+        pipeline = self._pipeline("whole")
         try:
             pipeline.start("max")
             pipeline.finish()

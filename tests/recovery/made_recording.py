@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +15,7 @@ from framegate.recording.reader import Recording
 from tests.unit.recording.recording_world import Made
 from tests.unit.recording.replay_frames import frame
 
-STREAMS: Final = {"a": 10_001, "b": 10_002, "c": 10_003}
+INPUTS: Final = ("a", "b", "c")
 FRAME_NS: Final = 4_000_000
 """Between two frames of the file at its own speed, over all streams."""
 _GAPS: Final = 0.02
@@ -23,39 +23,39 @@ _SHAPE: Final = (8, 16)
 _TICK_NS: Final = 10_000_000
 
 
-def write_recording(path: Path, frames: int, seed: int) -> None:
+def write_recording(path: Path, frames: int, seed: int, streams: Sequence[int]) -> None:
     """So many ticks of three streams; some ticks are missing from a stream, and streams run ahead of each other."""
     chance = random.Random(seed)
     messages = []
-    for stream, seq in _in_turns(frames, chance):
-        payload = np.random.default_rng((seed, stream, seq)).integers(0, 256, _SHAPE, np.uint8)
+    for place, seq in _in_turns(frames, chance):
+        payload = np.random.default_rng((seed, place, seq)).integers(0, 256, _SHAPE, np.uint8)
         # Times of one stream only grow, and differ from those of the others.
-        at_ns = (seq + 1) * _TICK_NS + (stream % 10) * 1_000
-        messages += frame(seq, payload, stream=stream, timestamp_ns=at_ns)
-    about = {"streams": ",".join(str(stream) for stream in STREAMS.values())}
+        at_ns = (seq + 1) * _TICK_NS + place * 1_000
+        messages += frame(seq, payload, stream=streams[place], timestamp_ns=at_ns)
+    about = {"streams": ",".join(map(str, streams))}
     made = Made(is_one_time_a_frame=True, step_ns=FRAME_NS // 3, about=about, chunk_size=100_000)
     path.write_bytes(made.file(messages))
 
 
 def _in_turns(frames: int, chance: random.Random) -> Iterator[tuple[int, int]]:
-    """Stream and sequence, in the order of the file."""
-    left = {stream: [seq for seq in range(frames) if chance.random() >= _GAPS] for stream in STREAMS.values()}
+    """A stream's place and a sequence, in the order of the file."""
+    left = {place: [seq for seq in range(frames) if chance.random() >= _GAPS] for place in range(len(INPUTS))}
     for each in left.values():
         each.reverse()
     while any(left.values()):
         # The one that is behind goes on, most of the time; else any of them, so that frames wait for each other.
-        alive = [stream for stream, each in left.items() if each]
-        behind = min(alive, key=lambda stream: left[stream][-1])
-        stream = behind if chance.random() < 0.7 else chance.choice(alive)
-        if left[stream][-1] - left[behind][-1] > 12:
-            stream = behind
-        yield stream, left[stream].pop()
+        alive = [place for place, each in left.items() if each]
+        behind = min(alive, key=lambda place: left[place][-1])
+        place = behind if chance.random() < 0.7 else chance.choice(alive)
+        if left[place][-1] - left[behind][-1] > 12:
+            place = behind
+        yield place, left[place].pop()
 
 
-def frames_of(path: Path) -> dict[str, list[int]]:
+def frames_of(path: Path, streams: Sequence[int]) -> dict[str, list[int]]:
     """Every frame of the file, by the input's name."""
-    names = {stream: name for name, stream in STREAMS.items()}
-    found: dict[str, list[int]] = {name: [] for name in STREAMS}
+    names = dict(zip(streams, INPUTS, strict=True))
+    found: dict[str, list[int]] = {name: [] for name in INPUTS}
     with Recording.open(path) as recording:
         for item in Passage(recording):
             if isinstance(item, FrameOfRecording):

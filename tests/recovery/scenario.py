@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from tests.recovery.made_recording import STREAMS
+from tests.recovery.made_recording import INPUTS
 
 EXACT: Final = ("sequence", "timestamp")
 """Policies whose rows are the same after any kill; of the others it is promised that none comes twice (P8)."""
@@ -20,7 +21,7 @@ _RULES: Final = {
     "union": {"a": "", "b": "", "c": ""},
 }
 _DRIVES: Final = {"sequence": "counter", "timestamp": "input:a", "latest": "input:a", "union": "counter"}
-_OUT: Final = 20_001
+_OUT: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,10 @@ class Scenario:
         lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in keys.items())
         return f"[checkpoint.{self.name}]\n{lines}\n"
 
-    def join(self, journal: Path) -> str:
+    def join(self, journal: Path, streams: Sequence[int]) -> str:
         """The join.toml."""
         head = {
-            "out_stream": _OUT,
+            "out_stream": _OUT + streams[0],
             "policy": self.policy,
             "journal": str(journal),
             "drive": _DRIVES[self.policy],
@@ -66,6 +67,6 @@ class Scenario:
         lines = "\n".join(f"{key} = {json.dumps(value)}" for key, value in head.items())
         # Segments so small that kills come between two of them.
         text = f'[join]\n{lines}\n[journal]\nseal_rows = 16\nseal_bytes = "64KiB"\nsegment_bytes = "256KiB"\n'
-        for name, stream in STREAMS.items():
+        for name, stream in zip(INPUTS, streams, strict=True):
             text += f'\n[[input]]\nname = "{name}"\nstream = {stream}\n{_RULES[self.policy][name]}\n'
         return text

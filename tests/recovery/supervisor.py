@@ -21,10 +21,12 @@ from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 
 from tests.chaos.world import Broken, Program, until
+from tests.recovery.made_recording import INPUTS, frames_of, write_recording
 from tests.recovery.scenario import Scenario
 
 INTERVAL_MS: Final = 150
 SLOTS: Final = 256
+FIRST_STREAM: Final = 10_000
 LEASE_MS: Final = 400
 """A third of what a killed replay's lease holds up the next one."""
 WATCHDOG_S: Final = 90.0
@@ -39,6 +41,7 @@ class Home:
     def __init__(self, scenarios: Iterable[Scenario], *, interval_ms: int = INTERVAL_MS) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="framegate-recovery-", dir="/dev/shm"))
         self.store = self.folder / "checkpoints"
+        self._runs = 0
         config = self.folder / "driver.toml"
         sections = (each.driver_section(self.store, interval_ms) for each in scenarios)
         config.write_text(f"[policies]\nlease_keepalive_interval_ms = {LEASE_MS}\n" + "".join(sections))
@@ -50,6 +53,11 @@ class Home:
         }
         sizes = ["--slots", str(SLOTS), "--frame-bytes", "4096"]
         self.driver = self.program("driver", "driver", "--config", str(config), *sizes)
+
+    def new_streams(self) -> list[int]:
+        """Numbers that no run has had."""
+        self._runs += 1
+        return [FIRST_STREAM + len(INPUTS) * self._runs + place for place in range(len(INPUTS))]
 
     def program(self, name: str, *words: str) -> Program:
         """A framegate command that knows where the driver is."""
@@ -84,9 +92,21 @@ class Pipeline:
     """One scenario's agent and replay over a home's driver."""
 
     def __init__(
-        self, home: Home, scenario: Scenario, recording: Path, name: str, *, agent_words: tuple[str, ...] = ()
+        self,
+        home: Home,
+        scenario: Scenario,
+        name: str,
+        *,
+        ticks: int,
+        seed: int,
+        agent_words: tuple[str, ...] = (),
     ) -> None:
         """``agent_words``: in place of the usual restoring, for a canary."""
+        # Streams of its own: nothing of a run before it is there.
+        streams = home.new_streams()
+        recording = home.folder / f"{scenario.name}-{name}.mcap"
+        write_recording(recording, ticks, seed, streams)
+        self.frames = frames_of(recording, streams)
         self.home = home
         self.scenario = scenario
         self.journal = home.folder / "journals" / f"{scenario.name}-{name}"
@@ -96,7 +116,7 @@ class Pipeline:
             # Those of the run before, which has ended: the first start must not go back to them.
             self.store.drop(each)
         config = home.folder / f"{scenario.name}-{name}.toml"
-        config.write_text(scenario.join(self.journal))
+        config.write_text(scenario.join(self.journal, streams))
         restoring = ("--restore", "latest")
         self.agent = home.program("agent", "join", "--config", str(config), *(agent_words or restoring))
         self._replay_words = [
