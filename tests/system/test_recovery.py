@@ -27,7 +27,6 @@ def test_ten_kills_leave_the_rows_of_a_run_without_kills() -> None:
     assert sum(each.restores for each in outcomes) > 0
 
 
-@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_an_agent_that_is_not_restored_is_noticed() -> None:
     (outcome,) = run([Scenario("sequence", is_unaligned=False)], 2, seed=2, agent_words=NOT_RESTORING)
