@@ -21,7 +21,7 @@ _RULES: Final = {
     "union": {"a": "", "b": "", "c": ""},
 }
 _DRIVES: Final = {"sequence": "counter", "timestamp": "input:a", "latest": "input:a", "union": "counter"}
-_OUT: Final = 10_000
+_OUT: Final = 20_001
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Scenario:
     def join(self, journal: Path, streams: Sequence[int]) -> str:
         """The join.toml."""
         head = {
-            "out_stream": _OUT + streams[0],
+            "out_stream": _OUT,
             "policy": self.policy,
             "journal": str(journal),
             "drive": _DRIVES[self.policy],
