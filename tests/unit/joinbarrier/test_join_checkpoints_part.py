@@ -151,3 +151,16 @@ def test_without_a_coordinator_nothing_is_stored_and_nothing_said(world: World) 
     world.cut(1)
     assert world.said(BarrierAck) == []
     assert world.bench.counters()["checkpoints"]["checkpoint_id"] == 1
+
+
+def test_what_is_under_way_when_the_inputs_begin_to_be_heard_is_refused_once(world: World) -> None:
+    world.announce(last=3, current=3)
+    for _ in range(2):
+        world.part.begin()
+    [(checkpoint_id, status, reason)] = world.acks(1)
+    assert (checkpoint_id, status) == (3, AckStatus.FAILED)
+    assert reason.startswith("OPERATOR_FAILED")
+    # The next one is for it.
+    world.announce(last=4, current=4)
+    world.cut(4)
+    assert [each[:2] for each in world.acks(3)][1:] == [(4, AckStatus.SNAPSHOT_TAKEN), (4, AckStatus.COMPLETE)]

@@ -10,7 +10,7 @@ import pytest
 from framegate.joinbarrier.checkpoint_member import CheckpointMember
 from framegate.joinbarrier.restore_store import ANSWER_S, REST_S, announced_store
 from framegate.schema import Message, decode_any
-from framegate.schema.control import InjectBarrier, OperatorHello, PipelineAnnounce
+from framegate.schema.control import AckStatus, BarrierAck, InjectBarrier, OperatorHello, PipelineAnnounce
 from framegate.schema.errors import CheckpointMissing, Interrupted, NoCoordinator
 from framegate.shmpool.client import Client
 from framegate.shmpool.loopback.network import LoopbackNetwork
@@ -61,6 +61,15 @@ def test_a_checkpoint_that_is_being_stored_is_waited_for_and_nothing_heard_meanw
     assert [type(each).__name__ for each in heard] == ["PipelineAnnounce", "InjectBarrier", "PipelineAnnounce"]
     said = [decode_any(received.data) for received in world.hears.poll(100)]
     assert any(isinstance(each, OperatorHello) for each in said), "so that what was under way is given up"
+
+
+def test_one_that_began_later_has_the_operator_in_it_and_is_refused_and_not_waited_for() -> None:
+    world = Coordinated(announce(7), announce(7), announce(8))
+    assert announced_store(world.member, world.wait)[0] == "/kept"
+    said = [decode_any(received.data) for received in world.hears.poll(100)]
+    refusals = [each for each in said if isinstance(each, BarrierAck)]
+    assert [(each.checkpoint_id, each.status) for each in refusals] == [(7, AckStatus.FAILED), (8, AckStatus.FAILED)]
+    assert {each.operator_id for each in refusals} == {"join-20001"}
 
 
 def test_a_pipeline_that_keeps_nothing_has_nothing_to_go_back_to() -> None:
