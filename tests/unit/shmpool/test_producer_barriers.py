@@ -313,7 +313,7 @@ def test_a_source_that_goes_on_says_so_of_its_epoch_before_anything_can_be_sent(
 ) -> None:
     with producer_world(folder, monkeypatch, continues=True) as world:
         found: list[bool] = []
-        world.native.attach = lambda _regions: found.append((folder / "5" / CONTINUED).exists())  # type: ignore[method-assign]
+        monkeypatch.setattr(world.native, "attach", lambda _: found.append((folder / "5" / CONTINUED).exists()))
         world.attach(5)
         assert found == [True]
     with producer_world(folder, monkeypatch) as world:

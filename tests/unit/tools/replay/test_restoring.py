@@ -245,11 +245,11 @@ def test_the_store_is_not_looked_at_while_a_checkpoint_may_still_become_whole() 
 
 def test_one_that_began_later_waits_for_whoever_listens_and_need_not_be_waited_for() -> None:
     announced = Announced()
-    announced.hear(announce(9))
-    assert not announced.is_at_rest
-    announced.hear(announce(10))
-    assert announced.is_at_rest
-    announced.hear(announce(10))
+    rest = []
+    for current in (9, 9, 10, 10):
+        announced.hear(announce(current))
+        rest.append(announced.is_at_rest)
+    assert rest == [False, False, True, True]
     assert announced.store("default", 30, going_on) == "/data"
 
 
