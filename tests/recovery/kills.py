@@ -15,7 +15,7 @@ from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.schema.errors import DONE
 
 from tests.recovery.scenario import Scenario
-from tests.recovery.supervisor import Home, Pipeline, pauses
+from tests.recovery.supervisor import Home, Pipeline
 from tests.recovery.verdict import problems
 from tests.system.journal_table import row_count
 
@@ -36,8 +36,8 @@ class Query(Protocol):
     def keep_running(self) -> None:
         """Begin it, if it does not run and there is a journal to read."""
 
-    def kill(self) -> None:
-        """End it as the kernel does, and start it again."""
+    def kill(self, is_over: Callable[[], bool]) -> None:
+        """End it as the kernel does once it is at work, or nothing more comes; and begin it again."""
 
     def finish(self, rows: int) -> Iterator[str]:
         """Wait until the sink has so many rows; what is wrong with it."""
@@ -160,11 +160,12 @@ class _Killing:
                 kind = self.chance.choice(KINDS if query is None else (*KINDS, "spark"))
                 outcome.kills[kind] += 1
                 if kind == "spark" and query is not None:
-                    query.kill()
+                    query.kill(lambda: pipeline.has_ended)
+                    # A life ends here all the same: while the query began again it has gone on for long.
                     kind = "agent"
                     outcome.kills[kind] += 1
                 victim = {"agent": pipeline.agent, "replay": pipeline.replay, "driver": self.home.driver}[kind]
-                pipeline.kill(victim, pauses(self.chance, _GRIEF_NS))
+                pipeline.kill(victim, _mostly_short(self.chance, _GRIEF_NS))
             else:
                 if self.spoil is not None:
                     self.spoil(pipeline.store)
@@ -182,7 +183,7 @@ class _Killing:
     def _has_ended_before_its_kill(self, pipeline: Pipeline) -> bool:
         """Let a life go on until its moment comes."""
         if self.chance.random() < 0.25:
-            pipeline.wait(pauses(self.chance, _BIRTH_NS))
+            pipeline.wait(_mostly_short(self.chance, _BIRTH_NS))
         else:
             pipeline.await_running()
             pipeline.wait(int(_LIFE_NS * self.chance.random()))
@@ -194,6 +195,10 @@ class _Killing:
         verified.start()
         if verified.process.wait() != DONE:
             yield f"framegate journal verify: {verified.errors[-2:]} {verified.said}"
+
+
+def _mostly_short(chance: random.Random, most_ns: int) -> int:
+    return int(most_ns * chance.random() ** 2)
 
 
 def table(outcomes: Iterable[Outcome], kinds: Sequence[str] = (*KINDS, "spark")) -> Iterator[str]:

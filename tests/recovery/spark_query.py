@@ -10,7 +10,7 @@ import sys
 import threading
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
@@ -56,10 +56,14 @@ class SparkQuery:
             for line in lines:
                 self._batches += line.startswith("batch")
 
-    def kill(self) -> None:
-        """End it with its JVM once it is at work, and begin it again."""
-        self.keep_running()
-        until(lambda: self._batches > 0, f"a batch of the query: {self._said()}")
+    def kill(self, is_over: Callable[[], bool]) -> None:
+        """End it with its JVM once it is at work, or nothing more comes; and begin it again."""
+
+        def is_time() -> bool:
+            self.keep_running()
+            return is_over() or self._batches > 0
+
+        until(is_time, f"a batch of the query: {self._said()}")
         self.end()
         self.keep_running()
 

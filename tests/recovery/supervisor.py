@@ -8,7 +8,6 @@ driver, agent and replay is killed, agent and replay both come back, from the ne
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable
@@ -16,7 +15,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
+from framegate.joinbarrier.checkpoint.given_out import read_given_out
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
+from framegate.joinbarrier.checkpoint.store_files import store_files
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 
@@ -29,7 +30,6 @@ SLOTS: Final = 256
 FIRST_STREAM: Final = 10_000
 LEASE_MS: Final = 400
 """A third of what a killed replay's lease holds up the next one."""
-WATCHDOG_S: Final = 90.0
 LOOK_NS: Final = 10_000_000
 _LINES: Final = 60
 """Of what each program said, in a story."""
@@ -190,15 +190,13 @@ class Pipeline:
         return self._last_id() - self._first_id
 
     def _last_id(self) -> int:
-        from framegate.joinbarrier.checkpoint.given_out import read_given_out
-        from framegate.joinbarrier.checkpoint.store_files import store_files
-
         found = read_given_out(store_files(self.store.place), self.scenario.name, self.store.place)
         return 0 if found is None else found.last_checkpoint_id
 
     @property
     def has_ended(self) -> bool:
         """Whether the agent has joined everything. Raises Broken when it ended otherwise."""
+        self.look()
         if self._is_agent_due or self.agent.is_alive:
             return False
         if self.agent.process.returncode != 0:
@@ -250,8 +248,3 @@ def await_ready(program: Program) -> None:
 
 def _is_ready(program: Program) -> bool:
     return any(each.get("event") == "ready" for each in program.said)
-
-
-def pauses(chance: random.Random, most_ns: int) -> int:
-    """How long until something happens: mostly short."""
-    return int(most_ns * chance.random() ** 2)
