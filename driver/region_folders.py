@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folders of a driver: ``<base>/tensorpool-<user>/<namespace>/<stream_id>/<epoch>/`` (PROTOCOL 6.2).
 
-Only what can be named is removed: the ring, pools by their number, the ended mark, the command word of a stream that
-has no epoch left, and folders that this leaves empty.
+Only what can be named is removed: the ring, pools by their number, a producer's marks, the command word of a stream
+that has no epoch left, and folders that this leaves empty.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Final
 from framegate.driver.epochs import EPOCH_MAX, FoundEpoch
 
 RING: Final = "header.ring"
-_NAMED: Final = re.compile(r"header\.ring|\d{1,5}\.pool|ended\.(json|\d+)")
-"""Regions, and the mark that a producer leaves at its end (``framegate.shmpool.ended``)."""
+_NAMED: Final = re.compile(r"header\.ring|\d{1,5}\.pool|(ended|continued)\.(json|\d+)")
+"""Regions, and the marks of a producer (``framegate.shmpool.ended``, ``framegate.shmpool.continued``)."""
 WORD: Final = "command.word"
 """Of a stream's producer (``framegate.shmpool.command_word``): it outlives each epoch, and goes with the last."""
 _NUMBER: Final = re.compile(r"0|[1-9]\d{0,19}")

@@ -51,6 +51,7 @@ class CheckpointMember:
         self._waiting = deque[bytes](maxlen=WAITING_MAX)
         self._heard = deque[Heard](maxlen=_HEARD_MAX)
         self._coordinator_epoch: int | None = None
+        self._refused_id = 0
         self._hello_ns = HELLO_NS
         self._hello_at_ns = 0
         client.listen(self)
@@ -80,6 +81,17 @@ class CheckpointMember:
                 reason=reason.encode("ascii", "replace").decode(),
             )
         )
+
+    def refuse(self, announced: PipelineAnnounce) -> None:
+        """Have no part in the checkpoint that is under way: it began before this operator could hear its barriers.
+
+        Sources do not send a barrier twice, so it would wait until its time-out. Said once for each.
+        """
+        checkpoint_id = announced.current_checkpoint_id
+        if checkpoint_id > self._refused_id:
+            self._refused_id = checkpoint_id
+            reason = "OPERATOR_FAILED: it has just been started"
+            self.acknowledge(checkpoint_id, announced.epoch, AckStatus.FAILED, 0, 0, reason)
 
     def close(self) -> None:
         """Leave the pipeline. Idempotent."""

@@ -106,13 +106,14 @@ class CheckpointSection(Section):
 
     Where checkpoints are kept, how long an alignment may take and whether it may become unaligned is the pipeline's
     affair, and comes from its coordinator. ``prefault`` takes the memory before the agent is ready, instead of when a
-    frame first has to wait.
+    frame first has to wait. ``interval_ms`` is for a join of a recording, which keeps checkpoints by itself (0: none).
     """
 
     max_buffer_per_input: Annotated[int, Field(ge=1, le=1 << 20)] = 100_000
     max_buffer_memory_bytes: PositiveSize = 256 << 20
     max_inflight_bytes: PositiveSize = 512 << 20
     prefault: bool = False
+    interval_ms: Milliseconds = 1000
     alignment_timeout_ms: Annotated[int, Field(ge=1, le=_MS_MAX)] = 1000
     late_barrier_timeout_ms: Milliseconds = 10_000
     unaligned: bool = True

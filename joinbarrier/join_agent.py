@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import logging
 from collections import deque
+from collections.abc import Callable
 from itertools import cycle
 from typing import Any, Final
 
+from framegate.joinbarrier.checkpoint.choosing import Chosen
+from framegate.joinbarrier.checkpoint_member import CheckpointMember, Heard
 from framegate.joinbarrier.configuration import JoinConfig
 from framegate.joinbarrier.control_signals import ControlSignals
 from framegate.joinbarrier.engine_duties import apply_map, external_times, push_times, summary_of
-from framegate.joinbarrier.engine_plan import engine_plan, journal_plan
-from framegate.joinbarrier.join_checkpoints import JoinCheckpoints
+from framegate.joinbarrier.engine_plan import engine_plan
+from framegate.joinbarrier.join_checkpoints import JoinCheckpoints, member_of
 from framegate.joinbarrier.join_input import Ears, JoinInput
 from framegate.joinbarrier.journal.doorbell import bell_name, take_away
 from framegate.joinbarrier.journal.reader_watch import ReaderWatch
@@ -25,10 +28,13 @@ from framegate.joinbarrier.map_client import Apply, ClientAction, Invalidate, Ma
 from framegate.joinbarrier.map_exchange import MapExchange
 from framegate.joinbarrier.mergemap import MergeMap
 from framegate.joinbarrier.republish import End, Republisher
+from framegate.joinbarrier.restore_store import announced_store
+from framegate.joinbarrier.restoring import RestoreOptions, Resumption, chosen_of, open_engine, own_part
 from framegate.joinbarrier.waiting import Watch
 from framegate.schema.errors import InputRestarted, JournalFailed
 from framegate.shmpool.client import Client
 from framegate.shmpool.clock import monotonic_ns, realtime_ns
+from framegate.shmpool.idle import sleep_ns
 
 from framegate._native import JoinEngine, JoinMailbox
 
@@ -36,14 +42,19 @@ SLICE_NS: Final = 20_000_000
 """How long the engine runs before Python looks at what is rare. Descriptors and rows do not wait for it."""
 _CARE_NS: Final = 33_000_000
 """Between two of the things that are rare; each of them comes round ten times a second."""
+_LOOK_AGAIN_NS: Final = 5_000_000
 _log = logging.getLogger(__name__)
 
 
 class JoinAgent:
     """One join. ``attach`` it, then ``work`` until it has ended, then ``close`` it."""
 
-    def __init__(self, client: Client, config: JoinConfig, folder: JournalFolder) -> None:
+    def __init__(
+        self, client: Client, config: JoinConfig, folder: JournalFolder, restore: RestoreOptions | None = None
+    ) -> None:
         self.client = client
+        self._restore = restore or RestoreOptions()
+        self._resumption = Resumption()
         self.config = config
         self.folder = folder
         self.outputs = config.join.outputs
@@ -76,20 +87,24 @@ class JoinAgent:
 
     # --- beginning -----------------------------------------------------------------------------------------
 
-    def attach(self) -> None:
-        """Attach to every input, open the journal, and get the map. Ready afterwards."""
+    def attach(self, wait: Callable[[], None] | None = None) -> None:
+        """Attach to every input, open the journal, and get the map. Ready afterwards. ``wait`` lets a little time pass
+        while a coordinator is waited for, and may raise."""
+        # Before the inputs: what they send from the attach on is read only when the engine runs.
+        member, heard, chosen = self._chosen(wait or _wait_a_little)
         for each in self.inputs:
             self.client.attach(each)
         slots = {each.stream_id: each.nslots for each in self.inputs}
-        plan, journal = engine_plan(self.config, slots), journal_plan(self.config, self.folder)
-        self._engine = JoinEngine(self.mailbox, plan, journal)
+        plan = engine_plan(self.config, slots)
+        self._engine, self._resumption = open_engine(self.mailbox, plan, self.config, self.folder, chosen)
         recovered = self.engine.recovered()
         self.first_row = recovered["next_row"]
         if recovered["next_row"]:
             _log.info("%s: goes on at row %d", self.folder.path, recovered["next_row"])
         if recovered["cut_batches"]:
             _log.warning("%s: cut %d batches that were not whole", self.folder.path, recovered["cut_batches"])
-        self._checkpoints = JoinCheckpoints(self.client, self.config, self.folder, self.engine)
+        self._checkpoints = JoinCheckpoints(self.client, self.config, self.folder, self.engine, member)
+        self._checkpoints.obey_all(heard)
         join = self.config.join
         self._signals = ControlSignals(self.client, join.pipeline, join.control_upstreams)
         self._republisher = Republisher.of(self.client, self.config, self.engine, self.folder.path)
@@ -97,7 +112,23 @@ class JoinAgent:
             self._exchange = MapExchange(self.client, announce_period_ns=self.config.mergemap.announce_ms * 1_000_000)
         self._new_out_epoch()
         self._note_joined()
+        self._checkpoints.begin()
         self._ears.is_read = True
+
+    def _chosen(self, wait: Callable[[], None]) -> tuple[CheckpointMember | None, list[Heard], Chosen | None]:
+        """The checkpoint to go back to, if one is to be, and this operator of the pipeline that said where it is."""
+        wanted, place = self._restore.wanted, self._restore.store
+        if wanted is None:
+            return None, [], None
+        if place is not None:
+            return None, [], chosen_of(place, wanted, own_part(self.config))
+        member = member_of(self.client, self.config, 0)
+        try:
+            place, heard = announced_store(member, wait)
+            return member, heard, chosen_of(place, wanted, own_part(self.config))
+        except BaseException:
+            member.close()
+            raise
 
     def _new_out_epoch(self) -> None:
         """The output begins anew: the map of its epoch is needed."""
@@ -189,6 +220,7 @@ class JoinAgent:
     # --- one of these at a time: what comes meanwhile waits -------------------------------------------------
 
     def _ring_in_ends(self, _outcome: dict[str, Any], now_ns: int) -> None:
+        self._resumption.look(self.engine, self.config)
         for each in self.inputs:
             ended = each.ended(now_ns)
             if ended is not None:
@@ -218,6 +250,8 @@ class JoinAgent:
                 self._checkpoints.close()
             if self._republisher is not None:
                 self._republisher.stop()
+            if self._engine is not None:
+                self._resumption.look(self._engine, self.config)
             counted = self._engine.finish() if self._engine is not None else {}
             if self._republisher is not None:
                 self._republisher.close(self._end)
@@ -233,7 +267,11 @@ class JoinAgent:
         return self._summary(self.engine.counters())
 
     def _summary(self, counted: dict[str, Any]) -> dict[str, Any]:
-        summary = summary_of(counted, self.began_ns)
+        summary = summary_of(counted, self.began_ns) | self._resumption.summary(self.config)
         if self._checkpoints is not None and "checkpoints" in summary:
             summary["checkpoints"] |= self._checkpoints.stored
         return {**summary, "control_signals": self._signals.counts if self._signals is not None else {}}
+
+
+def _wait_a_little() -> None:
+    sleep_ns(_LOOK_AGAIN_NS)

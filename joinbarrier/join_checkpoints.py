@@ -7,11 +7,9 @@ what the coordinator says becomes calls of the engine, between two slices.
 
 from __future__ import annotations
 
-import json
 import logging
-import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from framegate.joinbarrier.checkpoint.manifest import InflightData, OperatorState
@@ -19,9 +17,9 @@ from framegate.joinbarrier.checkpoint.operator_part import OperatorPart
 from framegate.joinbarrier.checkpoint.operator_state import encode_state
 from framegate.joinbarrier.checkpoint.operator_writer import NotStored, OperatorWriter, Stored
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
-from framegate.joinbarrier.checkpoint_member import CheckpointMember
+from framegate.joinbarrier.checkpoint_member import CheckpointMember, Heard
 from framegate.joinbarrier.configuration import JoinConfig
-from framegate.joinbarrier.journal.layout import ROWS_FOLDER, UNMATCHED_FOLDER
+from framegate.joinbarrier.join_state import described, operator_id_of, sync_journal
 from framegate.joinbarrier.journal_folder import JournalFolder
 from framegate.joinbarrier.mergemap import MergeMap
 from framegate.schema.control import AckStatus, CheckpointAborted, InjectBarrier, PipelineAnnounce
@@ -83,17 +81,30 @@ class StoredBytes:
         }
 
 
+def member_of(client: Client, config: JoinConfig, last_checkpoint_id: int) -> CheckpointMember:
+    """A join as an operator of its pipeline."""
+    return CheckpointMember(client, config.join.pipeline, operator_id_of(config), last_checkpoint_id)
+
+
 class JoinCheckpoints:
     """``work`` after each slice of the engine, ``close`` after the last one."""
 
-    def __init__(self, client: Client, config: JoinConfig, folder: JournalFolder, engine: JoinEngine) -> None:
+    def __init__(
+        self,
+        client: Client,
+        config: JoinConfig,
+        folder: JournalFolder,
+        engine: JoinEngine,
+        member: CheckpointMember | None = None,
+    ) -> None:
         self._config = config
         self._folder = folder
         self._engine = engine
         self._streams = list(dict.fromkeys(each.stream for each in config.input))
         self._ingress = sorted({each.stream for each in config.input if each.barrier == "ingress"})
         last = engine.counters()["checkpoints"]["checkpoint_id"]
-        self._member = CheckpointMember(client, config.join.pipeline, f"join-{config.join.out_stream}", last)
+        self._member = member_of(client, config, last) if member is None else member
+        self._member.last_checkpoint_id = max(self._member.last_checkpoint_id, last)
         self._writer = OperatorWriter()
         self._store: CheckpointStore | None = None
         self._announced: PipelineAnnounce | None = None
@@ -111,6 +122,17 @@ class JoinCheckpoints:
         self._maps[version] = applied
         while len(self._maps) > _ATTEMPTS_KEPT:
             del self._maps[min(self._maps)]
+
+    def obey_all(self, heard: Iterable[Heard]) -> None:
+        """Carry out what was heard before there was an engine."""
+        for message in heard:
+            self._obey(message)
+
+    def begin(self) -> None:
+        """The inputs are heard from now on. Barriers of what is under way may have passed before."""
+        self.obey_all(self._member.heard())
+        if self._announced is not None:
+            self._member.refuse(self._announced)
 
     def work(self, *, has_news: bool, republisher: Republisher | None) -> None:
         """Carry out what was heard, what the engine says, and what was stored."""
@@ -211,14 +233,14 @@ class JoinCheckpoints:
         while len(self._attempts) > _ATTEMPTS_KEPT:
             del self._attempts[min(self._attempts)]
         is_synced = self._config.journal.durability == "checkpoint"
-        described = self._described(head)
+        state_head = described(head, self._config, self._folder, self._maps.get(head["map_version"]))
 
         def store() -> int:
             if is_synced:
-                _sync(self._folder.path)
-            state = encode_state(described, snapshot.records())
+                sync_journal(self._folder.path)
+            state = encode_state(state_head, snapshot.records())
             stored = attempt.store.write_state(checkpoint_id, self._member.operator_id, state)
-            attempt.state = replace(stored, ingress=self._ingress_places(described["rest"]))
+            attempt.state = replace(stored, ingress=self._ingress_places(state_head["rest"]))
             return stored.bytes
 
         self._writer.put(checkpoint_id, store, is_complete=False)
@@ -228,29 +250,6 @@ class JoinCheckpoints:
         names = ("stream", "epoch", "last_seq")
         cut = [each for each in rest["streams"] if each["stream"] in self._ingress]
         return tuple({name: each[name] for name in names} for each in cut)
-
-    def _described(self, head: dict[str, Any]) -> dict[str, Any]:
-        """The head of a state; ``checkpoint/README.md`` says what it holds."""
-        applied = self._maps.get(head["map_version"])
-        message = applied.to_message().encode().hex() if applied else None
-        return {
-            "format": 1,
-            "operator_id": self._member.operator_id,
-            "checkpoint_id": head["checkpoint_id"],
-            "epoch": head["epoch"],
-            "is_unaligned": head["why"] is not None,
-            "late_inputs": head["late_inputs"],
-            "out_stream": self._config.join.out_stream,
-            "policy": self._config.join.policy,
-            "inputs": [{"name": each.name, "stream": each.stream} for each in self._config.input],
-            "journal": {"epoch": self._folder.epoch, "next_row": head["next_row"]},
-            "map": {"version": head["map_version"], "message": message},
-            "stage": json.loads(head["state"]),
-            "rest": json.loads(head["rest"]),
-            "frames": head["frames"],
-            "lost": head["lost"],
-            "overwritten": head["overwritten"],
-        }
 
     def _on_complete(self, news: dict[str, Any]) -> None:
         checkpoint_id = news["checkpoint_id"]
@@ -319,27 +318,3 @@ class JoinCheckpoints:
         if result.is_complete:
             del self._attempts[result.checkpoint_id]
             self._stored.note(attempt)
-
-
-def _sync(journal: Path) -> None:
-    """Everything that was sealed lasts: a page that a mapping wrote is written back by any descriptor's fsync."""
-    for folder in (ROWS_FOLDER, UNMATCHED_FOLDER):
-        # A segment is renamed when it is finished: its other name is found by looking again.
-        while not all(_sync_one(path) for path in _segments(journal / folder)):
-            pass
-
-
-def _segments(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.iterdir() if path.suffix in (".arrow", ".open"))
-
-
-def _sync_one(path: Path) -> bool:
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except FileNotFoundError:
-        return False
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    return True

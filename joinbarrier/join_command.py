@@ -35,6 +35,14 @@ def join(
     outputs: Annotated[
         int | None, typer.Option("--outputs", metavar="N", min=0, help="Stop after so many rows; 0: never.")
     ] = None,
+    restore: Annotated[
+        str | None,
+        typer.Option("--restore", metavar="latest|ID", help="Go on from the newest whole checkpoint, or this one."),
+    ] = None,
+    checkpoints: Annotated[
+        str | None,
+        typer.Option("--checkpoints", metavar="DIR", help="Where they are; else the pipeline's coordinator says."),
+    ] = None,
     new_epoch: Annotated[
         bool, typer.Option("--new-epoch", help="Begin a new journal epoch; the rows so far are set aside.")
     ] = False,
@@ -66,6 +74,7 @@ def join(
 
         return write_example(example, config, as_json=as_json)
     from framegate.joinbarrier.flight.child import FlightOptions
+    from framegate.joinbarrier.restoring import RestoreOptions, parse_wanted
     from framegate.joinbarrier.run_join import JoinOptions, run
     from framegate.recording.header_time import parse_times
     from framegate.recording.topic_map import parse_topics
@@ -88,6 +97,7 @@ def join(
                 listen=flight, token_file=flight_token_file, certificate=flight_tls_cert, key=flight_tls_key
             ),
             new_epoch=new_epoch,
+            restore=RestoreOptions(wanted=parse_wanted(restore), store=checkpoints),
             aeron_dir=absolute(aeron_dir),
             base_dir=absolute(base_dir),
             wait_driver=wait_driver,

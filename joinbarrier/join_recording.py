@@ -12,19 +12,23 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Final
 
+from framegate.joinbarrier.checkpoint.state_head import SourcePlace
 from framegate.joinbarrier.configuration import JoinConfig
 from framegate.joinbarrier.engine_duties import apply_map, external_times, push_times, summary_of
-from framegate.joinbarrier.engine_plan import HELD_FRAMES, engine_plan, journal_plan
+from framegate.joinbarrier.engine_plan import HELD_FRAMES, engine_plan
 from framegate.joinbarrier.journal.readers import surveyed
 from framegate.joinbarrier.journal_folder import JournalFolder
+from framegate.joinbarrier.recording_checkpoints import RecordingCheckpoints
+from framegate.joinbarrier.restoring import RestoreOptions, chosen_of, open_engine, own_part
 from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, Passage
 from framegate.schema.control import Watermark
 from framegate.schema.errors import ConflictingKeys, InputRestarted
 from framegate.shmpool.clock import monotonic_ns, realtime_ns
 
-from framegate._native import JoinEngine, JoinMailbox
+from framegate._native import JoinMailbox
 
 _HISTORY_BYTES: Final = 256 << 20
 """Of all streams: frames that wait for their partners. A ring of the driver's usual sizes holds less."""
@@ -36,7 +40,12 @@ class RecordingJoin:
     """One join of one recording. ``work`` until it has ended, then ``close`` it."""
 
     def __init__(
-        self, config: JoinConfig, folder: JournalFolder, passage: Passage, is_stopping: Callable[[], bool]
+        self,
+        config: JoinConfig,
+        folder: JournalFolder,
+        passage: Passage,
+        is_stopping: Callable[[], bool],
+        restore: RestoreOptions | None = None,
     ) -> None:
         if config.join.publish:
             raise ConflictingKeys("a join of a recording has no media driver to publish by", key="join.publish")
@@ -48,19 +57,32 @@ class RecordingJoin:
         self._streams = list(dict.fromkeys(each.stream for each in config.input))
         plan = engine_plan(config, dict.fromkeys(self._streams, HELD_FRAMES))
         plan["pending_bytes"] = max(config.join.pending_bytes, _HISTORY_BYTES)
-        self._engine = JoinEngine(JoinMailbox(self._streams), plan, journal_plan(config, folder))
+        self._name = Path(passage.recording.name).name
+        restore = restore or RestoreOptions()
+        chosen = None
+        if restore.wanted is not None and restore.store is not None:
+            chosen = chosen_of(restore.store, restore.wanted, own_part(config, self._name))
+        self._begins_behind = (
+            chosen.head.source.position if chosen is not None and chosen.head.source is not None else 0
+        )
+        self._engine, self._resumption = open_engine(JoinMailbox(self._streams), plan, config, folder, chosen)
         self.first_row: int = self._engine.recovered()["next_row"]
         self._external = external_times(config)
         self._frames = 0
         self._left_out: Counter[str] = Counter()
         self._last: dict[int, tuple[int, int]] = {}
         self.began_ns = monotonic_ns()
+        self._checkpoints: RecordingCheckpoints | None = None
+        if restore.store is not None:
+            self._checkpoints = RecordingCheckpoints(restore.store, config, folder, self._engine)
         self._apply_map()
 
     def _apply_map(self) -> None:
         own = self.config.merge_map(self._engine.out_epoch())
         if own is not None:
             apply_map(self._engine, self.config, self.folder, own)
+        if self._checkpoints is not None:
+            self._checkpoints.applied = own
 
     # --- working -------------------------------------------------------------------------------------------
 
@@ -73,10 +95,23 @@ class RecordingJoin:
                 return False
             if item.stream in self._streams and self._take(item):
                 return False
+            if self._checkpoints is not None and self._checkpoints.is_due and item.position > self._begins_behind:
+                monotonic_at, realtime_at = self._at(item)
+                place = SourcePlace(
+                    name=self._name, position=item.position, monotonic_ns=monotonic_at, realtime_ns=realtime_at
+                )
+                if self._answered(self._checkpoints.begin(place, self.config.join.outputs)):
+                    return False
+                self._checkpoints.store()
         return True
 
     def _take(self, item: Item) -> bool:
         """Join one item; whether there are rows enough."""
+        if item.position <= self._begins_behind:
+            # The checkpoint holds what came of it.
+            if isinstance(item, FrameOfRecording):
+                self._last[item.stream] = item.epoch, item.seq
+            return False
         match item:
             case LeftOut():
                 self._left_out[item.cause] += 1
@@ -153,12 +188,16 @@ class RecordingJoin:
 
     def close(self) -> dict[str, Any]:
         """Write what is pending and close the journal; the summary."""
+        if self._checkpoints is not None:
+            self._checkpoints.close()
         return self._summary(self._engine.finish())
 
     def _summary(self, counted: dict[str, Any]) -> dict[str, Any]:
         recording = self._passage.recording
         return {
             **summary_of(counted, self.began_ns),
+            **self._resumption.summary(self.config),
+            **({} if self._checkpoints is None else self._checkpoints.summary()),
             "from": recording.name,
             "position": self._passage.position,
             "frames": self._frames,

@@ -48,6 +48,7 @@ class JournalFolder:
 
     def __init__(self, path: Path, shape: JournalShape, *, new_epoch: bool = False) -> None:
         self.path = path
+        self._shape = shape
         _make(path)
         self._lock = _locked(path)
         try:
@@ -66,6 +67,12 @@ class JournalFolder:
     def map_version(self) -> int:
         """The number of the newest map."""
         return self.info.maps_forgotten + len(self.info.maps)
+
+    def begin_anew(self, reason: str) -> None:
+        """What is there is set aside, whole, and another journal epoch begins."""
+        _begin_anew(self.path, self.info.journal_epoch, reason)
+        self.info = _begun(self._shape)
+        write_description(self.path, self.info)
 
     def note_map(self, out_epoch: int, rules: list[dict[str, Any]]) -> int:
         """Remember an applied map; its version, which every row that it makes carries."""
@@ -114,9 +121,11 @@ def _continued(path: Path, shape: JournalShape, *, new_epoch: bool) -> JournalDe
     except JournalMissing:
         return fresh
     _check_shape(path, found.as_json(), fresh.as_json())
-    if new_epoch or _may_have_lost(path, found, shape):
-        _log.warning("%s: a new journal epoch begins; rows of the old one are in old-%d", path, found.journal_epoch)
-        _set_aside(path, found.journal_epoch)
+    if new_epoch:
+        _begin_anew(path, found.journal_epoch, "it was asked for")
+        return fresh
+    if _may_have_lost(path, found, shape):
+        _begin_anew(path, found.journal_epoch, "the host went down while rows were not safe")
         return fresh
     return replace(fresh, journal_epoch=found.journal_epoch, maps=found.maps, maps_forgotten=found.maps_forgotten)
 
@@ -153,6 +162,11 @@ def _may_have_lost(path: Path, found: JournalDescription, shape: JournalShape) -
         return False
     head = Head.open(path)
     return head is None or not head.is_closed
+
+
+def _begin_anew(path: Path, epoch: int, reason: str) -> None:
+    _log.warning("%s: a new journal epoch begins (%s); rows of the old one are in old-%d", path, reason, epoch)
+    _set_aside(path, epoch)
 
 
 def _set_aside(path: Path, epoch: int) -> None:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,18 +19,20 @@ from framegate.joinbarrier.join_agent import JoinAgent
 from framegate.joinbarrier.join_recording import RecordingJoin
 from framegate.joinbarrier.journal.description import JournalInput
 from framegate.joinbarrier.journal_folder import JournalFolder, JournalShape
+from framegate.joinbarrier.restoring import RestoreOptions
 from framegate.recording.frames import Passage
 from framegate.recording.header_time import LOG
 from framegate.recording.source import open_source
 from framegate.schema.config.loading import Given
 from framegate.schema.config.settings import default_aeron_dir
 from framegate.schema.console.reporting import emit
-from framegate.schema.errors import DONE, WrongUsage
+from framegate.schema.errors import DONE, Interrupted, WrongUsage
 from framegate.shmpool.client import connect
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.stop_signal import StopSignal
 
 _PROGRESS_NS: Final = 1_000_000_000
+_LOOK_AGAIN_S: Final = 0.005
 _log = logging.getLogger(__name__)
 
 
@@ -47,6 +50,7 @@ class JoinOptions:
     new_epoch: bool = False
     flight: FlightOptions | None = None
     """How the journal is served to other hosts, if it is."""
+    restore: RestoreOptions = field(default_factory=RestoreOptions)
     aeron_dir: str | None = None
     base_dir: str | None = None
     wait_driver: float | None = None
@@ -63,13 +67,13 @@ def run(options: JoinOptions) -> int:
     aeron_dir = config.client.aeron_dir or default_aeron_dir(os.environ)
     with (
         StopSignal() as stop,
-        JournalFolder(Path(config.join.journal), _shape(config), new_epoch=options.new_epoch) as folder,
+        JournalFolder(Path(config.join.journal), journal_shape(config), new_epoch=options.new_epoch) as folder,
         _serving(options, folder) as server,
         connect(aeron_dir, config.client.base_dir, wait_driver_s=config.client.wait_driver) as client,
     ):
-        agent = JoinAgent(client, config, folder)
+        agent = JoinAgent(client, config, folder, options.restore)
         with _closing(agent) as ending:
-            agent.attach()
+            agent.attach(partial(_wait, stop))
             _say_ready(options, agent, server)
             shown_at_ns = monotonic_ns()
             while not stop.is_set and agent.work():
@@ -81,13 +85,16 @@ def run(options: JoinOptions) -> int:
 
 def _run_recording(options: JoinOptions, config: JoinConfig, source: Path) -> int:
     """Join what a recording holds; no driver is asked."""
+    if options.restore.wanted is not None and options.restore.store is None:
+        raise WrongUsage("--restore with --from needs --checkpoints DIR: no coordinator says where they are")
     with (
         StopSignal() as stop,
         open_source(source) as recording,
-        JournalFolder(Path(config.join.journal), _shape(config), new_epoch=options.new_epoch) as folder,
+        JournalFolder(Path(config.join.journal), journal_shape(config), new_epoch=options.new_epoch) as folder,
         _serving(options, folder) as server,
     ):
-        join = RecordingJoin(config, folder, Passage(recording, options.topics, options.times), lambda: stop.is_set)
+        passage = Passage(recording, options.topics, options.times)
+        join = RecordingJoin(config, folder, passage, lambda: stop.is_set, options.restore)
         with _closing(join) as ending:
             _say_ready(options, join, server)
             shown_at_ns = monotonic_ns()
@@ -97,6 +104,11 @@ def _run_recording(options: JoinOptions, config: JoinConfig, source: Path) -> in
         recording.require_start()
     _say_summary(options, ending["summary"], server)
     return DONE
+
+
+def _wait(stop: StopSignal) -> None:
+    if stop.wait(_LOOK_AGAIN_S):
+        raise Interrupted("ended by the user before it began")
 
 
 def _configuration(options: JoinOptions) -> JoinConfig:
@@ -114,7 +126,8 @@ def _configuration(options: JoinOptions) -> JoinConfig:
     return load_join_config(options.config, os.environ, overrides)
 
 
-def _shape(config: JoinConfig) -> JournalShape:
+def journal_shape(config: JoinConfig) -> JournalShape:
+    """What rows of this join look like."""
     return JournalShape(
         out_stream=config.join.out_stream,
         policy=config.join.policy,

@@ -609,6 +609,17 @@ class StoreFailed(CheckpointError):
     default_hint = "The message says what the system answered; checkpoints that have a manifest stay valid."
 
 
+class CheckpointMismatch(CheckpointError):
+    """The checkpoint is of another join, or does not go with what is there."""
+
+    code = 615
+    exit_code = WRONG_USAGE
+    default_hint = (
+        "Bring the configuration back to the one it was taken with, name another checkpoint, "
+        "or start without --restore."
+    )
+
+
 class StoreTaken(CheckpointError):
     """Another coordinator gives out the ids of this store, or another pipeline does."""
 

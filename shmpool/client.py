@@ -127,13 +127,17 @@ class Client:
         descriptor_stream: int | None = None,
         pipeline: str | None = DEFAULT_PIPELINE,
         barrier_interval_s: float | None = None,
+        position: int = 0,
+        continues: bool = False,
     ) -> Producer:
         """The one producer of a stream, attached. Without shape and dtype every frame may be another.
 
         ``descriptor_stream`` is the Aeron stream of its descriptors, which its consumers must be told too; left out,
         it is the configured one, else the one that all streams share.
         Checkpoint barriers are sent for the coordinator of ``pipeline``; None: for no one. Where there is none,
-        ``barrier_interval_s`` makes them come by themselves.
+        ``barrier_interval_s`` makes them come by themselves. ``position`` is where a source that can be taken back
+        begins (``Producer.publish``, ``Producer.sent_barriers``). ``continues`` says that the sequences of its epoch
+        are those that the stream had before: what comes again is a repetition and not the beginning of something new.
         Raises ``AttachRefused`` when the driver says no, ``DriverSilent`` when none answers.
         """
         descriptors = self.descriptor_stream(stream, descriptor_stream)
@@ -146,6 +150,8 @@ class Client:
             descriptor_stream=descriptors,
             pipeline=pipeline,
             barrier_interval_s=barrier_interval_s,
+            position=position,
+            continues=continues,
         )
         return self.attach(producer)
 

@@ -15,12 +15,12 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 from framegate.schema.console.reporting import emit
-from framegate.schema.driver import ResponseCode
-from framegate.schema.errors import DONE, AttachRefused, NotAttached, WrongUsage
+from framegate.schema.errors import DONE, NotAttached, WrongUsage
 from framegate.shmpool.client import Client
 from framegate.shmpool.client_options import ClientOptions
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.pattern import PatternName, Payloads, flat_bytes, payloads
+from framegate.shmpool.predecessor import attached_behind_predecessor
 from framegate.shmpool.producer import DEFAULT_PIPELINE, Producer
 from framegate.shmpool.schedule import Step, read_schedule
 from framegate.shmpool.stop_signal import StopSignal
@@ -28,8 +28,6 @@ from framegate.shmpool.stop_signal import StopSignal
 _WAIT_SLICE_S: Final = 0.1
 _LINGER_S: Final = 0.25
 """After the end: consumers read what is in the stream before the epoch goes."""
-_PREDECESSOR_NS: Final = 5_000_000_000
-_PREDECESSOR_STEP_S: Final = 0.5
 _PROGRESS_NS: Final = 1_000_000_000
 DTYPES: Final = (
     *("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"),
@@ -132,23 +130,17 @@ def _check(options: ProduceOptions) -> None:
 
 
 def _attached(client: Client, options: ProduceOptions, stop: StopSignal) -> Producer:
-    """The stream's producer. A predecessor that was killed holds its lease until that expires, so a refusal is final
-    only after longer than that."""
-    deadline_ns = monotonic_ns() + _PREDECESSOR_NS
-    while True:
-        try:
-            return client.producer(
-                options.stream,
-                shape=options.shape,
-                dtype=options.dtype,
-                descriptor_stream=options.descriptor_stream,
-                pipeline=options.pipeline,
-                barrier_interval_s=_seconds(options.barrier_interval_ms),
-            )
-        except AttachRefused as refusal:
-            is_final = refusal.facts.get("code") != ResponseCode.REJECTED.name or monotonic_ns() >= deadline_ns
-            if is_final or stop.wait(_PREDECESSOR_STEP_S):
-                raise
+    def attach() -> Producer:
+        return client.producer(
+            options.stream,
+            shape=options.shape,
+            dtype=options.dtype,
+            descriptor_stream=options.descriptor_stream,
+            pipeline=options.pipeline,
+            barrier_interval_s=_seconds(options.barrier_interval_ms),
+        )
+
+    return attached_behind_predecessor(attach, stop.wait)
 
 
 def _seconds(milliseconds: float | None) -> float | None:

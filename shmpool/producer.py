@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import EllipsisType
@@ -27,6 +28,7 @@ from framegate.schema.errors import (
     ClientStalled,
     InvalidValue,
     MediaDriverGone,
+    NoPermission,
     NotAttached,
     TransportClosed,
 )
@@ -43,11 +45,13 @@ from framegate.schema.wire import (
 from framegate.shmpool.audience import Audience
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.command_word import EPOCH_MAX, ProducersWord, can_carry, word_path
+from framegate.shmpool.continued import mark_continued
 from framegate.shmpool.ended import mark_ended
 from framegate.shmpool.granted_streams import GrantedStreams
 from framegate.shmpool.leaseholder import Leaseholder
 from framegate.shmpool.progress import ProgressThrottle
 from framegate.shmpool.regions import open_regions
+from framegate.shmpool.sent_barrier import SentBarrier
 from framegate.shmpool.streams import untethered
 from framegate.shmpool.transport import OfferBound, Publication, Subscription
 
@@ -61,6 +65,8 @@ if TYPE_CHECKING:
 _QOS_NS: Final = 1_000_000_000
 DESCRIPTOR_BOUND: Final = OfferBound(attempts=1_000, deadline_ns=1_000_000)
 """A descriptor that is not taken within a millisecond is given up and counted: a camera does not wait."""
+SENT_BARRIERS_KEPT: Final = 16
+"""Sent barriers that wait for somebody who asks where they went; the oldest go."""
 DEFAULT_PIPELINE: Final = "default"
 _UNALIGNED: Final = 1
 _U64_MAX: Final = (1 << 64) - 1
@@ -87,6 +93,8 @@ class Producer(Leaseholder):
         descriptor_stream: int | None = None,
         pipeline: str | None = DEFAULT_PIPELINE,
         barrier_interval_s: float | None = None,
+        position: int = 0,
+        continues: bool = False,
     ) -> None:
         super().__init__(client, stream, Role.PRODUCER)
         self.name = name
@@ -97,6 +105,9 @@ class Producer(Leaseholder):
         self._lost_barrier: tuple[int, int] | None = None
         self._asked_id: int | None = None
         self._outcome_before: tuple[int, int] | None = None
+        self._position = position
+        self._continues = continues
+        self._sent_barriers = deque[SentBarrier](maxlen=SENT_BARRIERS_KEPT)
         self.audience = Audience(stream)
         self._shape = shape
         self._dtype = dtype
@@ -127,19 +138,24 @@ class Producer(Leaseholder):
         descriptor_timestamp_ns: int | None = None,
         trace_id: int = 0,
         seq: int | None = None,
+        position: int | None = None,
     ) -> int:
         """Copy an array into the next slot and announce it; its sequence.
 
         ``timestamp_ns`` is the capture time in the monotonic clock: left out, it is now; None, it is not given.
-        ``seq`` skips ahead. Raises ``WrongArray`` or ``FrameTooLarge`` before anything is written.
+        ``seq`` skips ahead. ``position`` is where a source that can be taken back stands behind the frame; barriers
+        that follow tell it in ``sent_barriers``. Raises ``WrongArray`` or ``FrameTooLarge`` before anything is written.
         """
         native = self._native
         if native is None:
             raise self._away()
         try:
-            return native.publish(array, timestamp_ns, descriptor_timestamp_ns, trace_id, seq)
+            published = native.publish(array, timestamp_ns, descriptor_timestamp_ns, trace_id, seq, position)
         except _GONE as death:
             raise self._away() from death
+        if position is not None:
+            self._position = position
+        return published
 
     def publish_batch(self, arrays: Buffer, timestamp_ns: int | EllipsisType | None = ...) -> int:
         """Publish ``arrays[0]``, ``arrays[1]``, ... of a C-contiguous array in one call; how many."""
@@ -223,6 +239,18 @@ class Producer(Leaseholder):
             return self._taken(self._attached().send(message))
         except _GONE as death:
             raise self._away() from death
+
+    def sent_barriers(self) -> list[SentBarrier]:
+        """The checkpoint barriers that went out since the last call, oldest first; the newest 16 are kept."""
+        self._keep_sent_barriers()
+        found = []
+        while self._sent_barriers:
+            found.append(self._sent_barriers.popleft())
+        return found
+
+    def _keep_sent_barriers(self) -> None:
+        if self._native is not None:
+            self._sent_barriers.extend(SentBarrier(*each) for each in self._native.take_sent_barriers())
 
     def _taken(self, is_sent: bool | None) -> bool:
         if is_sent is None:
@@ -364,12 +392,14 @@ class Producer(Leaseholder):
             shape=self._shape,
             pace=cast(AeronSubscription, pace),
         )
+        self._native.set_position(self._position)
         self._inject()
 
     def on_link_lost(self, reason: str) -> None:
         """What was opened on it is closed with it."""
         super().on_link_lost(reason)
         self._note_lost_barrier(monotonic_ns())
+        self._keep_sent_barriers()
         self._past = self.counters()
         self._native = None
         self._own_streams.forget()
@@ -404,6 +434,9 @@ class Producer(Leaseholder):
         )
         self._folder_of_ring = regions.paths[0].rpartition("/")[0]
         self._nslots = nslots
+        if self._continues:
+            # Before anything can be sent: a barrier goes by itself as soon as there are regions.
+            self._mark_continued(self._folder_of_ring, epoch)
         if self._word is not None and self._word.move_to(word_path(self._folder_of_ring, self.stream_id, epoch)):
             self._inject()
         self._native.attach(regions)
@@ -411,6 +444,13 @@ class Producer(Leaseholder):
         self.audience.on_epoch(epoch)
         self._qos_at_ns = now_ns
         self._ended = False
+
+    def _mark_continued(self, folder: str, epoch: int) -> None:
+        try:
+            mark_continued(folder, epoch)
+        except OSError as refused:
+            what = f"it cannot be said that the epoch goes on with the one before: {refused.strerror or refused}"
+            raise NoPermission(what, stream=self.stream_id, path=folder) from refused
 
     def unmap(self, _reason: str) -> None:
         """Stop writing."""

@@ -106,6 +106,8 @@ class Coordinator:
         self._settle(now_ns)
         actions: list[Action] = [self._announce(now_ns)]
         if self._predecessor is not None:
+            # A checkpoint without them would in time replace those that bring them back.
+            self.operators.expect(self._predecessor.operators, now_ns)
             actions.append(Say(self._voice.outcome_of(self._predecessor)))
         return actions
 

@@ -58,6 +58,8 @@ class Predecessor:
 
     checkpoint_id: int
     is_complete: bool
+    operators: tuple[str, ...] = ()
+    """Who had a part in its newest whole checkpoint."""
 
 
 # --- what the coordinator asks for --------------------------------------------------------------------------

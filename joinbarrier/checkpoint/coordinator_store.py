@@ -53,8 +53,17 @@ class CoordinatorStore:
         last_id = before.last_checkpoint_id if before is not None else 0
         given_out = GivenOut(max(last_id, self._store.highest_id()), epoch + 1)
         write_given_out(self._files, self._pipeline, given_out, self._place)
-        is_complete = last_id in self._store.ids()
-        return given_out, Predecessor(last_id, is_complete) if last_id else None
+        whole = self._store.ids()
+        operators = self._operators_of(whole[-1]) if whole else ()
+        return given_out, Predecessor(last_id, last_id in whole, operators) if last_id else None
+
+    def _operators_of(self, checkpoint_id: int) -> tuple[str, ...]:
+        try:
+            return tuple(each.operator_id for each in self._store.manifest(checkpoint_id).operators)
+        except FramegateError as failure:
+            # It brings nobody back, so nobody is waited for by it.
+            _log.warning("checkpoint %d does not say whose it is: %s", checkpoint_id, first_line(failure))
+            return ()
 
     def allocate(self, order: Allocate) -> Allocated | AllocationFailed:
         """The id lasts, or nobody hears of it."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
@@ -33,7 +34,8 @@ class Change(Enum):
 class Operator:
     """One operator."""
 
-    instance_id: int
+    instance_id: int | None
+    """None: it is known from the life of the coordinator before this one, and has not been heard in this."""
     heard_ns: int
     is_lost: bool = False
     former_instance_id: int | None = None
@@ -61,11 +63,17 @@ class Operators:
         """Those that fell silent and may come back, sorted."""
         return sorted(name for name, each in self._all.items() if each.is_lost)
 
+    def expect(self, names: Iterable[str], now_ns: int) -> None:
+        """These had a part in the newest checkpoint: until they are heard, they are lost and may come back."""
+        for name in names:
+            if len(self._all) < self._limit and OPERATOR_ID.fullmatch(name):
+                self._all.setdefault(name, Operator(None, now_ns, is_lost=True))
+
     def on_hello(self, hello: OperatorHello, now_ns: int) -> Change:
         """One hello of this pipeline."""
         known = self._all.get(hello.operator_id)
         if hello.state == OperatorState.LEAVING:
-            if known is None or known.instance_id != hello.instance_id:
+            if known is None or known.instance_id not in (None, hello.instance_id):
                 return Change.NONE
             del self._all[hello.operator_id]
             return Change.LEFT
@@ -73,6 +81,8 @@ class Operators:
             return self._join(hello, now_ns)
         known.heard_ns = now_ns
         was_lost, known.is_lost = known.is_lost, False
+        if known.instance_id is None:
+            known.instance_id = hello.instance_id
         if known.instance_id == hello.instance_id:
             return Change.BACK if was_lost else Change.NONE
         is_twice = hello.instance_id == known.former_instance_id

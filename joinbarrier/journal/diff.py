@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What two journals hold that is not the same: rows gained, lost and changed, known by their outputs.
 
-Left out is what a second run of the same inputs cannot have alike: ``row``, ``journal_epoch`` and ``joined_at``. Which
-life of its producer a frame comes from is compared by the order of the lives: their numbers are the driver's.
+Left out is what a second run of the same inputs cannot have alike: ``row``, ``journal_epoch``, ``joined_at`` and
+``checkpoint_id``. Which life of its producer a frame comes from is compared by the order of the lives: their numbers
+are the driver's.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.row import JoinedInput, Row
 
-LEFT_OUT: Final = frozenset({"row", "journal_epoch", "joined_at"})
+LEFT_OUT: Final = frozenset({"row", "journal_epoch", "joined_at", "checkpoint_id"})
 DETAILED_MAX: Final = 100
 """Changed rows whose columns are named; the others are counted."""
 

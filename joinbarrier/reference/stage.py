@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import cast
+from typing import Final, cast
 
 from framegate.joinbarrier.mergemap import MergeMap
 from framegate.joinbarrier.missing import Cause
@@ -18,15 +18,17 @@ from framegate.joinbarrier.reference.out_times import OutTimes
 from framegate.joinbarrier.reference.sequence_policy import SequencePolicy
 from framegate.joinbarrier.reference.stage_config import Attempt, Pick, StageConfig
 from framegate.joinbarrier.reference.stage_core import encoded
-from framegate.joinbarrier.reference.stage_intake import StageIntake
 from framegate.joinbarrier.reference.stage_policy import Policy
+from framegate.joinbarrier.reference.stage_recall import StageRecall
 from framegate.joinbarrier.reference.stage_status import status
 from framegate.joinbarrier.reference.timestamp_policy import TimestampPolicy
 from framegate.joinbarrier.reference.union_policy import UnionPolicy
 from framegate.joinbarrier.reference.unmatched import Unmatched
 
+_NS_PER_MS: Final = 1_000_000
 
-class Stage(StageIntake):
+
+class Stage(StageRecall):
     """Decisions of one join. ``state`` is what an earlier stage of the same configuration had written."""
 
     def __init__(self, config: StageConfig, state: str | None = None) -> None:
@@ -171,6 +173,10 @@ class Stage(StageIntake):
         if self.barrier is not None:
             self.barrier.new_epoch(self.out_epoch)
         self.policy.resume(numbers)
+        last_ns = self.policy.last_ns if isinstance(self.policy, TimestampPolicy) else None
+        if self.config.drive == "watermark" and last_ns is not None:
+            # The watermark that made the last output makes no other one.
+            self.last_watermark_ms = last_ns // _NS_PER_MS
         rows = cast("list[list[int]]", state["inputs"])
         for each, (epoch, decided, joined, is_ended) in zip(self.inputs, rows, strict=True):
             if epoch >= 0:

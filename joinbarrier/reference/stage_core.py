@@ -51,7 +51,7 @@ class StageCore:
         self.config = config
         self.sources = {stream: Source(stream) for stream in config.streams}
         self.inputs = [
-            Input(index, each, self.sources[each.stream], _power_of_two(max(each.ring_slots, _HISTORY_MIN)))
+            Input(index, each, self.sources[each.stream], history_slots(each))
             for index, each in enumerate(config.inputs)
         ]
         self.queue = UnmatchedQueue(_power_of_two(max(_QUEUE_MIN, 4 * sum(each.capacity for each in self.inputs))))
@@ -232,6 +232,11 @@ class StageCore:
 def encoded(state: dict[str, object]) -> str:
     """Numbers only, without spaces."""
     return json.dumps(state, separators=(",", ":"))
+
+
+def history_slots(each: InputConfig) -> int:
+    """How many frames of an input may wait: as many as its ring holds."""
+    return _power_of_two(max(each.ring_slots, _HISTORY_MIN))
 
 
 def _power_of_two(least: int) -> int:

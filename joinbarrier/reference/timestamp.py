@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from framegate.joinbarrier.mergemap import MergeMap, TimestampRule
 from framegate.joinbarrier.readiness import Reason
 from framegate.joinbarrier.reference.base import Barrier, Input, Seen
 from framegate.schema.errors import OutputTimeDecreased
+from framegate.schema.merge import TimestampSource
 
 
 class TimestampBarrier(Barrier):
@@ -28,6 +29,13 @@ class TimestampBarrier(Barrier):
         if out < self.last_emitted_ns:
             raise OutputTimeDecreased("times of an output grow", last_ns=self.last_emitted_ns, found_ns=out)
         self.last_emitted_ns = out
+
+    def reject(self, stream: int, sources: Iterable[TimestampSource]) -> None:
+        """These fields of an input are known to have decreased."""
+        found = self.inputs.get(stream)
+        if found is not None:
+            for source in sources:
+                found.times[source].is_rejected = True
 
     def _takes(self, is_by_timestamp: bool) -> bool:
         return is_by_timestamp

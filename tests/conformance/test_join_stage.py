@@ -971,6 +971,21 @@ def test_resumed_stage_reports_what_it_missed_and_not_what_it_had_decided(
     assert sorted(again.left()) == [(0, 2, 9, "agent_down"), (1, 2, 9, "agent_down")]
 
 
+def test_a_stream_that_is_reopened_is_waited_for_again(world: MakeWorld) -> None:
+    stage = world({}, {})
+    stage.frames(0, range(2))
+    stage.frames(1, range(2))
+    stage.end(0, 1)
+    assert stage.join() == [(0, 0, 0), (1, 1, 1)]
+    assert stage.stage.is_finished()
+    stage.stage.reopen(10)
+    assert not stage.stage.is_finished()
+    stage.frame(0, 2)
+    stage.stage.reopen(11)
+    stage.frame(1, 2)
+    assert stage.join() == [(2, 2, 2)]
+
+
 def test_status_names_the_input_that_is_waited_for_and_what_it_lacks(world: MakeWorld) -> None:
     stage = world({}, {"offset": 3})
     stage.frame(0, 0)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any, Literal, TypeAlias
@@ -11,6 +12,7 @@ from framegate.joinbarrier.mergemap import MergeMap
 from framegate.joinbarrier.missing import Cause
 from framegate.joinbarrier.reference.stage import Stage
 from framegate.joinbarrier.reference.stage_config import Attempt, InputConfig, Pick, StageConfig
+from framegate.joinbarrier.reference.stage_recall import Rest, StreamRest, Waiting
 from framegate.joinbarrier.reference.unmatched import Unmatched
 from framegate.schema.merge import SequenceMergeMapAnnounce
 
@@ -32,6 +34,7 @@ class NativeStage:
         for name in (
             *("invalidate", "wants_map", "observe", "observe_lost", "missed", "processed", "watermark", "ended"),
             *("push_time", "tick", "failed", "joined", "is_finished", "finish", "state", "status", "needs_slot_time"),
+            *("recall_frame", "reopen"),
         ):
             setattr(self, name, getattr(self._stage, name))
 
@@ -66,6 +69,24 @@ class NativeStage:
         taken: list[Any] = self._stage.take_unmatched(count)
         return [Unmatched(index, Cause(cause), *rest) for index, cause, *rest in taken]
 
+    def waiting(self) -> list[Waiting]:
+        """As the twin's."""
+        return [Waiting(*each[:-1], None if each[-1] is None else Cause(each[-1])) for each in self._stage.waiting()]
+
+    def rest(self) -> Rest:
+        """As the twin's."""
+        found = json.loads(self._stage.rest())
+        streams = tuple(StreamRest(**each) for each in found.pop("streams"))
+        return Rest(streams=streams, out_times=tuple(found.pop("out_times")), **found)
+
+    def recall_lost(self, stream: int, epoch: int, first: int, last: int, cause: Cause, now_ns: int) -> None:
+        """As the twin's."""
+        self._stage.recall_lost(stream, epoch, first, last, str(cause), now_ns)
+
+    def recall_rest(self, rest: Rest, now_ns: int, *, is_same_cut: bool, keeps_clock: bool) -> None:
+        """As the twin's."""
+        self._stage.recall_rest(asdict(rest), now_ns, is_same_cut, keeps_clock)
+
     def counted(self) -> dict[str, Any]:
         """The counters as plain values."""
         return self._stage.counters()
@@ -84,6 +105,25 @@ class ReferenceStage(Stage):
 def make_stage(impl: Implementation, config: StageConfig, state: str | None = None) -> Any:
     """A stage; both kinds answer alike."""
     return ReferenceStage(config, state) if impl == "reference" else NativeStage(config, state)
+
+
+def recall(stage: Any, waiting: Iterable[Waiting], rest: Rest, now_ns: int, *, is_same_cut: bool = True) -> None:
+    """Give a stage back what another stood on: of each stream frames and losses by their sequences, then the rest."""
+    waiting = list(waiting)
+    lost = sorted((each for each in waiting if each.lost is not None), key=lambda each: (each.stream, each.seq))
+    for frame in [each for each in waiting if each.lost is None]:
+        for each in [each for each in lost if each.stream == frame.stream and each.seq < frame.seq]:
+            lost.remove(each)
+            _recall_lost(stage, each, now_ns)
+        times = frame.descriptor_ns, frame.slot_ns
+        stage.recall_frame(frame.stream, frame.epoch, frame.seq, *times, frame.trace_id, now_ns)
+    for each in lost:
+        _recall_lost(stage, each, now_ns)
+    stage.recall_rest(rest, now_ns, is_same_cut=is_same_cut, keeps_clock=True)
+
+
+def _recall_lost(stage: Any, each: Waiting, now_ns: int) -> None:
+    stage.recall_lost(each.stream, each.epoch, each.seq, each.seq_last, each.lost, now_ns)
 
 
 class World:

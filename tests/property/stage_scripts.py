@@ -13,7 +13,7 @@ from framegate.joinbarrier.reference.unmatched import Unmatched
 from framegate.schema.merge import TimestampSource
 from hypothesis import strategies as st
 
-from tests.joins.stage_world import Implementation, NativeStage, make_stage
+from tests.joins.stage_world import Implementation, NativeStage, make_stage, recall
 
 STREAMS = 3
 Op = tuple[Any, ...]
@@ -257,6 +257,15 @@ class Player:
         self.stage = make_stage(self.impl, self.config, state)
         self._map(None, 0)
         return state
+
+    def _restore(self) -> tuple[str, Any, Any]:
+        """A new stage goes on from the state, and is given back what the old one stood on."""
+        state: str = self.stage.state()
+        waiting, rest = self.stage.waiting(), self.stage.rest()
+        self.stage = make_stage(self.impl, self.config, state)
+        recall(self.stage, waiting, rest, self.now_ns)
+        self._map(None, 0)
+        return state, waiting, rest
 
     def cause(self, name: str) -> Any:
         """A cause, as the implementation takes it."""

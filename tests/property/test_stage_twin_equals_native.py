@@ -31,6 +31,15 @@ def test_twin_and_native_answer_alike_after_a_resume(policy: str, data: st.DataO
     _compare(config, [*before, ("resume",), *after])
 
 
+@pytest.mark.parametrize("policy", ["sequence", "timestamp", "latest", "union"])
+@settings(THOROUGH, max_examples=25)
+@given(data=st.data())
+def test_twin_and_native_answer_alike_after_a_restore(policy: str, data: st.DataObject) -> None:
+    config = data.draw(configs(policy))
+    before, after = data.draw(scripts()), data.draw(scripts())
+    _compare(config, [*before, ("restore",), *after])
+
+
 def _compare(config: StageConfig, script: list[Op]) -> None:
     twin, native = Player("reference", config), Player("native", config)
     for op in [*script, ("next", 50, []), ("finish",)]:

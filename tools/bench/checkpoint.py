@@ -3,6 +3,7 @@
 
 One native thread; events of 40 bytes, records of 1 KiB. No message is read and no file is written. Then, in Python,
 what a store reads for an operator that starts again: its state, and what was in flight, each file with its check sum.
+Last, a join that goes back to a checkpoint.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from framegate.joinbarrier.checkpoint.checkpoint_id import CheckpointId
 from framegate.joinbarrier.checkpoint.manifest import Manifest
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.shmpool.clock import monotonic_ns
+from framegate.tools.bench import restored
 from framegate.tools.bench.cargo import cargo_bench
 from framegate.tools.bench.result import Result, in_turn
 
@@ -66,7 +68,7 @@ ASKED: Final = {
 
 
 def run() -> Iterator[Result]:
-    """The table, how often any of it allocated, then what starting again reads."""
+    """The table, how often any of it allocated, what starting again reads, and a join that goes back."""
     allocations = 0
     for found in cargo_bench("framegate-checkpoint", "checkpoint"):
         allocations += found["allocations"]
@@ -75,6 +77,7 @@ def run() -> Iterator[Result]:
         question="Rust: allocations on these paths", measured=allocations, unit="", target=0, how="a round of each"
     )
     yield from _recovery()
+    yield from restored.run()
 
 
 _OPERATOR: Final = "join-20001"

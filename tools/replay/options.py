@@ -35,6 +35,10 @@ class ReplayOptions(ClientOptions):
     raw: bool = False
     check: Path | None = None
     pipeline: str = DEFAULT_PIPELINE
+    restore: str | int | None = None
+    """The checkpoint behind which it goes on: ``latest``, or an id."""
+    checkpoints: str | None = None
+    """Where it is; None: where the pipeline's coordinator says."""
 
     @property
     def injects_for(self) -> str | None:

@@ -51,6 +51,14 @@ def replay(
         bool, typer.Option("--raw", help="Publish the recorded barriers and ends too, in their places.")
     ] = False,
     pipeline: PipelineOption = "default",
+    restore: Annotated[
+        str | None,
+        typer.Option("--restore", metavar="latest|ID", help="Go on where a checkpoint says that each stream stood."),
+    ] = None,
+    checkpoints: Annotated[
+        str | None,
+        typer.Option("--checkpoints", metavar="DIR", help="Where --restore looks; else where the coordinator says."),
+    ] = None,
     check: Annotated[
         Path | None,
         typer.Option("--check", metavar="JOURNAL", help="Afterwards compare a journal's rows with the recording."),
@@ -62,6 +70,7 @@ def replay(
     as_json: JsonOption = False,
 ) -> int:
     """Publish what was recorded, as its producers did."""
+    from framegate.joinbarrier.restoring import parse_wanted
     from framegate.recording.header_time import parse_times
     from framegate.recording.topic_map import parse_topics
     from framegate.schema.errors import WrongUsage
@@ -70,6 +79,10 @@ def replay(
 
     if from_ns is not None and from_position is not None:
         raise WrongUsage("a replay begins at --from-ns or at --from-position, not at both")
+    if raw and restore is not None:
+        raise WrongUsage("a --raw replay sends the recorded barriers, and has no part in checkpoints to --restore")
+    if checkpoints is not None and restore is None:
+        raise WrongUsage("--checkpoints says where --restore looks", found=checkpoints)
     return run(
         ReplayOptions(
             source=source,
@@ -84,6 +97,8 @@ def replay(
             raw=raw,
             check=check,
             pipeline=pipeline,
+            restore=parse_wanted(restore),
+            checkpoints=checkpoints,
             config=config,
             aeron_dir=absolute(aeron_dir),
             base_dir=absolute(base_dir),

@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
+from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.recording.dump import Dump
 from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, Passage, Unread
 from framegate.recording.recorded import Topic
@@ -24,10 +25,15 @@ from framegate.shmpool.client import Client
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.stop_signal import StopSignal
 from framegate.tools.replay.check import Check, check_journal
+from framegate.tools.replay.checkpoints import ReplayCheckpoints
 from framegate.tools.replay.left_out import LossCauses
 from framegate.tools.replay.options import MAX, ReplayOptions
+from framegate.tools.replay.place import Place
 from framegate.tools.replay.read_ahead import ReadAhead
+from framegate.tools.replay.replay_state import StreamState
+from framegate.tools.replay.restoring import Announced, find_state
 from framegate.tools.replay.sender import Sender
+from framegate.tools.replay.source_mark import source_mark
 from framegate.tools.replay.timetable import Lateness, Timetable
 
 _LINGER_S: Final = 0.25
@@ -43,7 +49,9 @@ def run(options: ReplayOptions) -> int:
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
     streams = _streams_of(options)
     with StopSignal() as stop, options.connect() as client, _Replay(options, client, stop) as replay:
-        for stream in streams:
+        if options.injects_for is not None and streams:
+            replay.take_part(options.injects_for, streams)
+        for stream in streams if not stop.is_set else ():
             replay.sender(stream)
         replay.say_ready()
         if replay.wait_audience():
@@ -81,6 +89,8 @@ class _Replay:
     client: Client
     stop: StopSignal
     senders: dict[int, Sender] = field(default_factory=dict)
+    restored: dict[int, StreamState] = field(default_factory=dict)
+    restored_id: int | None = None
     lateness: Lateness = field(default_factory=Lateness)
     causes: LossCauses = field(default_factory=LossCauses)
     between: Counter[str] = field(default_factory=Counter)
@@ -95,17 +105,46 @@ class _Replay:
     began_ns: int = field(default_factory=monotonic_ns)
     _shown_at_ns: int = 0
     _open: ExitStack = field(default_factory=ExitStack)
+    _checkpoints: ReplayCheckpoints | None = None
 
     def __enter__(self) -> _Replay:
         return self
 
     def __exit__(self, *exc: object) -> None:
+        if self._checkpoints is not None:
+            # Before its streams go: none of them owes a barrier to a pipeline that the replay has left.
+            self._checkpoints.close()
         self._open.close()
+
+    def take_part(self, pipeline: str, streams: list[int]) -> None:
+        """Be an operator of the pipeline, and go on where it says that a checkpoint left off."""
+        source, announced = source_mark(self.options.source), Announced()
+        wanted, place = self.options.restore, self.options.checkpoints
+        hear = announced.hear if wanted is not None and place is None else None
+        checkpoints = ReplayCheckpoints(self.client, pipeline, streams, self.senders, source, hear)
+        self._checkpoints = checkpoints
+        if wanted is None:
+            return
+        if place is None:
+            place = announced.store(pipeline, self.client.wait_driver_s, lambda: self.stop.is_set)
+        state = find_state(CheckpointStore(place), wanted, checkpoints.operator_id, source) if place else None
+        if state is not None:
+            self.restored_id = state.checkpoint_id
+            self.restored = {each.stream: each for each in state.streams}
+            self.loops = min((each.loop for each in state.streams), default=0)
+        checkpoints.is_restoring = False
 
     def sender(self, stream: int) -> Sender:
         """The sender of a stream, attached. Raises what attaching raises."""
         if stream not in self.senders:
-            sender = Sender(self.client, stream, self.stop.wait, self.options.injects_for)
+            sender = Sender(
+                self.client,
+                stream,
+                self.stop.wait,
+                self.options.injects_for,
+                self.restored.get(stream),
+                is_restarted=self.options.restore is not None,
+            )
             self.senders[stream] = sender
             self._open.callback(sender.close)
         return self.senders[stream]
@@ -122,11 +161,12 @@ class _Replay:
         """Once round, or as often as is wanted."""
         self.began_ns = monotonic_ns()
         while self.options.loop == 0 or self.loops < self.options.loop:
-            before = self._sent()
+            before, first = self._sent(), min((each.loop for each in self.restored.values()), default=None)
+            is_rest = self.loops == first
             if not self._play_once():
                 return
             self.loops += 1
-            if self._sent() == before and self.options.loop == 0:
+            if self._sent() == before and self.options.loop == 0 and not is_rest:
                 # Nothing in it can be sent: once more would be for ever.
                 return
 
@@ -166,9 +206,16 @@ class _Replay:
     def _wanted(self, items: ReadAhead) -> Iterator[Item]:
         options = self.options
         for item in items:
+            if self._is_behind(item):
+                continue
             # Another time round begins at the beginning.
             if self.loops or (item.position > options.from_position and item.log_time_ns >= (options.from_ns or 0)):
                 yield item
+
+    def _is_behind(self, item: Item) -> bool:
+        """Whether it went before the barrier of its stream in the checkpoint that is restored."""
+        state = self.restored.get(item.stream)
+        return state is not None and Place(self.loops, item.position) <= state.place
 
     def _play_item(self, item: Item, timetable: Timetable) -> bool:
         """Carry one item out at its time; False when told to end."""
@@ -203,7 +250,7 @@ class _Replay:
             return
         for sender in self.senders.values():
             if self.options.end and sender.producer.is_attached:
-                sender.producer.end()
+                sender.end()
         for sender in self.senders.values():
             # What waits for its partners lies in rings that go with their leases.
             sender.wait_read()
@@ -215,7 +262,14 @@ class _Replay:
         if self.options.json:
             epochs = {str(stream): sender.producer.epoch for stream, sender in self.senders.items()}
             file = str(self.options.source)
-            emit({"event": "ready", "pid": os.getpid(), "file": file, "streams": list(self.senders), "epochs": epochs})
+            ready = {
+                "event": "ready",
+                "pid": os.getpid(),
+                "file": file,
+                "streams": list(self.senders),
+                "epochs": epochs,
+            }
+            emit({**ready, "restored": self.restored_id})
 
     def _show_progress(self) -> None:
         now_ns = monotonic_ns()
@@ -247,6 +301,7 @@ class _Replay:
             "unread": {str(stream): asdict(each) for stream, each in self.unread.items()},
             "position": self.position,
             "loops": self.loops,
+            "restored": self.restored_id,
             "late_ns": self.lateness.as_json(),
             "damage": self.damage,
             "damaged_chunks": self.damaged_chunks,

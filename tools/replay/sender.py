@@ -6,13 +6,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from framegate.recording.frames import Between, FrameOfRecording
 from framegate.schema.control import CheckpointBarrier, ControlSignal, SignalKind, Watermark
 from framegate.schema.errors import FrameTooLarge, InvalidValue, NotAttached, WrongArray
 from framegate.shmpool.client import Client
+from framegate.shmpool.predecessor import attached_behind_predecessor
 from framegate.shmpool.producer import DEFAULT_PIPELINE, Producer
+from framegate.shmpool.sent_barrier import SentBarrier
+from framegate.tools.replay.place import START, Place
+from framegate.tools.replay.replay_state import StreamState
 
 TOO_LARGE: Final = "too_large"
 REGRESSED: Final = "regressed"
@@ -26,20 +31,39 @@ class Sender:
     """A stream's producer. An epoch of the recording is one of its own: in each of them sequences begin anew."""
 
     def __init__(
-        self, client: Client, stream: int, wait: Callable[[float], bool], pipeline: str | None = DEFAULT_PIPELINE
+        self,
+        client: Client,
+        stream: int,
+        wait: Callable[[float], bool],
+        pipeline: str | None = DEFAULT_PIPELINE,
+        restored: StreamState | None = None,
+        *,
+        is_restarted: bool = False,
     ) -> None:
-        """``wait`` sleeps, and says whether the replay was told to end."""
+        """``wait`` sleeps, and says whether the replay was told to end. ``restored``: what it goes on behind.
+
+        ``is_restarted``: an earlier life of this replay may have been killed, and its lease not yet have expired.
+        """
         self._client = client
         self._wait = wait
         self._pipeline = pipeline
         self.stream = stream
-        self.producer: Producer = client.producer(stream, pipeline=pipeline)
+        self.place: Place = START if restored is None else restored.place
+        """Behind the last frame that was sent: what is not later is not sent again."""
+        self.ended_state: StreamState | None = None
+        """Where the stream ended, if it has: from there on it owes no barrier."""
+        attach = partial(self._attached, continues=True)
+        self.producer: Producer = attached_behind_predecessor(attach, wait) if is_restarted else self._attached()
         self.frames = 0
         self.bytes = 0
         self.left_out: Counter[str] = Counter()
         self.paused = 0
         """How often the slowest consumer was waited for."""
         self._life: tuple[int, int] | None = None
+        if restored is not None and restored.recorded_epoch is not None:
+            # The new regions go on where the old ones ended; another recorded epoch gets regions of its own.
+            self._life = restored.loop, restored.recorded_epoch
+        self._told: list[tuple[SentBarrier, int | None]] = []
         self._first_seq: int | None = None
         self._past: Counter[str] = Counter()
 
@@ -51,7 +75,7 @@ class Sender:
             return False
         while True:
             try:
-                self._publish(frame)
+                self._publish(frame, life)
             except NotAttached:
                 if not self._wait_attached():
                     return False
@@ -60,20 +84,51 @@ class Sender:
                 return False
             else:
                 break
+        self.place = Place(life, frame.position)
         if self._first_seq is None:
             self._first_seq = frame.seq
         self.frames += 1
         self.bytes += len(frame.payload)
         return True
 
-    def _publish(self, frame: FrameOfRecording) -> None:
+    def _attached(self, *, continues: bool = False) -> Producer:
+        position = self.place.number
+        return self._client.producer(self.stream, pipeline=self._pipeline, position=position, continues=continues)
+
+    def _publish(self, frame: FrameOfRecording, life: int) -> None:
         self.producer.publish(
             frame.array,
             frame.timestamp_ns,
             descriptor_timestamp_ns=frame.descriptor_timestamp_ns,
             trace_id=frame.trace_id,
             seq=frame.seq,
+            position=Place(life, frame.position).number,
         )
+
+    def end(self) -> None:
+        """Say that no frame follows."""
+        self.producer.end()
+        self.ended_state = StreamState(
+            stream=self.stream,
+            loop=self.place.loop,
+            position=self.place.position,
+            recorded_epoch=None if self._life is None else self._life[1],
+            source_epoch=None,
+            after_seq=self.producer.last_seq,
+        )
+
+    def sent_barriers(self) -> list[tuple[SentBarrier, int | None]]:
+        """Checkpoint barriers that went since the last call, and the recorded epoch that they went in.
+
+        On the client's thread, whose turn also guards the change of producers.
+        """
+        self._note_sent()
+        found, self._told = self._told, []
+        return found
+
+    def _note_sent(self) -> None:
+        recorded_epoch = None if self._life is None else self._life[1]
+        self._told.extend((sent, recorded_epoch) for sent in self.producer.sent_barriers())
 
     def send_between(self, between: Between) -> None:
         """Publish a barrier, a watermark or a signal, as this producer's own."""
@@ -99,8 +154,11 @@ class Sender:
         listeners = self.producer.audience.ready(self.producer.epoch or 0)
         self.wait_read()
         self._close_producer()
-        self.producer = self._client.producer(self.stream, pipeline=self._pipeline)
-        self._life, self._first_seq = life, None
+        with self._client.turn:
+            self._life, self._first_seq = life, None
+            # All of the rounds before is behind it.
+            self.place = max(self.place, Place(life[0], 0))
+        self.producer = self._attached()
         # What is sent before they have mapped the new regions would pass them by.
         for _ in range(_REMAP_SLICES):
             if self.producer.wait_consumers(listeners, _SLICE_S):
@@ -141,7 +199,9 @@ class Sender:
 
     def _close_producer(self) -> None:
         self._past.update(self.producer.counters())
-        self.producer.close()
+        with self._client.turn:
+            self._note_sent()
+            self.producer.close()
 
     def close(self) -> None:
         """Give the lease back."""

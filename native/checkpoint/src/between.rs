@@ -20,6 +20,9 @@ pub const WAITING_MAX: usize = 64;
 /// a single consumer that stands still must not keep a pipeline from its checkpoints.
 pub const BRANCH_PATIENCE_NS: u64 = 1_000_000_000;
 
+/// Barriers that were sent and not asked after, at most; the oldest go.
+pub const SENT_MAX: usize = 16;
+
 /// Bytes of a CheckpointBarrier message, its header included.
 const BARRIER_MESSAGE_BYTES: usize = 52;
 const SCHEMA: u16 = 920;
@@ -78,6 +81,17 @@ pub struct Place {
     pub source_epoch: u64,
     /// The last frame that was announced in it.
     pub after_seq: Option<u64>,
+    /// Where the source stands behind that frame, in a measure of its own.
+    pub position: u64,
+}
+
+/// A barrier that was sent, and where.
+#[derive(Clone, Copy, Debug)]
+pub struct SentBarrier {
+    /// The barrier.
+    pub barrier: CheckpointBarrier,
+    /// Its place when the offer succeeded, which is where it cuts (P13).
+    pub place: Place,
 }
 
 /// What became of messages.
@@ -117,6 +131,7 @@ pub struct Between {
     /// The stream that was full at the last attempt. It is asked first: where it still is, no room is claimed in vain.
     full: usize,
     lost_barrier: Option<CheckpointBarrier>,
+    sent_barriers: VecDeque<SentBarrier>,
     counters: BetweenCounters,
 }
 
@@ -128,6 +143,7 @@ impl Default for Between {
             is_over: false,
             full: 0,
             lost_barrier: None,
+            sent_barriers: VecDeque::with_capacity(SENT_MAX),
             counters: BetweenCounters::default(),
         }
     }
@@ -238,7 +254,7 @@ impl Between {
             let mut barrier = [0; BARRIER_MESSAGE_BYTES];
             let message = waiting.held.placed(place, &mut barrier);
             match self.send_one(ways, message, is_patient) {
-                Ok(()) => self.note_sent(&waiting.held),
+                Ok(()) => self.note_sent(&waiting.held, place),
                 Err(Refusal::Full) => {
                     self.waiting.push_front(waiting);
                     self.note_delayed(now_ns);
@@ -282,9 +298,15 @@ impl Between {
         }
     }
 
-    fn note_sent(&mut self, held: &Held) {
+    fn note_sent(&mut self, held: &Held, place: Place) {
         self.counters.sent += 1;
-        self.counters.barriers_sent += u64::from(matches!(held, Held::Barrier(_)));
+        if let Held::Barrier(barrier) = held {
+            self.counters.barriers_sent += 1;
+            if self.sent_barriers.len() == SENT_MAX {
+                self.sent_barriers.pop_front();
+            }
+            self.sent_barriers.push_back(SentBarrier { barrier: *barrier, place });
+        }
     }
 
     fn lose(&mut self, waiting: Waiting) {
@@ -297,6 +319,12 @@ impl Between {
     /// The last barrier that was taken and could not be sent, once: its coordinator is to know.
     pub fn take_lost_barrier(&mut self) -> Option<CheckpointBarrier> {
         self.lost_barrier.take()
+    }
+
+    /// The barriers that were sent since the last call, oldest first. A source that a checkpoint can take back to where
+    /// it stood asks for them; for all others the newest few are kept, and nobody asks.
+    pub fn take_sent_barriers(&mut self) -> impl Iterator<Item = SentBarrier> + '_ {
+        self.sent_barriers.drain(..)
     }
 
     /// What became of messages since the start.
@@ -413,7 +441,7 @@ mod tests {
     }
 
     fn after(seq: u64) -> Place {
-        Place { stream_id: 10_001, source_epoch: 7, after_seq: Some(seq) }
+        Place { stream_id: 10_001, source_epoch: 7, after_seq: Some(seq), position: seq * 10 }
     }
 
     fn barrier(id: u64) -> CheckpointBarrier {
@@ -460,6 +488,36 @@ mod tests {
         assert!(between.send(&[&shared, &own], after(9), 1));
         assert_eq!((shared.barriers(), own.barriers()), (vec![(1, 9)], vec![(1, 9)]));
         assert_eq!(between.counters(), BetweenCounters { sent: 1, barriers_sent: 1, delayed: 1, ..Default::default() });
+    }
+
+    /// P13 again, for a source that goes back there: frames went on while the barrier waited.
+    #[test]
+    fn a_source_learns_where_its_barriers_went_and_not_where_they_were_asked_for() {
+        let (mut between, handle) = injecting();
+        let log = Log::full();
+        handle.inject(barrier(1)).expect("it fits");
+        assert!(between.is_due(|| 0));
+        assert!(!between.send(&[&log], after(4), 0));
+        assert_eq!(between.take_sent_barriers().count(), 0);
+        log.refusal.set(None);
+        assert!(between.send(&[&log], after(9), 1));
+        let sent: Vec<_> = between
+            .take_sent_barriers()
+            .map(|sent| (sent.barrier.checkpoint_id, sent.place.after_seq, sent.place.position))
+            .collect();
+        assert_eq!(sent, [(1, Some(9), 90)]);
+        assert_eq!(between.take_sent_barriers().count(), 0);
+    }
+
+    #[test]
+    fn of_barriers_that_nobody_asks_after_the_newest_are_kept() {
+        let (mut between, log) = (Between::default(), Log::default());
+        for id in 1..=SENT_MAX as u64 + 3 {
+            between.force(barrier(id));
+            assert!(between.send(&[&log], after(id), 0));
+        }
+        let sent: Vec<_> = between.take_sent_barriers().map(|sent| sent.barrier.checkpoint_id).collect();
+        assert_eq!(sent, (4..=SENT_MAX as u64 + 3).collect::<Vec<_>>());
     }
 
     #[test]

@@ -29,7 +29,9 @@ mod _native {
         UnalignedCheckpointer, checkpoint_read_records, checkpoint_write_records,
     };
     #[pymodule_export]
-    use crate::join::{JoinBarrier, JoinEngine, JoinMailbox, JoinPort, JoinSnapshot, JoinStage, join_causes};
+    use crate::join::{
+        JoinBarrier, JoinEngine, JoinMailbox, JoinPort, JoinSnapshot, JoinStage, join_causes, join_check_records,
+    };
     #[pymodule_export]
     use crate::journal::{JournalWriter, crc32c, journal_fault_points};
     #[pymodule_export]

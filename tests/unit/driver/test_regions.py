@@ -26,6 +26,8 @@ from framegate.schema.errors import LeaseDriverPresent, NoPermission, RegionRefu
 from framegate.schema.wire import RegionType, ShmRegionSuperblock
 from framegate.shmpool.clock import ManualClock
 from framegate.shmpool.command_word import NAME
+from framegate.shmpool.continued import mark_continued
+from framegate.shmpool.ended import mark_ended
 
 from tests.unit.driver.test_epochs import order
 
@@ -131,6 +133,17 @@ def test_retired_the_files_and_empty_folders_are_gone_and_the_rest_stays(folders
     assert (folders.of(7, 98).exists(), folders.of(7, 99).exists(), len(store)) == (False, True, 1)
     store.retire(7, 99)
     assert not folders.of(7, 99).parent.exists()
+
+
+def test_the_marks_of_a_producer_go_with_their_epoch(folders: RegionFolders) -> None:
+    store = store_of(folders)
+    store.provision(order(98))
+    mark_ended(str(folders.of(7, 98)), 98, 3)
+    mark_continued(str(folders.of(7, 98)), 98)
+    # One that was being written when its producer was killed.
+    (folders.of(7, 98) / "continued.4711").write_text("{")
+    store.retire(7, 98)
+    assert not folders.of(7, 98).parent.exists()
 
 
 def test_the_command_word_outlives_an_epoch_and_goes_with_the_last(folders: RegionFolders) -> None:

@@ -17,6 +17,7 @@ from framegate.joinbarrier.checkpoint import (
     SignalAligner,
 )
 from framegate.joinbarrier.checkpoint.asking import Asked, Outcome
+from framegate.joinbarrier.checkpoint.choosing import OwnPart, choose
 from framegate.joinbarrier.checkpoint.given_out import sole_coordinator
 from framegate.joinbarrier.checkpoint.injector import require_atomics
 from framegate.joinbarrier.checkpoint.manifest import Manifest, decode
@@ -71,6 +72,15 @@ def _on_a_full_disk() -> None:
         CheckpointStore(folder, Full(Path(folder))).write_state(1, "join", b"")
 
 
+def _of_another_pipeline() -> None:
+    own = OwnPart(
+        operator_id="join-1", pipeline="other", recording=None, out_stream=1, policy="union", inputs=(("left", 2),)
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        CheckpointStore(folder).commit(_MANIFEST)
+        choose(CheckpointStore(folder), 1, own)
+
+
 def _coordinated_twice() -> None:
     with tempfile.TemporaryDirectory() as folder:
         files = LocalFiles(Path(folder))
@@ -99,6 +109,7 @@ CHECKPOINT_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     612: _committed_twice,
     613: lambda: decode(b'{"format": 2}', where="here"),
     614: _on_a_full_disk,
+    615: _of_another_pipeline,
     620: _coordinated_twice,
     621: _nobody_answers,
     622: _given_up,

@@ -57,7 +57,9 @@ class World:
         self.orders.clear()
         last = self.lasting.last_checkpoint_id
         self.lasting = GivenOut(last, self.lasting.epoch + 1)
-        predecessor = Predecessor(last, last in self.manifests) if last else None
+        newest = self.manifests[max(self.manifests)].acknowledged if self.manifests else ()
+        operators = tuple(name for name, _ in newest)
+        predecessor = Predecessor(last, last in self.manifests, operators) if last else None
         self.coordinator = Coordinator(self.rules, self.lasting, predecessor)
         self.do(self.coordinator.start(self.now_ns))
 

@@ -7,16 +7,19 @@ import json
 from pathlib import Path
 from typing import Any
 
+from framegate.joinbarrier.checkpoint.choosing import Chosen
 from framegate.joinbarrier.checkpoint.operator_state import encode_state
 from framegate.joinbarrier.configuration import JoinConfig
 from framegate.joinbarrier.engine_duties import apply_map
-from framegate.joinbarrier.engine_plan import engine_plan, journal_plan
+from framegate.joinbarrier.engine_plan import engine_plan
 from framegate.joinbarrier.journal.description import JournalInput
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal_folder import JournalFolder, JournalShape
+from framegate.joinbarrier.restoring import open_engine
 from framegate.schema.control import CheckpointBarrier, ControlSignal, SignalCategory, SignalKind, Watermark
 
-from framegate._native import JoinEngine, JoinMailbox
+from framegate._native import JoinMailbox
+from tests.unit.watchdog import until
 
 LEFT, RIGHT = 10_001, 10_002
 EPOCH = 7
@@ -27,10 +30,19 @@ MS = 1_000_000
 class CutBench:
     """Two streams joined by sequence, or as ``tables`` say. Time passes only where a call says so.
 
+
     ``computes``: as where a function makes frames of the left input's rows, which are published by Python.
     """
 
-    def __init__(self, path: Path, *, pending_bytes: int = 1 << 20, computes: bool = False, **tables: Any) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        pending_bytes: int = 1 << 20,
+        computes: bool = False,
+        chosen: Chosen | None = None,
+        **tables: Any,
+    ) -> None:
         inputs = [{"name": "left", "stream": LEFT}, {"name": "right", "stream": RIGHT}]
         given: dict[str, Any] = {"input": inputs, **tables}
         given["join"] = {"journal": str(path), "policy": "sequence", **tables.get("join", {})}
@@ -48,7 +60,9 @@ class CutBench:
         plan["pending_bytes"] = pending_bytes
         if computes:
             plan["checkpoints"] |= {"is_computed": True, "published_input": 0}
-        self.engine = JoinEngine(JoinMailbox([LEFT, RIGHT]), plan, journal_plan(self.config, self.folder))
+        mailbox = JoinMailbox([LEFT, RIGHT])
+        self.engine, self.resumption = open_engine(mailbox, plan, self.config, self.folder, chosen)
+        self.first = self.engine.recovered()["next_row"]
         own = self.config.merge_map(self.engine.out_epoch())
         if own is not None:
             apply_map(self.engine, self.config, self.folder, own)
@@ -112,6 +126,21 @@ class CutBench:
 
     def counters(self) -> dict[str, Any]:
         return self.engine.counters()
+
+    def seal(self) -> None:
+        """Every row so far is in the journal: whatever happens now, it stays."""
+        want = self.first + self.counters()["rows"]
+
+        def is_sealed() -> bool:
+            self._answered(self.engine.settle(0))
+            return bool(Journal(self.path).next_row >= want)
+
+        until(is_sealed)
+
+    def kill(self) -> None:
+        """What was not sealed is gone."""
+        self.engine.discard()
+        self.folder.close()
 
     def finish(self) -> dict[str, Any]:
         counted = self.engine.finish()

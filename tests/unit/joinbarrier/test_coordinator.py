@@ -405,6 +405,38 @@ def test_an_operator_that_does_not_come_back_is_given_up_at_last(world: World) -
     assert len(world.orders) == 1
 
 
+def test_after_a_restart_no_checkpoint_begins_without_those_of_the_newest(world: World) -> None:
+    world.begin()
+    world.acks("a", "b")
+    world.answer()
+    world.restart()
+    world.settle("a")
+    world.trigger()
+    [refused] = [each for each in world.take(TriggerProgress) if each.state is TriggerState.REFUSED]
+    assert "b" in refused.reason
+    world.hello("b", instance_id=2)
+    assert world.coordinator.counts["operators_restarted"] == 0
+    assert world.begin() == 2
+
+
+def test_after_a_restart_one_of_the_newest_that_leaves_or_stays_away_is_not_waited_for_any_more(world: World) -> None:
+    world.begin()
+    world.acks("a", "b")
+    world.answer()
+    world.restart()
+    world.settle("a")
+    world.hello("b", state=OperatorState.LEAVING)
+    assert world.begin() == 2
+    world.acks("a")
+    world.answer()
+    world.restart()
+    for _ in range(FORGET_TIMEOUTS + 1):
+        world.tick(TIMEOUT_NS)
+        world.hello("c")
+    world.tick(1)
+    assert world.begin() == 3
+
+
 def test_messages_that_were_not_heard_yet_make_nobody_lost(world: World) -> None:
     world.now_ns += 10 * TIMEOUT_NS
     heard_ns = world.now_ns - 10 * TIMEOUT_NS

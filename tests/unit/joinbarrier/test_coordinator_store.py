@@ -94,7 +94,10 @@ def test_ids_and_epochs_outlive_their_coordinator(tmp_path: Path, store: Coordin
     assert opened(tmp_path).begin_life() == (GivenOut(1, 2), Predecessor(1, is_complete=False))
     size = operate(tmp_path, 1)
     assert isinstance(store.finish(finish(1, ("join", size))), Stored)
-    assert opened(tmp_path).begin_life() == (GivenOut(1, 3), Predecessor(1, is_complete=True))
+    assert opened(tmp_path).begin_life() == (GivenOut(1, 3), Predecessor(1, is_complete=True, operators=("join",)))
+    # One that cannot be read says of nobody that he may come back.
+    (tmp_path / "1/manifest.json").write_text("spoilt")
+    assert opened(tmp_path).begin_life() == (GivenOut(1, 4), Predecessor(1, is_complete=True))
 
 
 def test_without_its_file_ids_go_on_above_all_that_is_left_of_others(tmp_path: Path) -> None:

@@ -7,18 +7,12 @@ The engine is fed, the control stream is in memory, and only the files are real.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, TypeVar, cast
 
 import pytest
 from framegate.joinbarrier.checkpoint.operator_state import decode_state
-from framegate.joinbarrier.checkpoint.store import CheckpointStore
-from framegate.joinbarrier.join_checkpoints import JoinCheckpoints
-from framegate.joinbarrier.mergemap import MergeMap
-from framegate.schema import Message, decode_any
+from framegate.schema import decode_any
 from framegate.schema.control import (
     AbortCause,
     AckStatus,
@@ -26,100 +20,10 @@ from framegate.schema.control import (
     CheckpointAborted,
     OperatorHello,
     OperatorState,
-    PipelineAnnounce,
 )
-from framegate.shmpool.client import Client, ControlListener
-from framegate.shmpool.link import Link
-from framegate.shmpool.loopback.network import LoopbackNetwork
-from framegate.shmpool.streams import Streams
 
-from tests.unit.joinbarrier.cut_bench import LEFT, RIGHT, CutBench
-from tests.unit.watchdog import until
-
-STREAMS = Streams(channel="aeron:ipc")
-OPERATOR = "join-20001"
-_Said = TypeVar("_Said", bound=Message)
-
-
-class Station:
-    """Stands in for a client and its thread."""
-
-    def __init__(self, network: LoopbackNetwork) -> None:
-        self.turn = threading.RLock()
-        self._transport = network.client()
-        self._hears = self._transport.add_subscription(STREAMS.channel, STREAMS.control)
-        self._listeners: list[ControlListener] = []
-
-    def listen(self, listener: ControlListener) -> None:
-        listener.on_link(cast(Link, SimpleNamespace(transport=self._transport, streams=STREAMS)))
-        self._listeners.append(listener)
-
-    def remove(self, listener: ControlListener) -> None:
-        self._listeners.remove(listener)
-
-    def work(self, now_ns: int) -> None:
-        for received in self._hears.poll(1_000):
-            for listener in list(self._listeners):
-                listener.on_control(received, now_ns)
-        for listener in list(self._listeners):
-            listener.on_tick(now_ns)
-
-
-class World:
-    """A fed engine, its part in checkpoints, and both ends of a control stream."""
-
-    def __init__(self, path: Path, **tables: Any) -> None:
-        network = LoopbackNetwork()
-        self.station = Station(network)
-        own = network.client()
-        self._speaks = own.add_publication(STREAMS.channel, STREAMS.control)
-        self._hears = own.add_subscription(STREAMS.channel, STREAMS.control)
-        self.bench = CutBench(path / "journal", **tables)
-        self.bench.takes_news = False
-        self.store = CheckpointStore(path / "store")
-        self.part = JoinCheckpoints(cast(Client, self.station), self.bench.config, self.bench.folder, self.bench.engine)
-        own_map = self.bench.config.merge_map(1)
-        assert isinstance(own_map, MergeMap)
-        self.part.note_map(1, own_map)
-        self._said: list[Message] = []
-
-    def say(self, message: Message) -> None:
-        assert self._speaks.try_offer(message.encode()) > 0
-        self.work()
-
-    def announce(self, *, last: int = 0, current: int = 0, timeout_ms: int = 1000, flags: int = 1) -> None:
-        self.say(
-            PipelineAnnounce(
-                last_checkpoint_id=last,
-                current_checkpoint_id=current,
-                epoch=1,
-                flags=flags,
-                alignment_timeout_ms=timeout_ms,
-                late_barrier_timeout_ms=10_000,
-                operator_timeout_ms=3_000,
-                pipeline="default",
-                store=self.store.place,
-            )
-        )
-
-    def work(self) -> None:
-        self.station.work(self.bench.now_ns)
-        self.part.work(has_news=True, republisher=None)
-        self._said += [decode_any(received.data) for received in self._hears.poll(1_000)]
-
-    def said(self, kind: type[_Said]) -> list[_Said]:
-        """What the operator said so far."""
-        self.work()
-        return [each for each in self._said if isinstance(each, kind)]
-
-    def acks(self, count: int) -> list[tuple[int, AckStatus, str]]:
-        """Wait for so many acknowledgements."""
-        until(lambda: len(self.said(BarrierAck)) >= count)
-        return [(each.checkpoint_id, each.status, each.reason) for each in self.said(BarrierAck)]
-
-    def cut(self, checkpoint_id: int) -> None:
-        for stream in (LEFT, RIGHT):
-            self.bench.barrier(stream, checkpoint_id)
+from tests.unit.joinbarrier.cut_bench import LEFT, RIGHT
+from tests.unit.joinbarrier.part_world import OPERATOR, World
 
 
 @pytest.fixture
@@ -305,3 +209,16 @@ def test_without_a_coordinator_nothing_is_stored_and_nothing_said(world: World) 
     world.cut(1)
     assert world.said(BarrierAck) == []
     assert world.bench.counters()["checkpoints"]["checkpoint_id"] == 1
+
+
+def test_what_is_under_way_when_the_inputs_begin_to_be_heard_is_refused_once(world: World) -> None:
+    world.announce(last=3, current=3)
+    for _ in range(2):
+        world.part.begin()
+    [(checkpoint_id, status, reason)] = world.acks(1)
+    assert (checkpoint_id, status) == (3, AckStatus.FAILED)
+    assert reason.startswith("OPERATOR_FAILED")
+    # The next one is for it.
+    world.announce(last=4, current=4)
+    world.cut(4)
+    assert [each[:2] for each in world.acks(3)][1:] == [(4, AckStatus.SNAPSHOT_TAKEN), (4, AckStatus.COMPLETE)]

@@ -54,6 +54,8 @@ class PlayedPool:
         self.has_coordinator = False
         self.looked_at_ns: int | None = None
         self.lost_barrier: tuple[int, int] | None = None
+        self.position = 0
+        self.sent_barriers: list[tuple[int, int, int, int | None, int]] = []
         self.failure: Exception | None = None
         self.frames: list[Any] = []
         self.event_queue: list[tuple[bytes, int | None, int | None]] = []
@@ -101,6 +103,13 @@ class PlayedPool:
         if self.failure is not None:
             raise self.failure
         return 0
+
+    def set_position(self, position: int) -> None:
+        self.position = position
+
+    def take_sent_barriers(self) -> list[tuple[int, int, int, int | None, int]]:
+        taken, self.sent_barriers = self.sent_barriers, []
+        return taken
 
     publish_batch = publish
 

@@ -17,7 +17,9 @@ from framegate.schema.driver import Role
 from framegate.schema.errors import AtomicsMissing, BarrierInjectionFailed, InvalidValue, MediaDriverGone, NotAttached
 from framegate.shmpool import command_word
 from framegate.shmpool.command_word import NAME, ProducersWord
-from framegate.shmpool.producer import Producer
+from framegate.shmpool.continued import NAME as CONTINUED
+from framegate.shmpool.producer import SENT_BARRIERS_KEPT, Producer
+from framegate.shmpool.sent_barrier import SentBarrier
 
 from framegate._native import BarrierInjector, CommandWord
 from tests.unit.shmpool.client_world import LEASE, STREAM, World, producer_world
@@ -276,3 +278,44 @@ def test_without_its_media_driver_no_barrier_is_sent(world: World[Producer]) -> 
     world.native.failure = MediaDriverGone("gone")
     with pytest.raises(NotAttached):
         world.member.barrier(3)
+
+
+# --- where barriers went -----------------------------------------------------------------------------------------
+
+
+def test_barriers_that_went_are_told_once_and_those_of_a_lost_media_driver_too(world: World[Producer]) -> None:
+    sent = [(3, 1, 5, 41, 120), (4, 1, 5, None, 0)]
+    world.native.sent_barriers = [sent[0]]
+    world.member.on_link_lost("the media driver is gone")
+    world.member.on_link(world.link)  # type: ignore[arg-type]  # a played one
+    world.native.sent_barriers = [sent[1]]
+    assert world.member.sent_barriers() == [SentBarrier(*each) for each in sent]
+    assert world.member.sent_barriers() == []
+
+
+def test_of_barriers_that_nobody_asks_after_the_newest_are_kept_over_media_drivers(world: World[Producer]) -> None:
+    for checkpoint_id in range(1, SENT_BARRIERS_KEPT + 4):
+        world.native.sent_barriers = [(checkpoint_id, 1, 5, None, 0)]
+        world.member.on_link_lost("the media driver is gone")
+        world.member.on_link(world.link)  # type: ignore[arg-type]  # a played one
+    assert [each.checkpoint_id for each in world.member.sent_barriers()] == [*range(4, SENT_BARRIERS_KEPT + 4)]
+
+
+def test_a_source_stands_on_the_next_media_driver_where_it_stood_on_the_last(world: World[Producer]) -> None:
+    world.member.publish(b"", position=17)
+    world.member.on_link_lost("the media driver is gone")
+    world.member.on_link(world.link)  # type: ignore[arg-type]  # a played one
+    assert world.native.position == 17
+
+
+def test_a_source_that_goes_on_says_so_of_its_epoch_before_anything_can_be_sent(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with producer_world(folder, monkeypatch, continues=True) as world:
+        found: list[bool] = []
+        monkeypatch.setattr(world.native, "attach", lambda _: found.append((folder / "5" / CONTINUED).exists()))
+        world.attach(5)
+        assert found == [True]
+    with producer_world(folder, monkeypatch) as world:
+        world.attach(6)
+        assert not (folder / "6" / CONTINUED).exists()

@@ -60,6 +60,12 @@ impl Hold {
         self.frames.is_empty()
     }
 
+    /// How many copies are kept.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.frames.len()
+    }
+
     /// Copies a frame of a ring; None: there is no room; false: it was overwritten meanwhile.
     pub fn keep(&mut self, epoch: u64, frame: &FrameRef, tensor: &Tensor) -> Option<bool> {
         let bytes = frame.header.values_bytes;

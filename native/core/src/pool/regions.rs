@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The regions of one stream in one epoch: a header ring and its payload pools, checked against each other.
 
+use std::path::Path;
+
 use super::layout;
 use super::region::{Region, RegionError};
 use super::slot::SlotPtr;
@@ -60,6 +62,12 @@ impl Regions {
         }
         checked.sort_by_key(|pool| pool.stride_bytes);
         Ok(Self { ring, pools: checked, nslots: head.nslots, stream_id: head.stream_id, epoch: head.epoch })
+    }
+
+    /// Where they lie, with the marks beside them.
+    #[must_use]
+    pub fn folder(&self) -> Option<&Path> {
+        self.ring.path().parent()
     }
 
     /// Slots of the ring and of every pool.

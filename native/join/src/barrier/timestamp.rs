@@ -40,6 +40,13 @@ impl TimestampBarrier {
         Self::with_policy(Timestamp::default(), out_stream, epoch, needs_processed)
     }
 
+    /// These fields of an input, as bits, are known to have decreased.
+    pub fn reject(&mut self, index: usize, fields: u8) {
+        if let Some(entry) = self.inputs.get_mut(index) {
+            entry.state.rejected |= fields;
+        }
+    }
+
     /// An output was made: from now on no earlier one is ready.
     ///
     /// # Errors

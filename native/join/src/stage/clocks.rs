@@ -4,7 +4,7 @@
 use super::config::Drive;
 use super::{I64_MAX, Stage};
 
-const NS_PER_MS: u64 = 1_000_000;
+pub(super) const NS_PER_MS: u64 = 1_000_000;
 
 impl Stage {
     /// A stream's watermark; one that decreases is ignored.

@@ -95,6 +95,13 @@ impl Gate {
         }
     }
 
+    /// Of the timestamp policy: these fields of a stream, as bits, are known to have decreased.
+    pub fn reject(&mut self, stream: usize, fields: u8) {
+        if let Kind::Timestamp(barrier) = &mut self.kind {
+            barrier.reject(self.places[stream], fields);
+        }
+    }
+
     /// Of the timestamp policy: no earlier output from now on.
     pub fn emitted(&mut self, out: u64) {
         if let Kind::Timestamp(barrier) = &mut self.kind {

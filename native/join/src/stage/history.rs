@@ -137,14 +137,18 @@ impl Input {
 
     /// Room for one more, where the frames that wait are not in a ring that bounds them. Takes memory when it is full.
     pub fn make_room(&mut self) {
-        if !self.is_full() {
-            return;
+        self.reserve(1);
+    }
+
+    /// The same for so many more.
+    pub fn reserve(&mut self, more: usize) {
+        while self.frames.len() - self.len() < more {
+            let mut frames = vec![Frame::gone(0, 0, 0, 0); 2 * self.frames.len()].into_boxed_slice();
+            for at in self.head..self.tail {
+                frames[at as usize & (frames.len() - 1)] = *self.at(at);
+            }
+            self.frames = frames;
         }
-        let mut frames = vec![Frame::gone(0, 0, 0, 0); 2 * self.frames.len()].into_boxed_slice();
-        for at in self.head..self.tail {
-            frames[at as usize & (frames.len() - 1)] = *self.at(at);
-        }
-        self.frames = frames;
     }
 
     /// The last joined frame, if it may be joined again.

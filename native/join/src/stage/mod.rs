@@ -18,6 +18,7 @@ mod map;
 mod observe;
 mod opens;
 mod out_times;
+mod recall;
 mod sequence;
 mod source;
 mod state;
@@ -33,6 +34,7 @@ pub use counters::{Counters, InputCounters};
 pub use cut::{Lost, Pending};
 pub use observe::Observed;
 pub use out_times::OUT_TIMES_MAX;
+pub use recall::{Rest, StreamRest};
 pub use status::{Status, Waiting};
 pub use unmatched::{CAUSE_NAMES, CAUSES, Cause, Unmatched};
 

@@ -102,7 +102,7 @@ impl Stage {
         self.observed(stream, false, now_ns);
     }
 
-    fn add_lost(&mut self, stream: usize, seq_first: u64, seq_last: u64, cause: Cause, now_ns: u64) {
+    pub(super) fn add_lost(&mut self, stream: usize, seq_first: u64, seq_last: u64, cause: Cause, now_ns: u64) {
         for at in 0..self.on[stream].len() {
             let input = self.on[stream][at];
             let first = self.inputs[input].decided.map_or(seq_first, |decided| seq_first.max(decided + 1));

@@ -44,6 +44,13 @@ impl OutTimes {
         (0..self.tail - self.head).filter_map(|ahead| self.waiting(ahead))
     }
 
+    /// Ticks go on in step with this one, behind a time that was decided.
+    pub fn go_on(&mut self, tick_ns: u64, decided_ns: Option<u64>) {
+        let behind_ns = decided_ns.map_or(0, |decided_ns| decided_ns.saturating_add(1).saturating_sub(tick_ns));
+        let periods = behind_ns.div_ceil(self.period_ns.max(1));
+        self.next_tick = Some(tick_ns.saturating_add(periods.saturating_mul(self.period_ns)));
+    }
+
     /// The current one is done.
     pub fn pop(&mut self) {
         if self.head < self.tail {

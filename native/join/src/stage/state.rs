@@ -5,7 +5,8 @@ use std::fmt::{Display, Formatter, Result as Written};
 use std::io::Write;
 
 use super::Stage;
-use super::config::{PolicyKind, StageConfig};
+use super::clocks::NS_PER_MS;
+use super::config::{Drive, PolicyKind, StageConfig};
 
 /// A number, or -1.
 struct Number(Option<u64>);
@@ -53,6 +54,12 @@ impl Stage {
         128 + 6 * NUMBER + self.inputs.len() * (3 * NUMBER + 8)
     }
 
+    /// A stage of this one's configuration that goes on from a state.
+    #[must_use]
+    pub fn resumed(&self, state: &[u8]) -> Option<Self> {
+        Self::resume(self.config.clone(), state)
+    }
+
     /// A stage that goes on from what `write_state` wrote. None: it is not of these inputs and this policy.
     #[must_use]
     pub fn resume(config: StageConfig, state: &[u8]) -> Option<Self> {
@@ -74,6 +81,10 @@ impl Stage {
             [n, first, last_row] => stage.counting = super::sequence::Counting { n, first, last_row },
             [last_ns] => stage.timing.last_ns = last_ns,
             _ => {}
+        }
+        if stage.config.drive == Drive::Watermark {
+            // The watermark that made the last output makes no other one.
+            stage.last_watermark_ms = stage.timing.last_ns.map(|last_ns| last_ns / NS_PER_MS);
         }
         for (each, known) in stage.inputs.iter_mut().zip(inputs.chunks_exact(4)) {
             (each.decided, each.joined) = (known[1], known[2]);

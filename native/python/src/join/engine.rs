@@ -27,11 +27,13 @@ mod aligning;
 mod cut;
 mod hearing;
 mod passing;
+mod restoring;
 mod row;
 mod sealing;
 mod snapshot;
 
 pub(super) use cut::{CheckpointHabits, Cut, News, Passing, Snapshot};
+pub(super) use restoring::{Late, Recalled, Record, Restoring};
 pub(super) use sealing::{CHECKPOINT_STATE_BYTES, split_state};
 
 /// Fragments of one subscription in one turn, so that no input waits long for another.
@@ -133,6 +135,8 @@ pub(super) struct Engine {
     sizes: Vec<u32>,
     picks: Vec<Pick>,
     out_epoch: u64,
+    /// Of each stream, what passed between an earlier life and the first thing that this one heard: epoch, first, last.
+    pub(super) gaps: Vec<Option<(u64, u64, u64)>>,
     /// When the last slice ended.
     left_at_ns: Option<u64>,
     /// The time of what is fed to it, for the stage: an engine that is fed does not live in the present.
@@ -186,6 +190,7 @@ impl Engine {
             picks: Vec::with_capacity(count),
             inputs,
             out_epoch,
+            gaps: vec![None; streams],
             left_at_ns: None,
             fed_at: None,
             beat_at_ns: 0,
@@ -263,8 +268,9 @@ impl Engine {
         outcome.needs_time = self.stage.needs_time();
         let sealed_rows = self.writer.sealed_rows();
         outcome.has_news = self.cut.has_news(sealed_rows);
-        let has_no_more = self.cut.is_terminated || (work == 0 && self.stage.is_finished());
-        outcome.is_finished = has_no_more && !self.cut.awaits_seal(sealed_rows);
+        let is_stored = !self.cut.awaits_seal(sealed_rows);
+        let is_over = is_stored && work == 0 && self.stage.is_finished() && !self.has_returned();
+        outcome.is_finished = is_over || (is_stored && self.cut.is_terminated);
         outcome.end = self.cut.end.map(|signal| (signal.is_barrier, signal.barrier_id));
         work
     }

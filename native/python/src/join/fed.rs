@@ -44,6 +44,10 @@ impl Engine {
         self.fed_at = Some(at);
         let Fed { port: index, epoch, seq, .. } = *frame;
         let port = &mut self.ports[index];
+        if port.is_before_resumed(epoch) {
+            port.counters.other_epoch += 1;
+            return;
+        }
         match port.take(epoch, seq, false) {
             Order::Next => {}
             Order::Gap(frames) => port.counters.gap_drops += frames,

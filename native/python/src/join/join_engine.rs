@@ -19,6 +19,7 @@ use super::join_cut;
 use super::mailbox::{JoinMailbox, Mailbox};
 use super::plan::{Rule, inputs_of, journal_of, rule_of, stage_of};
 use super::report;
+use super::restore::{self, Given};
 use crate::aeron::{unpoisoned, unpoisoned_detached};
 use crate::errors::raise;
 use crate::journal::errors::raised;
@@ -94,7 +95,38 @@ impl JoinEngine {
         found.set_item("cut_batches", self.recovered.cut_batches)?;
         found.set_item("cut_rows", self.recovered.cut_rows)?;
         found.set_item("was_clean", self.recovered.was_clean)?;
+        let state = self.recovered.state.as_deref().map(split_state);
+        found.set_item("checkpoint_id", state.as_ref().map_or(0, |(_, checkpoint_id)| *checkpoint_id))?;
+        found.set_item("state", state.map(|(own, _)| String::from_utf8_lossy(&own).into_owned()))?;
         Ok(found)
+    }
+
+    /// Takes back what a checkpoint holds, before the first slice; `joinbarrier/restoring.py` says what the plan is.
+    /// Raises CheckpointDamaged, and nothing has changed.
+    fn restore<'py>(&self, py: Python<'py>, plan: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
+        let given = Given::of(plan)?;
+        let recalled = {
+            let mut guard = self.locked(py);
+            let engine = guard.as_mut().ok_or_else(|| closed(py))?;
+            let restoring = restore::restoring_of(plan, &given, &engine.stage)?;
+            engine.restore(restoring, monotonic_ns())
+        };
+        restore::told(py, recalled)
+    }
+
+    /// Lets go of the journal as it is: another one is opened in its place.
+    fn discard(&self, py: Python<'_>) {
+        let engine = py.detach(|| unpoisoned(&self.engine).take());
+        py.detach(|| drop(engine));
+    }
+
+    /// What passed of each stream between an earlier life and what was heard first: stream, epoch, first, last.
+    fn gaps(&self, py: Python<'_>) -> PyResult<Vec<(u32, u64, u64, u64)>> {
+        self.with(py, |engine| {
+            let gaps = engine.gaps.iter().zip(&self.mailbox.facts);
+            gaps.filter_map(|(gap, facts)| gap.map(|(epoch, first, last)| (facts.stream_id, epoch, first, last)))
+                .collect()
+        })
     }
 
     /// Joins for so long, or until something has to be decided outside; what it came to.

@@ -12,7 +12,9 @@ mod join_engine;
 mod mailbox;
 mod plan;
 mod port;
+mod recall;
 mod report;
+mod restore;
 mod route;
 mod stage;
 
@@ -24,5 +26,6 @@ pub(crate) use mailbox::{Command, Mailbox, PORT_COUNTERS};
 pub use mailbox::{JoinMailbox, JoinPort};
 pub(crate) use port::PortCounters;
 pub use report::join_causes;
+pub use restore::join_check_records;
 pub(crate) use route::Route;
 pub use stage::JoinStage;

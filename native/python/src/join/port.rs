@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One input stream of a join, as the engine reads it: its regions, and the order of its descriptors.
 
+use std::fs::OpenOptions;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::sync::Arc;
 
 use framegate_core::pool::arrivals::{Arrivals, Order};
@@ -42,6 +46,10 @@ pub(super) struct Port {
     /// The next epoch's, taken when its first descriptor comes or the log was read to its end.
     next: Option<Reader>,
     arrivals: Arrivals,
+    /// An epoch of the regions, and the one that the join knows it as: its source may go on where an earlier one was.
+    life: Option<(u64, u64)>,
+    /// The epoch of the regions whose end was heard by this agent.
+    pub(super) ended: Option<u64>,
     /// How many images its subscriptions had lost when its last descriptor came.
     pub(super) images_lost: u64,
     /// Whether there was a time without regions or subscriptions since its last descriptor: the lease was lost, or the
@@ -62,6 +70,8 @@ impl Port {
             reader: None,
             next: None,
             arrivals: Arrivals::new(resumed),
+            life: None,
+            ended: None,
             images_lost: 0,
             was_away: false,
             edge: Edge::default(),
@@ -76,7 +86,36 @@ impl Port {
     }
 
     pub(super) fn last_seq(&self) -> Option<u64> {
-        self.arrivals.last_seq(self.epoch()?)
+        let epoch = self.epoch()?;
+        self.arrivals.last_seq(self.known_life(epoch).unwrap_or(epoch))
+    }
+
+    /// The epoch that the join knows this one of the regions as, if that was found out.
+    #[inline]
+    pub(super) fn known_life(&self, epoch: u64) -> Option<u64> {
+        self.life.filter(|life| life.0 == epoch).map(|life| life.1)
+    }
+
+    /// The same before anything of it has come: its source may still be about to say it.
+    pub(super) fn likely_life_of(&self, epoch: u64) -> u64 {
+        self.known_life(epoch).unwrap_or_else(|| self.find_life(epoch))
+    }
+
+    /// Finds it out, now that something of it has come, so that a mark which its source made before is there.
+    #[cold]
+    pub(super) fn learn_life(&mut self, epoch: u64) -> u64 {
+        let life = self.find_life(epoch);
+        if self.epoch() == Some(epoch) {
+            self.life = Some((epoch, life));
+        }
+        life
+    }
+
+    fn find_life(&self, epoch: u64) -> u64 {
+        let reader = self.reader.as_ref().filter(|reader| reader.regions().epoch == epoch);
+        let folder = reader.and_then(|reader| reader.regions().folder());
+        let known = self.arrivals.epoch().filter(|known| *known < epoch);
+        known.filter(|_| folder.is_some_and(|folder| is_marked_continued(folder, epoch))).unwrap_or(epoch)
     }
 
     /// The epoch is over after that sequence: what lies between the last one that was taken and it, and will not come.
@@ -149,6 +188,21 @@ impl Port {
         self.counters.frames == 1
     }
 
+    /// Whether this agent has heard no frame of it since it began.
+    pub(super) fn has_heard_nothing(&self) -> bool {
+        self.counters.frames == 0
+    }
+
+    /// Whether an earlier life of this agent went on to a later epoch, of which nothing has come in this one yet.
+    pub(super) fn is_before_resumed(&self, epoch: u64) -> bool {
+        self.has_heard_nothing() && self.arrivals.epoch().is_some_and(|resumed| epoch < resumed)
+    }
+
+    /// What an earlier life heard, known only after this port was made. Nothing has been heard since.
+    pub(super) fn resume(&mut self, heard: Option<(u64, u64)>) {
+        self.arrivals = Arrivals::new(heard);
+    }
+
     /// What the frame that was read last is.
     #[inline]
     pub(super) fn tensor(&self) -> Option<&Tensor> {
@@ -158,7 +212,11 @@ impl Port {
     /// One attempt at a frame.
     #[inline]
     pub(super) fn read(&mut self, epoch: u64, seq: u64) -> Option<FrameRef> {
-        let reader = self.reader.as_mut().filter(|reader| reader.regions().epoch == epoch)?;
+        let own = self.epoch()?;
+        if self.known_life(own).unwrap_or(own) != epoch {
+            return None;
+        }
+        let reader = self.reader.as_mut()?;
         if self.edge.lets_go(seq) {
             self.counters.late_drops += 1;
             return None;
@@ -180,4 +238,18 @@ impl Port {
             self.edge.on_torn(seq, reader.regions().nslots());
         }
     }
+}
+
+/// Longer than any mark.
+const MARK_BYTES: u64 = 64;
+
+/// Whether the source of an epoch says that its sequences go on where those of the one before were. The twin that writes
+/// it is `shmpool/continued.py`.
+fn is_marked_continued(folder: &Path, epoch: u64) -> bool {
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK);
+    let Ok(file) = options.open(folder.join("continued.json")) else { return false };
+    let mut text = String::new();
+    // A mark that is anything else, or another epoch's, means nothing.
+    file.take(MARK_BYTES).read_to_string(&mut text).is_ok() && text == format!("{{\"epoch\": {epoch}}}")
 }

@@ -77,6 +77,7 @@ pub(super) fn counters<'py>(py: Python<'py>, engine: &Engine, names: &[String]) 
         ("publish_failures", own.publish_failures),
         ("longest_turn_ns", own.longest_turn_ns),
         ("longest_absence_ns", own.longest_absence_ns),
+        ("restored_waiting", engine.cut.restored_waiting()),
     ] {
         found.set_item(name, value)?;
     }

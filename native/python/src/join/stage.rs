@@ -9,6 +9,7 @@ use framegate_join::stage::{
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
+use super::recall::{self, Waiting};
 use super::report::by_cause;
 use crate::errors::raise;
 
@@ -117,6 +118,76 @@ impl JoinStage {
     ) -> PyResult<()> {
         let stream = self.index(py, stream)?;
         self.stage.missed(stream, epoch, seq_first, seq_last, now_ns);
+        Ok(())
+    }
+
+    /// Everything that waits: (stream, epoch, seq, seq_last, descriptor, slot, trace id, cause); what is lost last.
+    fn waiting(&self) -> Vec<Waiting> {
+        recall::waiting(&self.stage)
+    }
+
+    fn rest(&self) -> String {
+        let mut rest = Vec::new();
+        self.stage.write_rest(&mut rest);
+        String::from_utf8_lossy(&rest).into_owned()
+    }
+
+    #[pyo3(signature = (stream, epoch, seq, descriptor_ns=None, slot_ns=None, trace_id=0, now_ns=0))]
+    #[allow(clippy::too_many_arguments)]
+    fn recall_frame(
+        &mut self,
+        py: Python<'_>,
+        stream: u32,
+        epoch: u64,
+        seq: u64,
+        descriptor_ns: Option<u64>,
+        slot_ns: Option<u64>,
+        trace_id: u64,
+        now_ns: u64,
+    ) -> PyResult<bool> {
+        let null = NULL_TIMESTAMP;
+        let seen = Observed {
+            epoch,
+            seq,
+            descriptor_timestamp_ns: descriptor_ns.unwrap_or(null),
+            slot_timestamp_ns: slot_ns.unwrap_or(null),
+            trace_id,
+        };
+        let stream = self.index(py, stream)?;
+        Ok(self.stage.recall_frame(stream, &seen, now_ns))
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn recall_lost(
+        &mut self,
+        py: Python<'_>,
+        stream: u32,
+        epoch: u64,
+        seq_first: u64,
+        seq_last: u64,
+        cause: &str,
+        now_ns: u64,
+    ) -> PyResult<()> {
+        let (stream, cause) = (self.index(py, stream)?, named(py, cause)?);
+        self.stage.recall_lost(stream, epoch, (seq_first, seq_last), cause, now_ns);
+        Ok(())
+    }
+
+    fn reopen(&mut self, py: Python<'_>, stream: u32) -> PyResult<()> {
+        let stream = self.index(py, stream)?;
+        self.stage.reopen(stream);
+        Ok(())
+    }
+
+    fn recall_rest(
+        &mut self,
+        rest: &Bound<'_, PyDict>,
+        now_ns: u64,
+        is_same_cut: bool,
+        keeps_clock: bool,
+    ) -> PyResult<()> {
+        let rest = recall::rest_of(self.stage.streams(), rest)?;
+        self.stage.recall_rest(&rest, now_ns, is_same_cut, keeps_clock);
         Ok(())
     }
 

@@ -7,7 +7,7 @@
 use std::sync::{Arc, Mutex, TryLockError};
 use std::time::{Duration, Instant};
 
-use framegate_checkpoint::between::{Between, Place};
+use framegate_checkpoint::between::{Between, Place, SentBarrier};
 use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_core::idle::{IdleStrategy, Idler};
 use framegate_core::pool::layout::{NULL_META_VERSION, NULL_TIMESTAMP};
@@ -66,6 +66,8 @@ pub(crate) struct FrameStamps {
     pub(crate) descriptor_timestamp_ns: Option<u64>,
     pub(crate) trace_id: u64,
     pub(crate) seq: Option<u64>,
+    /// Where the frame's source stands behind it; None: where it stood.
+    pub(crate) position: Option<u64>,
 }
 
 /// A subscription of the producer's own, always at the head of its stream. Aeron lets go of a subscriber that is far
@@ -110,6 +112,8 @@ struct Guarded {
     writer: Option<Writer>,
     /// The last frame of the epoch that was announced. Not the one before the writer's next: numbers may be left out.
     last_seq: Option<u64>,
+    /// Where the source stands behind that frame, in a measure of its own. It outlives epochs, as the source does.
+    position: u64,
     between: Between,
     pace: Pace,
     branches: Vec<Branch>,
@@ -220,7 +224,12 @@ impl Guarded {
         // A stream without frames is kept moving by what stands between them.
         self.pace.keep();
         let regions = writer.regions();
-        let place = Place { stream_id: regions.stream_id, source_epoch: regions.epoch, after_seq: self.last_seq };
+        let place = Place {
+            stream_id: regions.stream_id,
+            source_epoch: regions.epoch,
+            after_seq: self.last_seq,
+            position: self.position,
+        };
         let own = self.branches.iter().map(|branch| &*branch.publication);
         let ways: Vec<&PublicationShared> = std::iter::once(shared).chain(own).collect();
         self.between.send(&ways, place, monotonic_ns())
@@ -271,7 +280,7 @@ impl Shared {
     ) -> Result<Published, PublishFault> {
         let mut guard = unpoisoned(&self.guarded);
         guard.before_frame(&self.publication);
-        let Guarded { writer, last_seq, pace, branches, meta_version, counters, .. } = &mut *guard;
+        let Guarded { writer, last_seq, position, pace, branches, meta_version, counters, .. } = &mut *guard;
         let writer = writer.as_mut().ok_or(PublishFault::NotAttached)?;
         pace.keep();
         prepare(writer, tensor, values_bytes, stamps.seq)?;
@@ -282,6 +291,7 @@ impl Shared {
         }
         let message = writer.commit(&claim, stamps.of_frame(*meta_version))?;
         *last_seq = Some(claim.seq);
+        *position = stamps.position.unwrap_or(*position);
         Ok(Published { seq: claim.seq, answer: self.announce(branches, counters, message, values_bytes) })
     }
 
@@ -435,6 +445,7 @@ impl PoolProducer {
         let guarded = Guarded {
             writer: None,
             last_seq: None,
+            position: 0,
             between: Between::default(),
             pace,
             branches: Vec::new(),
@@ -475,13 +486,34 @@ impl PoolProducer {
         py.detach(|| unpoisoned(&self.shared.guarded).last_seq)
     }
 
+    /// Where the source stands; published frames move it on.
+    fn set_position(&self, py: Python<'_>, position: u64) {
+        py.detach(|| unpoisoned(&self.shared.guarded).position = position);
+    }
+
+    /// Barriers that were sent since the last call, oldest first, and where: id, epoch, the regions' epoch, the frame
+    /// before it and the source's position behind that. The newest 16 are kept.
+    fn take_sent_barriers(&self, py: Python<'_>) -> Vec<(u64, u64, u64, Option<u64>, u64)> {
+        py.detach(|| {
+            let mut guard = unpoisoned(&self.shared.guarded);
+            let sent = guard.between.take_sent_barriers();
+            let told = |each: SentBarrier| {
+                let SentBarrier { barrier, place } = each;
+                (barrier.checkpoint_id, barrier.epoch, place.source_epoch, place.after_seq, place.position)
+            };
+            sent.map(told).collect()
+        })
+    }
+
     /// The metadata version that frames refer to from now on; None: none.
     fn set_meta_version(&self, py: Python<'_>, version: Option<u32>) {
         py.detach(|| unpoisoned(&self.shared.guarded).meta_version = version.unwrap_or(NULL_META_VERSION));
     }
 
     /// Copies an array in and announces it; its sequence.
-    #[pyo3(signature = (array, timestamp_ns = Stamp::Now, descriptor_timestamp_ns = None, trace_id = 0, seq = None))]
+    #[pyo3(signature = (
+        array, timestamp_ns = Stamp::Now, descriptor_timestamp_ns = None, trace_id = 0, seq = None, position = None
+    ))]
     fn publish(
         &self,
         array: &Bound<'_, PyAny>,
@@ -489,12 +521,13 @@ impl PoolProducer {
         descriptor_timestamp_ns: Option<u64>,
         trace_id: u64,
         seq: Option<u64>,
+        position: Option<u64>,
     ) -> PyResult<u64> {
         let py = array.py();
         let view = ArrayView::of(array)?;
         let (tensor, source) = self.described(py, &view, 0)?;
         let bytes = view.payload_bytes(py, 1)?;
-        let stamps = FrameStamps { timestamp: timestamp_ns, descriptor_timestamp_ns, trace_id, seq };
+        let stamps = FrameStamps { timestamp: timestamp_ns, descriptor_timestamp_ns, trace_id, seq, position };
         // SAFETY: the exporter promises the payload for as long as `view` lives; a strided one is copied with the GIL.
         let publish = || self.shared.publish(&tensor, bytes, stamps, |claim| unsafe { source.fill(claim) });
         let published = match source {
@@ -518,7 +551,13 @@ impl PoolProducer {
             return Err(wrong(py, "a batch is C-contiguous: use numpy.ascontiguousarray", &view));
         }
         let bytes = view.payload_bytes(py, count.max(1))?;
-        let stamps = FrameStamps { timestamp: timestamp_ns, descriptor_timestamp_ns: None, trace_id: 0, seq: None };
+        let stamps = FrameStamps {
+            timestamp: timestamp_ns,
+            descriptor_timestamp_ns: None,
+            trace_id: 0,
+            seq: None,
+            position: None,
+        };
         let (done, fault) = py.detach(|| {
             for index in 0..count {
                 // SAFETY: frame `index` lies within the exported array of `count` frames of `bytes` each.
@@ -560,8 +599,13 @@ impl PoolProducer {
         let bytes = bytes.and_then(|bytes| u32::try_from(bytes).ok()).unwrap_or(u32::MAX);
         match py.detach(|| self.shared.claim(&tensor, bytes, seq)) {
             Ok((claim, regions)) => {
-                let stamps =
-                    FrameStamps { timestamp: timestamp_ns, descriptor_timestamp_ns: None, trace_id, seq: None };
+                let stamps = FrameStamps {
+                    timestamp: timestamp_ns,
+                    descriptor_timestamp_ns: None,
+                    trace_id,
+                    seq: None,
+                    position: None,
+                };
                 Ok(FrameClaim::new(Arc::clone(&self.shared), claim, regions, dtype, &shape, stamps))
             }
             Err(fault) => Err(self.fault(py, &fault, bytes)),
@@ -668,7 +712,13 @@ impl PoolProducer {
 impl PoolProducer {
     /// For the native benchmarks: one frame of bytes, without Python around it.
     pub(crate) fn publish_natively(&self, load: &Load) -> Result<Published, PublishFault> {
-        let stamps = FrameStamps { timestamp: load.timestamp, descriptor_timestamp_ns: None, trace_id: 0, seq: None };
+        let stamps = FrameStamps {
+            timestamp: load.timestamp,
+            descriptor_timestamp_ns: None,
+            trace_id: 0,
+            seq: None,
+            position: None,
+        };
         self.shared.publish(&load.tensor, load.frame_bytes, stamps, |claim| {
             if let Some(payload) = &load.payload {
                 // SAFETY: the payload has `frame_bytes` bytes.

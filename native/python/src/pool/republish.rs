@@ -41,6 +41,7 @@ impl PublishTarget {
             descriptor_timestamp_ns: None,
             trace_id: frame.trace_id,
             seq: Some(frame.seq),
+            position: None,
         };
         let stamps = is_whole().then_some(stamps);
         self.0.finish(&claim, &regions, stamps).is_some_and(|published| published.answer >= -1)

@@ -38,8 +38,8 @@ def journal_of(folder: Path, name: str, outputs: Iterable[int], *, epoch: int = 
 
 
 def test_the_same_outputs_in_another_run_are_no_difference(folder: Path) -> None:
-    first = journal_of(folder, "a", [1, 2, 3], joined_at=1)
-    second = journal_of(folder, "b", [1, 2, 3], epoch=EPOCH + 1, joined_at=2)
+    first = journal_of(folder, "a", [1, 2, 3], joined_at=1, checkpoint_id=4)
+    second = journal_of(folder, "b", [1, 2, 3], epoch=EPOCH + 1, joined_at=2, checkpoint_id=5)
     found = diff(first, second)
     assert found.is_empty
     assert found.same == 3

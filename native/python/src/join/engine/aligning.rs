@@ -9,6 +9,7 @@ use framegate_checkpoint::input_signals::Change;
 use framegate_checkpoint::message::{CheckpointBarrier, EPOCH_MAX, Watermark};
 use framegate_checkpoint::unaligned::{Step, UnalignedCheckpointer};
 use framegate_codecs::control;
+use framegate_core::pool::hold::Hold;
 use framegate_join::stage::{Cause, Observed};
 
 use super::cut::{EVENT_BYTES, News, Passing, Signal, Standing, Whereabouts};
@@ -141,6 +142,7 @@ impl Engine {
             self.step(now_ns, |checkpointer, mut act| checkpointer.lose_input(index, &mut act));
             self.cut.signals.lose(index);
             // It takes part again from the next checkpoint on, unless nothing more comes of it.
+            let epoch = epoch.map(|epoch| self.ports[index].likely_life_of(epoch));
             let can_deliver = epoch.is_some_and(|epoch| !self.stage.has_ended_in(index, epoch));
             if can_deliver {
                 self.cut.signals.resume(index);
@@ -309,6 +311,16 @@ impl Engine {
         for (index, hold) in self.cut.holds.iter_mut().enumerate() {
             if let (false, Some(decided)) = (hold.is_empty(), self.stage.decided(index)) {
                 hold.release(decided);
+            }
+            self.cut.has_holds |= !hold.is_empty();
+        }
+        for (index, hold) in self.cut.restored.iter_mut().enumerate() {
+            if let (false, Some(needed)) = (hold.is_empty(), self.stage.needed_from(index)) {
+                hold.release(needed);
+                if hold.is_empty() {
+                    // Its memory was the checkpoint's alone.
+                    *hold = Hold::new(0, 0);
+                }
             }
             self.cut.has_holds |= !hold.is_empty();
         }

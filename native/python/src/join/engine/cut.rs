@@ -185,6 +185,8 @@ pub(in crate::join) struct Cut {
     /// Whether copies are kept that frames may have to be read from.
     pub(super) has_holds: bool,
     pub(super) holds: Vec<Hold>,
+    /// Of each stream, the copies that a checkpoint gave back; empty where none was restored.
+    pub(super) restored: Vec<Hold>,
     pub(super) keeps_payload: bool,
     /// A bit for each stream that has ended, to be told when the present step is done.
     pub(super) ended: u128,
@@ -232,6 +234,7 @@ impl Cut {
             is_under_way: false,
             has_holds: false,
             holds: (0..count).map(|_| Hold::new(share, habits.events_per_input.min(most))).collect(),
+            restored: Vec::new(),
             keeps_payload: habits.keeps_payload,
             ended: 0,
             began: (0, 0),
@@ -264,14 +267,22 @@ impl Cut {
         self.checkpointer.as_deref_mut()
     }
 
-    /// The copy of a frame that waited behind a barrier. One branch where there is none.
+    /// The copy of a frame that waited behind a barrier, or in a checkpoint. One branch where there is none.
     #[inline]
     pub(super) fn hold_of(&self, stream: usize, epoch: u64, seq: u64) -> Option<(&Hold, &HeldFrame)> {
         if !self.has_holds {
             return None;
         }
-        let hold = self.holds.get(stream)?;
-        Some((hold, hold.get(epoch, seq)?))
+        let waited = self.holds.get(stream).and_then(|hold| Some((hold, hold.get(epoch, seq)?)));
+        waited.or_else(|| {
+            let hold = self.restored.get(stream)?;
+            Some((hold, hold.get(epoch, seq)?))
+        })
+    }
+
+    /// Frames of a checkpoint that was restored and may still be asked for.
+    pub(in crate::join) fn restored_waiting(&self) -> u64 {
+        self.restored.iter().map(|hold| hold.len() as u64).sum()
     }
 
     #[inline]

@@ -60,10 +60,11 @@ impl Engine {
     #[inline]
     fn on_descriptor(&mut self, index: usize, descriptor: &Descriptor, images_lost: u64, now_ns: u64) {
         let Descriptor { epoch, seq, .. } = *descriptor;
-        let port = &mut self.ports[index];
-        if !port.is_reading(epoch) {
+        if !self.ports[index].is_reading(epoch) {
             return;
         }
+        let epoch = self.life_of(index, epoch);
+        let port = &mut self.ports[index];
         let is_anew = port.was_away || images_lost != port.images_lost;
         match port.take(epoch, seq, is_anew) {
             Order::Next => {}
@@ -84,6 +85,39 @@ impl Engine {
             return self.frame_during_cut(index, seen, now_ns);
         }
         self.observe_frame(index, seen, now_ns);
+    }
+
+    /// The epoch that the join knows one of the regions as, of which something has come.
+    #[inline]
+    fn life_of(&mut self, index: usize, epoch: u64) -> u64 {
+        match self.ports[index].known_life(epoch) {
+            Some(life) => life,
+            None => self.learn_life(index, epoch),
+        }
+    }
+
+    #[cold]
+    fn learn_life(&mut self, index: usize, epoch: u64) -> u64 {
+        let life = self.ports[index].learn_life(epoch);
+        if life != epoch && self.stage.has_ended_in(index, life) {
+            self.stage.reopen(index);
+        }
+        life
+    }
+
+    /// Whether the source of a stream that had ended has come back to go on, and nothing was heard of it yet: an end of
+    /// which an earlier life of this agent was told is none then.
+    pub(super) fn has_returned(&mut self) -> bool {
+        let mut has_returned = false;
+        for (index, port) in self.ports.iter().enumerate() {
+            let Some(epoch) = port.epoch().filter(|epoch| port.ended != Some(*epoch)) else { continue };
+            let life = port.likely_life_of(epoch);
+            if life != epoch && self.stage.has_ended_in(index, life) {
+                self.stage.reopen(index);
+                has_returned = true;
+            }
+        }
+        has_returned
     }
 
     /// A frame counts from now on.
@@ -123,14 +157,20 @@ impl Engine {
     /// The signal, or a mark beside the regions, says that the epoch is over; what it sent unheard passed while this
     /// agent was down.
     pub(in crate::join) fn note_end(&mut self, index: usize, epoch: u64, after: Option<u64>, now_ns: u64) {
+        let epoch = self.life_of(index, epoch);
         let signal = Signal { is_barrier: true, kind: END_KIND, barrier_id: 0, epoch, after };
         self.stand(index, Standing::Signal(signal), &[], now_ns);
     }
 
     /// The same, at its place.
     pub(super) fn note_end_now(&mut self, index: usize, epoch: u64, after: Option<u64>, now_ns: u64) {
+        let port = &mut self.ports[index];
+        port.ended = port.epoch().filter(|own| port.likely_life_of(*own) == epoch);
         let unheard = after.and_then(|after| self.ports[index].unheard_until(epoch, after));
         if let Some((first, last)) = unheard {
+            if self.ports[index].has_heard_nothing() {
+                self.note_down(index, epoch, first, last);
+            }
             self.stage.missed(index, epoch, first, last, now_ns);
         }
         self.stage.ended(index, epoch, now_ns);
@@ -143,10 +183,22 @@ impl Engine {
         let was_away = port.is_first() || port.was_away || images_lost != port.images_lost;
         if was_away {
             port.counters.missed += frames;
+            if port.is_first() {
+                self.note_down(index, epoch, seq - frames, seq - 1);
+            }
             let missed = Standing::Missed { epoch, first: seq - frames, last: seq - 1 };
             self.stand(index, missed, &[], now_ns);
         } else {
             port.counters.gap_drops += frames;
+        }
+    }
+
+    /// These passed while no agent was there; what an earlier life has decided of them is none of it.
+    fn note_down(&mut self, index: usize, epoch: u64, first: u64, last: u64) {
+        let decided = self.stage.decided(index).filter(|decided| decided.0 == epoch);
+        let first = decided.map_or(first, |(_, seq)| first.max(seq.saturating_add(1)));
+        if first <= last {
+            self.gaps[index] = Some((epoch, first, last));
         }
     }
 
@@ -174,7 +226,7 @@ impl Engine {
             }
         } else if let Ok(signal) = control::ControlSignal::checked(message) {
             let port = signal.stream_id().and_then(|stream| self.route.place(stream));
-            let signal = Signal {
+            let mut signal = Signal {
                 is_barrier: u8::from(signal.category()) == BARRIER_CATEGORY,
                 kind: u8::from(signal.kind()),
                 barrier_id: signal.barrier_id(),
@@ -186,6 +238,7 @@ impl Engine {
             {
                 // Whoever came, went or began anew before it is known as that, or it would be given up for their sake.
                 self.note_switches(now_ns);
+                signal.epoch = self.life_of(port, signal.epoch);
                 self.stand(port, Standing::Signal(signal), message, now_ns);
             }
         }

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How a stage that resumed takes back what a checkpoint keeps beside its state.
+//!
+//! It is told, in this order: of each stream, by rising sequences, the frames that waited and what was lost, then how far
+//! everything was heard. Its state may be a later one than the checkpoint's: what was decided since stays decided.
+//! Asked for once, at the start: it allocates.
+
+use super::config::{Drive, PolicyKind};
+use super::observe::Observed;
+use super::unmatched::Cause;
+use super::{HISTORY_MIN, I64_MAX, Stage};
+use crate::barrier::{NULL_TIMESTAMP, Observation};
+
+/// How far a stream was heard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamRest {
+    /// Its place in [`super::StageConfig::streams`].
+    pub stream: usize,
+    /// The producer's epoch.
+    pub epoch: Option<u64>,
+    /// The newest sequence.
+    pub last_seq: Option<u64>,
+    /// The newest watermark.
+    pub watermark_ms: Option<u64>,
+    /// Whether a frame of this epoch came.
+    pub is_observed: bool,
+    /// Whether the epoch is over.
+    pub is_ended: bool,
+    /// Whether its times have decreased.
+    pub is_rejected: bool,
+    /// The newest times of slot headers and of descriptors.
+    pub last_times: [Option<u64>; 2],
+}
+
+/// What is neither in the state nor said by telling the frames again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rest {
+    /// Of each stream.
+    pub streams: Vec<StreamRest>,
+    /// The lowest watermark that made an output.
+    pub watermark_ms: Option<u64>,
+    /// The next tick of a clock drive.
+    pub next_tick_ns: Option<u64>,
+    /// Times that wait to be outputs.
+    pub out_times: Vec<u64>,
+}
+
+impl Stage {
+    /// A frame that waited, or was on its way. Whether it is waited for again, and its payload is needed.
+    pub fn recall_frame(&mut self, stream: usize, seen: &Observed, now_ns: u64) -> bool {
+        if self.is_of_another_life(stream, seen.epoch) {
+            return false;
+        }
+        self.make_room(stream);
+        self.observe(stream, seen, now_ns);
+        self.on[stream].iter().any(|input| {
+            let each = &self.inputs[*input];
+            let at = each.position_from(seen.seq.into());
+            let waiting = (at < each.tail).then(|| each.at(at));
+            each.kept.iter().chain(waiting).any(|frame| frame.seq == seen.seq && frame.is_readable())
+        })
+    }
+
+    /// Frames that never can be joined, and were not written down as that.
+    pub fn recall_lost(&mut self, stream: usize, epoch: u64, seqs: (u64, u64), cause: Cause, now_ns: u64) {
+        let (seq_first, seq_last) = (seqs.0, seqs.1.min(I64_MAX));
+        if epoch > I64_MAX || self.is_of_another_life(stream, epoch) {
+            return;
+        }
+        let source = &mut self.sources[stream];
+        source.epoch = Some(epoch);
+        let seq_first = seq_first.max(source.next_seq().unwrap_or(0));
+        if seq_first > seq_last {
+            return;
+        }
+        source.last_seq = Some(seq_last);
+        self.make_room(stream);
+        self.add_lost(stream, seq_first, seq_last, cause, now_ns);
+    }
+
+    /// How far everything was heard. `is_same_cut`: the state is the checkpoint's, not one that was sealed later;
+    /// `keeps_clock`: ticks go on where they were, for time is that of what is fed.
+    pub fn recall_rest(&mut self, rest: &Rest, now_ns: u64, is_same_cut: bool, keeps_clock: bool) {
+        for each in &mut self.inputs {
+            // What comes now is bounded by its ring, and takes the place of no copy.
+            each.reserve(each.config.ring_slots.max(HISTORY_MIN).next_power_of_two() as usize);
+        }
+        for told in &rest.streams {
+            let own = self.sources[told.stream].epoch;
+            if told.epoch.is_some() && (own.is_none() || own == told.epoch) {
+                self.recall_stream(told, now_ns);
+            }
+        }
+        if self.config.policy == PolicyKind::Latest {
+            // Whatever was to be made of these frames at once was tried before the cut.
+            self.ticking.has_tick = false;
+            if !is_same_cut {
+                // Which of the times were outputs since then, no state of this policy says.
+                return;
+            }
+        }
+        let last_ns = self.timing.last_ns;
+        self.last_watermark_ms = self.last_watermark_ms.max(rest.watermark_ms);
+        for &time_ns in &rest.out_times {
+            if last_ns.is_none_or(|last_ns| time_ns > last_ns) {
+                self.times.push(time_ns);
+            }
+        }
+        if let (true, Some(tick_ns), Drive::Clock { .. }) = (keeps_clock, rest.next_tick_ns, self.config.drive) {
+            self.times.go_on(tick_ns, last_ns);
+        }
+    }
+
+    /// Epoch and sequence up to which a stream was heard; up to which it was decided, where that is all that is known.
+    #[must_use]
+    pub fn heard_until(&self, stream: usize) -> Option<(u64, u64)> {
+        self.sources[stream].epoch.zip(self.sources[stream].last_seq).or_else(|| self.decided(stream))
+    }
+
+    /// The source of a stream that had ended goes on in the same life: more of it comes.
+    pub fn reopen(&mut self, stream: usize) {
+        self.sources[stream].is_ended = false;
+        self.has_ended = self.sources.iter().any(|source| source.is_ended);
+    }
+
+    /// Epoch and sequence from which on frames of a stream may still be asked for.
+    #[must_use]
+    pub fn needed_from(&self, stream: usize) -> Option<(u64, u64)> {
+        let needed = |input: &usize| {
+            let each = &self.inputs[*input];
+            let undecided = each.decided.map_or(0, |decided| decided + 1);
+            each.kept.map_or(undecided, |kept| kept.seq.min(undecided))
+        };
+        Some((self.sources[stream].epoch?, self.on[stream].iter().map(needed).min()?))
+    }
+
+    /// Whether the stream went on in another epoch since: all of this one is decided.
+    fn is_of_another_life(&mut self, stream: usize, epoch: u64) -> bool {
+        let is_other = self.sources[stream].epoch.is_some_and(|own| own != epoch);
+        self.counters.already_decided += u64::from(is_other);
+        is_other
+    }
+
+    fn recall_stream(&mut self, told: &StreamRest, now_ns: u64) {
+        let stream = told.stream;
+        let source = &mut self.sources[stream];
+        source.epoch = told.epoch;
+        source.last_seq = source.last_seq.max(told.last_seq);
+        source.is_observed |= told.is_observed;
+        source.is_ended |= told.is_ended;
+        source.is_rejected |= told.is_rejected;
+        source.last_arrival_ns = source.last_arrival_ns.max(now_ns);
+        for (known, time) in source.last_times.iter_mut().zip(told.last_times) {
+            *known = time.or(*known);
+        }
+        source.watermark_ms = source.watermark_ms.max(told.watermark_ms);
+        let last_seq = source.last_seq;
+        self.has_ended |= told.is_ended;
+        let Some(seq) = last_seq.filter(|_| told.is_observed && self.config.policy != PolicyKind::Latest) else {
+            return;
+        };
+        let times = told.last_times.map(|time| time.unwrap_or(NULL_TIMESTAMP));
+        self.gate.observe(stream, &Observation { seq, epoch: told.epoch, times }, now_ns);
+        if told.is_rejected {
+            self.gate.reject(stream, self.ordered[stream]);
+        }
+    }
+}

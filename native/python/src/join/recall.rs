@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a checkpoint keeps of a stage beside its state, between Python's values and the stage's.
+
+use framegate_join::barrier::NULL_TIMESTAMP;
+use framegate_join::stage::{Rest, Stage, StreamRest};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// (stream, epoch, seq, seq_last, descriptor, slot, trace id, cause).
+pub(super) type Waiting = (u32, u64, u64, u64, Option<u64>, Option<u64>, u64, Option<&'static str>);
+
+/// Frames in the order in which they came, then what is lost.
+pub(super) fn waiting(stage: &Stage) -> Vec<Waiting> {
+    let (frames, lost) = stage.pending();
+    let known = |time: u64| Some(time).filter(|time| *time != NULL_TIMESTAMP);
+    let stream = |index: usize| stage.streams()[index];
+    let frames = frames.iter().map(|frame| {
+        let times = (known(frame.descriptor_timestamp_ns), known(frame.slot_timestamp_ns));
+        (stream(frame.stream), frame.epoch, frame.seq, frame.seq, times.0, times.1, frame.trace_id, None)
+    });
+    let lost = lost
+        .iter()
+        .map(|lost| (stream(lost.stream), lost.epoch, lost.seq, lost.seq_last, None, None, 0, Some(lost.cause.name())));
+    frames.chain(lost).collect()
+}
+
+/// As `Stage::write_rest` says it. Streams that are none of the inputs' are left out.
+pub(super) fn rest_of(streams: &[u32], rest: &Bound<'_, PyDict>) -> PyResult<Rest> {
+    let get = |key: &str| rest.as_any().get_item(key);
+    let mut found = Vec::new();
+    for each in get("streams")?.try_iter()? {
+        let each = each?;
+        let stream_id: u32 = each.get_item("stream")?.extract()?;
+        let Some(stream) = streams.iter().position(|known| *known == stream_id) else { continue };
+        found.push(StreamRest {
+            stream,
+            epoch: each.get_item("epoch")?.extract()?,
+            last_seq: each.get_item("last_seq")?.extract()?,
+            watermark_ms: each.get_item("watermark_ms")?.extract()?,
+            is_observed: each.get_item("is_observed")?.extract()?,
+            is_ended: each.get_item("is_ended")?.extract()?,
+            is_rejected: each.get_item("is_rejected")?.extract()?,
+            last_times: [each.get_item("last_slot_ns")?.extract()?, each.get_item("last_descriptor_ns")?.extract()?],
+        });
+    }
+    Ok(Rest {
+        streams: found,
+        watermark_ms: get("watermark_ms")?.extract()?,
+        next_tick_ns: get("next_tick_ns")?.extract()?,
+        out_times: get("out_times")?.extract()?,
+    })
+}

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``state.bin`` of a replay: where each of its streams goes on behind a barrier (PROTOCOL 17.3).
+
+::
+
+    0          8           12            16
+    | FGREPLAY | version 1 | head_bytes  | head, JSON |      little-endian
+    | 8 bytes  | u32       | u32         |            |
+
+Streams have their barriers at different places of one file, so each has its own.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from framegate.schema.errors import CheckpointDamaged, CheckpointNewer
+from framegate.tools.replay.place import Place
+
+MAGIC: Final = b"FGREPLAY"
+VERSION: Final = 1
+_START: Final = struct.Struct("<8sII")
+_U64_MAX: Final = (1 << 64) - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamState:
+    """Where one stream's barrier stood."""
+
+    stream: int
+    loop: int
+    """Which time round of the file, from 0."""
+    position: int
+    """Messages of the file up to the last frame before the barrier: what follows goes again."""
+    recorded_epoch: int | None
+    """Of the file's epochs the one that was being sent; None: nothing was."""
+    source_epoch: int | None
+    """The regions' epoch in which the barrier went; None: the stream had ended, and owed none."""
+    after_seq: int | None
+    """The last frame of that epoch before it."""
+
+    @property
+    def place(self) -> Place:
+        """To compare."""
+        return Place(self.loop, self.position)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayState:
+    """All streams of a replay at one checkpoint."""
+
+    operator_id: str
+    checkpoint_id: int
+    epoch: int
+    source: str
+    """What the recording is known by (``source_mark``)."""
+    streams: tuple[StreamState, ...]
+
+    def encode(self) -> bytes:
+        """The file."""
+        text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":")).encode()
+        return _START.pack(MAGIC, VERSION, len(text)) + text
+
+
+def decode_replay_state(data: bytes) -> ReplayState:
+    """Raises CheckpointDamaged for what ``encode`` does not write, CheckpointNewer for a later version.
+
+    >>> state = ReplayState(operator_id="replay-1", checkpoint_id=2, epoch=1, source="", streams=())
+    >>> decode_replay_state(state.encode()) == state
+    True
+    """
+    if len(data) < _START.size:
+        raise CheckpointDamaged("a state is cut", want=_START.size, have=len(data))
+    magic, version, head_bytes = _START.unpack_from(data)
+    if magic != MAGIC:
+        raise CheckpointDamaged("this is no replay's state", found=magic.hex())
+    if version > VERSION:
+        raise CheckpointNewer("a later version", want=VERSION, have=version)
+    if version != VERSION or _START.size + head_bytes != len(data):
+        raise CheckpointDamaged("a state's head makes no sense", version=version, want=head_bytes, have=len(data))
+    try:
+        head = json.loads(data[_START.size :])
+        streams = tuple(_stream(each) for each in head["streams"])
+        if len({each.stream for each in streams}) != len(streams):
+            raise ValueError("a stream is named twice")
+        return ReplayState(
+            operator_id=str(head["operator_id"]),
+            checkpoint_id=_count(head["checkpoint_id"]),
+            epoch=_count(head["epoch"]),
+            source=str(head["source"]),
+            streams=streams,
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as broken:
+        raise CheckpointDamaged(f"a replay's state makes no sense: {broken!r}") from None
+
+
+def _stream(found: Mapping[str, Any]) -> StreamState:
+    return StreamState(
+        stream=_count(found["stream"]),
+        loop=_count(found["loop"]),
+        position=_count(found["position"]),
+        recorded_epoch=_optional(found["recorded_epoch"]),
+        source_epoch=_optional(found["source_epoch"]),
+        after_seq=_optional(found["after_seq"]),
+    )
+
+
+def _optional(found: object) -> int | None:
+    return None if found is None else _count(found)
+
+
+def _count(found: object) -> int:
+    if not isinstance(found, int) or isinstance(found, bool) or not 0 <= found <= _U64_MAX:
+        raise TypeError(f"a count is wanted, not {found!r}")
+    return found

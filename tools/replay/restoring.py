@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a replay goes on: what it stored for a checkpoint, found in the store that its coordinator names."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from framegate.joinbarrier.checkpoint.choosing import LATEST
+from framegate.joinbarrier.checkpoint.manifest import Manifest
+from framegate.joinbarrier.checkpoint.store import CheckpointStore
+from framegate.joinbarrier.restore_store import is_at_rest
+from framegate.schema.control import PipelineAnnounce
+from framegate.schema.errors import CheckpointDamaged, CheckpointMismatch, CheckpointMissing, NoCoordinator
+from framegate.tools.replay.replay_state import ReplayState, decode_replay_state
+
+PREFIX: Final = "replay-"
+"""Of the operator ids of replays."""
+_SLICE_S: Final = 0.05
+_log = logging.getLogger(__name__)
+
+
+class Announced:
+    """What a pipeline's coordinator says, waited for on another thread than the one that hears it."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._first: PipelineAnnounce | None = None
+        self._newest: PipelineAnnounce | None = None
+
+    def hear(self, announce: PipelineAnnounce) -> None:
+        """Called by whoever hears it."""
+        with self._changed:
+            self._first = self._first or announce
+            self._newest = announce
+            self._changed.notify_all()
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether what is there is what everybody finds."""
+        return is_at_rest(self._first, self._newest)
+
+    def store(self, pipeline: str, wait_s: float, is_stopping: Callable[[], bool]) -> str | None:
+        """Where checkpoints are kept, once that is at rest; None when told to end. Raises NoCoordinator.
+
+        All that take part must choose the same one: while the last that was begun may still become a whole one, the
+        newest is not yet known.
+        """
+        slices = max(round(wait_s / _SLICE_S), 1)
+        with self._changed:
+            for _ in range(slices):
+                if is_stopping():
+                    return None
+                if self.is_at_rest:
+                    break
+                self._changed.wait(_SLICE_S)
+            newest = self._newest
+            if newest is None:
+                raise NoCoordinator(
+                    "nobody says where its checkpoints are",
+                    pipeline=pipeline,
+                    waited_s=wait_s,
+                    hint=f"Start a driver with [checkpoint.{pipeline}], or name the store with --checkpoints DIR.",
+                )
+            if not self.is_at_rest:
+                _log.warning("checkpoint %d is still under way after %g s", newest.current_checkpoint_id, wait_s)
+        return newest.store
+
+
+def find_state(store: CheckpointStore, wanted: str | int, operator_id: str, source: str) -> ReplayState | None:
+    """What a replay goes on from; None: from its beginning. ``wanted``: ``latest``, or an id.
+
+    A checkpoint that the replay had no part in (it began before, or the replay had ended) says nothing of its place:
+    then an older one that does is good enough, and so is the beginning, because receivers know again what they had.
+    Raises CheckpointMissing, CheckpointDamaged, and CheckpointMismatch for that of another recording.
+    """
+    manifest = _newest(store) if wanted == LATEST else store.manifest(int(wanted))
+    if manifest is None:
+        _log.warning("%s holds no checkpoint: the replay begins at its beginning", store.place)
+        return None
+    known = _newest_with(store, manifest, operator_id)
+    if known is None:
+        _log.warning(
+            "no checkpoint up to %d knows %s: the replay begins at its beginning", manifest.checkpoint_id, operator_id
+        )
+        return None
+    if known.checkpoint_id != manifest.checkpoint_id:
+        _log.warning(
+            "checkpoint %d does not know %s: %d does", manifest.checkpoint_id, operator_id, known.checkpoint_id
+        )
+    state = decode_replay_state(store.restore(known, operator_id).state)
+    _require_own(state, known, operator_id, source)
+    return state
+
+
+def _newest(store: CheckpointStore) -> Manifest | None:
+    """The newest whole one, as a join takes it: one that only replays had a part in brings no join back."""
+    alone: Manifest | None = None
+    is_damaged = False
+    for checkpoint_id in reversed(store.ids()):
+        damage = next(store.problems(checkpoint_id), None)
+        if damage is not None:
+            is_damaged = True
+            _log.warning("checkpoint %d is passed over: %s", checkpoint_id, str(damage).splitlines()[0])
+            continue
+        manifest = store.manifest(checkpoint_id)
+        if _has_receiver(manifest):
+            return manifest
+        alone = alone or manifest
+    if alone is None and is_damaged:
+        raise CheckpointMissing("there is no whole checkpoint", store=store.place)
+    return alone
+
+
+def _has_receiver(manifest: Manifest) -> bool:
+    return any(not each.operator_id.startswith(PREFIX) for each in manifest.operators)
+
+
+def _newest_with(store: CheckpointStore, manifest: Manifest, operator_id: str) -> Manifest | None:
+    for checkpoint_id in reversed([each for each in store.ids() if each <= manifest.checkpoint_id]):
+        found = manifest if checkpoint_id == manifest.checkpoint_id else store.manifest(checkpoint_id)
+        if any(each.operator_id == operator_id for each in found.operators):
+            return found
+    return None
+
+
+def _require_own(state: ReplayState, manifest: Manifest, operator_id: str, source: str) -> None:
+    have = state.operator_id, state.checkpoint_id
+    if have != (operator_id, manifest.checkpoint_id):
+        raise CheckpointDamaged(
+            "a state is another one's", checkpoint_id=manifest.checkpoint_id, want=operator_id, have=state.operator_id
+        )
+    if state.source != source:
+        raise CheckpointMismatch(
+            "the checkpoint is of another recording",
+            checkpoint_id=manifest.checkpoint_id,
+            want=source,
+            have=state.source,
+            hint="Places in one file mean nothing in another: replay the one that the checkpoint was taken with.",
+        )
