@@ -124,12 +124,15 @@ def test_p6_a_frame_that_was_overwritten_before_it_could_be_captured_is_a_tombst
     slots, sent = 16, 60
     bed = CheckpointBed(system, shm, slots=slots, operator_timeout_ms=4_000)
     with bed.pool.client() as client:
-        left, right, agent = bed.begin(client, bed.lockstep())
+        # Left sends its barrier when the coordinator asks for it, not before: an earlier acknowledgement is nobody's.
+        left, right = bed.pool.producer(client, LEFT), bed.pool.producer(client, RIGHT, pipeline=None)
+        agent = bed.join(bed.lockstep())
+        for producer in (left, right):
+            bed.pool.wait_ready(producer, 1)
         bed.publish(left, 0)
         bed.publish(right, 0)
         bed.until_rows(agent, 1)
-        asking, barrier = bed.trigger()
-        bed.cut(left, barrier, unaligned=True)
+        asking, barrier = bed.trigger("--unaligned")
         state = bed.store / "1" / "operators" / f"join-{OUT}" / "state.bin"
         asking.until(state.exists, "a snapshot overtook")
         system.suspend(agent.pid)

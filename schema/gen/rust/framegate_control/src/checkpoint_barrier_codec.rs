@@ -186,7 +186,9 @@ pub mod encoder {
             };
             self
         }
+
     }
+
 } // end encoder
 
 pub mod decoder {
@@ -305,5 +307,8 @@ pub mod decoder {
                 Some(value)
             }
         }
+
     }
+
 } // end decoder
+

@@ -112,7 +112,9 @@ pub mod encoder {
             self.get_buf_mut().put_u64_at(offset, value);
             self
         }
+
     }
+
 } // end encoder
 
 pub mod decoder {
@@ -208,5 +210,8 @@ pub mod decoder {
         pub fn source_epoch(&self) -> u64 {
             self.get_buf().get_u64_at(self.offset + 12)
         }
+
     }
+
 } // end decoder
+

@@ -115,13 +115,10 @@ pub mod encoder {
 
         /// GROUP ENCODER (id=4)
         #[inline]
-        pub fn attributes_encoder(
-            self,
-            count: u16,
-            attributes_encoder: AttributesEncoder<Self>,
-        ) -> AttributesEncoder<Self> {
+        pub fn attributes_encoder(self, count: u16, attributes_encoder: AttributesEncoder<Self>) -> AttributesEncoder<Self> {
             attributes_encoder.wrap(self, count)
         }
+
     }
 
     #[derive(Debug, Default)]
@@ -133,10 +130,7 @@ pub mod encoder {
         initial_limit: usize,
     }
 
-    impl<'a, P> Writer<'a> for AttributesEncoder<P>
-    where
-        P: Writer<'a> + Default,
-    {
+    impl<'a, P> Writer<'a> for AttributesEncoder<P> where P: Writer<'a> + Default {
         #[inline]
         fn get_buf_mut(&mut self) -> &mut WriteBuf<'a> {
             if let Some(parent) = self.parent.as_mut() {
@@ -147,10 +141,7 @@ pub mod encoder {
         }
     }
 
-    impl<'a, P> Encoder<'a> for AttributesEncoder<P>
-    where
-        P: Encoder<'a> + Default,
-    {
+    impl<'a, P> Encoder<'a> for AttributesEncoder<P> where P: Encoder<'a> + Default {
         #[inline]
         fn get_limit(&self) -> usize {
             self.parent.as_ref().expect("parent missing").get_limit()
@@ -158,24 +149,20 @@ pub mod encoder {
 
         #[inline]
         fn set_limit(&mut self, limit: usize) {
-            self.parent
-                .as_mut()
-                .expect("parent missing")
-                .set_limit(limit);
+            self.parent.as_mut().expect("parent missing").set_limit(limit);
         }
     }
 
-    impl<'a, P> AttributesEncoder<P>
-    where
-        P: Encoder<'a> + Default,
-    {
+    impl<'a, P> AttributesEncoder<P> where P: Encoder<'a> + Default {
         #[inline]
-        pub fn wrap(mut self, mut parent: P, count: u16) -> Self {
+        pub fn wrap(
+            mut self,
+            mut parent: P,
+            count: u16,
+        ) -> Self {
             let initial_limit = parent.get_limit();
             parent.set_limit(initial_limit + 4);
-            parent
-                .get_buf_mut()
-                .put_u16_at(initial_limit, Self::block_length());
+            parent.get_buf_mut().put_u16_at(initial_limit, Self::block_length());
             parent.get_buf_mut().put_u16_at(initial_limit + 2, count);
             self.parent = Some(parent);
             self.count = count;
@@ -219,8 +206,7 @@ pub mod encoder {
             let data_length = value.len().min((u32::MAX - 1) as usize);
             self.set_limit(limit + 4 + data_length);
             self.get_buf_mut().put_u32_at(limit, data_length as u32);
-            self.get_buf_mut()
-                .put_slice_at(limit + 4, &value[0..data_length]);
+            self.get_buf_mut().put_slice_at(limit + 4, &value[0..data_length]);
             self
         }
 
@@ -231,8 +217,7 @@ pub mod encoder {
             let data_length = value.len().min((u32::MAX - 1) as usize);
             self.set_limit(limit + 4 + data_length);
             self.get_buf_mut().put_u32_at(limit, data_length as u32);
-            self.get_buf_mut()
-                .put_slice_at(limit + 4, &value[0..data_length]);
+            self.get_buf_mut().put_slice_at(limit + 4, &value[0..data_length]);
             self
         }
 
@@ -243,11 +228,12 @@ pub mod encoder {
             let data_length = value.len().min((u32::MAX - 1) as usize);
             self.set_limit(limit + 4 + data_length);
             self.get_buf_mut().put_u32_at(limit, data_length as u32);
-            self.get_buf_mut()
-                .put_slice_at(limit + 4, &value[0..data_length]);
+            self.get_buf_mut().put_slice_at(limit + 4, &value[0..data_length]);
             self
         }
+
     }
+
 } // end encoder
 
 pub mod decoder {
@@ -349,6 +335,7 @@ pub mod decoder {
         pub fn attributes_decoder(self) -> AttributesDecoder<Self> {
             AttributesDecoder::default().wrap(self)
         }
+
     }
 
     #[derive(Debug, Default)]
@@ -360,30 +347,21 @@ pub mod decoder {
         offset: usize,
     }
 
-    impl<'a, P> ActingVersion for AttributesDecoder<P>
-    where
-        P: Reader<'a> + ActingVersion + Default,
-    {
+    impl<'a, P> ActingVersion for AttributesDecoder<P> where P: Reader<'a> + ActingVersion + Default {
         #[inline]
         fn acting_version(&self) -> u16 {
             self.parent.as_ref().unwrap().acting_version()
         }
     }
 
-    impl<'a, P> Reader<'a> for AttributesDecoder<P>
-    where
-        P: Reader<'a> + Default,
-    {
+    impl<'a, P> Reader<'a> for AttributesDecoder<P> where P: Reader<'a> + Default {
         #[inline]
         fn get_buf(&self) -> &ReadBuf<'a> {
             self.parent.as_ref().expect("parent missing").get_buf()
         }
     }
 
-    impl<'a, P> Decoder<'a> for AttributesDecoder<P>
-    where
-        P: Decoder<'a> + ActingVersion + Default,
-    {
+    impl<'a, P> Decoder<'a> for AttributesDecoder<P> where P: Decoder<'a> + ActingVersion + Default {
         #[inline]
         fn get_limit(&self) -> usize {
             self.parent.as_ref().expect("parent missing").get_limit()
@@ -391,18 +369,15 @@ pub mod decoder {
 
         #[inline]
         fn set_limit(&mut self, limit: usize) {
-            self.parent
-                .as_mut()
-                .expect("parent missing")
-                .set_limit(limit);
+            self.parent.as_mut().expect("parent missing").set_limit(limit);
         }
     }
 
-    impl<'a, P> AttributesDecoder<P>
-    where
-        P: Decoder<'a> + ActingVersion + Default,
-    {
-        pub fn wrap(mut self, mut parent: P) -> Self {
+    impl<'a, P> AttributesDecoder<P> where P: Decoder<'a> + ActingVersion + Default {
+        pub fn wrap(
+            mut self,
+            mut parent: P,
+        ) -> Self {
             let initial_offset = parent.get_limit();
             let block_length = parent.get_buf().get_u16_at(initial_offset);
             let count = parent.get_buf().get_u16_at(initial_offset + 2);
@@ -435,7 +410,7 @@ pub mod decoder {
         pub fn advance(&mut self) -> SbeResult<Option<usize>> {
             let index = self.index.wrapping_add(1);
             if index >= self.count as usize {
-                return Ok(None);
+                 return Ok(None);
             }
             if let Some(parent) = self.parent.as_mut() {
                 self.offset = parent.get_limit();
@@ -452,10 +427,7 @@ pub mod decoder {
         pub fn key_decoder(&mut self) -> (usize, usize) {
             let offset = self.parent.as_ref().expect("parent missing").get_limit();
             let data_length = self.get_buf().get_u32_at(offset) as usize;
-            self.parent
-                .as_mut()
-                .unwrap()
-                .set_limit(offset + 4 + data_length);
+            self.parent.as_mut().unwrap().set_limit(offset + 4 + data_length);
             (offset + 4, data_length)
         }
 
@@ -470,10 +442,7 @@ pub mod decoder {
         pub fn format_decoder(&mut self) -> (usize, usize) {
             let offset = self.parent.as_ref().expect("parent missing").get_limit();
             let data_length = self.get_buf().get_u32_at(offset) as usize;
-            self.parent
-                .as_mut()
-                .unwrap()
-                .set_limit(offset + 4 + data_length);
+            self.parent.as_mut().unwrap().set_limit(offset + 4 + data_length);
             (offset + 4, data_length)
         }
 
@@ -488,10 +457,7 @@ pub mod decoder {
         pub fn value_decoder(&mut self) -> (usize, usize) {
             let offset = self.parent.as_ref().expect("parent missing").get_limit();
             let data_length = self.get_buf().get_u32_at(offset) as usize;
-            self.parent
-                .as_mut()
-                .unwrap()
-                .set_limit(offset + 4 + data_length);
+            self.parent.as_mut().unwrap().set_limit(offset + 4 + data_length);
             (offset + 4, data_length)
         }
 
@@ -500,5 +466,8 @@ pub mod decoder {
             debug_assert!(self.get_limit() >= coordinates.0 + coordinates.1);
             self.get_buf().get_slice_at(coordinates.0, coordinates.1)
         }
+
     }
+
 } // end decoder
+

@@ -226,7 +226,9 @@ pub mod encoder {
             };
             self
         }
+
     }
+
 } // end encoder
 
 pub mod decoder {
@@ -355,5 +357,8 @@ pub mod decoder {
                 Some(value)
             }
         }
+
     }
+
 } // end decoder
+

@@ -144,7 +144,9 @@ pub mod encoder {
             self.get_buf_mut().put_u64_at(offset, value);
             self
         }
+
     }
+
 } // end encoder
 
 pub mod decoder {
@@ -252,5 +254,8 @@ pub mod decoder {
         pub fn checksum(&self) -> u64 {
             self.get_buf().get_u64_at(self.offset + 20)
         }
+
     }
+
 } // end decoder
+

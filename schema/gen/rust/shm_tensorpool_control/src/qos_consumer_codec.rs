@@ -168,7 +168,9 @@ pub mod encoder {
             self.get_buf_mut().put_u8_at(offset, value as u8);
             self
         }
+
     }
+
 } // end encoder
 
 pub mod decoder {
@@ -288,5 +290,8 @@ pub mod decoder {
         pub fn mode(&self) -> mode::Mode {
             self.get_buf().get_u8_at(self.offset + 40).into()
         }
+
     }
+
 } // end decoder
+

@@ -1,17 +1,17 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(i16)]
 pub enum RegionType {
-    HEADER_RING = 1_i16,
-    PAYLOAD_POOL = 2_i16,
+    HEADER_RING = 1_i16, 
+    PAYLOAD_POOL = 2_i16, 
     #[default]
-    NullVal = -32768_i16,
+    NullVal = -32768_i16, 
 }
 impl From<i16> for RegionType {
     #[inline]
     fn from(v: i16) -> Self {
         match v {
-            1_i16 => Self::HEADER_RING,
-            2_i16 => Self::PAYLOAD_POOL,
+            1_i16 => Self::HEADER_RING, 
+            2_i16 => Self::PAYLOAD_POOL, 
             _ => Self::NullVal,
         }
     }
@@ -20,8 +20,8 @@ impl From<RegionType> for i16 {
     #[inline]
     fn from(v: RegionType) -> Self {
         match v {
-            RegionType::HEADER_RING => 1_i16,
-            RegionType::PAYLOAD_POOL => 2_i16,
+            RegionType::HEADER_RING => 1_i16, 
+            RegionType::PAYLOAD_POOL => 2_i16, 
             RegionType::NullVal => -32768_i16,
         }
     }
@@ -32,8 +32,8 @@ impl core::str::FromStr for RegionType {
     #[inline]
     fn from_str(v: &str) -> core::result::Result<Self, Self::Err> {
         match v {
-            "HEADER_RING" => Ok(Self::HEADER_RING),
-            "PAYLOAD_POOL" => Ok(Self::PAYLOAD_POOL),
+            "HEADER_RING" => Ok(Self::HEADER_RING), 
+            "PAYLOAD_POOL" => Ok(Self::PAYLOAD_POOL), 
             _ => Ok(Self::NullVal),
         }
     }
@@ -42,8 +42,8 @@ impl core::fmt::Display for RegionType {
     #[inline]
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Self::HEADER_RING => write!(f, "HEADER_RING"),
-            Self::PAYLOAD_POOL => write!(f, "PAYLOAD_POOL"),
+            Self::HEADER_RING => write!(f, "HEADER_RING"), 
+            Self::PAYLOAD_POOL => write!(f, "PAYLOAD_POOL"), 
             Self::NullVal => write!(f, "NullVal"),
         }
     }

@@ -187,11 +187,7 @@ pub mod encoder {
 
         /// GROUP ENCODER (id=9)
         #[inline]
-        pub fn payload_pools_encoder(
-            self,
-            count: u16,
-            payload_pools_encoder: PayloadPoolsEncoder<Self>,
-        ) -> PayloadPoolsEncoder<Self> {
+        pub fn payload_pools_encoder(self, count: u16, payload_pools_encoder: PayloadPoolsEncoder<Self>) -> PayloadPoolsEncoder<Self> {
             payload_pools_encoder.wrap(self, count)
         }
 
@@ -202,10 +198,10 @@ pub mod encoder {
             let data_length = value.len().min((u32::MAX - 1) as usize);
             self.set_limit(limit + 4 + data_length);
             self.get_buf_mut().put_u32_at(limit, data_length as u32);
-            self.get_buf_mut()
-                .put_slice_at(limit + 4, &value[0..data_length]);
+            self.get_buf_mut().put_slice_at(limit + 4, &value[0..data_length]);
             self
         }
+
     }
 
     #[derive(Debug, Default)]
@@ -217,10 +213,7 @@ pub mod encoder {
         initial_limit: usize,
     }
 
-    impl<'a, P> Writer<'a> for PayloadPoolsEncoder<P>
-    where
-        P: Writer<'a> + Default,
-    {
+    impl<'a, P> Writer<'a> for PayloadPoolsEncoder<P> where P: Writer<'a> + Default {
         #[inline]
         fn get_buf_mut(&mut self) -> &mut WriteBuf<'a> {
             if let Some(parent) = self.parent.as_mut() {
@@ -231,10 +224,7 @@ pub mod encoder {
         }
     }
 
-    impl<'a, P> Encoder<'a> for PayloadPoolsEncoder<P>
-    where
-        P: Encoder<'a> + Default,
-    {
+    impl<'a, P> Encoder<'a> for PayloadPoolsEncoder<P> where P: Encoder<'a> + Default {
         #[inline]
         fn get_limit(&self) -> usize {
             self.parent.as_ref().expect("parent missing").get_limit()
@@ -242,24 +232,20 @@ pub mod encoder {
 
         #[inline]
         fn set_limit(&mut self, limit: usize) {
-            self.parent
-                .as_mut()
-                .expect("parent missing")
-                .set_limit(limit);
+            self.parent.as_mut().expect("parent missing").set_limit(limit);
         }
     }
 
-    impl<'a, P> PayloadPoolsEncoder<P>
-    where
-        P: Encoder<'a> + Default,
-    {
+    impl<'a, P> PayloadPoolsEncoder<P> where P: Encoder<'a> + Default {
         #[inline]
-        pub fn wrap(mut self, mut parent: P, count: u16) -> Self {
+        pub fn wrap(
+            mut self,
+            mut parent: P,
+            count: u16,
+        ) -> Self {
             let initial_limit = parent.get_limit();
             parent.set_limit(initial_limit + 4);
-            parent
-                .get_buf_mut()
-                .put_u16_at(initial_limit, Self::block_length());
+            parent.get_buf_mut().put_u16_at(initial_limit, Self::block_length());
             parent.get_buf_mut().put_u16_at(initial_limit + 2, count);
             self.parent = Some(parent);
             self.count = count;
@@ -351,11 +337,12 @@ pub mod encoder {
             let data_length = value.len().min((u32::MAX - 1) as usize);
             self.set_limit(limit + 4 + data_length);
             self.get_buf_mut().put_u32_at(limit, data_length as u32);
-            self.get_buf_mut()
-                .put_slice_at(limit + 4, &value[0..data_length]);
+            self.get_buf_mut().put_slice_at(limit + 4, &value[0..data_length]);
             self
         }
+
     }
+
 } // end encoder
 
 pub mod decoder {
@@ -502,6 +489,7 @@ pub mod decoder {
             debug_assert!(self.get_limit() >= coordinates.0 + coordinates.1);
             self.get_buf().get_slice_at(coordinates.0, coordinates.1)
         }
+
     }
 
     #[derive(Debug, Default)]
@@ -513,30 +501,21 @@ pub mod decoder {
         offset: usize,
     }
 
-    impl<'a, P> ActingVersion for PayloadPoolsDecoder<P>
-    where
-        P: Reader<'a> + ActingVersion + Default,
-    {
+    impl<'a, P> ActingVersion for PayloadPoolsDecoder<P> where P: Reader<'a> + ActingVersion + Default {
         #[inline]
         fn acting_version(&self) -> u16 {
             self.parent.as_ref().unwrap().acting_version()
         }
     }
 
-    impl<'a, P> Reader<'a> for PayloadPoolsDecoder<P>
-    where
-        P: Reader<'a> + Default,
-    {
+    impl<'a, P> Reader<'a> for PayloadPoolsDecoder<P> where P: Reader<'a> + Default {
         #[inline]
         fn get_buf(&self) -> &ReadBuf<'a> {
             self.parent.as_ref().expect("parent missing").get_buf()
         }
     }
 
-    impl<'a, P> Decoder<'a> for PayloadPoolsDecoder<P>
-    where
-        P: Decoder<'a> + ActingVersion + Default,
-    {
+    impl<'a, P> Decoder<'a> for PayloadPoolsDecoder<P> where P: Decoder<'a> + ActingVersion + Default {
         #[inline]
         fn get_limit(&self) -> usize {
             self.parent.as_ref().expect("parent missing").get_limit()
@@ -544,18 +523,15 @@ pub mod decoder {
 
         #[inline]
         fn set_limit(&mut self, limit: usize) {
-            self.parent
-                .as_mut()
-                .expect("parent missing")
-                .set_limit(limit);
+            self.parent.as_mut().expect("parent missing").set_limit(limit);
         }
     }
 
-    impl<'a, P> PayloadPoolsDecoder<P>
-    where
-        P: Decoder<'a> + ActingVersion + Default,
-    {
-        pub fn wrap(mut self, mut parent: P) -> Self {
+    impl<'a, P> PayloadPoolsDecoder<P> where P: Decoder<'a> + ActingVersion + Default {
+        pub fn wrap(
+            mut self,
+            mut parent: P,
+        ) -> Self {
             let initial_offset = parent.get_limit();
             let block_length = parent.get_buf().get_u16_at(initial_offset);
             let count = parent.get_buf().get_u16_at(initial_offset + 2);
@@ -588,7 +564,7 @@ pub mod decoder {
         pub fn advance(&mut self) -> SbeResult<Option<usize>> {
             let index = self.index.wrapping_add(1);
             if index >= self.count as usize {
-                return Ok(None);
+                 return Ok(None);
             }
             if let Some(parent) = self.parent.as_mut() {
                 self.offset = parent.get_limit();
@@ -623,10 +599,7 @@ pub mod decoder {
         pub fn region_uri_decoder(&mut self) -> (usize, usize) {
             let offset = self.parent.as_ref().expect("parent missing").get_limit();
             let data_length = self.get_buf().get_u32_at(offset) as usize;
-            self.parent
-                .as_mut()
-                .unwrap()
-                .set_limit(offset + 4 + data_length);
+            self.parent.as_mut().unwrap().set_limit(offset + 4 + data_length);
             (offset + 4, data_length)
         }
 
@@ -635,5 +608,8 @@ pub mod decoder {
             debug_assert!(self.get_limit() >= coordinates.0 + coordinates.1);
             self.get_buf().get_slice_at(coordinates.0, coordinates.1)
         }
+
     }
+
 } // end decoder
+

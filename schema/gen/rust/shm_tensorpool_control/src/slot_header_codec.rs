@@ -233,11 +233,7 @@ pub mod encoder {
         /// - version: 0
         #[inline]
         pub fn pad_zero_padded(&mut self, value: &[u8]) -> &mut Self {
-            let iter = value
-                .iter()
-                .copied()
-                .chain(std::iter::repeat(0_u8))
-                .take(26);
+            let iter = value.iter().copied().chain(std::iter::repeat(0_u8)).take(26);
             self.pad_from_iter(iter);
             self
         }
@@ -249,11 +245,12 @@ pub mod encoder {
             let data_length = value.len().min((u32::MAX - 1) as usize);
             self.set_limit(limit + 4 + data_length);
             self.get_buf_mut().put_u32_at(limit, data_length as u32);
-            self.get_buf_mut()
-                .put_slice_at(limit + 4, &value[0..data_length]);
+            self.get_buf_mut().put_slice_at(limit + 4, &value[0..data_length]);
             self
         }
+
     }
+
 } // end encoder
 
 pub mod decoder {
@@ -394,5 +391,8 @@ pub mod decoder {
             debug_assert!(self.get_limit() >= coordinates.0 + coordinates.1);
             self.get_buf().get_slice_at(coordinates.0, coordinates.1)
         }
+
     }
+
 } // end decoder
+

@@ -202,11 +202,7 @@ pub mod encoder {
         /// - version: 0
         #[inline]
         pub fn dims_zero_padded(&mut self, value: &[i32]) -> &mut Self {
-            let iter = value
-                .iter()
-                .copied()
-                .chain(std::iter::repeat(0_i32))
-                .take(8);
+            let iter = value.iter().copied().chain(std::iter::repeat(0_i32)).take(8);
             self.dims_from_iter(iter);
             self
         }
@@ -274,11 +270,7 @@ pub mod encoder {
         /// - version: 0
         #[inline]
         pub fn strides_zero_padded(&mut self, value: &[i32]) -> &mut Self {
-            let iter = value
-                .iter()
-                .copied()
-                .chain(std::iter::repeat(0_i32))
-                .take(8);
+            let iter = value.iter().copied().chain(std::iter::repeat(0_i32)).take(8);
             self.strides_from_iter(iter);
             self
         }
@@ -339,15 +331,13 @@ pub mod encoder {
         /// - version: 0
         #[inline]
         pub fn pad_zero_padded(&mut self, value: &[u8]) -> &mut Self {
-            let iter = value
-                .iter()
-                .copied()
-                .chain(std::iter::repeat(0_u8))
-                .take(109);
+            let iter = value.iter().copied().chain(std::iter::repeat(0_u8)).take(109);
             self.pad_from_iter(iter);
             self
         }
+
     }
+
 } // end encoder
 
 pub mod decoder {
@@ -444,7 +434,7 @@ pub mod decoder {
             self.get_buf().get_u8_at(self.offset + 4)
         }
 
-        /// CONSTANT
+        /// CONSTANT 
         #[inline]
         pub fn max_dims(&self) -> u8 {
             8
@@ -503,5 +493,8 @@ pub mod decoder {
             let buf = self.get_buf();
             ReadBuf::get_bytes_at(buf.data, self.offset + 75)
         }
+
     }
+
 } // end decoder
+

@@ -1,7 +1,7 @@
 use crate::*;
 
-pub use decoder::MessageHeaderDecoder;
 pub use encoder::MessageHeaderEncoder;
+pub use decoder::MessageHeaderDecoder;
 
 pub const ENCODED_LENGTH: usize = 8;
 
@@ -14,10 +14,7 @@ pub mod encoder {
         offset: usize,
     }
 
-    impl<'a, P> Writer<'a> for MessageHeaderEncoder<P>
-    where
-        P: Writer<'a> + Default,
-    {
+    impl<'a, P> Writer<'a> for MessageHeaderEncoder<P> where P: Writer<'a> + Default {
         #[inline]
         fn get_buf_mut(&mut self) -> &mut WriteBuf<'a> {
             if let Some(parent) = self.parent.as_mut() {
@@ -28,10 +25,7 @@ pub mod encoder {
         }
     }
 
-    impl<'a, P> MessageHeaderEncoder<P>
-    where
-        P: Writer<'a> + Default,
-    {
+    impl<'a, P> MessageHeaderEncoder<P> where P: Writer<'a> + Default {
         pub fn wrap(mut self, parent: P, offset: usize) -> Self {
             self.parent = Some(parent);
             self.offset = offset;
@@ -113,8 +107,9 @@ pub mod encoder {
         pub fn nullify_optional_fields(&mut self) -> &mut Self {
             self
         }
+
     }
-} // end encoder mod
+} // end encoder mod 
 
 pub mod decoder {
     use super::*;
@@ -125,30 +120,21 @@ pub mod decoder {
         offset: usize,
     }
 
-    impl<'a, P> ActingVersion for MessageHeaderDecoder<P>
-    where
-        P: Reader<'a> + ActingVersion + Default,
-    {
+    impl<'a, P> ActingVersion for MessageHeaderDecoder<P> where P: Reader<'a> + ActingVersion + Default {
         #[inline]
         fn acting_version(&self) -> u16 {
             self.parent.as_ref().unwrap().acting_version()
         }
     }
 
-    impl<'a, P> Reader<'a> for MessageHeaderDecoder<P>
-    where
-        P: Reader<'a> + Default,
-    {
+    impl<'a, P> Reader<'a> for MessageHeaderDecoder<P> where P: Reader<'a> + Default {
         #[inline]
         fn get_buf(&self) -> &ReadBuf<'a> {
             self.parent.as_ref().expect("parent missing").get_buf()
         }
     }
 
-    impl<'a, P> MessageHeaderDecoder<P>
-    where
-        P: Reader<'a> + Default,
-    {
+    impl<'a, P> MessageHeaderDecoder<P> where P: Reader<'a> + Default {
         pub fn wrap(mut self, parent: P, offset: usize) -> Self {
             self.parent = Some(parent);
             self.offset = offset;
@@ -183,5 +169,6 @@ pub mod decoder {
         pub fn version(&self) -> u16 {
             self.get_buf().get_u16_at(self.offset + 6)
         }
+
     }
-} // end decoder mod
+} // end decoder mod 

@@ -214,7 +214,9 @@ pub mod encoder {
             };
             self
         }
+
     }
+
 } // end encoder
 
 pub mod decoder {
@@ -345,5 +347,8 @@ pub mod decoder {
                 Some(value)
             }
         }
+
     }
+
 } // end decoder
+

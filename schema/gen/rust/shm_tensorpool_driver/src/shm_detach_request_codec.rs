@@ -136,7 +136,9 @@ pub mod encoder {
             self.get_buf_mut().put_u8_at(offset, value as u8);
             self
         }
+
     }
+
 } // end encoder
 
 pub mod decoder {
@@ -244,5 +246,8 @@ pub mod decoder {
         pub fn role(&self) -> role::Role {
             self.get_buf().get_u8_at(self.offset + 24).into()
         }
+
     }
+
 } // end decoder
+

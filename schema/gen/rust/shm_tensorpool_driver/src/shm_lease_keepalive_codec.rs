@@ -136,7 +136,9 @@ pub mod encoder {
             self.get_buf_mut().put_u64_at(offset, value);
             self
         }
+
     }
+
 } // end encoder
 
 pub mod decoder {
@@ -244,5 +246,8 @@ pub mod decoder {
         pub fn client_timestamp_ns(&self) -> u64 {
             self.get_buf().get_u64_at(self.offset + 17)
         }
+
     }
+
 } // end decoder
+

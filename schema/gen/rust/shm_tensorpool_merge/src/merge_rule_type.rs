@@ -1,17 +1,17 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum MergeRuleType {
-    OFFSET = 0x0_u8,
-    WINDOW = 0x1_u8,
+    OFFSET = 0x0_u8, 
+    WINDOW = 0x1_u8, 
     #[default]
-    NullVal = 0xff_u8,
+    NullVal = 0xff_u8, 
 }
 impl From<u8> for MergeRuleType {
     #[inline]
     fn from(v: u8) -> Self {
         match v {
-            0x0_u8 => Self::OFFSET,
-            0x1_u8 => Self::WINDOW,
+            0x0_u8 => Self::OFFSET, 
+            0x1_u8 => Self::WINDOW, 
             _ => Self::NullVal,
         }
     }
@@ -20,8 +20,8 @@ impl From<MergeRuleType> for u8 {
     #[inline]
     fn from(v: MergeRuleType) -> Self {
         match v {
-            MergeRuleType::OFFSET => 0x0_u8,
-            MergeRuleType::WINDOW => 0x1_u8,
+            MergeRuleType::OFFSET => 0x0_u8, 
+            MergeRuleType::WINDOW => 0x1_u8, 
             MergeRuleType::NullVal => 0xff_u8,
         }
     }
@@ -32,8 +32,8 @@ impl core::str::FromStr for MergeRuleType {
     #[inline]
     fn from_str(v: &str) -> core::result::Result<Self, Self::Err> {
         match v {
-            "OFFSET" => Ok(Self::OFFSET),
-            "WINDOW" => Ok(Self::WINDOW),
+            "OFFSET" => Ok(Self::OFFSET), 
+            "WINDOW" => Ok(Self::WINDOW), 
             _ => Ok(Self::NullVal),
         }
     }
@@ -42,8 +42,8 @@ impl core::fmt::Display for MergeRuleType {
     #[inline]
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
-            Self::OFFSET => write!(f, "OFFSET"),
-            Self::WINDOW => write!(f, "WINDOW"),
+            Self::OFFSET => write!(f, "OFFSET"), 
+            Self::WINDOW => write!(f, "WINDOW"), 
             Self::NullVal => write!(f, "NullVal"),
         }
     }

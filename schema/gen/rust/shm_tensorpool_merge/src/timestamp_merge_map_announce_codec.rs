@@ -185,13 +185,10 @@ pub mod encoder {
 
         /// GROUP ENCODER (id=6)
         #[inline]
-        pub fn rules_encoder(
-            self,
-            count: u16,
-            rules_encoder: RulesEncoder<Self>,
-        ) -> RulesEncoder<Self> {
+        pub fn rules_encoder(self, count: u16, rules_encoder: RulesEncoder<Self>) -> RulesEncoder<Self> {
             rules_encoder.wrap(self, count)
         }
+
     }
 
     #[derive(Debug, Default)]
@@ -203,10 +200,7 @@ pub mod encoder {
         initial_limit: usize,
     }
 
-    impl<'a, P> Writer<'a> for RulesEncoder<P>
-    where
-        P: Writer<'a> + Default,
-    {
+    impl<'a, P> Writer<'a> for RulesEncoder<P> where P: Writer<'a> + Default {
         #[inline]
         fn get_buf_mut(&mut self) -> &mut WriteBuf<'a> {
             if let Some(parent) = self.parent.as_mut() {
@@ -217,10 +211,7 @@ pub mod encoder {
         }
     }
 
-    impl<'a, P> Encoder<'a> for RulesEncoder<P>
-    where
-        P: Encoder<'a> + Default,
-    {
+    impl<'a, P> Encoder<'a> for RulesEncoder<P> where P: Encoder<'a> + Default {
         #[inline]
         fn get_limit(&self) -> usize {
             self.parent.as_ref().expect("parent missing").get_limit()
@@ -228,10 +219,7 @@ pub mod encoder {
 
         #[inline]
         fn set_limit(&mut self, limit: usize) {
-            self.parent
-                .as_mut()
-                .expect("parent missing")
-                .set_limit(limit);
+            self.parent.as_mut().expect("parent missing").set_limit(limit);
         }
 
         /// Set all optional fields to their 'null' values.
@@ -243,17 +231,16 @@ pub mod encoder {
         }
     }
 
-    impl<'a, P> RulesEncoder<P>
-    where
-        P: Encoder<'a> + Default,
-    {
+    impl<'a, P> RulesEncoder<P> where P: Encoder<'a> + Default {
         #[inline]
-        pub fn wrap(mut self, mut parent: P, count: u16) -> Self {
+        pub fn wrap(
+            mut self,
+            mut parent: P,
+            count: u16,
+        ) -> Self {
             let initial_limit = parent.get_limit();
             parent.set_limit(initial_limit + 4);
-            parent
-                .get_buf_mut()
-                .put_u16_at(initial_limit, Self::block_length());
+            parent.get_buf_mut().put_u16_at(initial_limit, Self::block_length());
             parent.get_buf_mut().put_u16_at(initial_limit + 2, count);
             self.parent = Some(parent);
             self.count = count;
@@ -391,7 +378,9 @@ pub mod encoder {
             };
             self
         }
+
     }
+
 } // end encoder
 
 pub mod decoder {
@@ -515,6 +504,7 @@ pub mod decoder {
         pub fn rules_decoder(self) -> RulesDecoder<Self> {
             RulesDecoder::default().wrap(self)
         }
+
     }
 
     #[derive(Debug, Default)]
@@ -526,30 +516,21 @@ pub mod decoder {
         offset: usize,
     }
 
-    impl<'a, P> ActingVersion for RulesDecoder<P>
-    where
-        P: Reader<'a> + ActingVersion + Default,
-    {
+    impl<'a, P> ActingVersion for RulesDecoder<P> where P: Reader<'a> + ActingVersion + Default {
         #[inline]
         fn acting_version(&self) -> u16 {
             self.parent.as_ref().unwrap().acting_version()
         }
     }
 
-    impl<'a, P> Reader<'a> for RulesDecoder<P>
-    where
-        P: Reader<'a> + Default,
-    {
+    impl<'a, P> Reader<'a> for RulesDecoder<P> where P: Reader<'a> + Default {
         #[inline]
         fn get_buf(&self) -> &ReadBuf<'a> {
             self.parent.as_ref().expect("parent missing").get_buf()
         }
     }
 
-    impl<'a, P> Decoder<'a> for RulesDecoder<P>
-    where
-        P: Decoder<'a> + ActingVersion + Default,
-    {
+    impl<'a, P> Decoder<'a> for RulesDecoder<P> where P: Decoder<'a> + ActingVersion + Default {
         #[inline]
         fn get_limit(&self) -> usize {
             self.parent.as_ref().expect("parent missing").get_limit()
@@ -557,18 +538,15 @@ pub mod decoder {
 
         #[inline]
         fn set_limit(&mut self, limit: usize) {
-            self.parent
-                .as_mut()
-                .expect("parent missing")
-                .set_limit(limit);
+            self.parent.as_mut().expect("parent missing").set_limit(limit);
         }
     }
 
-    impl<'a, P> RulesDecoder<P>
-    where
-        P: Decoder<'a> + ActingVersion + Default,
-    {
-        pub fn wrap(mut self, mut parent: P) -> Self {
+    impl<'a, P> RulesDecoder<P> where P: Decoder<'a> + ActingVersion + Default {
+        pub fn wrap(
+            mut self,
+            mut parent: P,
+        ) -> Self {
             let initial_offset = parent.get_limit();
             let block_length = parent.get_buf().get_u16_at(initial_offset);
             let count = parent.get_buf().get_u16_at(initial_offset + 2);
@@ -601,7 +579,7 @@ pub mod decoder {
         pub fn advance(&mut self) -> SbeResult<Option<usize>> {
             let index = self.index.wrapping_add(1);
             if index >= self.count as usize {
-                return Ok(None);
+                 return Ok(None);
             }
             if let Some(parent) = self.parent.as_mut() {
                 self.offset = parent.get_limit();
@@ -652,5 +630,8 @@ pub mod decoder {
                 Some(value)
             }
         }
+
     }
+
 } // end decoder
+

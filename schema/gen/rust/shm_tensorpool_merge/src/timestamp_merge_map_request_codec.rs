@@ -96,7 +96,9 @@ pub mod encoder {
             self.get_buf_mut().put_u64_at(offset, value);
             self
         }
+
     }
+
 } // end encoder
 
 pub mod decoder {
@@ -186,5 +188,8 @@ pub mod decoder {
         pub fn epoch(&self) -> u64 {
             self.get_buf().get_u64_at(self.offset + 4)
         }
+
     }
+
 } // end decoder
+
