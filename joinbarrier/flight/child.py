@@ -27,7 +27,7 @@ _END_S: Final = 5.0
 LOOK_NS: Final = 500_000_000
 PAUSE_NS: Final = 500_000_000
 PAUSE_NS_MAX: Final = 30_000_000_000
-"""It is started anew for as long as the agent lives, but ever more seldom."""
+"""It is started anew for as long as the agent lives, but ever more seldom while it does not last for so long."""
 _log = logging.getLogger(__name__)
 
 
@@ -88,6 +88,8 @@ class FlightChild:
             return
         if self._start_at_ns is None:
             _log.warning("the journal's server ended with %s; it is started anew", self._process.returncode)
+            if now_ns - self._started_ns > PAUSE_NS_MAX:
+                self._pause_ns = PAUSE_NS
             self._start_at_ns = now_ns + self._pause_ns
             self._pause_ns = min(2 * self._pause_ns, PAUSE_NS_MAX)
         elif now_ns >= self._start_at_ns:
@@ -114,6 +116,7 @@ class FlightChild:
         self.close()
 
     def _started(self) -> subprocess.Popen[bytes]:
+        self._started_ns = self._clock()
         words = [*self._program, "journal", "serve", str(self._directory), *self._options.words(self.endpoint)]
         return subprocess.Popen(
             [*words, "--child", "--json"],

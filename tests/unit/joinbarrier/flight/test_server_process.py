@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from framegate.joinbarrier.flight.access import Access
-from framegate.joinbarrier.flight.child import LOOK_NS, PAUSE_NS, FlightChild, FlightOptions
+from framegate.joinbarrier.flight.child import LOOK_NS, PAUSE_NS, PAUSE_NS_MAX, FlightChild, FlightOptions
 from framegate.joinbarrier.flight.client import JournalClient
 from framegate.joinbarrier.flight.endpoint import Endpoint
 from framegate.joinbarrier.flight.token import VARIABLE
@@ -136,6 +136,31 @@ def test_a_server_that_was_killed_is_started_anew_at_its_port(folder: Path) -> N
         assert child.endpoint == before
         with client_of(before) as client:
             assert rows_of(client, ticket(folder, 0, 3)) == [0, 1, 2]
+
+
+def test_a_server_that_does_not_last_is_started_ever_more_seldom(folder: Path) -> None:
+    segments_of(folder, [1])
+    clock = ManualClock()
+    with FlightChild(folder, LISTEN, clock=clock) as child:
+        # From now on it ends as soon as it is started.
+        child._program = (sys.executable, "-c", "pass")
+        os.kill(child.pid, signal.SIGKILL)
+        assert [looks_until_restart(child, clock) for _ in range(3)] == [1, 2, 4]
+        clock.advance(PAUSE_NS_MAX + 1)
+        assert looks_until_restart(child, clock) == 1
+
+
+def looks_until_restart(child: FlightChild, clock: ManualClock) -> int:
+    """In pauses of the shortest length."""
+    restarts, looks = child.restarts, 0
+    until(lambda: child._process.poll() is not None)
+    clock.advance(LOOK_NS)
+    child.look()
+    while child.restarts == restarts:
+        clock.advance(LOOK_NS)
+        child.look()
+        looks += 1
+    return looks * LOOK_NS // PAUSE_NS
 
 
 def test_a_server_that_cannot_start_ends_the_agent_with_its_reason(folder: Path) -> None:
