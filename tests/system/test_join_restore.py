@@ -26,7 +26,7 @@ SLOTS = 16
 class RestoreBed(CheckpointBed):
     """Two producers that live on, and agents that come and go."""
 
-    def __init__(self, system: System, shm: Path, **pipeline: object) -> None:
+    def __init__(self, system: System, shm: Path, **pipeline: Any) -> None:
         super().__init__(system, shm, slots=SLOTS, **pipeline)
         self.config = self.lockstep()
 
