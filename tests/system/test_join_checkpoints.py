@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from framegate.schema.errors import DONE, FAILED
 
-from tests.system.checkpoint_bed import CheckpointBed, outcome
+from tests.system.checkpoint_bed import WATCHDOG_S, CheckpointBed, outcome
 from tests.system.join_bed import LEFT, OUT, RIGHT, interrupted, killed, summary_of
 
 if TYPE_CHECKING:
@@ -209,7 +209,9 @@ def test_descriptors_alone_lose_what_their_ring_overwrites_and_it_is_counted(sys
         bed.publish(right, 0)
         asking, barrier = bed.trigger()
         bed.cut(left, barrier)
+        # Heard, so that each of them waits behind the barrier when the other one comes.
         bed.publish(left, *range(1, 200))
+        assert left.wait_seen(199, WATCHDOG_S)
         bed.cut(right, barrier)
         assert asking.wait() == DONE, asking
         bed.publish(right, 199)
