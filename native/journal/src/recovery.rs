@@ -59,8 +59,11 @@ pub(crate) fn recover(folder: &Path, schema: &TableSchema, wanted: &Wanted) -> R
     for named in segments(folder, schema.table)? {
         table.next_ordinal = table.next_ordinal.max(named.ordinal + 1);
         let is_known = table.last.is_some() && !named.is_open;
-        let found =
-            if is_known { unwalked(&named, next_first_row)? } else { recover_one(&named, schema, wanted, &mut table)? };
+        let found = if is_known {
+            unwalked(&named, schema, next_first_row)?
+        } else {
+            recover_one(&named, schema, wanted, &mut table)?
+        };
         let Some(finished) = found else { continue };
         if next_first_row.is_some_and(|row| row != finished.end_row) {
             let reason = format!("its rows end at {}, and the next segment begins elsewhere", finished.end_row);
@@ -107,12 +110,16 @@ fn named(path: &Path, name: &str, table: Table) -> Option<Named> {
     Some(Named { path: path.to_owned(), ordinal: ordinal.parse().ok()?, first_row, is_open })
 }
 
-/// A finished segment that has a newer one with batches: its name and the newer one say all that is needed.
-fn unwalked(named: &Named, end_row: Option<u64>) -> Result<Option<Finished>, JournalError> {
+/// A finished segment that has a newer one with batches: its name and the newer one say where its rows lie, its header
+/// how often the file was used, so that its next use does not have the number of an earlier one. A header that cannot
+/// be read stops nobody here: whoever verifies the journal tells of it.
+fn unwalked(named: &Named, schema: &TableSchema, end_row: Option<u64>) -> Result<Option<Finished>, JournalError> {
     let bytes = fs::symlink_metadata(&named.path).map_err(failed(&named.path))?.len();
     let end_row = end_row.unwrap_or(0);
     let first_row = named.first_row.unwrap_or(end_row);
-    Ok(Some(Finished { path: named.path.clone(), bytes, first_row, end_row, generation: 1, warm: None }))
+    let header = map(&named.path).ok().and_then(|(_, mapping)| schema.read_header(mapping.content()).ok());
+    let generation = header.map_or(1, |(_, numbers)| numbers.generation);
+    Ok(Some(Finished { path: named.path.clone(), bytes, first_row, end_row, generation, warm: None }))
 }
 
 fn recover_one(

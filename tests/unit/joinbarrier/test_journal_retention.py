@@ -55,6 +55,26 @@ def test_a_recycled_file_never_shows_a_batch_of_its_earlier_use(folder: Path) ->
     assert writer.counters()["segments_recycled"] > 3
 
 
+def test_a_file_that_an_earlier_writer_left_gets_a_higher_generation_when_it_is_used_again(folder: Path) -> None:
+    """A file is known by its inode, whatever it is called; its generation is in its header and in every batch."""
+    writer = small_writer(folder, ["a"])
+    for seq in range(_ROWS):
+        append(writer, {"a": cell(_payload(seq), seq)})
+    writer.close()
+    left = {path.stat().st_ino: batches(path)[0].numbers["generation"] for path in files(folder)}
+    assert max(left.values()) > 2
+    writer = small_writer(folder, ["a"])
+    used: dict[int, int] = {}
+    for seq in range(_ROWS, 2 * _ROWS):
+        append(writer, {"a": cell(_payload(seq), seq)})
+        writer.seal()
+        (open_one,) = (path for path in files(folder) if path.suffix == ".open")
+        used.setdefault(open_one.stat().st_ino, batches(open_one)[0].numbers["generation"])
+    again = left.keys() & used.keys()
+    assert again
+    assert all(used[inode] > left[inode] for inode in again), (left, used)
+
+
 def test_a_segment_that_a_reader_holds_is_dropped_and_not_written_again(folder: Path) -> None:
     writer = small_writer(folder, ["a"])
     seq = 0

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The shared-memory pool as Python classes: regions, a producer, a consumer, frames.
 
+mod array_view;
 mod batch;
 mod between;
 mod consumer;
