@@ -341,7 +341,12 @@ fn a_producer_sends_between_its_frames_whatever_it_is_given() {
             (Between::default(), [0, 1, 2].map(|seed| Moody(std::cell::Cell::new(dice.roll() ^ seed))));
         between.inject_by(Arc::clone(&shared), dice.perhaps());
         for _ in 0..STEPS {
-            let place = Place { stream_id: dice.roll() as u32, source_epoch: dice.number(), after_seq: dice.perhaps() };
+            let place = Place {
+                stream_id: dice.roll() as u32,
+                source_epoch: dice.number(),
+                after_seq: dice.perhaps(),
+                position: dice.number(),
+            };
             match dice.below(9) {
                 0 => drop(between.hold(message(dice))),
                 1 => between.force(dice.barrier()),
