@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import signal
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -43,12 +44,12 @@ def both(bed: JoinBed, **options: object) -> list[Program]:
     return [bed.counted(stream, seed=stream, **options) for stream in STREAMS.values()]
 
 
-def frames_sent(program: Program) -> int:
-    """How many so far."""
+def has_lapped(program: Program) -> bool:
+    """Whether it has sent more frames than its ring holds."""
     word = f"report {next(REPORTS)}"
     program.tell(word)
-    ranges = program.says(event="report", word=word)["ranges"]
-    return sum(last - first + 1 for each in ranges.values() for first, last in each)
+    ranges: dict[str, list[list[int]]] = program.says(event="report", word=word)["ranges"]
+    return sum(last - first + 1 for each in ranges.values() for first, last in each) > SLOTS
 
 
 def ended(program: Program) -> None:
@@ -189,7 +190,7 @@ def test_agent_that_comes_late_begins_where_both_inputs_are(bed: JoinBed) -> Non
     for producer in both(bed, consumers=0, rate=1000):
         producer.says(event="began")
         # A subscriber may hear a little of what was said before it came: a frame that no ring holds is in no row.
-        bed.system.until(lambda producer=producer: frames_sent(producer) > SLOTS, "the first frames overwritten")
+        bed.system.until(partial(has_lapped, producer), "the first frames overwritten")
     agent = bed.join(bed.lockstep())
     bed.until_rows(agent, 100)
     interrupted(agent)
