@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from framegate.joinbarrier.spark.dataframes import event_time, explode_inputs, flatten
-    from framegate.joinbarrier.spark.frames import frames, to_numpy
+    from framegate.joinbarrier.spark.frames import frames, stacks, to_numpy
     from framegate.joinbarrier.spark.registering import register, session
     from framegate.joinbarrier.spark.resolving import resolve, resolve_batches
     from framegate.joinbarrier.spark.settings import RECOMMENDED
@@ -29,6 +29,7 @@ __all__ = [
     "resolve",
     "resolve_batches",
     "session",
+    "stacks",
     "to_numpy",
 ]
 
@@ -43,6 +44,7 @@ _HOMES = {
     "resolve": "resolving",
     "resolve_batches": "resolving",
     "session": "registering",
+    "stacks": "frames",
     "to_numpy": "frames",
 }
 

@@ -54,15 +54,19 @@ def one_format(dtypes: pa.StringArray, shapes: pa.ListArray) -> Format | None:
     return Format(dtype, tuple(dims[0].tolist()))
 
 
-def views(memory: Any, offsets: Offsets, form: Format) -> list[npt.NDArray[Any]]:
-    """A read-only view of each frame. Who calls has checked that all of them lie inside the memory."""
-    # Payloads of a sealed batch lie back to back: one array over each such stretch, and its parts are the frames.
+def stretches(memory: Any, offsets: Offsets, form: Format) -> list[npt.NDArray[Any]]:
+    """A read-only view of each run of frames that lie back to back, as those of a sealed batch do; its parts are they.
+
+    Who calls has checked that all of them lie inside the memory.
+    """
+    if len(offsets) == 0:
+        return []
     breaks = np.flatnonzero(np.diff(offsets) != form.frame_bytes) + 1
     found = list[npt.NDArray[Any]]()
     for begin, end in zip([0, *breaks.tolist()], [*breaks.tolist(), len(offsets)], strict=True):
         stretch: npt.NDArray[Any] = np.ndarray((end - begin, *form.dims), form.dtype, memory, int(offsets[begin]))
         stretch.flags.writeable = False
-        found.extend(stretch)
+        found.append(stretch)
     return found
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from framegate.joinbarrier.journal.payload import payload_array
-from framegate.joinbarrier.spark.alike import Format, one_format, spread, views
+from framegate.joinbarrier.spark.alike import Format, one_format, spread, stretches
 from framegate.joinbarrier.spark.references import MappedSegments
 from framegate.schema.errors import ReferenceRefused
 
@@ -39,6 +39,27 @@ def frames(column: pa.StructArray | pa.ChunkedArray | pd.DataFrame) -> list[Fram
         _mapped.let_go()
 
 
+def stacks(column: pa.StructArray | pa.ChunkedArray) -> list[npt.NDArray[Any]]:
+    """The frames of an input's column as a few arrays whose first axis counts frames: for work on many of them at once.
+
+    They are in the order of the rows; ``column.field("dtype").is_valid()`` says which rows have one. All have to be of
+    one dtype and shape. Raises ReferenceRefused and ReferenceOutlived.
+    """
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    try:
+        found = [array for chunk in chunks for array in _stacked(chunk)]
+    finally:
+        _mapped.let_go()
+    formats = {(array.dtype.str, array.shape[1:]) for array in found}
+    if len(formats) > 1:
+        raise ReferenceRefused(
+            "frames of several dtypes or shapes in one column",
+            formats="; ".join(sorted(f"{dtype} {shape}" for dtype, shape in formats)),
+            hint="Use framegate.spark.frames: it gives each frame by itself.",
+        )
+    return found
+
+
 def to_numpy(cell: Mapping[str, Any] | Any) -> Frame:
     """The array of one input in a collected row: ``to_numpy(row.left)``."""
     found = cell if isinstance(cell, Mapping) else cell.asDict()
@@ -48,26 +69,43 @@ def to_numpy(cell: Mapping[str, Any] | Any) -> Frame:
     raise _no_payload(found)
 
 
+def _stacked(column: pa.StructArray) -> list[npt.NDArray[Any]]:
+    found = _stretches(column)
+    return [frame[np.newaxis] for frame in _one_by_one(column) if frame is not None] if found is None else found
+
+
 def _alike(column: Any) -> list[Frame] | None:
     """All at once, where the frames of the column have one format."""
+    found = _stretches(column)
+    if found is None:
+        return None
+    every = [frame for stretch in found for frame in stretch]
+    payloads = column.field(_payload_name(column))
+    return spread(every, payloads.is_valid()) if payloads.null_count else every
+
+
+def _stretches(column: Any) -> list[npt.NDArray[Any]] | None:
+    """The frames that are there, in as few arrays as they lie in; None where they have no format in common."""
     if not isinstance(column, pa.StructArray):
         return None
     payloads = column.field(_payload_name(column))
-    is_present, dtypes, shapes = payloads.is_valid(), column.field("dtype"), column.field("shape")
+    if payloads.null_count == len(payloads):
+        return []
+    dtypes, shapes = column.field("dtype"), column.field("shape")
     if payloads.null_count:
+        is_present = payloads.is_valid()
         dtypes, shapes = dtypes.filter(is_present), shapes.filter(is_present)
     form = one_format(dtypes, shapes)
     if form is None:
         return None
-    found = _mapped.arrays(payloads.drop_null(), form) if _is_text(payloads) else _viewed(payloads, form)
-    return None if found is None else spread(found, is_present) if payloads.null_count else list(found)
+    return _mapped.stretches(payloads.drop_null(), form) if _is_text(payloads) else _viewed(payloads, form)
 
 
 def _viewed(column: pa.BinaryArray, form: Format) -> list[npt.NDArray[Any]] | None:
     _, _, data = column.buffers()
     offsets, is_valid = _offsets(column), column.is_valid().to_numpy(zero_copy_only=False)
     starts, lengths = offsets[:-1][is_valid], np.diff(offsets)[is_valid]
-    return views(data, starts, form) if (lengths == form.frame_bytes).all() else None
+    return stretches(data, starts, form) if (lengths == form.frame_bytes).all() else None
 
 
 def _one_by_one(column: Any) -> Iterator[Frame]:

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from framegate.joinbarrier.journal.layout import segment_names
 from framegate.joinbarrier.journal.payload import payload_array
 from framegate.joinbarrier.journal.segments import Segment
-from framegate.joinbarrier.spark.alike import Format, runs, views
+from framegate.joinbarrier.spark.alike import Format, runs, stretches
 from framegate.schema.errors import JournalDamaged, ReferenceOutlived, ReferenceRefused
 
 _SCHEME: Final = "framegate"
@@ -126,16 +126,17 @@ class MappedSegments:
             refused.facts |= broken.facts
             raise refused from None
 
-    def arrays(self, texts: pa.StringArray, form: Format) -> list[npt.NDArray[Any]] | None:
+    def stretches(self, texts: pa.StringArray, form: Format) -> list[npt.NDArray[Any]] | None:
         """The same for many payloads of one format. None where that is not plain: then ``array`` says for each."""
-        found = list[npt.NDArray[Any]]()
+        found, count = list[npt.NDArray[Any]](), 0
         for run in runs(texts, form.frame_bytes) or ():
             reference = Reference.parse(run.first_text)
             segment = self._mapped(reference)
             if int(run.offsets.max()) + form.frame_bytes > self._sizes[reference.use]:
                 return None
-            found += views(segment.memory, run.offsets, form)
-        return found if len(found) == len(texts) else None
+            found += stretches(segment.memory, run.offsets, form)
+            count += len(run.offsets)
+        return found if count == len(texts) else None
 
     def let_go(self) -> None:
         """Unmap what lies beyond ``SEGMENTS_MAX`` and what retention has dropped."""

@@ -2,12 +2,14 @@
 """Joined rows a second: a journal read by Spark, over Spark's own join of the same two streams.
 
 Spark joins two journals of one input each, which hold the same frames, by sequence within a watermark of 2 s. Each end
-takes the mean of both frames of every row by the same UDF, and sums it up; the sums must agree. Each has the size of
-micro-batch that a sweep found best for it.
+takes the mean of both frames of every row by the same UDF, and sums it up; what a row's means come to must agree. Each
+has the size of micro-batch that a sweep found best for it, and as many rows as that wants: a joined journal is read in
+batches of many rows, while Spark's join keeps every row that it waits with in its state, and pays for each.
 """
 
 from __future__ import annotations
 
+import shutil
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,24 +31,43 @@ STORES: Final = {
 }
 TARGETS: Final = {"reference": 10.0, "value": 3.0}
 WATERMARK: Final = "2 seconds"
-_ROUNDS: Final = 3
+_ROUNDS: Final = 5
 _ROUNDING: Final = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """Frames of a size; how many rows there are; the sizes of micro-batch that are tried, from the largest down."""
+class Rows:
+    """How many an end is given, and the sizes of micro-batch that are tried, from the largest down.
 
-    frame_bytes: int
-    rows: int
+    What rows hold repeats itself; the number is a multiple of that, so that ends with more rows have the same mean.
+    """
+
+    count: int
     sweep: tuple[int, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Frames of a size, read as joined ones or joined by Spark."""
+
+    frame_bytes: int
+    read: Rows
+    joined: Rows
+
+
 CASES: Final = (
-    Case(4 * KIB, 16_000, (8_000, 4_000, 2_000, 1_000)),
-    Case(64 * KIB, 2_000, (1_000, 500, 250, 125)),
+    Case(
+        4 * KIB,
+        Rows(256_000, (64_000, 32_000, 16_000, 8_000)),
+        Rows(16_000, (8_000, 4_000, 2_000, 1_000)),
+    ),
+    Case(
+        64 * KIB,
+        Rows(16_384, (4_096, 2_048, 1_024, 512)),
+        Rows(2_048, (1_024, 512, 256, 128)),
+    ),
 )
-_QUICK: Final = Case(4 * KIB, 600, (200,))
+_QUICK: Final = Case(4 * KIB, Rows(1_280, (320,)), Rows(640, (160,)))
 
 
 def run(*, quick: bool = False) -> Iterator[Result]:
@@ -81,12 +102,12 @@ def _compared(ends: Ends, rounds: int) -> Iterator[Result]:
             )
 
 
-def _best(ends: Ends, end: Callable[[int], DataFrame]) -> int:
+def _best(ends: Ends, end: End) -> int:
     """The size of micro-batch with the highest rate: smaller ones are tried until one is slower than the one before.
 
     The first run of all only warms up.
     """
-    sizes = ends.case.sweep
+    sizes = end.rows.sweep
     ends.rate(end, sizes[0])
     best, highest = sizes[0], 0.0
     for rows in sizes:
@@ -97,38 +118,49 @@ def _best(ends: Ends, end: Callable[[int], DataFrame]) -> int:
     return best
 
 
+@dataclass(frozen=True, slots=True)
+class End:
+    """One way to joined rows: a stream of the row's number and ``mean``, in micro-batches of a size."""
+
+    rows: Rows
+    stream: Callable[[int], DataFrame]
+
+
 class Ends:
-    """The ways to joined rows, each a stream of ``seq`` and ``mean``."""
+    """All of them."""
 
     def __init__(self, spark: SparkSession, folder: Path, case: Case) -> None:
         self.case = case
         self._spark, self._folder = spark, folder / f"{case.frame_bytes}"
         self._folder.mkdir()
-        self._joined = journal_of(self._folder / "joined", case.frame_bytes, case.rows)
-        self._single = {name: journal_of(self._folder / name, case.frame_bytes, case.rows, (name,)) for name in INPUTS}
-        self._total: float | None = None
-        self._count = 0
+        self._joined = journal_of(self._folder / "joined", case.frame_bytes, case.read.count)
+        self._single = {
+            name: journal_of(self._folder / name, case.frame_bytes, case.joined.count, (name,)) for name in INPUTS
+        }
+        self._mean: float | None = None
 
-    def all(self) -> dict[str, Callable[[int], DataFrame]]:
+    def all(self) -> dict[str, End]:
         """By name: how a journal is read, or where Spark keeps its state."""
         return {
-            **{payload: self._journal(payload) for payload in TARGETS},
-            **{store: self._spark_join(store) for store in STORES},
+            **{payload: End(self.case.read, self._journal(payload)) for payload in TARGETS},
+            **{store: End(self.case.joined, self._spark_join(store)) for store in STORES},
         }
 
-    def rate(self, end: Callable[[int], DataFrame], batch_rows: int) -> float:
+    def rate(self, end: End, batch_rows: int) -> float:
         """Joined rows a second of Spark's time, over all micro-batches that had rows but the first two."""
-        self._count += 1
         sums = dict[int, tuple[int, float]]()
+        checkpoint = self._folder / "checkpoint"
         query = (
-            end(batch_rows)
+            end.stream(batch_rows)
             .writeStream.foreachBatch(lambda df, number: sums.update({number: _summed(df)}))
-            .option("checkpointLocation", str(self._folder / f"checkpoint-{self._count}"))
+            .option("checkpointLocation", str(checkpoint))
             .trigger(availableNow=True)
             .start()
         )
         query.awaitTermination()
-        self._check([count for count, _ in sums.values()], sum(total for _, total in sums.values()))
+        # A run's state is as large as what it joined: it goes before the next one needs the memory.
+        shutil.rmtree(checkpoint)
+        self._check(end.rows.count, [count for count, _ in sums.values()], sum(total for _, total in sums.values()))
         counted = batches_of(query)
         # The first ones compile the plan and fill the state; where there are no others, the last one stands for all.
         counted = counted[min(2, len(counted) - 1) :]
@@ -136,14 +168,15 @@ class Ends:
         spent_ms: float = sum(each["durationMs"]["triggerExecution"] for each in counted)
         return joined / spent_ms * 1e3
 
-    def _check(self, counts: Sequence[int], total: float) -> None:
+    def _check(self, rows: int, counts: Sequence[int], total: float) -> None:
         """Every row was joined, and every end computes the same."""
-        assert sum(counts) == self.case.rows, f"{sum(counts)} of {self.case.rows} rows"  # noqa: S101  (or the figure lies)
-        self._total = total if self._total is None else self._total
-        assert abs(total - self._total) <= _ROUNDING * self._total, (total, self._total)  # noqa: S101
+        assert sum(counts) == rows, f"{sum(counts)} of {rows} rows"  # noqa: S101  (or the figure lies)
+        mean = total / rows
+        self._mean = mean if self._mean is None else self._mean
+        assert abs(mean - self._mean) <= _ROUNDING * self._mean, (mean, self._mean)  # noqa: S101
 
     def _journal(self, payload: str) -> Callable[[int], DataFrame]:
-        return lambda rows: means(stream(self._spark, self._joined, payload, rows), "row")
+        return lambda rows: means(stream(self._spark, self._joined, payload, rows), "row", at_once=True)
 
     def _spark_join(self, store: str) -> Callable[[int], DataFrame]:
         def joined(rows: int) -> DataFrame:
@@ -152,7 +185,9 @@ class Ends:
             self._spark.conf.set("spark.sql.streaming.stateStore.providerClass", STORES[store])
             left, right = (self._input(name, rows) for name in INPUTS)
             is_near = f.col("right_at").between(f.col("left_at"), f.col("left_at") + f.expr("interval 1 second"))
-            return means(left.join(right, (f.col("left_seq") == f.col("right_seq")) & is_near), "left_seq")
+            return means(
+                left.join(right, (f.col("left_seq") == f.col("right_seq")) & is_near), "left_seq", at_once=True
+            )
 
         return joined
 

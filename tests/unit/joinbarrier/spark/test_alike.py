@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from framegate.joinbarrier.spark import frames as frames_module
-from framegate.joinbarrier.spark.alike import one_format, runs, views
-from framegate.joinbarrier.spark.frames import frames
+from framegate.joinbarrier.spark.alike import one_format, runs, stretches
+from framegate.joinbarrier.spark.frames import frames, stacks
 from framegate.schema.errors import FramegateError, ReferenceOutlived, ReferenceRefused
 
 from tests.unit.joinbarrier.journal.journal_world import fill, left, segments_of, writer
@@ -96,7 +96,43 @@ def test_many_segments_are_no_obstacle(folder: Path, payload: str) -> None:
         np.testing.assert_array_equal(array, left(row), strict=True)
 
 
+@pytest.mark.usefixtures("only_at_once")
+def test_frames_that_lie_back_to_back_are_one_stack(lefts: pa.StructArray) -> None:
+    found = stacks(lefts)
+    assert [len(stack) for stack in found] == ([ROWS] if payload_of(lefts) == "payload" else [5, 7, 3])
+    np.testing.assert_array_equal(np.concatenate(found), np.stack([left(row) for row in range(ROWS)]), strict=True)
+    assert not any(stack.flags.writeable for stack in found)
+
+
+@pytest.mark.usefixtures("only_at_once")
+def test_a_row_without_a_frame_is_in_no_stack(lefts: pa.StructArray) -> None:
+    absent = {0, 6, 7, 14}
+    for name in (payload_of(lefts), "dtype", "shape"):
+        lefts = with_cells(lefts, name, lambda row, value: None if row in absent else value)
+    present = lefts.field("dtype").is_valid().to_pylist()
+    expected = [left(row) for row in range(ROWS) if present[row]]
+    assert len(expected) == ROWS - len(absent)
+    np.testing.assert_array_equal(np.concatenate(stacks(lefts)), np.stack(expected), strict=True)
+    for name in (payload_of(lefts), "dtype", "shape"):
+        lefts = with_cells(lefts, name, lambda row, value: None)
+    assert stacks(lefts) == []
+
+
 # --- not at once, and right all the same -----------------------------------------------------------------------
+
+
+def test_many_segments_are_as_many_stacks(folder: Path) -> None:
+    segments_of(folder, [1] * 20)
+    found = stacks(column(folder, 0, 20))
+    np.testing.assert_array_equal(np.concatenate(found), np.stack([left(row) for row in range(20)]), strict=True)
+
+
+def test_frames_of_several_formats_are_no_stack(lefts: pa.StructArray) -> None:
+    other = with_cells(lefts, "shape", lambda row, value: [6] if row == 9 else value)
+    for several in (other, pa.chunked_array([other.slice(0, 9), other.slice(9, 1)])):
+        with pytest.raises(ReferenceRefused, match=r"\(2, 3\); .*\(6,\): frames of several dtypes or shapes"):
+            stacks(several)
+    assert sum(map(len, stacks(other.slice(0, 9)))) == 9
 
 
 def test_frames_of_several_formats_are_each_their_own(lefts: pa.StructArray) -> None:
@@ -216,9 +252,9 @@ def test_a_format_is_only_what_all_have() -> None:
 def test_neighbours_in_memory_share_one_array() -> None:
     form = one_format(pa.array(["uint8"]), pa.array([[2]], pa.list_(pa.int32())))
     assert form is not None
-    found = views(bytes(range(20)), np.array([0, 2, 4, 9, 11, 3]), form)
-    assert [array.tolist() for array in found] == [[0, 1], [2, 3], [4, 5], [9, 10], [11, 12], [3, 4]]
-    assert len({id(array.base) for array in found}) == 3
+    found = stretches(bytes(range(20)), np.array([0, 2, 4, 9, 11, 3]), form)
+    assert [array.tolist() for array in found] == [[[0, 1], [2, 3], [4, 5]], [[9, 10], [11, 12]], [[3, 4]]]
+    assert stretches(b"", np.array([], np.int64), form) == []
 
 
 def test_runs_end_where_anything_but_the_offset_changes() -> None:
