@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from framegate.tools.bench.__main__ import QUICK
-from framegate.tools.bench.spark_join import Case, _best
+from framegate.tools.bench.spark_join import End, Rows, _best
 
 SHM = Path("/dev/shm")  # noqa: S108 - where the measurements keep what they need
 LEAVINGS = "framegate-bench-*"
@@ -40,9 +40,9 @@ def test_smaller_micro_batches_are_tried_while_they_are_faster(rates: dict[int, 
         tried.append(rows)
         return rates[rows]
 
-    end: Any = None
-    ends: Any = SimpleNamespace(case=Case(1, 1, tuple(rates)), rate=rate)
-    assert _best(ends, end) == best
+    stream: Any = None
+    ends: Any = SimpleNamespace(rate=rate)
+    assert _best(ends, End(Rows(8, tuple(rates)), stream)) == best
     assert tried == [8, 8, 4, 2][: len(tried)]
 
 
