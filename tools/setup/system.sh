@@ -4,7 +4,7 @@
 # Installs Debian's packages when it may, else says in a sentence what is missing and how to get it.
 set -euo pipefail
 
-readonly CARGO_WANTED="1.88"
+readonly CARGO_WANTED="1.89"
 readonly JAVA_WANTED=17
 
 fail() { printf 'framegate set-up: %s\n' "$1" >&2; exit 3; }

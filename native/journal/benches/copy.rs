@@ -10,17 +10,21 @@ use framegate_journal::copy::{self, copy_with_crc};
 
 const ROUNDS: usize = 9;
 const TARGET_BYTES: usize = 256 << 20;
+/// Columns of payloads begin at a multiple of this.
+const LINE_BYTES: usize = 64;
 
 fn main() {
-    let mut target = vec![1_u8; TARGET_BYTES];
+    let mut target = vec![1_u8; TARGET_BYTES + LINE_BYTES];
+    let aligned = target.as_ptr().align_offset(LINE_BYTES);
+    let target = &mut target[aligned..aligned + TARGET_BYTES];
     for (payload, slots) in [(4 << 10, 1024), (4 << 10, 16_384), (64 << 10, 1024), (640 << 10, 64), (4096 << 10, 64)] {
         let ring: Vec<u8> = (0..payload * slots).map(|index| (index * 31) as u8).collect();
         let name = |what: &str| format!("{what}, {} KiB from a ring of {} MiB", payload >> 10, ring.len() >> 20);
-        report(&name("copy with its CRC"), &ring, &mut target, payload, |from, to, bytes| {
+        report(&name("copy with its CRC"), &ring, target, payload, |from, to, bytes| {
             // SAFETY: both are valid for so many bytes, by `round`.
             unsafe { copy_with_crc(from, to, bytes, 0) }
         });
-        report(&name("bare copy"), &ring, &mut target, payload, |from, to, bytes| {
+        report(&name("bare copy"), &ring, target, payload, |from, to, bytes| {
             // SAFETY: as above.
             unsafe { std::ptr::copy_nonoverlapping(from, to, bytes) };
             0

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A payload's way into the journal: a piece is stored, which fetches it into the cache, then its CRC is taken there.
+//! A payload's way into the journal. Where the CPU can, its CRC is taken of the registers that are stored; elsewhere a
+//! piece is stored, which fetches it into the cache, and its CRC is taken there.
 
 use crate::crc;
+#[cfg(target_arch = "x86_64")]
+use crate::fold;
 
 /// From this many bytes on stores go past the cache: nobody on this core reads them again soon.
 pub const NON_TEMPORAL_FROM_BYTES: usize = 4096;
@@ -18,6 +21,37 @@ pub const PIECE_BYTES: usize = 4 * 1024;
 /// meanwhile; then CRC and copy may differ, and the caller must throw both away.
 pub unsafe fn copy_with_crc(source: *const u8, target: *mut u8, bytes: usize, crc: u32) -> u32 {
     let is_past_cache = bytes >= NON_TEMPORAL_FROM_BYTES;
+    #[cfg(target_arch = "x86_64")]
+    if is_past_cache && fold::is_there() {
+        // SAFETY: the CPU can, and the caller vouches for the ranges.
+        return unsafe { at_once(source, target, bytes, crc) };
+    }
+    // SAFETY: the caller vouches for the ranges.
+    unsafe { in_pieces(source, target, bytes, crc, is_past_cache) }
+}
+
+/// The registers that are stored give the CRC too; what does not fill them goes the other way.
+///
+/// # Safety
+/// As [`copy_with_crc`], on a CPU that [`fold::is_there`] says yes of.
+#[cfg(target_arch = "x86_64")]
+unsafe fn at_once(source: *const u8, target: *mut u8, bytes: usize, crc: u32) -> u32 {
+    let head = target.align_offset(fold::LANE_BYTES).min(bytes);
+    let body = (bytes - head) / fold::STEP_BYTES * fold::STEP_BYTES;
+    let end = head + body;
+    // SAFETY: head + body <= bytes, so all three lie in the caller's ranges; `target + head` is aligned.
+    unsafe {
+        let mut crc = in_pieces(source, target, head, crc, false);
+        if body > 0 {
+            crc = fold::copy_with_crc(source.add(head), target.add(head), body, crc);
+        }
+        in_pieces(source.add(end), target.add(end), bytes - end, crc, false)
+    }
+}
+
+/// # Safety
+/// As [`copy_with_crc`].
+unsafe fn in_pieces(source: *const u8, target: *mut u8, bytes: usize, crc: u32, is_past_cache: bool) -> u32 {
     let (mut crc, mut done) = (crc, 0);
     while done < bytes {
         let piece = PIECE_BYTES.min(bytes - done);
@@ -92,12 +126,22 @@ mod tests {
         for length in (0..130).chain([4095, 4096, 4097, 4160, PIECE_BYTES, PIECE_BYTES + 1, 50_000]) {
             for shift in [0, 1, 31, 63] {
                 let mut target = vec![0xAA_u8; 60_000];
-                // SAFETY: shift + length is below 60,000 in both, which do not overlap.
-                let crc =
-                    unsafe { copy_with_crc(source.as_ptr().add(shift), target.as_mut_ptr().add(shift), length, 5) };
-                assert_eq!(crc, crc::extend(5, &source[shift..shift + length]));
-                assert_eq!(&target[shift..shift + length], &source[shift..shift + length]);
-                assert!(target[..shift].iter().chain(&target[shift + length..]).all(|byte| *byte == 0xAA));
+                for is_in_pieces in [false, true] {
+                    target.fill(0xAA);
+                    // SAFETY: shift + length is below 60,000 in both, which do not overlap.
+                    let crc = unsafe {
+                        let (from, to) = (source.as_ptr().add(shift), target.as_mut_ptr().add(shift));
+                        if is_in_pieces {
+                            in_pieces(from, to, length, 5, length >= NON_TEMPORAL_FROM_BYTES)
+                        } else {
+                            copy_with_crc(from, to, length, 5)
+                        }
+                    };
+                    fence();
+                    assert_eq!(crc, crc::extend(5, &source[shift..shift + length]));
+                    assert_eq!(&target[shift..shift + length], &source[shift..shift + length]);
+                    assert!(target[..shift].iter().chain(&target[shift + length..]).all(|byte| *byte == 0xAA));
+                }
             }
         }
     }

@@ -89,16 +89,21 @@ const fn multiply(a: u32, b: u32) -> u32 {
 
 /// `x` to the power of eight times `bytes`.
 fn shift_by_bytes(bytes: u64) -> u32 {
-    let (mut shift, mut rest, mut index) = (ONE, bytes, 3);
+    // Wraps only for lengths that no file has.
+    power(bytes.wrapping_mul(8))
+}
+
+/// `x` to a power, modulo the polynomial, bits reversed.
+pub(crate) const fn power(exponent: u64) -> u32 {
+    let (mut found, mut rest, mut index) = (ONE, exponent, 0);
     while rest != 0 {
         if rest & 1 == 1 {
-            shift = multiply(POWERS[index], shift);
+            found = multiply(POWERS[index], found);
         }
         rest >>= 1;
-        // Wraps only for lengths that no file has.
-        index = (index + 1) & 63;
+        index += 1;
     }
-    shift
+    found
 }
 
 #[cfg(test)]
