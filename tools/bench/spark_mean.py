@@ -25,6 +25,15 @@ def means(df: DataFrame, *kept: Any, at_once: bool = False) -> DataFrame:
     return df.select(*kept, udf(*INPUTS).alias("mean"))
 
 
+def frame_of(df: DataFrame, name: str) -> Any:
+    """An input's column with no more in it than its frame needs: Spark carries every field of a struct along."""
+    from pyspark.sql import functions as f
+
+    kind: Any = df.schema[name].dataType
+    needed = [field for field in kind.names if field in ("payload", "ref", "dtype", "shape")]
+    return f.struct(*(f.col(f"{name}.{field}").alias(field) for field in needed)).alias(name)
+
+
 def mean_of_both(left: pa.Array, right: pa.Array) -> pa.Array:
     """None where one of them is absent."""
     import framegate.spark as fgs
