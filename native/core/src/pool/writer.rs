@@ -7,7 +7,7 @@ use super::commit;
 use super::copy::{CopyKind, copy};
 use super::layout::{NULL_META_VERSION, NULL_TIMESTAMP, SEQUENCE_MAX, slot_index};
 use super::regions::Regions;
-use super::slot::SlotImage;
+use super::slot::{FrameWords, SlotImage};
 use super::tensor::{Tensor, TensorFault};
 
 /// Bytes of a FrameDescriptor message, its header included.
@@ -111,6 +111,9 @@ pub struct Writer {
     /// Bytes that the tensor's elements need, or what is wrong with it: looked at once, when it is set.
     extent_bytes: Result<i64, TensorFault>,
     image: SlotImage,
+    /// From this sequence on every frame had the image's tensor and none was left out. A ring further on, slots have
+    /// that tensor already, because nobody else writes them.
+    alike_since: u64,
     descriptor: [u8; DESCRIPTOR_MESSAGE_BYTES],
     is_claimed: bool,
 }
@@ -124,7 +127,7 @@ impl Writer {
         put(&mut descriptor, descriptor_at::STREAM_ID, &regions.stream_id.to_le_bytes());
         put(&mut descriptor, descriptor_at::EPOCH, &regions.epoch.to_le_bytes());
         let (image, extent_bytes) = (SlotImage::new(&tensor), extent_of(&tensor));
-        Self { regions, next_seq: 0, tensor, extent_bytes, image, descriptor, is_claimed: false }
+        Self { regions, next_seq: 0, tensor, extent_bytes, image, alike_since: 0, descriptor, is_claimed: false }
     }
 
     /// The regions that it writes.
@@ -151,7 +154,9 @@ impl Writer {
         if seq < self.next_seq || seq > SEQUENCE_MAX {
             return Err(WriteFault::SequenceEnd);
         }
-        self.next_seq = seq;
+        if seq != self.next_seq {
+            (self.next_seq, self.alike_since) = (seq, seq);
+        }
         Ok(())
     }
 
@@ -167,6 +172,7 @@ impl Writer {
             self.image = SlotImage::new(&tensor);
             self.extent_bytes = extent_of(&tensor);
             self.tensor = tensor;
+            self.alike_since = self.next_seq;
         }
         Ok(())
     }
@@ -230,9 +236,14 @@ impl Writer {
         }
         self.check(claim.values_bytes)?;
         let pool_id = self.regions.pools()[claim.pool].pool_id;
-        self.image.set_frame(claim.index, pool_id, claim.values_bytes, stamps.timestamp_ns, stamps.meta_version);
+        let frame =
+            FrameWords::new(claim.index, pool_id, claim.values_bytes, stamps.timestamp_ns, stamps.meta_version);
         let slot = self.regions.slot(claim.index);
-        slot.fill(&self.image);
+        if claim.seq - self.alike_since >= u64::from(self.regions.nslots()) {
+            slot.refill(&frame);
+        } else {
+            slot.fill(&self.image, &frame);
+        }
         commit::commit(slot.commit_word(), claim.seq);
         self.is_claimed = false;
         self.next_seq += 1;
