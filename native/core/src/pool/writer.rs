@@ -184,17 +184,32 @@ impl Writer {
         &self.tensor
     }
 
-    /// Whether a frame of so many bytes would be taken now; nothing is touched.
+    /// Begins a frame that is like `tensor`, as sequence `seq` where one is given. What refuses it leaves sequence and
+    /// slot as they were.
     ///
     /// # Errors
-    /// Why it would not.
+    /// See [`WriteFault`].
     #[inline]
-    pub fn accepts(&self, values_bytes: u32) -> Result<(), WriteFault> {
+    pub fn begin(&mut self, tensor: &Tensor, values_bytes: u32, seq: Option<u64>) -> Result<Claim, WriteFault> {
+        if self.tensor != *tensor {
+            self.set_tensor(*tensor)?;
+        }
+        let pool = self.free_pool(values_bytes)?;
+        self.check(values_bytes)?;
+        if let Some(seq) = seq {
+            self.skip_to(seq)?;
+        }
+        self.open(pool, values_bytes)
+    }
+
+    /// The pool for a frame of so many bytes. It is chosen before the slot is touched: a frame that fits nowhere leaves
+    /// the old one readable.
+    #[inline]
+    fn free_pool(&self, values_bytes: u32) -> Result<usize, WriteFault> {
         if self.is_claimed {
             return Err(WriteFault::ClaimOpen);
         }
-        self.check(values_bytes)?;
-        self.regions.pool_for(values_bytes).map(|_| ()).ok_or_else(|| self.too_large())
+        self.regions.pool_for(values_bytes).ok_or_else(|| self.too_large())
     }
 
     fn too_large(&self) -> WriteFault {
@@ -207,16 +222,15 @@ impl Writer {
     /// See [`WriteFault`]; nothing was touched then.
     #[inline]
     pub fn claim(&mut self, values_bytes: u32) -> Result<Claim, WriteFault> {
-        if self.is_claimed {
-            return Err(WriteFault::ClaimOpen);
-        }
+        let pool = self.free_pool(values_bytes)?;
+        self.open(pool, values_bytes)
+    }
+
+    #[inline]
+    fn open(&mut self, pool: usize, values_bytes: u32) -> Result<Claim, WriteFault> {
         if self.next_seq > SEQUENCE_MAX {
             return Err(WriteFault::SequenceEnd);
         }
-        // The pool is chosen before the slot is touched: a frame that fits nowhere leaves the old one readable.
-        let Some(pool) = self.regions.pool_for(values_bytes) else {
-            return Err(self.too_large());
-        };
         let index = slot_index(self.next_seq, self.regions.nslots());
         commit::begin(self.regions.slot(index).commit_word(), self.next_seq);
         self.is_claimed = true;
@@ -236,8 +250,7 @@ impl Writer {
         }
         self.check(claim.values_bytes)?;
         let pool_id = self.regions.pools()[claim.pool].pool_id;
-        let frame =
-            FrameWords::new(claim.index, pool_id, claim.values_bytes, stamps.timestamp_ns, stamps.meta_version);
+        let frame = FrameWords::new(claim.index, pool_id, claim.values_bytes, stamps.timestamp_ns, stamps.meta_version);
         let slot = self.regions.slot(claim.index);
         if claim.seq - self.alike_since >= u64::from(self.regions.nslots()) {
             slot.refill(&frame);

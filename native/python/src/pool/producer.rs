@@ -4,11 +4,12 @@
 //! One lock guards the writer and its publications, so that frames, barriers and ends stand in one order on every
 //! stream. Whoever holds it never takes the GIL: a thread that waits for the lock may be holding that.
 
-use std::sync::{Arc, Mutex, TryLockError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use framegate_checkpoint::between::{Between, Place, SentBarrier};
 use framegate_checkpoint::message::CheckpointBarrier;
+use framegate_core::biased::BiasedLock;
 use framegate_core::idle::{IdleStrategy, Idler};
 use framegate_core::pool::layout::{NULL_META_VERSION, NULL_TIMESTAMP};
 use framegate_core::pool::regions::Regions;
@@ -21,7 +22,7 @@ use super::array_view::{ArrayView, Source, checked_shape, dtype_number, wrong};
 use super::frame::DTYPE_NAMES;
 use super::frame_claim::FrameClaim;
 use super::regions::PoolRegions;
-use crate::aeron::{AeronPublication, AeronSubscription, PublicationShared, SubscriptionShared, unpoisoned};
+use crate::aeron::{AeronPublication, AeronSubscription, PublicationShared, SubscriptionShared};
 use crate::checkpoint::CommandWord;
 use crate::errors::raise;
 use crate::join::monotonic_ns;
@@ -133,7 +134,7 @@ struct Counters {
 
 /// What a producer and its open claim hold in common.
 pub(crate) struct Shared {
-    guarded: Mutex<Guarded>,
+    guarded: BiasedLock<Guarded>,
     publication: Arc<PublicationShared>,
     stream_id: u32,
 }
@@ -231,13 +232,12 @@ impl Shared {
         stamps: FrameStamps,
         fill: impl FnOnce(&Claim) -> bool,
     ) -> Result<Published, PublishFault> {
-        let mut guard = unpoisoned(&self.guarded);
+        let mut guard = self.guarded.lock();
         guard.before_frame(&self.publication);
         let Guarded { writer, last_seq, position, pace, branches, meta_version, counters, .. } = &mut *guard;
         let writer = writer.as_mut().ok_or(PublishFault::NotAttached)?;
         pace.keep();
-        prepare(writer, tensor, values_bytes, stamps.seq)?;
-        let claim = writer.claim(values_bytes)?;
+        let claim = writer.begin(tensor, values_bytes, stamps.seq)?;
         if !fill(&claim) {
             writer.abandon(claim);
             return Err(PublishFault::NotCopied);
@@ -255,10 +255,9 @@ impl Shared {
         values_bytes: u32,
         seq: Option<u64>,
     ) -> Result<(Claim, Arc<Regions>), PublishFault> {
-        let mut guard = unpoisoned(&self.guarded);
+        let mut guard = self.guarded.lock();
         let writer = guard.writer.as_mut().ok_or(PublishFault::NotAttached)?;
-        prepare(writer, tensor, values_bytes, seq)?;
-        let claim = writer.claim(values_bytes)?;
+        let claim = writer.begin(tensor, values_bytes, seq)?;
         Ok((claim, Arc::clone(writer.regions())))
     }
 
@@ -268,13 +267,13 @@ impl Shared {
 
     /// The epoch that is published in.
     pub(crate) fn epoch(&self) -> Option<u64> {
-        unpoisoned(&self.guarded).writer.as_ref().map(|writer| writer.regions().epoch)
+        self.guarded.lock().writer.as_ref().map(|writer| writer.regions().epoch)
     }
 
     /// Puts a message between the frames that were published and the next one, waiting a moment for room. False: it
     /// cannot be sent there, and it is sent nowhere else.
     pub(crate) fn send_here(&self, hold: impl FnOnce(&mut Between) -> bool) -> bool {
-        let mut guard = unpoisoned(&self.guarded);
+        let mut guard = self.guarded.lock();
         if guard.writer.is_none() || !hold(&mut guard.between) {
             return false;
         }
@@ -298,7 +297,7 @@ impl Shared {
         regions: &Arc<Regions>,
         stamps: Option<FrameStamps>,
     ) -> Option<Published> {
-        let mut guard = unpoisoned(&self.guarded);
+        let mut guard = self.guarded.lock();
         guard.before_frame(&self.publication);
         let Guarded { writer, last_seq, pace, branches, meta_version, counters, .. } = &mut *guard;
         pace.keep();
@@ -312,16 +311,6 @@ impl Shared {
         *last_seq = Some(claim.seq);
         Some(Published { seq: claim.seq, answer: self.announce(branches, counters, message, claim.values_bytes) })
     }
-}
-
-/// Makes a writer ready for a frame. What refuses it leaves sequence and slot as they were.
-#[inline]
-fn prepare(writer: &mut Writer, tensor: &Tensor, values_bytes: u32, seq: Option<u64>) -> Result<(), WriteFault> {
-    if writer.tensor() != tensor {
-        writer.set_tensor(*tensor)?;
-    }
-    writer.accepts(values_bytes)?;
-    seq.map_or(Ok(()), |seq| writer.skip_to(seq))
 }
 
 impl FrameStamps {
@@ -405,7 +394,8 @@ impl PoolProducer {
             meta_version: NULL_META_VERSION,
             counters: Counters::default(),
         };
-        let shared = Arc::new(Shared { guarded: Mutex::new(guarded), publication: publication.shared(), stream_id });
+        let shared =
+            Arc::new(Shared { guarded: BiasedLock::new(guarded), publication: publication.shared(), stream_id });
         Ok(Self { shared, dtype, shape })
     }
 
@@ -413,42 +403,42 @@ impl PoolProducer {
     fn attach(&self, py: Python<'_>, regions: &PoolRegions) -> PyResult<()> {
         let regions = regions.mapped(py)?;
         let writer = Writer::new(regions, Tensor::contiguous(1, ROW_MAJOR, &[0]));
-        py.detach(|| unpoisoned(&self.shared.guarded).change_writer(Some(writer)));
+        py.detach(|| self.shared.guarded.lock().change_writer(Some(writer)));
         Ok(())
     }
 
     /// The lease is gone: publishing raises until the next `attach`.
     fn detach(&self, py: Python<'_>) {
-        py.detach(|| unpoisoned(&self.shared.guarded).change_writer(None));
+        py.detach(|| self.shared.guarded.lock().change_writer(None));
     }
 
     #[getter]
     fn is_attached(&self, py: Python<'_>) -> bool {
-        py.detach(|| unpoisoned(&self.shared.guarded).writer.is_some())
+        py.detach(|| self.shared.guarded.lock().writer.is_some())
     }
 
     /// The next frame's sequence; None while detached.
     #[getter]
     fn next_seq(&self, py: Python<'_>) -> Option<u64> {
-        py.detach(|| unpoisoned(&self.shared.guarded).writer.as_ref().map(Writer::next_seq))
+        py.detach(|| self.shared.guarded.lock().writer.as_ref().map(Writer::next_seq))
     }
 
     /// The last frame that was announced in this epoch; None: none was.
     #[getter]
     fn last_seq(&self, py: Python<'_>) -> Option<u64> {
-        py.detach(|| unpoisoned(&self.shared.guarded).last_seq)
+        py.detach(|| self.shared.guarded.lock().last_seq)
     }
 
     /// Where the source stands; published frames move it on.
     fn set_position(&self, py: Python<'_>, position: u64) {
-        py.detach(|| unpoisoned(&self.shared.guarded).position = position);
+        py.detach(|| self.shared.guarded.lock().position = position);
     }
 
     /// Barriers that were sent since the last call, oldest first, and where: id, epoch, the regions' epoch, the frame
     /// before it and the source's position behind that. The newest 16 are kept.
     fn take_sent_barriers(&self, py: Python<'_>) -> Vec<(u64, u64, u64, Option<u64>, u64)> {
         py.detach(|| {
-            let mut guard = unpoisoned(&self.shared.guarded);
+            let mut guard = self.shared.guarded.lock();
             let sent = guard.between.take_sent_barriers();
             let told = |each: SentBarrier| {
                 let SentBarrier { barrier, place } = each;
@@ -460,7 +450,7 @@ impl PoolProducer {
 
     /// The metadata version that frames refer to from now on; None: none.
     fn set_meta_version(&self, py: Python<'_>, version: Option<u32>) {
-        py.detach(|| unpoisoned(&self.shared.guarded).meta_version = version.unwrap_or(NULL_META_VERSION));
+        py.detach(|| self.shared.guarded.lock().meta_version = version.unwrap_or(NULL_META_VERSION));
     }
 
     /// Copies an array in and announces it; its sequence.
@@ -585,7 +575,7 @@ impl PoolProducer {
     fn inject_by(&self, py: Python<'_>, word: Option<&CommandWord>, interval_ns: Option<u64>) {
         let word = word.map(CommandWord::shared);
         py.detach(|| {
-            let between = &mut unpoisoned(&self.shared.guarded).between;
+            let between = &mut self.shared.guarded.lock().between;
             match word {
                 Some(word) => between.inject_by(word, interval_ns),
                 None => between.stop_injecting(),
@@ -595,19 +585,15 @@ impl PoolProducer {
 
     /// A coordinator was heard: no barrier comes by itself any more.
     fn leave_to_coordinator(&self, py: Python<'_>) {
-        py.detach(|| unpoisoned(&self.shared.guarded).between.leave_to_coordinator());
+        py.detach(|| self.shared.guarded.lock().between.leave_to_coordinator());
     }
 
     /// Sends what is due and what waited, for a producer that publishes nothing at this moment; one that does sends it
     /// by itself. Id and epoch of the last barrier that was taken and could not be sent, once.
     fn send_due(&self, py: Python<'_>, now_ns: u64) -> Option<(u64, u64)> {
         let lost = py.detach(|| {
-            let mut guard = match self.shared.guarded.try_lock() {
-                Ok(guard) => guard,
-                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-                // A frame is being published: the next look, or the next frame, finds what this one would have.
-                Err(TryLockError::WouldBlock) => return None,
-            };
+            // A frame is being published: the next look, or the next frame, finds what this one would have.
+            let mut guard = self.shared.guarded.try_lock()?;
             // Without a writer a command stays where it is.
             if guard.writer.is_some() && guard.between.is_due_at(now_ns) {
                 guard.send_between(&self.shared.publication);
@@ -622,7 +608,7 @@ impl PoolProducer {
         let shortest_interval = if max_rate_hz == 0 { Duration::ZERO } else { Duration::from_secs(1) / max_rate_hz };
         let branch = Branch { consumer_id, publication: publication.shared(), shortest_interval, last: None };
         py.detach(|| {
-            let mut guard = unpoisoned(&self.shared.guarded);
+            let mut guard = self.shared.guarded.lock();
             guard.branches.retain(|branch| branch.consumer_id != consumer_id);
             guard.branches.push(branch);
         });
@@ -630,12 +616,12 @@ impl PoolProducer {
 
     /// Takes it away again.
     fn remove_branch(&self, py: Python<'_>, consumer_id: u32) {
-        py.detach(|| unpoisoned(&self.shared.guarded).branches.retain(|branch| branch.consumer_id != consumer_id));
+        py.detach(|| self.shared.guarded.lock().branches.retain(|branch| branch.consumer_id != consumer_id));
     }
 
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (counters, between, injected) = py.detach(|| {
-            let guard = unpoisoned(&self.shared.guarded);
+            let guard = self.shared.guarded.lock();
             (guard.counters.clone(), guard.between.counters(), guard.between.injected())
         });
         let values = PyDict::new(py);
@@ -684,7 +670,7 @@ impl PoolProducer {
     /// Puts a message between the frames; None when it was not taken.
     fn in_between(&self, py: Python<'_>, hold: impl FnOnce(&mut Between) -> bool + Send) -> PyResult<Option<bool>> {
         let answer = py.detach(|| {
-            let mut guard = unpoisoned(&self.shared.guarded);
+            let mut guard = self.shared.guarded.lock();
             guard.writer.as_ref()?;
             // What was asked for before goes before.
             let _ = guard.between.is_due(monotonic_ns);
