@@ -171,6 +171,12 @@ impl FrameBatch {
         self.column(py, |found| found.frame.header.timestamp_ns)
     }
 
+    /// The epoch of the last frame; None where there is no frame.
+    #[getter]
+    fn epoch(&self) -> Option<u64> {
+        self.runs.last().map(|run| run.regions.epoch)
+    }
+
     /// How many of the frames have not been overwritten yet.
     fn valid(&self) -> usize {
         self.frames.iter().filter(|found| found.frame.is_valid()).count()

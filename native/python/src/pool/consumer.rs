@@ -294,7 +294,13 @@ impl PoolConsumer {
                 self.turn(&subscription, limit, |found, reader| batch.push(found, reader.regions(), reader.tensor()))?;
             Some(polled.map(|()| batch))
         };
-        subscription.wait(py, timeout_ns, turn, |batch: &FrameBatch| batch.is_empty() && !self.has_event())
+        subscription.wait(py, timeout_ns, turn, |batch: &FrameBatch| batch.is_empty() && !self.is_hearing())
+    }
+
+    /// Whether there are control messages to ask for.
+    #[getter]
+    fn has_events(&self) -> bool {
+        self.is_hearing()
     }
 
     /// Control messages that stood between the descriptors, oldest first, each with the epoch that was read when it
@@ -348,7 +354,7 @@ impl PoolConsumer {
         Some(polled.map(|_| ()))
     }
 
-    fn has_event(&self) -> bool {
+    fn is_hearing(&self) -> bool {
         !unpoisoned(&self.guarded).events.is_empty()
     }
 
