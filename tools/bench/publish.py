@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What does publishing a frame cost over the bare offer of a message as long as its descriptor?
 
-Claim, commit and descriptor, by a native loop that leaves the payload as its slot lies, against an exclusive offer of
-48 bytes, in turn. Another process drains, as in real life: then both wait for the lines of the log that the other core
-has just read. Beside it the same with nobody at the log meanwhile, where only the instructions count. Then what looking
-for a checkpoint barrier before each frame adds, in the order with, without, without, with; then all with
-the copy.
+Claim, commit and descriptor, by a native loop that leaves the payload as its slot lies, against exclusive offers of
+48 bytes by Aeron's own call alone, in turn. Another process drains, as in real life: then both wait for the lines of
+the log that the other core has just read. Beside it the same with nobody at the log meanwhile, where only the
+instructions count. Then what looking for a checkpoint barrier before each frame adds, in the order with, without,
+without, with; then all with the copy.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from framegate.tools.bench.pool_bed import (
     BARE,
     DESCRIPTORS,
     Partner,
-    offer_ns,
+    bare_offer_ns,
     producer_on,
     publication,
     publish_beside_copies,
@@ -62,7 +62,8 @@ def _drained(client: AeronTransport, frame_bytes: int, slots: int) -> Iterator[R
     with regions(frame_bytes, slots) as made, publication(client) as bare, publication(client) as said:
         producer = producer_on(made, said)
         offers, frames = in_turn(
-            (lambda: offer_ns(bare, OFFERS), lambda: publish_ns(producer, frame_bytes, OFFERS, copied=False)), _ROUNDS
+            (lambda: bare_offer_ns(bare, OFFERS), lambda: publish_ns(producer, frame_bytes, OFFERS, copied=False)),
+            _ROUNDS,
         )
     question = f"claim, commit, descriptor of {sized(frame_bytes)} over the bare offer"
     yield _ratio(question, offers, frames, 1.5, f"another process drains; {slots} slots; {REFERENCE}")
@@ -107,7 +108,7 @@ def _alone(client: AeronTransport, frame_bytes: int, slots: int) -> Iterator[Res
 
         offers, frames = in_turn(
             (
-                lambda: laps(lambda: offer_ns(bare, _AT_ONCE), heard[0]),
+                lambda: laps(lambda: bare_offer_ns(bare, _AT_ONCE), heard[0]),
                 lambda: laps(lambda: publish_ns(producer, frame_bytes, _AT_ONCE, copied=False), heard[1]),
             ),
             _ROUNDS,
