@@ -4,7 +4,7 @@
 use framegate_core::pool::writer::WriteFault;
 use pyo3::prelude::*;
 
-use super::array_view::{ArrayView, wrong};
+use super::array_view::ArrayView;
 use super::frame::DTYPE_NAMES;
 use super::producer::PoolProducer;
 use super::publishing::{PublishFault, Published};
