@@ -84,7 +84,7 @@ class Consumer(Subscriber):
             self._wait_for_link(timeout_s)
             return FrameBatch()
         try:
-            frames = native.poll(limit, int(timeout_s * 1e9))
+            frames = native.poll(limit, int(timeout_s * 1e9) if timeout_s else 0)
         except (MediaDriverGone, ClientStalled, TransportClosed):
             if self.is_closed:
                 raise

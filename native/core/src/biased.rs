@@ -278,10 +278,21 @@ mod sync {
 }
 
 /// A number that no other living thread has.
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64", not(miri))))]
 #[inline]
 fn this_thread() -> usize {
     // SAFETY: it takes nothing and cannot fail.
     unsafe { libc::pthread_self() as usize }
+}
+
+/// The same without the call, which takes as long as all else that the seat's way does.
+#[cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
+#[inline]
+fn this_thread() -> usize {
+    let thread: usize;
+    // SAFETY: the ABI has every thread's control block begin with its own address, where fs points.
+    unsafe { std::arch::asm!("mov {}, fs:0", out(reg) thread, options(nostack, pure, readonly, preserves_flags)) };
+    thread
 }
 
 #[cfg(all(test, not(loom)))]

@@ -193,7 +193,7 @@ impl SlotCopy {
     ///
     /// # Errors
     /// The first fault, in the order of PROTOCOL 3.3.
-    #[inline]
+    #[inline(always)]
     pub fn check(&self, index: u32, stride_bytes: u32, seen: &mut SeenTensor) -> Result<SlotHeader, SlotFault> {
         let values_bytes = self.bits(at::VALUES_BYTES) as u32;
         if values_bytes > stride_bytes {

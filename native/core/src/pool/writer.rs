@@ -189,7 +189,8 @@ impl Writer {
     ///
     /// # Errors
     /// See [`WriteFault`].
-    #[inline]
+    // Always: a claim that is given back through memory is copied by vectors, which wait for the stores of its fields.
+    #[inline(always)]
     pub fn begin(&mut self, tensor: &Tensor, values_bytes: u32, seq: Option<u64>) -> Result<Claim, WriteFault> {
         if self.tensor != *tensor {
             self.set_tensor(*tensor)?;
@@ -226,7 +227,7 @@ impl Writer {
         self.open(pool, values_bytes)
     }
 
-    #[inline]
+    #[inline(always)]
     fn open(&mut self, pool: usize, values_bytes: u32) -> Result<Claim, WriteFault> {
         if self.next_seq > SEQUENCE_MAX {
             return Err(WriteFault::SequenceEnd);
@@ -243,7 +244,7 @@ impl Writer {
     ///
     /// # Errors
     /// When the tensor does not fit the payload. The frame stays open.
-    #[inline]
+    #[inline(always)]
     pub fn commit(&mut self, claim: &Claim, stamps: Stamps) -> Result<&[u8; DESCRIPTOR_MESSAGE_BYTES], WriteFault> {
         if !self.is_claimed || claim.seq != self.next_seq {
             return Err(WriteFault::NotOpen);

@@ -95,7 +95,7 @@ impl Guarded {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_fragment(&mut self, stream_id: u32, message: &[u8], see: &mut impl FnMut(Found, &Reader)) {
         match Descriptor::read(message) {
             Ok(descriptor) if descriptor.stream_id == stream_id => self.on_descriptor(&descriptor, see),
@@ -105,7 +105,7 @@ impl Guarded {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_descriptor(&mut self, descriptor: &Descriptor, see: &mut impl FnMut(Found, &Reader)) {
         self.newest_epoch = self.newest_epoch.max(descriptor.epoch);
         if self.next.as_ref().is_some_and(|next| next.regions().epoch == descriptor.epoch) {

@@ -327,7 +327,7 @@ impl PoolProducer {
     }
 
     pub(super) fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(self.shared.stream_id.into_pyobject(py)?.into_any())
+        Ok(self.shared.stream_id().into_pyobject(py)?.into_any())
     }
 
     /// The tensor of an array's frames, checked against what the producer was made for. `skip` leading dimensions
