@@ -187,7 +187,7 @@ impl Reader {
             return Err(Dropped::WentBack);
         }
         *newest = word;
-        let copy = slot.snapshot();
+        let copy = slot.snapshot_beside(&self.seen_tensor);
         if !commit::is_unchanged(slot.commit_word(), word) {
             return Err(Dropped::Overwritten);
         }
