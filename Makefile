@@ -57,9 +57,9 @@ demo: setup ## set everything up, then run `framegate demo`
 test: setup ## set everything up, then run the whole test suite
 	$(SAY) 'Rust: unit tests of the pure crates'
 	cargo test --quiet --locked --manifest-path native/Cargo.toml $(PURE_CRATES)
-	$(SAY) 'Rust: commit word, command word and channel under every order that the memory model allows'
+	$(SAY) 'Rust: commit word, lock, command word and channel under every order that the memory model allows'
 	RUSTFLAGS='--cfg loom' cargo test --quiet --locked --release --manifest-path native/Cargo.toml \
-		--target-dir native/target/loom -p framegate-core --test loom_commit
+		--target-dir native/target/loom -p framegate-core --test loom_commit --test loom_biased
 	RUSTFLAGS='--cfg loom' cargo test --quiet --locked --release --manifest-path native/Cargo.toml \
 		--target-dir native/target/loom -p framegate-checkpoint --test loom_word --test loom_channel
 	$(SAY) 'Python: unit, property, conformance, interop, system, spark'

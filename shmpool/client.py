@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, Protocol, Self, TypeVar
+from typing import Final, Self, TypeVar
 
 from framegate.schema import Message, decode_any
 from framegate.schema.config.settings import DEFAULT_WAIT_DRIVER_S, default_aeron_dir, load_client_settings
@@ -37,49 +37,17 @@ from framegate.shmpool.consumer import Consumer
 from framegate.shmpool.control_between import Control
 from framegate.shmpool.leaseholder import Leaseholder
 from framegate.shmpool.link import LINK_IS_DEAD, RECONNECT_NS, Link, first_link
+from framegate.shmpool.member import ControlListener, Member
 from framegate.shmpool.owner_times import OwnerTimes
 from framegate.shmpool.producer import DEFAULT_PIPELINE, Producer
 from framegate.shmpool.regions import canonical
 from framegate.shmpool.streams import AERON_STREAM_MAX, Streams
-from framegate.shmpool.transport import Received
 
 _TURN_NS: Final = 5_000_000
 _DRIVER_IS_GONE: Final = (MediaDriverGone, ClientStalled)
 _NS_PER_MS: Final = 1_000_000
 _log = logging.getLogger(__name__)
 _Attachable = TypeVar("_Attachable", bound=Leaseholder)
-
-
-class Member(Protocol):
-    """A producer or consumer, as the client's thread sees it. Called on that thread alone."""
-
-    def on_link(self, link: Link) -> None:
-        """A new Aeron client: add the streams again."""
-        ...
-
-    def on_link_lost(self, reason: str) -> None:
-        """The Aeron client is gone: nothing may be used any more."""
-        ...
-
-    def on_message(self, message: Message, now_ns: int) -> None:
-        """A message of the control, announce or QoS stream."""
-        ...
-
-    def on_tick(self, now_ns: int) -> None:
-        """Time passed."""
-        ...
-
-    def close(self) -> None:
-        """The client ends."""
-        ...
-
-
-class ControlListener(Member, Protocol):
-    """A member that reads the control stream for itself: the bytes as they came, and which publication sent them."""
-
-    def on_control(self, received: Received, now_ns: int) -> None:
-        """One message of the control stream, before it is decoded. What peers sent must not raise here."""
-        ...
 
 
 class Client:

@@ -84,7 +84,7 @@ class Consumer(Subscriber):
             self._wait_for_link(timeout_s)
             return FrameBatch()
         try:
-            frames = native.poll(limit, int(timeout_s * 1e9))
+            frames = native.poll(limit, int(timeout_s * 1e9) if timeout_s else 0)
         except (MediaDriverGone, ClientStalled, TransportClosed):
             if self.is_closed:
                 raise
@@ -93,9 +93,11 @@ class Consumer(Subscriber):
                 self._relinked.clear()
             self._wait_for_link(timeout_s)
             return FrameBatch()
-        self._take_events(native)
-        if frames:
-            self.on_frame_read(frames[-1].epoch)
+        if native.has_events:
+            self._take_events(native)
+        # Asked here first: most polls come before any end, and a call more is half a frame's reading.
+        if self._ended_epoch is not None and (epoch := frames.epoch) is not None:
+            self.on_frame_read(epoch)
         if self.streams.will_hear is not None:
             self.change_stream(self._read_rest)
         return frames

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from framegate.schema.wire import Bool, ConsumerHello, Mode
-from framegate.shmpool.lease import LAYOUT_VERSION
+from framegate.shmpool.attach_answer import LAYOUT_VERSION
 
 _WISH_DESCRIPTOR: Final = 31_000
 _WISH_CONTROL: Final = 32_000

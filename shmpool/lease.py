@@ -21,7 +21,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final, TypeAlias
+from typing import Final
 
 from framegate.schema import driver as driver_messages
 from framegate.schema.driver import (
@@ -36,12 +36,10 @@ from framegate.schema.driver import (
     ShmLeaseKeepalive,
     ShmLeaseRevoked,
 )
-from framegate.schema.errors import UriRefused
 from framegate.schema.wire import ClockDomain, ShmPoolAnnounce
-from framegate.shmpool.uri import RegionUri
+from framegate.shmpool.attach_answer import LAYOUT_VERSION, flaw_of
+from framegate.shmpool.lease_actions import Action, Gained, Lost, Refused, Send
 
-HEADER_SLOT_BYTES: Final = 256
-LAYOUT_VERSION: Final = 1
 _ALREADY_ATTACHED: Final = "client_id already attached"
 _NS: Final = 1_000_000_000
 _SHORTEST_INTERVAL_NS: Final = 10_000_000
@@ -69,38 +67,6 @@ class LeaseState(Enum):
     ATTACHED = "attached"
     BACKOFF = "backoff"
     CLOSED = "closed"
-
-
-@dataclass(frozen=True, slots=True)
-class Send:
-    """Put this message on the control stream."""
-
-    message: ShmAttachRequest | ShmLeaseKeepalive | ShmDetachRequest
-
-
-@dataclass(frozen=True, slots=True)
-class Gained:
-    """The lease is held: map what the answer names."""
-
-    response: ShmAttachResponse
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """The lease is gone: stop using the regions now."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """The driver said no. It is asked again after the back-off, unless the owner gives up."""
-
-    code: ResponseCode
-    reason: str
-
-
-Action: TypeAlias = Send | Gained | Lost | Refused
 
 
 @dataclass(slots=True)
@@ -327,32 +293,3 @@ class Lease:
 def new_client_id(chance: random.Random) -> int:
     """A number that no other client is likely to have; 0 means none."""
     return chance.randrange(1, 1 << 32)
-
-
-def flaw_of(response: ShmAttachResponse, stream_id: int) -> str | None:
-    """Why an OK answer must not be believed (PROTOCOL 10.5); None when it is sound."""
-    required = ("lease_id", "stream_id", "epoch", "layout_version", "header_nslots", "header_slot_bytes")
-    for name in required:
-        if getattr(response, name) is None:
-            return f"{name} is missing"
-    if stream_id not in (0, response.stream_id):
-        return f"it is for stream {response.stream_id}, not {stream_id}"
-    if response.layout_version != LAYOUT_VERSION:
-        return f"layout_version is {response.layout_version}, not {LAYOUT_VERSION}"
-    if response.header_slot_bytes != HEADER_SLOT_BYTES:
-        return f"header_slot_bytes is {response.header_slot_bytes}, not {HEADER_SLOT_BYTES}"
-    if not response.payload_pools:
-        return "it names no payload pool"
-    for pool in response.payload_pools:
-        if pool.pool_nslots != response.header_nslots:
-            return f"pool {pool.pool_id} has {pool.pool_nslots} slots, the ring {response.header_nslots}"
-    return _uri_flaw([response.header_region_uri, *(pool.region_uri for pool in response.payload_pools)])
-
-
-def _uri_flaw(uris: list[str]) -> str | None:
-    for uri in uris:
-        try:
-            RegionUri.parse(uri)
-        except UriRefused as refusal:
-            return f"{refusal.message}: {uri!r}"
-    return None

@@ -13,7 +13,8 @@ from framegate.schema.errors import AttachRefused, DriverSilent, FramegateError
 from framegate.schema.wire import ShmPoolAnnounce
 from framegate.shmpool.aeron import how_to_start
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.lease import Action, Gained, Lease, LeaseState, LeaseTimes, Lost, Refused, Send, new_client_id
+from framegate.shmpool.lease import Lease, LeaseState, LeaseTimes, new_client_id
+from framegate.shmpool.lease_actions import Action, Gained, Lost, Refused, Send
 
 if TYPE_CHECKING:
     from framegate.shmpool.client import Client

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from types import EllipsisType
@@ -13,8 +12,6 @@ from typing import TYPE_CHECKING, Final, Self, cast
 
 from framegate.schema import Message
 from framegate.schema.control import (
-    AckStatus,
-    BarrierAck,
     ControlSignal,
     InjectBarrier,
     PipelineAnnounce,
@@ -42,9 +39,10 @@ from framegate.schema.wire import (
     QosConsumer,
     QosProducer,
 )
+from framegate.shmpool.asked_barriers import AskedBarriers
 from framegate.shmpool.audience import Audience
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.command_word import EPOCH_MAX, ProducersWord, can_carry, word_path
+from framegate.shmpool.command_word import EPOCH_MAX, can_carry
 from framegate.shmpool.continued import mark_continued
 from framegate.shmpool.ended import mark_ended
 from framegate.shmpool.granted_streams import GrantedStreams
@@ -65,12 +63,8 @@ if TYPE_CHECKING:
 _QOS_NS: Final = 1_000_000_000
 DESCRIPTOR_BOUND: Final = OfferBound(attempts=1_000, deadline_ns=1_000_000)
 """A descriptor that is not taken within a millisecond is given up and counted: a camera does not wait."""
-SENT_BARRIERS_KEPT: Final = 16
-"""Sent barriers that wait for somebody who asks where they went; the oldest go."""
 DEFAULT_PIPELINE: Final = "default"
-_UNALIGNED: Final = 1
 _U64_MAX: Final = (1 << 64) - 1
-_INTERVAL_MAX_S: Final = 1e9
 _GONE: Final = (MediaDriverGone, ClientStalled, TransportClosed)
 _log = logging.getLogger(__name__)
 
@@ -100,19 +94,14 @@ class Producer(Leaseholder):
         self.name = name
         self.pipeline = pipeline
         """Whose coordinator it hears; None: nobody's, it sends the barriers that it is given."""
-        self._word = None if pipeline is None else ProducersWord(stream)
-        self._barrier_interval_ns = _interval_ns(barrier_interval_s, pipeline)
-        self._lost_barrier: tuple[int, int] | None = None
-        self._asked_id: int | None = None
-        self._outcome_before: tuple[int, int] | None = None
         self._position = position
         self._continues = continues
-        self._sent_barriers = deque[SentBarrier](maxlen=SENT_BARRIERS_KEPT)
         self.audience = Audience(stream)
         self._shape = shape
         self._dtype = dtype
         self._descriptor_stream = descriptor_stream
         self._native: PoolProducer | None = None
+        self._barriers = AskedBarriers(self, pipeline, barrier_interval_s)
         self._link: Link | None = None
         self._folder_of_ring: str | None = None
         self._meta_version = 0
@@ -242,15 +231,7 @@ class Producer(Leaseholder):
 
     def sent_barriers(self) -> list[SentBarrier]:
         """The checkpoint barriers that went out since the last call, oldest first; the newest 16 are kept."""
-        self._keep_sent_barriers()
-        found = []
-        while self._sent_barriers:
-            found.append(self._sent_barriers.popleft())
-        return found
-
-    def _keep_sent_barriers(self) -> None:
-        if self._native is not None:
-            self._sent_barriers.extend(SentBarrier(*each) for each in self._native.take_sent_barriers())
+        return self._barriers.take_sent()
 
     def _taken(self, is_sent: bool | None) -> bool:
         if is_sent is None:
@@ -393,13 +374,13 @@ class Producer(Leaseholder):
             pace=cast(AeronSubscription, pace),
         )
         self._native.set_position(self._position)
-        self._inject()
+        self._barriers.inject()
 
     def on_link_lost(self, reason: str) -> None:
         """What was opened on it is closed with it."""
         super().on_link_lost(reason)
-        self._note_lost_barrier(monotonic_ns())
-        self._keep_sent_barriers()
+        self._barriers.note_lost(monotonic_ns())
+        self._barriers.keep_sent()
         self._past = self.counters()
         self._native = None
         self._own_streams.forget()
@@ -408,16 +389,13 @@ class Producer(Leaseholder):
     def leave(self) -> None:
         """Close the streams."""
         with suppress(*_GONE):
-            self._tell_lost_barrier(monotonic_ns())
+            self._barriers.tell_lost(monotonic_ns())
         for consumer_id in self._own_streams.consumers():
             self._forget(consumer_id)
         for each in self._opened:
             each.close()
         self._opened = []
-        if self._native is not None:
-            self._native.inject_by(None)
-        # The next producer of the stream takes the file.
-        self._word = None
+        self._barriers.let_go()
 
     def map_lease(self, response: ShmAttachResponse, now_ns: int) -> None:
         """Write into the regions of the lease."""
@@ -437,8 +415,7 @@ class Producer(Leaseholder):
         if self._continues:
             # Before anything can be sent: a barrier goes by itself as soon as there are regions.
             self._mark_continued(self._folder_of_ring, epoch)
-        if self._word is not None and self._word.move_to(word_path(self._folder_of_ring, self.stream_id, epoch)):
-            self._inject()
+        self._barriers.on_regions(self._folder_of_ring, epoch)
         self._native.attach(regions)
         self._native.set_meta_version(self._meta_version or None)
         self.audience.on_epoch(epoch)
@@ -469,9 +446,9 @@ class Producer(Leaseholder):
                 with self._heard:
                     self._heard.notify_all()
             case InjectBarrier() if message.pipeline == self.pipeline:
-                self._on_inject(message)
+                self._barriers.on_asked(message)
             case PipelineAnnounce() if message.pipeline == self.pipeline:
-                self._leave_to_coordinator()
+                self._barriers.leave_to_coordinator()
             case ConsumerConfig() if message.stream_id == self.stream_id:
                 self._grant(message)
             case ShmLeaseRevoked() if (message.stream_id, message.role) == (self.stream_id, Role.CONSUMER):
@@ -480,7 +457,7 @@ class Producer(Leaseholder):
     def on_tick(self, now_ns: int) -> None:
         """Barriers that are due, QoS and metadata once a second, stale consumers, progress that had to wait."""
         super().on_tick(now_ns)
-        self._send_due(now_ns)
+        self._barriers.send_due(now_ns)
         for consumer_id in self.audience.stale(now_ns):
             self._forget(consumer_id)
         if not self.is_attached:
@@ -493,78 +470,6 @@ class Producer(Leaseholder):
             self._send_qos()
             self._announce_source()
             self._report_lost()
-
-    def _inject(self) -> None:
-        """The native side goes by the word as it is now."""
-        if self._native is not None and self._word is not None:
-            self._native.inject_by(self._word.native, self._barrier_interval_ns)
-
-    def _on_inject(self, asked: InjectBarrier) -> None:
-        """The coordinator wants a barrier; it repeats itself, which the word's holder ignores."""
-        if self._word is None or not can_carry(asked.checkpoint_id, asked.epoch):
-            return
-        self._leave_to_coordinator()
-        if asked.checkpoint_id != self._asked_id:
-            self._asked_id, self._outcome_before = asked.checkpoint_id, self._outcome()
-        self._word.inject(asked.checkpoint_id, asked.epoch, unaligned=bool(asked.flags & _UNALIGNED))
-
-    def _leave_to_coordinator(self) -> None:
-        if self._barrier_interval_ns is None:
-            return
-        _log.warning("%s: pipeline %s has a coordinator, so the interval is over", self, self.pipeline)
-        self._barrier_interval_ns = None
-        if self._native is not None:
-            self._native.leave_to_coordinator()
-
-    def _outcome(self) -> tuple[int, int]:
-        counters = self.counters()
-        return counters.get("barriers_sent", 0), counters.get("barrier_duplicates_ignored", 0)
-
-    def _say_ignored(self) -> None:
-        """What was asked for last is at or below what was sent: a coordinator that lost its ids would wait in vain."""
-        if self._outcome_before is None:
-            return
-        (sent_before, ignored_before), (sent, ignored) = self._outcome_before, self._outcome()
-        if sent == sent_before and ignored == ignored_before:
-            return
-        if sent == sent_before:
-            _log.warning(
-                "%s: barrier %s is not sent, because it or a higher one was sent before. If the coordinator of %s "
-                "began anew, remove the command.word of the stream",
-                self,
-                self._asked_id,
-                self.pipeline,
-            )
-        self._outcome_before = None
-
-    def _send_due(self, now_ns: int) -> None:
-        """What no frame takes along: the stream may be silent, or its producer inside user code (B21)."""
-        if self._word is not None and self._word.retry(now_ns):
-            self._inject()
-        self._tell_lost_barrier(now_ns)
-        self._say_ignored()
-
-    def _tell_lost_barrier(self, now_ns: int) -> None:
-        self._note_lost_barrier(now_ns)
-        lost, pipeline = self._lost_barrier, self.pipeline
-        if lost is None or pipeline is None:
-            return
-        failure = BarrierAck(
-            checkpoint_id=lost[0],
-            epoch=lost[1],
-            status=AckStatus.FAILED,
-            duration_ns=0,
-            bytes=0,
-            pipeline=pipeline,
-            operator_id=f"source-{self.stream_id}",
-            reason=f"stream {self.stream_id} lost its lease or its streams before the barrier could be sent",
-        )
-        if self.client.send(failure):
-            self._lost_barrier = None
-
-    def _note_lost_barrier(self, now_ns: int) -> None:
-        if self._native is not None:
-            self._lost_barrier = self._native.send_due(now_ns) or self._lost_barrier
 
     def _grant(self, config: ConsumerConfig) -> None:
         """The driver gave a consumer streams of its own, or took them back. It says so again with every hello."""
@@ -644,15 +549,6 @@ class Producer(Leaseholder):
 
     def _ready_consumers(self) -> int:
         return self.audience.ready(self._epoch()) if self.lease.is_attached else 0
-
-
-def _interval_ns(interval_s: float | None, pipeline: str | None) -> int | None:
-    if interval_s is None:
-        return None
-    if pipeline is None or not 0 < interval_s <= _INTERVAL_MAX_S:
-        what = f"barriers come every 0 to {_INTERVAL_MAX_S:.0f} s, in a pipeline"
-        raise InvalidValue(what, barrier_interval_s=interval_s, pipeline=pipeline)
-    return max(round(interval_s * 1e9), 1)
 
 
 _SIGNAL_KINDS: Final = {"StreamGracefulEnd": SignalKind.STREAM_GRACEFUL_END, "SyncTest": SignalKind.SYNC_TEST}

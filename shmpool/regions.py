@@ -10,7 +10,7 @@ from typing import Protocol
 
 from framegate.schema.errors import RegionMismatch
 from framegate.schema.wire import ShmPoolAnnounce
-from framegate.shmpool.lease import HEADER_SLOT_BYTES, LAYOUT_VERSION
+from framegate.shmpool.attach_answer import HEADER_SLOT_BYTES, LAYOUT_VERSION
 from framegate.shmpool.uri import RegionUri
 
 from framegate._native import PoolRegions

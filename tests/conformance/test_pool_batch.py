@@ -112,6 +112,7 @@ def test_an_empty_batch_is_false_and_has_empty_columns(world: PoolWorld, pipes: 
     assert (len(batch), list(batch), list(batch.seqs), list(batch.timestamps), batch.valid()) == (0, [], [], [], 0)
     assert batch == []
     assert batch == FrameBatch()
+    assert batch.epoch is None
     with pytest.raises(IndexError):
         batch[0]
 
@@ -170,6 +171,7 @@ def test_one_batch_may_hold_frames_of_two_epochs(world: PoolWorld, pipes: Pipes)
         for frame, length in zip(batch, (3, 4, 5, 6, 7), strict=True):
             np.testing.assert_array_equal(frame.array, counting((length,)))
         assert [(frame.epoch, frame.seq) for frame in batch[1:4:2]] == [(EPOCH, 1), (EPOCH + 1, 1)]
+        assert (batch.epoch, batch[:2].epoch) == (EPOCH + 1, EPOCH), "of the last frame"
         assert batch[0] != batch[2]
 
 

@@ -19,12 +19,13 @@ from framegate._native import (
     PoolConsumer,
     PoolProducer,
     bench_ages,
+    bench_bare_offer,
     bench_paced,
     bench_publish,
     bench_read,
 )
 from tests.conformance.pool_checks import counting, pipes, world
-from tests.conformance.pool_world import RING, STREAM_ID, WATCHDOG_NS, Pipes, PoolWorld, pool_world, until
+from tests.conformance.pool_world import RING, STREAM_ID, WATCHDOG_NS, Pipe, Pipes, PoolWorld, pool_world, until
 
 FRAME_BYTES = 64
 TOO_LARGE = 8192
@@ -69,6 +70,17 @@ def test_a_frame_that_is_not_copied_is_committed_and_announced_as_its_slot_lies(
 def test_a_frame_that_fits_nowhere_ends_the_loop(producer: PoolProducer, copied: bool) -> None:
     assert bench_publish(producer, TOO_LARGE, 10, copied)[1] == 0
     assert producer.next_seq == 0
+
+
+def test_bare_offers_are_messages_that_nobody_counts(aeron_dir: str) -> None:
+    client = AeronClient(aeron_dir)
+    pipe = Pipe(client)
+    assert bench_bare_offer(pipe.publication, FRAME_BYTES, 3)[1] == 3
+    assert [message.data for message in pipe.subscription.poll()] == [bytes([0x5A] * FRAME_BYTES)] * 3
+    assert pipe.publication.counters()["sent"] == 0
+    pipe.publication.close()
+    assert bench_bare_offer(pipe.publication, FRAME_BYTES, 3)[1] == 0
+    assert client.close()
 
 
 # --- publishing at a pace ----------------------------------------------------------------------------------

@@ -11,11 +11,12 @@ from framegate.joinbarrier.map_client import Apply, ClientAction, Invalidate, Ma
 from framegate.joinbarrier.map_exchange import MapExchange
 from framegate.joinbarrier.mergemap import MergeMap
 from framegate.schema.errors import TwoAuthorities
-from framegate.shmpool.client import Client, ControlListener
+from framegate.shmpool.client import Client
 from framegate.shmpool.clock import ManualClock
 from framegate.shmpool.link import Link
 from framegate.shmpool.loopback.faults import NO_FAULTS, Faults
 from framegate.shmpool.loopback.network import LoopbackNetwork
+from framegate.shmpool.member import ControlListener
 from framegate.shmpool.streams import Streams
 
 STREAMS = Streams(channel="aeron:ipc")

@@ -50,6 +50,23 @@ class Framegate(Peer):
                 self.torn += not frame.is_valid()
 
 
+class YieldingFramegate(Framegate):
+    """Its consumer does not park where nothing has come: it offers its core to others, and looks again."""
+
+    name = "framegate, yielding"
+
+    def frames(self) -> Iterator[Words]:
+        idler = Idler("yield")
+        with connect(f"{self.home}/aeron", f"{self.home}/pool") as client, client.consumer(STREAM) as consumer:
+            while True:
+                found = consumer.poll()
+                if not found:
+                    idler.idle()
+                for frame in found:
+                    yield np.asarray(frame)
+                    self.torn += not frame.is_valid()
+
+
 class HeldFramegate(Framegate):
     """As the peers that lose nothing hold their producer back: at half a ring ahead, by a number beside the stream."""
 

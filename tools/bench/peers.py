@@ -3,9 +3,10 @@
 
 For each size and peer: frames a second as fast as the producer can, then the age of single frames at a pace of 500 a
 second, from before they are sent to after they are read. All in turn, several times over, each time in new processes.
-Of lossy peers only what came whole counts. framegate stands there three times: as it is, with a producer that waits for
-nobody; held back to what the consumer takes, as most of the others are; and so with a ring of a few slots, because the
-buffers of the quickest peers are so few that they never leave the cache.
+Of lossy peers only what came whole counts. framegate stands there four times: as it is, with a producer that waits for
+nobody; with a consumer that yields where it would park; held back to what the consumer takes, as most of the others
+are; and so with a ring of a few slots, because the buffers of the quickest peers are so few that they never leave the
+cache. What a row says of the cause of a difference is what the same run measured with that cause taken away.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import multiprocessing
 import shutil
 import statistics
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
@@ -27,7 +28,7 @@ from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 from framegate.tools.bench.peer import END, HEAD, STUCK_S, Peer, Send, Words
 from framegate.tools.bench.peer_consumer import Report, consume
-from framegate.tools.bench.peer_framegate import FewSlotsFramegate, Framegate, HeldFramegate
+from framegate.tools.bench.peer_framegate import FewSlotsFramegate, Framegate, HeldFramegate, YieldingFramegate
 from framegate.tools.bench.peer_iceoryx2 import Iceoryx2
 from framegate.tools.bench.peer_queue import Queue
 from framegate.tools.bench.peer_shared_memory import SharedRing
@@ -37,6 +38,7 @@ from framegate.tools.bench.result import Result, percentile
 
 PEERS: Final[tuple[type[Peer], ...]] = (
     Framegate,
+    YieldingFramegate,
     HeldFramegate,
     FewSlotsFramegate,
     Queue,
@@ -45,7 +47,9 @@ PEERS: Final[tuple[type[Peer], ...]] = (
     PublishSubscribe,
     Iceoryx2,
 )
-_OURS: Final = (Framegate, HeldFramegate, FewSlotsFramegate)
+_OURS: Final = (Framegate, YieldingFramegate, HeldFramegate, FewSlotsFramegate)
+_RUSHING: Final = (Framegate, HeldFramegate, FewSlotsFramegate)
+_WAITING: Final = (Framegate, YieldingFramegate)
 SIZES: Final = (4 << 10, 64 << 10, 640 << 10, 4 << 20)
 _TURNS: Final = 3
 _RUSH_NS: Final = 250_000_000
@@ -76,10 +80,11 @@ def run() -> Iterator[Result]:
                 _turn(peer, frame_bytes, sums)
         for peer in PEERS:
             yield _row(peer, frame_bytes, found.get(peer))
-        for ours in _OURS:
+        for ours in _RUSHING:
             yield _ahead(ours, frame_bytes, found)
-        for name, part in (("p50", 0.5), ("p99", 0.99)):
-            yield _age(frame_bytes, found, name, part)
+        for ours in _WAITING:
+            for name, part in (("p50", 0.5), ("p99", 0.99)):
+                yield _age(ours, frame_bytes, found, name, part)
 
 
 def _row(peer: type[Peer], frame_bytes: int, found: Found | None) -> Result:
@@ -100,7 +105,11 @@ def _row(peer: type[Peer], frame_bytes: int, found: Found | None) -> Result:
 
 def _ahead(ours: type[Peer], frame_bytes: int, found: dict[type[Peer], Found]) -> Result:
     others = [peer for peer in found if peer not in _OURS]
-    best = max(others, key=lambda peer: statistics.median(found[peer].rates))
+
+    def rate(peer: type[Peer]) -> float:
+        return statistics.median(found[peer].rates)
+
+    best = max(others, key=rate)
     ratios = [mine / other for mine, other in zip(found[ours].rates, found[best].rates, strict=True)]
     return Result(
         question=f"{sized(frame_bytes)}: {ours.name} ahead of the best peer",
@@ -109,22 +118,40 @@ def _ahead(ours: type[Peer], frame_bytes: int, found: dict[type[Peer], Found]) -
         target=1,
         is_floor=True,
         spread=(min(ratios), max(ratios)),
-        how=f"frames/s, against {best.name}",
+        how="; ".join([f"frames/s, against {best.name}", *_lost(found[ours]), *_cold(ours, rate)]),
     )
 
 
-def _age(frame_bytes: int, found: dict[type[Peer], Found], name: str, part: float) -> Result:
+def _lost(found: Found) -> Iterator[str]:
+    if found.whole < found.sent:
+        yield f"{100 * (1 - found.whole / found.sent):.0f} % were overwritten before they were read"
+
+
+def _cold(ours: type[Peer], rate: Callable[[type[Peer]], float]) -> Iterator[str]:
+    """What a deep ring costs, whose slots have left the cache when their turn comes: the same with few slots."""
+    if ours is HeldFramegate:
+        yield f"the same ring with few slots, which stay in the cache: {rate(FewSlotsFramegate) / rate(ours):.2f} x"
+
+
+def _age(ours: type[Peer], frame_bytes: int, found: dict[type[Peer], Found], name: str, part: float) -> Result:
     others = [peer for peer in found if peer not in _OURS]
-    mine = percentile(found[Framegate].ages_us, part)
+    mine = percentile(found[ours].ages_us, part)
     ages = {peer: percentile(found[peer].ages_us, part) for peer in others}
     quickest = min(others, key=lambda peer: ages[peer])
     return Result(
-        question=f"{sized(frame_bytes)}: age {name}, {Framegate.name} over the quickest peer",
+        question=f"{sized(frame_bytes)}: age {name}, {ours.name} over the quickest peer",
         measured=mine / ages[quickest],
         unit="x",
         target=1,
-        how=f"{mine:.0f} us over {ages[quickest]:.0f} us of {quickest.name}",
+        how="; ".join([f"{mine:.0f} us over {ages[quickest]:.0f} us of {quickest.name}", *_parked(ours, found, part)]),
     )
+
+
+def _parked(ours: type[Peer], found: dict[type[Peer], Found], part: float) -> Iterator[str]:
+    """What the park costs by which a consumer saves its core: the same where it yields."""
+    if ours is Framegate:
+        yielding_us = percentile(found[YieldingFramegate].ages_us, part)
+        yield f"its consumer parks up to 64 us; one that yields: {yielding_us:.0f} us"
 
 
 def _turn(kind: type[Peer], frame_bytes: int, found: Found) -> None:

@@ -9,6 +9,8 @@
 compile_error!("framegate needs a little-endian machine");
 
 pub mod assembler;
+pub mod asymmetric;
+pub mod biased;
 pub mod idle;
 pub mod pool;
 pub mod record;

@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use framegate_core::pool::commit;
 use framegate_core::pool::copy::CopyKind;
@@ -193,6 +193,65 @@ fn the_largest_sequence_is_written_and_then_there_is_an_end() {
     assert_eq!(payload_of(&mut reader, last).unwrap(), b"z");
     assert_eq!(writer.claim(1).unwrap_err(), WriteFault::SequenceEnd);
     assert_eq!(writer.skip_to(3).unwrap_err(), WriteFault::SequenceEnd);
+}
+
+/// A word of a slot's pad, which no reader looks at: it goes when the slot is written as a whole.
+fn mark(regions: &Regions, index: u32) -> &AtomicU64 {
+    // SAFETY: a slot is 256 mapped bytes, and 31 the last of its 32 words.
+    unsafe { &*std::ptr::from_ref(regions.slot(index).commit_word()).add(31) }
+}
+
+#[test]
+fn a_slot_that_has_the_tensor_already_is_given_the_frames_own_words_alone() {
+    let bed = Bed::new("refill");
+    let regions = bed.regions(4);
+    let mut writer = Writer::new(Arc::clone(&regions), bytes_of(1));
+    let marked = |index| mark(&regions, index).load(Ordering::Relaxed) == 7;
+    let publish_and_mark = |writer: &mut Writer, payload: &[u8]| {
+        for index in 0..4 {
+            publish(writer, payload);
+            mark(&regions, index).store(7, Ordering::Relaxed);
+        }
+    };
+    publish_and_mark(&mut writer, b"x");
+    publish(&mut writer, b"y");
+    assert!(marked(0), "the second frame of a slot writes its own words");
+    publish(&mut writer, b"yy");
+    assert!(!marked(1) && marked(2), "another tensor is written");
+    // Slot 3 has a frame from before the gap, and the tensor from before that.
+    writer.skip_to(7).unwrap();
+    publish(&mut writer, b"yy");
+    assert!(!marked(3));
+}
+
+#[test]
+fn every_frame_has_its_own_tensor_whatever_stood_in_its_slot() {
+    let bed = Bed::new("tensors");
+    let regions = bed.regions(4);
+    let (mut writer, mut reader) = (Writer::new(Arc::clone(&regions), bytes_of(1)), Reader::new(regions));
+    let mut dice = 1_u64;
+    let mut roll = |sides: u64| {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (dice >> 33) % sides
+    };
+    for _ in 0..20_000 {
+        match roll(8) {
+            0 => writer.skip_to(writer.next_seq() + roll(6)).unwrap(),
+            1 => {
+                let claim = writer.claim(3).unwrap();
+                writer.abandon(claim);
+            }
+            _ => {}
+        }
+        // Mostly long runs of one tensor, so that slots are filled both ways.
+        let tensor = if roll(16) == 0 { bytes_of(1 + roll(3) as i32) } else { *writer.tensor() };
+        writer.set_tensor(tensor).unwrap();
+        let seq = writer.next_seq();
+        // SAFETY: three bytes are there.
+        unsafe { writer.publish(b"abc".as_ptr(), 3, Stamps { timestamp_ns: seq, ..Stamps::default() }) }.unwrap();
+        let frame = reader.read(seq).unwrap();
+        assert_eq!((reader.tensor().tensor, frame.header.timestamp_ns), (tensor, seq), "frame {seq}");
+    }
 }
 
 #[test]

@@ -21,7 +21,8 @@ mod _native {
     use crate::aeron::{AeronClaim, AeronClient, AeronPublication, AeronSubscription, driver_mark};
     #[pymodule_export]
     use crate::bench::{
-        bench_ages, bench_copy, bench_echo, bench_offer, bench_paced, bench_ping, bench_poll, bench_publish, bench_read,
+        bench_ages, bench_bare_offer, bench_copy, bench_echo, bench_offer, bench_paced, bench_ping, bench_poll,
+        bench_publish, bench_read,
     };
     #[pymodule_export]
     use crate::checkpoint::{

@@ -15,9 +15,10 @@ from framegate.joinbarrier.join_checkpoints import JoinCheckpoints
 from framegate.joinbarrier.mergemap import MergeMap
 from framegate.schema import Message, decode_any
 from framegate.schema.control import AckStatus, BarrierAck, PipelineAnnounce
-from framegate.shmpool.client import Client, ControlListener
+from framegate.shmpool.client import Client
 from framegate.shmpool.link import Link
 from framegate.shmpool.loopback.network import LoopbackNetwork
+from framegate.shmpool.member import ControlListener
 from framegate.shmpool.streams import Streams
 
 from tests.unit.joinbarrier.cut_bench import LEFT, RIGHT, CutBench

@@ -38,6 +38,14 @@ LEASE = 77
 _Member = TypeVar("_Member", Producer, Consumer)
 
 
+class PlayedBatch(list[Any]):
+    """Stands in for ``FrameBatch``."""
+
+    @property
+    def epoch(self) -> int | None:
+        return self[-1].epoch if self else None
+
+
 class PlayedPool:
     """Stands in for ``PoolProducer`` and ``PoolConsumer``: remembers what it was told."""
 
@@ -136,9 +144,13 @@ class PlayedPool:
         lost, self.lost_barrier = self.lost_barrier, None
         return lost
 
-    def poll(self, limit: int, _timeout_ns: int) -> list[Any]:
+    def poll(self, limit: int, _timeout_ns: int) -> PlayedBatch:
         taken, self.frames = self.frames[:limit], self.frames[limit:]
-        return taken
+        return PlayedBatch(taken)
+
+    @property
+    def has_events(self) -> bool:
+        return bool(self.event_queue)
 
     def events(self) -> list[tuple[bytes, int | None, int | None]]:
         events, self.event_queue = self.event_queue, []
@@ -310,7 +322,7 @@ def consumer_world(
     **options: Any,
 ) -> Iterator[World[Consumer]]:
     monkeypatch.setattr(consumer_module, "PoolConsumer", PlayedPool)
-    monkeypatch.setattr(consumer_module, "FrameBatch", list)
+    monkeypatch.setattr(consumer_module, "FrameBatch", PlayedBatch)
     world: World[Consumer] = World(folder)
     world.play(Consumer(as_client(world), STREAM, on_progress=on_progress, **options))
     yield world

@@ -16,7 +16,8 @@ from framegate.schema.driver import (
     ShutdownReason,
 )
 from framegate.schema.wire import ClockDomain, ShmPoolAnnounce
-from framegate.shmpool.lease import Action, Lease, Send
+from framegate.shmpool.lease import Lease
+from framegate.shmpool.lease_actions import Action, Send
 
 STREAM = 10_001
 EPOCH = 1_000

@@ -24,7 +24,8 @@ from framegate.schema.driver import (
 )
 from framegate.schema.errors import InvalidValue, MessageError, UnknownTemplate, UnsupportedVersion, WrongSchema
 from framegate.schema.wire import ClockDomain
-from framegate.shmpool.lease import Gained, Lease, LeaseState, Lost, Refused, Send
+from framegate.shmpool.lease import Lease, LeaseState
+from framegate.shmpool.lease_actions import Gained, Lost, Refused, Send
 
 from tests.unit.shmpool.lease_messages import (
     EPOCH,

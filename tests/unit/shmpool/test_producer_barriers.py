@@ -16,9 +16,10 @@ from framegate.schema.control import AckStatus, BarrierAck, InjectBarrier
 from framegate.schema.driver import Role
 from framegate.schema.errors import AtomicsMissing, BarrierInjectionFailed, InvalidValue, MediaDriverGone, NotAttached
 from framegate.shmpool import command_word
+from framegate.shmpool.asked_barriers import SENT_BARRIERS_KEPT
 from framegate.shmpool.command_word import NAME, ProducersWord
 from framegate.shmpool.continued import NAME as CONTINUED
-from framegate.shmpool.producer import SENT_BARRIERS_KEPT, Producer
+from framegate.shmpool.producer import Producer
 from framegate.shmpool.sent_barrier import SentBarrier
 
 from framegate._native import BarrierInjector, CommandWord

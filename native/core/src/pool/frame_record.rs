@@ -11,7 +11,7 @@
 
 use super::commit::committed;
 use super::layout::{MAX_DIMS, SLOT_BYTES, slot as at};
-use super::slot::SlotImage;
+use super::slot::{FrameWords, SlotImage};
 use super::tensor::Tensor;
 
 /// Bytes before the payload.
@@ -56,7 +56,7 @@ pub fn write_head(head: &FrameHead, into: &mut Vec<u8>) {
     into.extend_from_slice(&head.meta_version.to_le_bytes());
     into.extend_from_slice(&head.trace_id.to_le_bytes());
     let mut slot = SlotImage::new(&head.tensor);
-    slot.set_frame(0, 0, head.values_bytes, head.timestamp_ns, head.meta_version);
+    slot.set_frame(&FrameWords::new(0, 0, head.values_bytes, head.timestamp_ns, head.meta_version));
     into.extend_from_slice(&SLOT_HEADER.to_le_bytes());
     into.extend_from_slice(&slot.bytes(committed(head.seq)));
 }

@@ -173,7 +173,8 @@ impl Reader {
     ///
     /// # Errors
     /// Why it was not taken. Nothing is retried: what is not there now will not come.
-    #[inline]
+    // Always: a frame that is given back through memory is copied by vectors, which wait for the stores of its fields.
+    #[inline(always)]
     pub fn read(&mut self, seq: u64) -> Result<FrameRef, Dropped> {
         let index = slot_index(seq, self.regions.nslots());
         let slot = self.regions.slot(index);
@@ -186,7 +187,7 @@ impl Reader {
             return Err(Dropped::WentBack);
         }
         *newest = word;
-        let copy = slot.snapshot();
+        let copy = slot.snapshot_beside(&self.seen_tensor);
         if !commit::is_unchanged(slot.commit_word(), word) {
             return Err(Dropped::Overwritten);
         }

@@ -4,12 +4,15 @@
 //! Readers race with the writer by design. So the words of a slot are moved with relaxed atomic accesses, which
 //! cost what plain ones do, and are interpreted only in a copy of the reader's own.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::layout::{self, MAX_DIMS, SLOT_BYTES, slot as at, tensor as tensor_at};
 use super::tensor::{CheckedTensor, Tensor, TensorFault};
 
 const WORDS: usize = SLOT_BYTES / 8;
+/// Words that differ from frame to frame, beside the commit word; see [`FrameWords`].
+const FRAME_WORDS: Range<usize> = 1..5;
 /// Words that a reader needs: up to the end of the strides.
 const READ_WORDS: usize = tensor_at::PAD.div_ceil(8);
 
@@ -48,17 +51,44 @@ impl SlotPtr {
     #[inline]
     #[must_use]
     pub fn snapshot(&self) -> SlotCopy {
-        let slot = self.words();
+        let mut copy = SlotCopy { words: [0; READ_WORDS], is_seen: false };
         // Word 0 is the commit word, which the reader looks at by itself.
-        SlotCopy {
-            words: std::array::from_fn(|index| if index == 0 { 0 } else { slot[index].load(Ordering::Relaxed) }),
+        for (word, from) in copy.words[1..].iter_mut().zip(&self.words()[1..]) {
+            *word = from.load(Ordering::Relaxed);
         }
+        copy
+    }
+
+    /// The same, which is then checked with `seen` and no other. The words of its tensor are compared on their way:
+    /// out of the copy they would be taken by vectors, which wait for the stores of the words.
+    #[inline(always)]
+    #[must_use]
+    pub fn snapshot_beside(&self, seen: &SeenTensor) -> SlotCopy {
+        let (slot, mut words, mut differing) = (self.words(), [0; READ_WORDS], 0);
+        for (word, from) in words[1..TENSOR_WORD].iter_mut().zip(&slot[1..TENSOR_WORD]) {
+            *word = from.load(Ordering::Relaxed);
+        }
+        for ((word, from), seen) in words[TENSOR_WORD..].iter_mut().zip(&slot[TENSOR_WORD..]).zip(&seen.words) {
+            *word = from.load(Ordering::Relaxed);
+            differing |= *word ^ seen;
+        }
+        SlotCopy { words, is_seen: differing == 0 }
     }
 
     /// Writes everything but the commit word. The caller has begun the frame and will commit it.
     #[inline]
-    pub fn fill(&self, image: &SlotImage) {
-        for (word, value) in self.words()[1..].iter().zip(&image.words[1..]) {
+    pub fn fill(&self, image: &SlotImage, frame: &FrameWords) {
+        self.refill(frame);
+        for (word, value) in self.words()[FRAME_WORDS.end..].iter().zip(&image.words[FRAME_WORDS.end..]) {
+            word.store(*value, Ordering::Relaxed);
+        }
+    }
+
+    /// The same for a slot that has the rest of the image from the frame before it. One line of its four is written
+    /// then, and readers keep the others in their caches.
+    #[inline]
+    pub fn refill(&self, frame: &FrameWords) {
+        for (word, value) in self.words()[FRAME_WORDS].iter().zip(&frame.0) {
             word.store(*value, Ordering::Relaxed);
         }
     }
@@ -68,6 +98,8 @@ impl SlotPtr {
 #[derive(Clone, Copy, Debug)]
 pub struct SlotCopy {
     words: [u64; READ_WORDS],
+    /// Its tensor was found to be the one that the reader saw last.
+    is_seen: bool,
 }
 
 /// The word at which the embedded TensorHeader message begins.
@@ -180,7 +212,7 @@ impl SlotCopy {
     ///
     /// # Errors
     /// The first fault, in the order of PROTOCOL 3.3.
-    #[inline]
+    #[inline(always)]
     pub fn check(&self, index: u32, stride_bytes: u32, seen: &mut SeenTensor) -> Result<SlotHeader, SlotFault> {
         let values_bytes = self.bits(at::VALUES_BYTES) as u32;
         if values_bytes > stride_bytes {
@@ -195,9 +227,7 @@ impl SlotCopy {
         if self.bits(at::HEADER_LENGTH) as u32 != at::HEADER_LENGTH_VALUE {
             return Err(SlotFault::HeaderLength);
         }
-        // Word by word without a branch: a call of memcmp takes longer.
-        let words = self.words[TENSOR_WORD..].iter().zip(&seen.words);
-        if words.fold(0, |differing, (word, seen)| differing | (word ^ seen)) != 0 {
+        if !self.is_seen {
             self.look_at_tensor(seen)?;
         }
         if !seen.checked.fits(values_bytes) {
@@ -213,6 +243,9 @@ impl SlotCopy {
 
     #[cold]
     fn look_at_tensor(&self, seen: &mut SeenTensor) -> Result<(), SlotFault> {
+        if self.words[TENSOR_WORD..] == seen.words {
+            return Ok(());
+        }
         if self.bits(at::TENSOR_MESSAGE_HEADER) != at::TENSOR_MESSAGE_HEADER_VALUE {
             return Err(SlotFault::TensorMessage);
         }
@@ -241,6 +274,25 @@ impl SlotCopy {
     }
 }
 
+/// What of a slot differs from frame to frame, but for the commit word. It stays in registers: a way through memory, in
+/// words and out of it in vectors, would wait for the store buffer every time.
+#[derive(Clone, Copy, Debug)]
+pub struct FrameWords([u64; FRAME_WORDS.end - FRAME_WORDS.start]);
+
+impl FrameWords {
+    /// Bytes 8 to 40 of a slot; see the drawing in `layout`. payloadOffset is 0.
+    #[inline]
+    #[must_use]
+    pub const fn new(index: u32, pool_id: u16, values_bytes: u32, timestamp_ns: u64, meta_version: u32) -> Self {
+        Self([
+            values_bytes as u64 | (index as u64) << 32,
+            pool_id as u64 | timestamp_ns << 48,
+            timestamp_ns >> 16 | (meta_version as u64) << 48,
+            meta_version as u64 >> 16,
+        ])
+    }
+}
+
 /// A slot's content as a writer prepares it, in memory of its own. The tensor part changes rarely and is kept.
 #[derive(Clone, Debug)]
 pub struct SlotImage {
@@ -266,13 +318,8 @@ impl SlotImage {
     }
 
     /// Sets what differs from frame to frame.
-    #[inline]
-    pub fn set_frame(&mut self, index: u32, pool_id: u16, values_bytes: u32, timestamp_ns: u64, meta_version: u32) {
-        // Bytes 8 to 40 as four words; see the drawing in `layout`. payloadOffset stays 0.
-        self.words[1] = u64::from(values_bytes) | u64::from(index) << 32;
-        self.words[2] = u64::from(pool_id) | timestamp_ns << 48;
-        self.words[3] = timestamp_ns >> 16 | u64::from(meta_version) << 48;
-        self.words[4] = u64::from(meta_version) >> 16;
+    pub fn set_frame(&mut self, frame: &FrameWords) {
+        self.words[FRAME_WORDS].copy_from_slice(&frame.0);
     }
 
     /// The slot's bytes as a frame committed by `word` has them.
@@ -296,7 +343,7 @@ impl SlotImage {
 
 const _: () = {
     assert!(at::TENSOR_MESSAGE_HEADER.is_multiple_of(8));
-    // What `set_frame` builds by shifting.
+    // What `FrameWords` builds by shifting.
     assert!(at::VALUES_BYTES == 8 && at::PAYLOAD_SLOT == 12 && at::POOL_ID == 16 && at::PAYLOAD_OFFSET == 18);
     assert!(at::TIMESTAMP_NS == 22 && at::META_VERSION == 30 && at::PAD == 34);
     assert!(layout::SLOT_BYTES == 8 * WORDS);
@@ -362,11 +409,10 @@ mod tests {
     #[test]
     fn the_golden_slot_is_written_byte_for_byte() {
         let mut memory = Memory::holding(&[0xFF; SLOT_BYTES]);
-        let mut image = SlotImage::new(&golden_tensor());
-        image.set_frame(5, 1, 24, 123_456_789, 3);
+        let image = SlotImage::new(&golden_tensor());
         let slot = memory.slot();
         super::super::commit::begin(slot.commit_word(), 5);
-        slot.fill(&image);
+        slot.fill(&image, &FrameWords::new(5, 1, 24, 123_456_789, 3));
         super::super::commit::commit(slot.commit_word(), 5);
         assert_eq!(memory.bytes(), golden());
     }
@@ -374,10 +420,9 @@ mod tests {
     #[test]
     fn extreme_values_of_a_frame_stay_in_their_fields() {
         let mut memory = Memory::holding(&golden());
-        let mut image = SlotImage::new(&golden_tensor());
-        image.set_frame(u32::MAX, u16::MAX, u32::MAX, u64::MAX, u32::MAX);
-        image.set_frame(7, 2, 24, u64::MAX - 1, u32::MAX);
-        memory.slot().fill(&image);
+        let image = SlotImage::new(&golden_tensor());
+        memory.slot().fill(&image, &FrameWords::new(u32::MAX, u16::MAX, u32::MAX, u64::MAX, u32::MAX));
+        memory.slot().refill(&FrameWords::new(7, 2, 24, u64::MAX - 1, u32::MAX));
         let copy = memory.slot().snapshot();
         let header = copy.check(7, 24, &mut SeenTensor::default()).unwrap();
         assert_eq!((header.timestamp_ns, header.meta_version, copy.pool_id()), (u64::MAX - 1, u32::MAX, 2));

@@ -7,7 +7,7 @@ use super::commit;
 use super::copy::{CopyKind, copy};
 use super::layout::{NULL_META_VERSION, NULL_TIMESTAMP, SEQUENCE_MAX, slot_index};
 use super::regions::Regions;
-use super::slot::SlotImage;
+use super::slot::{FrameWords, SlotImage};
 use super::tensor::{Tensor, TensorFault};
 
 /// Bytes of a FrameDescriptor message, its header included.
@@ -111,6 +111,9 @@ pub struct Writer {
     /// Bytes that the tensor's elements need, or what is wrong with it: looked at once, when it is set.
     extent_bytes: Result<i64, TensorFault>,
     image: SlotImage,
+    /// From this sequence on every frame had the image's tensor and none was left out. A ring further on, slots have
+    /// that tensor already, because nobody else writes them.
+    alike_since: u64,
     descriptor: [u8; DESCRIPTOR_MESSAGE_BYTES],
     is_claimed: bool,
 }
@@ -124,7 +127,7 @@ impl Writer {
         put(&mut descriptor, descriptor_at::STREAM_ID, &regions.stream_id.to_le_bytes());
         put(&mut descriptor, descriptor_at::EPOCH, &regions.epoch.to_le_bytes());
         let (image, extent_bytes) = (SlotImage::new(&tensor), extent_of(&tensor));
-        Self { regions, next_seq: 0, tensor, extent_bytes, image, descriptor, is_claimed: false }
+        Self { regions, next_seq: 0, tensor, extent_bytes, image, alike_since: 0, descriptor, is_claimed: false }
     }
 
     /// The regions that it writes.
@@ -151,7 +154,9 @@ impl Writer {
         if seq < self.next_seq || seq > SEQUENCE_MAX {
             return Err(WriteFault::SequenceEnd);
         }
-        self.next_seq = seq;
+        if seq != self.next_seq {
+            (self.next_seq, self.alike_since) = (seq, seq);
+        }
         Ok(())
     }
 
@@ -167,6 +172,7 @@ impl Writer {
             self.image = SlotImage::new(&tensor);
             self.extent_bytes = extent_of(&tensor);
             self.tensor = tensor;
+            self.alike_since = self.next_seq;
         }
         Ok(())
     }
@@ -178,17 +184,33 @@ impl Writer {
         &self.tensor
     }
 
-    /// Whether a frame of so many bytes would be taken now; nothing is touched.
+    /// Begins a frame that is like `tensor`, as sequence `seq` where one is given. What refuses it leaves sequence and
+    /// slot as they were.
     ///
     /// # Errors
-    /// Why it would not.
+    /// See [`WriteFault`].
+    // Always: a claim that is given back through memory is copied by vectors, which wait for the stores of its fields.
+    #[inline(always)]
+    pub fn begin(&mut self, tensor: &Tensor, values_bytes: u32, seq: Option<u64>) -> Result<Claim, WriteFault> {
+        if self.tensor != *tensor {
+            self.set_tensor(*tensor)?;
+        }
+        let pool = self.free_pool(values_bytes)?;
+        self.check(values_bytes)?;
+        if let Some(seq) = seq {
+            self.skip_to(seq)?;
+        }
+        self.open(pool, values_bytes)
+    }
+
+    /// The pool for a frame of so many bytes. It is chosen before the slot is touched: a frame that fits nowhere leaves
+    /// the old one readable.
     #[inline]
-    pub fn accepts(&self, values_bytes: u32) -> Result<(), WriteFault> {
+    fn free_pool(&self, values_bytes: u32) -> Result<usize, WriteFault> {
         if self.is_claimed {
             return Err(WriteFault::ClaimOpen);
         }
-        self.check(values_bytes)?;
-        self.regions.pool_for(values_bytes).map(|_| ()).ok_or_else(|| self.too_large())
+        self.regions.pool_for(values_bytes).ok_or_else(|| self.too_large())
     }
 
     fn too_large(&self) -> WriteFault {
@@ -201,16 +223,15 @@ impl Writer {
     /// See [`WriteFault`]; nothing was touched then.
     #[inline]
     pub fn claim(&mut self, values_bytes: u32) -> Result<Claim, WriteFault> {
-        if self.is_claimed {
-            return Err(WriteFault::ClaimOpen);
-        }
+        let pool = self.free_pool(values_bytes)?;
+        self.open(pool, values_bytes)
+    }
+
+    #[inline(always)]
+    fn open(&mut self, pool: usize, values_bytes: u32) -> Result<Claim, WriteFault> {
         if self.next_seq > SEQUENCE_MAX {
             return Err(WriteFault::SequenceEnd);
         }
-        // The pool is chosen before the slot is touched: a frame that fits nowhere leaves the old one readable.
-        let Some(pool) = self.regions.pool_for(values_bytes) else {
-            return Err(self.too_large());
-        };
         let index = slot_index(self.next_seq, self.regions.nslots());
         commit::begin(self.regions.slot(index).commit_word(), self.next_seq);
         self.is_claimed = true;
@@ -223,16 +244,20 @@ impl Writer {
     ///
     /// # Errors
     /// When the tensor does not fit the payload. The frame stays open.
-    #[inline]
+    #[inline(always)]
     pub fn commit(&mut self, claim: &Claim, stamps: Stamps) -> Result<&[u8; DESCRIPTOR_MESSAGE_BYTES], WriteFault> {
         if !self.is_claimed || claim.seq != self.next_seq {
             return Err(WriteFault::NotOpen);
         }
         self.check(claim.values_bytes)?;
         let pool_id = self.regions.pools()[claim.pool].pool_id;
-        self.image.set_frame(claim.index, pool_id, claim.values_bytes, stamps.timestamp_ns, stamps.meta_version);
+        let frame = FrameWords::new(claim.index, pool_id, claim.values_bytes, stamps.timestamp_ns, stamps.meta_version);
         let slot = self.regions.slot(claim.index);
-        slot.fill(&self.image);
+        if claim.seq - self.alike_since >= u64::from(self.regions.nslots()) {
+            slot.refill(&frame);
+        } else {
+            slot.fill(&self.image, &frame);
+        }
         commit::commit(slot.commit_word(), claim.seq);
         self.is_claimed = false;
         self.next_seq += 1;

@@ -17,7 +17,7 @@ pub use claim::AeronClaim;
 pub use client::AeronClient;
 pub(crate) use events::{unpoisoned, unpoisoned_detached};
 pub use mark::driver_mark;
-pub(crate) use offer::{ADMIN_ACTION, BACK_PRESSURED, NOT_CONNECTED};
+pub(crate) use offer::{ADMIN_ACTION, BACK_PRESSURED, NOT_CONNECTED, is_retryable};
 pub use publication::AeronPublication;
 pub(crate) use publication::{ClaimedRoom, Shared as PublicationShared};
 pub use subscription::AeronSubscription;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use framegate_core::idle::{IdleStrategy, Idler};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use rusteron_client::{AeronExclusivePublication, AeronOfferError, AeronPublication};
+use rusteron_client::{AeronBufferClaim, AeronExclusivePublication, AeronOfferError, AeronPublication};
 
 /// `Outcome.NOT_CONNECTED` and its siblings: Aeron's own numbers.
 pub(crate) const NOT_CONNECTED: i64 = -1;
@@ -31,6 +31,14 @@ impl Log {
         number(match self {
             Self::Exclusive(publication) => publication.offer(message),
             Self::Shared(publication) => publication.offer(message),
+        })
+    }
+
+    /// Claims room for a message: a position, or a negative outcome.
+    pub(crate) fn claim(&self, length: usize, claim: &AeronBufferClaim) -> i64 {
+        number(match self {
+            Self::Exclusive(publication) => publication.try_claim(length, claim),
+            Self::Shared(publication) => publication.try_claim(length, claim),
         })
     }
 
@@ -75,27 +83,25 @@ pub(crate) fn outcome_number(error: &AeronOfferError) -> i64 {
     }
 }
 
-/// Attempts by answer. `gave_up` counts messages whose retries ran out.
-#[derive(Debug, Default)]
+/// Attempts by answer. They lie behind the lock of their log: one atomic addition costs as much as an offer.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct OfferCounters {
-    pub(crate) sent: AtomicU64,
-    pub(crate) back_pressured: AtomicU64,
-    pub(crate) admin_actions: AtomicU64,
-    pub(crate) not_connected: AtomicU64,
-    pub(crate) gave_up: AtomicU64,
+    pub(crate) sent: u64,
+    pub(crate) back_pressured: u64,
+    pub(crate) admin_actions: u64,
+    pub(crate) not_connected: u64,
 }
 
 impl OfferCounters {
     #[inline]
-    pub(crate) fn note(&self, answer: i64) {
-        let counter = match answer {
-            BACK_PRESSURED => &self.back_pressured,
-            ADMIN_ACTION => &self.admin_actions,
-            NOT_CONNECTED => &self.not_connected,
-            position if position >= 0 => &self.sent,
-            _ => return,
-        };
-        counter.fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn note(&mut self, answer: i64) {
+        match answer {
+            0.. => self.sent += 1,
+            BACK_PRESSURED => self.back_pressured += 1,
+            ADMIN_ACTION => self.admin_actions += 1,
+            NOT_CONNECTED => self.not_connected += 1,
+            _ => {}
+        }
     }
 }
 
@@ -111,10 +117,11 @@ pub(crate) fn is_retryable(answer: i64) -> bool {
     matches!(answer, BACK_PRESSURED | ADMIN_ACTION)
 }
 
-/// Goes on with an attempt that answered `first`, within the bound. `attempt` counts itself; `pause` idles once, without the GIL.
+/// Goes on with an attempt that answered `first`, within the bound. `attempt` counts itself; `pause` idles once, without
+/// the GIL; `gave_up` counts messages whose retries ran out.
 pub(crate) fn retry(
     bound: RetryBound,
-    counters: &OfferCounters,
+    gave_up: &AtomicU64,
     first: i64,
     mut attempt: impl FnMut() -> i64,
     mut pause: impl FnMut(&mut Idler),
@@ -125,7 +132,7 @@ pub(crate) fn retry(
     let began = Instant::now();
     while is_retryable(answer) {
         if attempts >= bound.attempts || began.elapsed() >= bound.deadline {
-            counters.gave_up.fetch_add(1, Ordering::Relaxed);
+            gave_up.fetch_add(1, Ordering::Relaxed);
             break;
         }
         // An admin action is over as soon as it is reported; only back-pressure is worth waiting for.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One sender on one stream.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
+use framegate_core::biased::{self, BiasedLock};
 use framegate_core::idle::Idler;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -12,7 +13,6 @@ use rusteron_client::{AeronBufferClaim, AeronPublicationConstants};
 
 use super::claim::AeronClaim;
 use super::client::ClientShared;
-use super::events::unpoisoned;
 use super::offer::{self, ADMIN_ACTION, CLOSED, Log, OfferCounters, REFUSED, RetryBound};
 use super::transport_class;
 use crate::buffer::ExportedBuffer;
@@ -23,12 +23,29 @@ const ADMIN_ACTIONS_MAX: u32 = 8;
 
 /// What a publication, its claims and its client hold in common.
 pub(crate) struct Shared {
-    log: Mutex<Option<Log>>,
+    counted: BiasedLock<Counted>,
     open_claims: AtomicUsize,
-    counters: OfferCounters,
+    gave_up: AtomicU64,
     bound: RetryBound,
     limits: Limits,
     client: Arc<ClientShared>,
+}
+
+/// The log, until it is closed, and what it answered.
+#[derive(Default)]
+struct Counted {
+    log: Option<Log>,
+    counters: OfferCounters,
+}
+
+impl Counted {
+    /// Asks the log, and counts what it says.
+    #[inline]
+    fn ask(&mut self, ask: impl FnOnce(&Log) -> i64) -> i64 {
+        let answer = self.log.as_ref().map_or(CLOSED, ask);
+        self.counters.note(answer);
+        answer
+    }
 }
 
 /// What does not change while a publication lives.
@@ -54,9 +71,7 @@ impl Limits {
 impl Shared {
     #[inline]
     fn attempt(&self, message: &[u8]) -> i64 {
-        let answer = unpoisoned(&self.log).as_ref().map_or(CLOSED, |log| log.offer(message));
-        self.counters.note(answer);
-        answer
+        self.counted.lock().ask(|log| log.offer(message))
     }
 
     /// Offers within the bound; a position or a negative outcome. Needs no GIL.
@@ -66,27 +81,21 @@ impl Shared {
         if !offer::is_retryable(first) {
             return first;
         }
-        offer::retry(self.bound, &self.counters, first, || self.attempt(message), Idler::idle)
+        offer::retry(self.bound, &self.gave_up, first, || self.attempt(message), Idler::idle)
     }
 
     /// Claims room for a message, or answers a negative outcome. The log cannot be closed while the room is held.
     pub(crate) fn claim_room(&self, length: usize) -> Result<ClaimedRoom<'_>, i64> {
-        let log = unpoisoned(&self.log);
+        let mut counted = self.counted.lock();
         let claim = AeronBufferClaim::new_zeroed_on_stack();
         let mut answer = CLOSED;
         for _ in 0..ADMIN_ACTIONS_MAX {
-            answer = match log.as_ref() {
-                Some(Log::Exclusive(publication)) => publication.try_claim(length, &claim),
-                Some(Log::Shared(publication)) => publication.try_claim(length, &claim),
-                None => return Err(CLOSED),
-            }
-            .unwrap_or_else(|error| offer::outcome_number(&error));
-            self.counters.note(answer);
+            answer = counted.ask(|log| log.claim(length, &claim));
             if answer != ADMIN_ACTION {
                 break;
             }
         }
-        if answer < 0 { Err(answer) } else { Ok(ClaimedRoom { claim, is_open: true, _log: log }) }
+        if answer < 0 { Err(answer) } else { Ok(ClaimedRoom { claim, is_open: true, _log: counted }) }
     }
 
     pub(crate) fn check_alive(&self, py: Python<'_>) -> PyResult<()> {
@@ -108,16 +117,16 @@ impl Shared {
 
     /// Closes the log unless a claim points into it; whether it is closed now. Call it without the GIL.
     pub(crate) fn close(&self) -> bool {
-        let mut log = unpoisoned(&self.log);
+        let mut counted = self.counted.lock();
         if self.has_open_claim() {
             return false;
         }
-        drop(log.take());
+        drop(counted.log.take());
         true
     }
 
     fn read<T>(&self, closed: T, ask: impl FnOnce(&Log) -> T) -> T {
-        unpoisoned(&self.log).as_ref().map_or(closed, ask)
+        self.counted.lock().log.as_ref().map_or(closed, ask)
     }
 }
 
@@ -126,7 +135,7 @@ pub(crate) struct ClaimedRoom<'a> {
     claim: AeronBufferClaim,
     is_open: bool,
     /// Behind the claim, so that the log outlives it.
-    _log: MutexGuard<'a, Option<Log>>,
+    _log: biased::Guard<'a, Counted>,
 }
 
 impl ClaimedRoom<'_> {
@@ -156,9 +165,9 @@ pub struct AeronPublication {
 impl AeronPublication {
     pub(crate) fn new(log: Log, limits: Limits, bound: RetryBound, client: Arc<ClientShared>) -> (Self, Arc<Shared>) {
         let shared = Arc::new(Shared {
-            log: Mutex::new(Some(log)),
+            counted: BiasedLock::new(Counted { log: Some(log), ..Counted::default() }),
             open_claims: AtomicUsize::new(0),
-            counters: OfferCounters::default(),
+            gave_up: AtomicU64::new(0),
             bound,
             limits,
             client,
@@ -169,6 +178,11 @@ impl AeronPublication {
     /// For the native benchmarks: the same offer, without Python around it.
     pub(crate) fn offer_natively(&self, message: &[u8]) -> i64 {
         self.shared.offer_within_bound(message)
+    }
+
+    /// For the native benchmarks: the log itself, locked; nothing is taken where it was closed.
+    pub(crate) fn with_log(&self, work: impl FnOnce(&Log) -> (u64, u64)) -> (u64, u64) {
+        self.shared.read((0, 0), work)
     }
 
     pub(crate) fn shared(&self) -> Arc<Shared> {
@@ -213,7 +227,7 @@ impl AeronPublication {
         }
         let shared = &self.shared;
         let last =
-            py.detach(|| offer::retry(shared.bound, &shared.counters, first, || shared.attempt(message), Idler::idle));
+            py.detach(|| offer::retry(shared.bound, &shared.gave_up, first, || shared.attempt(message), Idler::idle));
         self.answer(py, last)
     }
 }
@@ -300,24 +314,20 @@ impl AeronPublication {
         self.check_length(py, length, self.shared.limits.max_claim_bytes, "a claim is bound to one fragment")?;
         let claim = AeronBufferClaim::new_zeroed_on_stack();
         let attempt = || {
-            let answer = self.shared.read(CLOSED, |log| {
-                let claimed = match log {
-                    Log::Exclusive(publication) => publication.try_claim(length, &claim),
-                    Log::Shared(publication) => publication.try_claim(length, &claim),
-                };
-                // Counted with the lock held: a close that comes next must see it.
-                claimed
-                    .inspect(|_| self.shared.note_claim_opened())
-                    .unwrap_or_else(|error| offer::outcome_number(&error))
-            });
-            self.shared.counters.note(answer);
-            answer
+            self.shared.counted.lock().ask(|log| {
+                let answer = log.claim(length, &claim);
+                if answer >= 0 {
+                    // Counted with the lock held: a close that comes next must see it.
+                    self.shared.note_claim_opened();
+                }
+                answer
+            })
         };
         if self.shared.read(true, |_| false) {
             self.shared.client.check_alive(py)?;
             return Err(raise(py, "TransportClosed", "the publication was closed before", &[]));
         }
-        let answer = offer::retry(self.shared.bound, &self.shared.counters, attempt(), attempt, |idler| {
+        let answer = offer::retry(self.shared.bound, &self.shared.gave_up, attempt(), attempt, |idler| {
             py.detach(|| idler.idle())
         });
         if answer < 0 {
@@ -363,16 +373,16 @@ impl AeronPublication {
     }
 
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let counters = &self.shared.counters;
+        let counters = self.shared.counted.lock().counters.clone();
         let values = PyDict::new(py);
-        for (name, counter) in [
-            ("sent", &counters.sent),
-            ("back_pressured", &counters.back_pressured),
-            ("admin_actions", &counters.admin_actions),
-            ("not_connected", &counters.not_connected),
-            ("gave_up", &counters.gave_up),
+        for (name, value) in [
+            ("sent", counters.sent),
+            ("back_pressured", counters.back_pressured),
+            ("admin_actions", counters.admin_actions),
+            ("not_connected", counters.not_connected),
+            ("gave_up", self.shared.gave_up.load(Ordering::Relaxed)),
         ] {
-            values.set_item(name, counter.load(Ordering::Relaxed))?;
+            values.set_item(name, value)?;
         }
         Ok(values)
     }

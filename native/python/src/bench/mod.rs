@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use framegate_core::idle::IdleStrategy;
 pub use frames::{bench_copy, bench_publish, bench_read};
-pub use messages::{bench_echo, bench_offer, bench_ping, bench_poll};
+pub use messages::{bench_bare_offer, bench_echo, bench_offer, bench_ping, bench_poll};
 pub use paced::{bench_ages, bench_paced};
 use pyo3::prelude::*;
 

@@ -36,8 +36,9 @@ struct Run {
 }
 
 impl Run {
-    fn has(&self, found: &Found, regions: &Arc<Regions>) -> bool {
-        self.tensor_id == found.frame.header.tensor_id && Arc::ptr_eq(&self.regions, regions)
+    #[inline]
+    fn has(&self, tensor_id: u64, regions: &Arc<Regions>) -> bool {
+        self.tensor_id == tensor_id && Arc::ptr_eq(&self.regions, regions)
     }
 }
 
@@ -47,20 +48,22 @@ impl FrameBatch {
         Self { room: frames.min(ROOM_MAX), ..Self::default() }
     }
 
-    #[inline]
+    // Always, and nothing takes the frame by its address: its fields go from registers to their place.
+    #[inline(always)]
     pub(crate) fn push(&mut self, found: Found, regions: &Arc<Regions>, tensor: &CheckedTensor) {
-        if self.runs.last().is_none_or(|run| !run.has(&found, regions)) {
-            self.begin_run(&found, regions, tensor);
+        let tensor_id = found.frame.header.tensor_id;
+        if self.runs.last().is_none_or(|run| !run.has(tensor_id, regions)) {
+            self.begin_run(tensor_id, regions, tensor);
         }
         self.frames.push(found);
     }
 
     #[cold]
-    fn begin_run(&mut self, found: &Found, regions: &Arc<Regions>, tensor: &CheckedTensor) {
+    fn begin_run(&mut self, tensor_id: u64, regions: &Arc<Regions>, tensor: &CheckedTensor) {
         if self.frames.is_empty() {
             self.frames.reserve(self.room);
         }
-        let (first, tensor_id) = (self.frames.len(), found.frame.header.tensor_id);
+        let first = self.frames.len();
         self.runs.push(Run { first, regions: Arc::clone(regions), tensor_id, tensor: *tensor });
     }
 
@@ -169,6 +172,12 @@ impl FrameBatch {
     #[getter]
     fn timestamps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.column(py, |found| found.frame.header.timestamp_ns)
+    }
+
+    /// The epoch of the last frame; None where there is no frame.
+    #[getter]
+    fn epoch(&self) -> Option<u64> {
+        self.runs.last().map(|run| run.regions.epoch)
     }
 
     /// How many of the frames have not been overwritten yet.

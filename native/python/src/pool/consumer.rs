@@ -40,6 +40,26 @@ struct Counters {
 /// A control message and what was read before it: the epoch, and the last sequence in it.
 type Event = (Vec<u8>, Option<u64>, Option<u64>);
 
+/// Gets the frames as they are read.
+trait Taker {
+    fn take(&mut self, found: Found, reader: &Reader);
+}
+
+impl Taker for FrameBatch {
+    // Always: a frame that is handed over through memory waits for the stores of its fields.
+    #[inline(always)]
+    fn take(&mut self, found: Found, reader: &Reader) {
+        self.push(found, reader.regions(), reader.tensor());
+    }
+}
+
+impl<T: FnMut(Found, &Reader)> Taker for T {
+    #[inline(always)]
+    fn take(&mut self, found: Found, reader: &Reader) {
+        self(found, reader);
+    }
+}
+
 /// What the lock guards. Whoever holds it never takes the GIL.
 struct Guarded {
     reader: Option<Reader>,
@@ -95,18 +115,18 @@ impl Guarded {
         }
     }
 
-    #[inline]
-    fn on_fragment(&mut self, stream_id: u32, message: &[u8], see: &mut impl FnMut(Found, &Reader)) {
+    #[inline(always)]
+    fn on_fragment(&mut self, stream_id: u32, message: &[u8], taker: &mut impl Taker) {
         match Descriptor::read(message) {
-            Ok(descriptor) if descriptor.stream_id == stream_id => self.on_descriptor(&descriptor, see),
+            Ok(descriptor) if descriptor.stream_id == stream_id => self.on_descriptor(&descriptor, taker),
             Ok(_) => self.counters.other_streams += 1,
             Err(Verdict::OtherSchema) => self.on_control(stream_id, message),
             Err(_) => self.counters.other_messages += 1,
         }
     }
 
-    #[inline]
-    fn on_descriptor(&mut self, descriptor: &Descriptor, see: &mut impl FnMut(Found, &Reader)) {
+    #[inline(always)]
+    fn on_descriptor(&mut self, descriptor: &Descriptor, taker: &mut impl Taker) {
         self.newest_epoch = self.newest_epoch.max(descriptor.epoch);
         if self.next.as_ref().is_some_and(|next| next.regions().epoch == descriptor.epoch) {
             self.switch();
@@ -145,7 +165,7 @@ impl Guarded {
             Ok(frame) => {
                 self.counters.frames += 1;
                 let Descriptor { timestamp_ns: descriptor_timestamp_ns, trace_id, .. } = *descriptor;
-                see(Found { frame, descriptor_timestamp_ns, trace_id }, reader);
+                taker.take(Found { frame, descriptor_timestamp_ns, trace_id }, reader);
             }
             Err(cause) => {
                 self.catch_up.on_dropped(descriptor.seq, cause, reader.regions().nslots());
@@ -290,11 +310,16 @@ impl PoolConsumer {
         let subscription = Arc::clone(&unpoisoned(&self.guarded).subscription);
         let turn = || {
             let mut batch = FrameBatch::with_room(limit);
-            let polled =
-                self.turn(&subscription, limit, |found, reader| batch.push(found, reader.regions(), reader.tensor()))?;
+            let polled = self.turn(&subscription, limit, &mut batch)?;
             Some(polled.map(|()| batch))
         };
-        subscription.wait(py, timeout_ns, turn, |batch: &FrameBatch| batch.is_empty() && !self.has_event())
+        subscription.wait(py, timeout_ns, turn, |batch: &FrameBatch| batch.is_empty() && !self.is_hearing())
+    }
+
+    /// Whether there are control messages to ask for.
+    #[getter]
+    fn has_events(&self) -> bool {
+        self.is_hearing()
     }
 
     /// Control messages that stood between the descriptors, oldest first, each with the epoch that was read when it
@@ -336,19 +361,18 @@ impl PoolConsumer {
         &self,
         subscription: &SubscriptionShared,
         limit: usize,
-        mut see: impl FnMut(Found, &Reader),
+        taker: &mut impl Taker,
     ) -> Option<Result<(), rusteron_client::AeronCError>> {
         let mut guard = unpoisoned(&self.guarded);
         let guarded = &mut *guard;
-        let polled =
-            subscription.poll_whole(limit, |message| guarded.on_fragment(self.stream_id, message, &mut see))?;
+        let polled = subscription.poll_whole(limit, |message| guarded.on_fragment(self.stream_id, message, taker))?;
         if matches!(polled, Ok(0)) {
             guarded.switch();
         }
         Some(polled.map(|_| ()))
     }
 
-    fn has_event(&self) -> bool {
+    fn is_hearing(&self) -> bool {
         !unpoisoned(&self.guarded).events.is_empty()
     }
 
@@ -356,11 +380,11 @@ impl PoolConsumer {
     pub(crate) fn read_natively(&self, limit: usize, mut see: impl FnMut(&FrameRef)) -> usize {
         let subscription = Arc::clone(&unpoisoned(&self.guarded).subscription);
         let mut seen = 0;
-        let count_and_see = |found: Found, _reader: &Reader| {
+        let mut count_and_see = |found: Found, _reader: &Reader| {
             seen += 1;
             see(&found.frame);
         };
-        let _ = self.turn(&subscription, limit, count_and_see);
+        let _ = self.turn(&subscription, limit, &mut count_and_see);
         seen
     }
 }

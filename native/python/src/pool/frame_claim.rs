@@ -19,7 +19,8 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 use super::frame::FORMATS;
-use super::producer::{FrameStamps, Shared};
+use super::publishing::{Published, Shared};
+use super::stamps::FrameStamps;
 use crate::aeron::unpoisoned;
 use crate::errors::raise;
 
@@ -61,7 +62,7 @@ impl FrameClaim {
     }
 
     /// Ends the frame, once.
-    fn finish(&self, stamps: Option<FrameStamps>) -> Option<super::producer::Published> {
+    fn finish(&self, stamps: Option<FrameStamps>) -> Option<Published> {
         if !self.is_open.swap(false, Ordering::AcqRel) {
             return None;
         }

@@ -1,383 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A stream's one producer: arrays into slots, descriptors onto the stream.
-//!
-//! One lock guards the writer and its publications, so that frames, barriers and ends stand in one order on every
-//! stream. Whoever holds it never takes the GIL: a thread that waits for the lock may be holding that.
+//! See `framegate.shmpool.producer.Producer`: arrays in, checked, and published.
 
-use std::sync::{Arc, Mutex, TryLockError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
-use framegate_checkpoint::between::{Between, Place, SentBarrier};
+use framegate_checkpoint::between::{Between, SentBarrier};
 use framegate_checkpoint::message::CheckpointBarrier;
-use framegate_core::idle::{IdleStrategy, Idler};
-use framegate_core::pool::layout::{NULL_META_VERSION, NULL_TIMESTAMP};
-use framegate_core::pool::regions::Regions;
+use framegate_core::pool::layout::NULL_META_VERSION;
 use framegate_core::pool::tensor::{ROW_MAJOR, Tensor, element_bytes};
-use framegate_core::pool::writer::{Claim, DESCRIPTOR_MESSAGE_BYTES, Stamps, WriteFault, Writer};
+use framegate_core::pool::writer::{Claim, Writer};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyEllipsis};
+use pyo3::types::PyDict;
 
 use super::array_view::{ArrayView, Source, checked_shape, dtype_number, wrong};
-use super::frame::DTYPE_NAMES;
+use super::branch::Branch;
 use super::frame_claim::FrameClaim;
+use super::pace::Pace;
+use super::publishing::{Guarded, PublishFault, Shared};
 use super::regions::PoolRegions;
-use crate::aeron::{AeronPublication, AeronSubscription, PublicationShared, SubscriptionShared, unpoisoned};
+use super::stamps::{FrameStamps, Stamp};
+use crate::aeron::{AeronPublication, AeronSubscription};
 use crate::checkpoint::CommandWord;
 use crate::errors::raise;
 use crate::join::monotonic_ns;
 
-/// A timestamp argument: left out, it is the time of the call; None is the null timestamp.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Stamp {
-    Now,
-    Null,
-    At(u64),
-}
-
-impl<'py> FromPyObject<'_, 'py> for Stamp {
-    type Error = PyErr;
-
-    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        if value.is_none() {
-            return Ok(Self::Null);
-        }
-        if value.is_instance_of::<PyEllipsis>() {
-            return Ok(Self::Now);
-        }
-        Ok(Self::At(value.extract()?))
-    }
-}
-
-impl Stamp {
-    fn nanoseconds(self) -> u64 {
-        match self {
-            Self::Now => rusteron_client::Aeron::nano_clock() as u64,
-            Self::Null => NULL_TIMESTAMP,
-            Self::At(nanoseconds) => nanoseconds,
-        }
-    }
-}
-
-/// What every frame is stamped with beside its own times.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct FrameStamps {
-    pub(crate) timestamp: Stamp,
-    pub(crate) descriptor_timestamp_ns: Option<u64>,
-    pub(crate) trace_id: u64,
-    pub(crate) seq: Option<u64>,
-    /// Where the frame's source stands behind it; None: where it stood.
-    pub(crate) position: Option<u64>,
-}
-
-/// A subscription of the producer's own, always at the head of its stream. Aeron lets go of a subscriber that is far
-/// behind the fastest one; without this, a single stalled consumer would be the fastest.
-struct Pace {
-    subscription: Option<Arc<SubscriptionShared>>,
-    frames: u32,
-}
-
-impl Pace {
-    #[inline]
-    fn keep(&mut self) {
-        self.frames += 1;
-        if self.frames >= PACE_EVERY {
-            self.frames = 0;
-            if let Some(subscription) = &self.subscription {
-                let _ = subscription.poll_whole(usize::MAX >> 1, |_| {});
-            }
-        }
-    }
-}
-
-/// A consumer's own descriptor stream.
-struct Branch {
-    consumer_id: u32,
-    publication: Arc<PublicationShared>,
-    shortest_interval: Duration,
-    last: Option<Instant>,
-}
-
 /// From here on a copy takes longer than giving the GIL back and taking it again.
 const WITHOUT_GIL_FROM_BYTES: u32 = 64 * 1024;
-
-/// How long a message that must stand in its place waits for a stream that is full.
-const SEND_HERE_PATIENCE: Duration = Duration::from_millis(100);
-
-/// Frames between two looks at the producer's own subscription.
-const PACE_EVERY: u32 = 64;
-
-/// What the lock guards.
-struct Guarded {
-    writer: Option<Writer>,
-    /// The last frame of the epoch that was announced. Not the one before the writer's next: numbers may be left out.
-    last_seq: Option<u64>,
-    /// Where the source stands behind that frame, in a measure of its own. It outlives epochs, as the source does.
-    position: u64,
-    between: Between,
-    pace: Pace,
-    branches: Vec<Branch>,
-    meta_version: u32,
-    counters: Counters,
-}
-
-/// Behind the lock, because one atomic addition costs as much as claiming a slot.
-#[derive(Clone, Default)]
-struct Counters {
-    frames: u64,
-    bytes: u64,
-    descriptors_unheard: u64,
-    descriptors_lost: u64,
-    branch_descriptors_lost: u64,
-    abandoned: u64,
-}
-
-/// What a producer and its open claim hold in common.
-pub(crate) struct Shared {
-    guarded: Mutex<Guarded>,
-    publication: Arc<PublicationShared>,
-    stream_id: u32,
-}
-
-/// Why a frame was not published.
-pub(crate) enum PublishFault {
-    NotAttached,
-    /// Its source could not be copied; Python's error indicator says why.
-    NotCopied,
-    Write(WriteFault),
-}
-
-impl From<WriteFault> for PublishFault {
-    fn from(fault: WriteFault) -> Self {
-        Self::Write(fault)
-    }
-}
-
-/// A published frame, and what became of its descriptor on the shared stream.
-pub(crate) struct Published {
-    pub(crate) seq: u64,
-    pub(crate) answer: i64,
-}
-
-impl Guarded {
-    /// Sends what is due. Where nothing is, that is one load.
-    #[inline]
-    fn before_frame(&mut self, shared: &PublicationShared) {
-        // Without a writer a command stays where it is.
-        if self.writer.is_some() && self.between.is_due(monotonic_ns) {
-            self.send_between(shared);
-        }
-    }
-
-    /// Sends what waits between the frames, if it can; false when some of it goes on waiting.
-    #[cold]
-    fn send_between(&mut self, shared: &PublicationShared) -> bool {
-        let Some(writer) = &self.writer else {
-            return false;
-        };
-        // A stream without frames is kept moving by what stands between them.
-        self.pace.keep();
-        let regions = writer.regions();
-        let place = Place {
-            stream_id: regions.stream_id,
-            source_epoch: regions.epoch,
-            after_seq: self.last_seq,
-            position: self.position,
-        };
-        let own = self.branches.iter().map(|branch| &*branch.publication);
-        let ways: Vec<&PublicationShared> = std::iter::once(shared).chain(own).collect();
-        self.between.send(&ways, place, monotonic_ns())
-    }
-
-    /// Another epoch, or none.
-    fn change_writer(&mut self, writer: Option<Writer>) {
-        self.writer = writer;
-        self.last_seq = None;
-        self.between.leave_epoch();
-    }
-}
-
-impl Shared {
-    /// Offers a frame's descriptor on the shared stream and every branch, and counts the frame.
-    #[inline]
-    fn announce(
-        &self,
-        branches: &mut [Branch],
-        counters: &mut Counters,
-        message: &[u8; DESCRIPTOR_MESSAGE_BYTES],
-        values_bytes: u32,
-    ) -> i64 {
-        counters.frames += 1;
-        counters.bytes += u64::from(values_bytes);
-        let answer = self.publication.offer_within_bound(message);
-        match answer {
-            0.. => {}
-            // Nobody listens: the frame is in the ring all the same.
-            -1 => counters.descriptors_unheard += 1,
-            _ => counters.descriptors_lost += 1,
-        }
-        for branch in branches {
-            if branch.is_due() && branch.publication.offer_within_bound(message) < -1 {
-                counters.branch_descriptors_lost += 1;
-            }
-        }
-        answer
-    }
-
-    /// Publishes one frame, which `fill` copies in; it answers whether it could. Takes the lock.
-    fn publish(
-        &self,
-        tensor: &Tensor,
-        values_bytes: u32,
-        stamps: FrameStamps,
-        fill: impl FnOnce(&Claim) -> bool,
-    ) -> Result<Published, PublishFault> {
-        let mut guard = unpoisoned(&self.guarded);
-        guard.before_frame(&self.publication);
-        let Guarded { writer, last_seq, position, pace, branches, meta_version, counters, .. } = &mut *guard;
-        let writer = writer.as_mut().ok_or(PublishFault::NotAttached)?;
-        pace.keep();
-        prepare(writer, tensor, values_bytes, stamps.seq)?;
-        let claim = writer.claim(values_bytes)?;
-        if !fill(&claim) {
-            writer.abandon(claim);
-            return Err(PublishFault::NotCopied);
-        }
-        let message = writer.commit(&claim, stamps.of_frame(*meta_version))?;
-        *last_seq = Some(claim.seq);
-        *position = stamps.position.unwrap_or(*position);
-        Ok(Published { seq: claim.seq, answer: self.announce(branches, counters, message, values_bytes) })
-    }
-
-    /// Begins a frame that the caller fills.
-    pub(crate) fn claim(
-        &self,
-        tensor: &Tensor,
-        values_bytes: u32,
-        seq: Option<u64>,
-    ) -> Result<(Claim, Arc<Regions>), PublishFault> {
-        let mut guard = unpoisoned(&self.guarded);
-        let writer = guard.writer.as_mut().ok_or(PublishFault::NotAttached)?;
-        prepare(writer, tensor, values_bytes, seq)?;
-        let claim = writer.claim(values_bytes)?;
-        Ok((claim, Arc::clone(writer.regions())))
-    }
-
-    pub(crate) const fn stream_id(&self) -> u32 {
-        self.stream_id
-    }
-
-    /// The epoch that is published in.
-    pub(crate) fn epoch(&self) -> Option<u64> {
-        unpoisoned(&self.guarded).writer.as_ref().map(|writer| writer.regions().epoch)
-    }
-
-    /// Puts a message between the frames that were published and the next one, waiting a moment for room. False: it
-    /// cannot be sent there, and it is sent nowhere else.
-    pub(crate) fn send_here(&self, hold: impl FnOnce(&mut Between) -> bool) -> bool {
-        let mut guard = unpoisoned(&self.guarded);
-        if guard.writer.is_none() || !hold(&mut guard.between) {
-            return false;
-        }
-        let lost = guard.between.counters().lost;
-        let given_up_at = Instant::now() + SEND_HERE_PATIENCE;
-        let mut idler = Idler::new(IdleStrategy::Backoff);
-        while !guard.send_between(&self.publication) {
-            if Instant::now() >= given_up_at {
-                guard.between.give_up_waiting();
-                return false;
-            }
-            idler.idle();
-        }
-        guard.between.counters().lost == lost
-    }
-
-    /// Ends a claimed frame; None when the regions were lost meanwhile or it was abandoned.
-    pub(crate) fn finish(
-        &self,
-        claim: &Claim,
-        regions: &Arc<Regions>,
-        stamps: Option<FrameStamps>,
-    ) -> Option<Published> {
-        let mut guard = unpoisoned(&self.guarded);
-        guard.before_frame(&self.publication);
-        let Guarded { writer, last_seq, pace, branches, meta_version, counters, .. } = &mut *guard;
-        pace.keep();
-        let writer = writer.as_mut().filter(|writer| Arc::ptr_eq(writer.regions(), regions))?;
-        let Some(stamps) = stamps else {
-            writer.abandon(*claim);
-            counters.abandoned += 1;
-            return None;
-        };
-        let message = writer.commit(claim, stamps.of_frame(*meta_version)).ok()?;
-        *last_seq = Some(claim.seq);
-        Some(Published { seq: claim.seq, answer: self.announce(branches, counters, message, claim.values_bytes) })
-    }
-}
-
-/// Makes a writer ready for a frame. What refuses it leaves sequence and slot as they were.
-#[inline]
-fn prepare(writer: &mut Writer, tensor: &Tensor, values_bytes: u32, seq: Option<u64>) -> Result<(), WriteFault> {
-    if writer.tensor() != tensor {
-        writer.set_tensor(*tensor)?;
-    }
-    writer.accepts(values_bytes)?;
-    seq.map_or(Ok(()), |seq| writer.skip_to(seq))
-}
-
-impl FrameStamps {
-    fn of_frame(self, meta_version: u32) -> Stamps {
-        Stamps {
-            timestamp_ns: self.timestamp.nanoseconds(),
-            descriptor_timestamp_ns: self.descriptor_timestamp_ns.unwrap_or(NULL_TIMESTAMP),
-            meta_version,
-            trace_id: self.trace_id,
-        }
-    }
-}
-
-impl Branch {
-    fn is_due(&mut self) -> bool {
-        if self.shortest_interval.is_zero() {
-            return true;
-        }
-        let now = Instant::now();
-        let due = self.last.is_none_or(|last| now.duration_since(last) >= self.shortest_interval);
-        if due {
-            self.last = Some(now);
-        }
-        due
-    }
-}
-
-/// What a native benchmark publishes again and again: frames of bytes.
-pub(crate) struct Load {
-    frame_bytes: u32,
-    /// Copied in each time; None: a frame is claimed and committed as its slot lies.
-    payload: Option<Vec<u8>>,
-    tensor: Tensor,
-    timestamp: Stamp,
-}
-
-impl Load {
-    pub(crate) fn new(frame_bytes: u32, is_copied: bool) -> Self {
-        let payload = is_copied.then(|| vec![0x5A; frame_bytes as usize]);
-        let tensor = Tensor::contiguous(1, ROW_MAJOR, &[i32::try_from(frame_bytes).unwrap_or(i32::MAX)]);
-        Self { frame_bytes, payload, tensor, timestamp: Stamp::Null }
-    }
-
-    /// Each frame says when it was published.
-    pub(crate) fn stamped(self) -> Self {
-        Self { timestamp: Stamp::Now, ..self }
-    }
-}
 
 /// See `framegate.shmpool.producer.Producer`, which is what users hold.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct PoolProducer {
     pub(super) shared: Arc<Shared>,
     /// What every frame must be; None: whatever the array is.
-    dtype: Option<i16>,
-    shape: Option<Vec<i32>>,
+    pub(super) dtype: Option<i16>,
+    pub(super) shape: Option<Vec<i32>>,
 }
 
 #[pymethods]
@@ -394,18 +49,8 @@ impl PoolProducer {
     ) -> PyResult<Self> {
         let dtype = dtype.map(|name| dtype_number(py, name)).transpose()?;
         let shape = shape.map(|shape| checked_shape(py, &shape)).transpose()?;
-        let pace = Pace { subscription: pace.map(AeronSubscription::shared), frames: 0 };
-        let guarded = Guarded {
-            writer: None,
-            last_seq: None,
-            position: 0,
-            between: Between::default(),
-            pace,
-            branches: Vec::new(),
-            meta_version: NULL_META_VERSION,
-            counters: Counters::default(),
-        };
-        let shared = Arc::new(Shared { guarded: Mutex::new(guarded), publication: publication.shared(), stream_id });
+        let guarded = Guarded::new(Pace::new(pace.map(AeronSubscription::shared)));
+        let shared = Arc::new(Shared::new(guarded, publication.shared(), stream_id));
         Ok(Self { shared, dtype, shape })
     }
 
@@ -413,42 +58,42 @@ impl PoolProducer {
     fn attach(&self, py: Python<'_>, regions: &PoolRegions) -> PyResult<()> {
         let regions = regions.mapped(py)?;
         let writer = Writer::new(regions, Tensor::contiguous(1, ROW_MAJOR, &[0]));
-        py.detach(|| unpoisoned(&self.shared.guarded).change_writer(Some(writer)));
+        py.detach(|| self.shared.guarded.lock().change_writer(Some(writer)));
         Ok(())
     }
 
     /// The lease is gone: publishing raises until the next `attach`.
     fn detach(&self, py: Python<'_>) {
-        py.detach(|| unpoisoned(&self.shared.guarded).change_writer(None));
+        py.detach(|| self.shared.guarded.lock().change_writer(None));
     }
 
     #[getter]
     fn is_attached(&self, py: Python<'_>) -> bool {
-        py.detach(|| unpoisoned(&self.shared.guarded).writer.is_some())
+        py.detach(|| self.shared.guarded.lock().writer.is_some())
     }
 
     /// The next frame's sequence; None while detached.
     #[getter]
     fn next_seq(&self, py: Python<'_>) -> Option<u64> {
-        py.detach(|| unpoisoned(&self.shared.guarded).writer.as_ref().map(Writer::next_seq))
+        py.detach(|| self.shared.guarded.lock().writer.as_ref().map(Writer::next_seq))
     }
 
     /// The last frame that was announced in this epoch; None: none was.
     #[getter]
     fn last_seq(&self, py: Python<'_>) -> Option<u64> {
-        py.detach(|| unpoisoned(&self.shared.guarded).last_seq)
+        py.detach(|| self.shared.guarded.lock().last_seq)
     }
 
     /// Where the source stands; published frames move it on.
     fn set_position(&self, py: Python<'_>, position: u64) {
-        py.detach(|| unpoisoned(&self.shared.guarded).position = position);
+        py.detach(|| self.shared.guarded.lock().position = position);
     }
 
     /// Barriers that were sent since the last call, oldest first, and where: id, epoch, the regions' epoch, the frame
     /// before it and the source's position behind that. The newest 16 are kept.
     fn take_sent_barriers(&self, py: Python<'_>) -> Vec<(u64, u64, u64, Option<u64>, u64)> {
         py.detach(|| {
-            let mut guard = unpoisoned(&self.shared.guarded);
+            let mut guard = self.shared.guarded.lock();
             let sent = guard.between.take_sent_barriers();
             let told = |each: SentBarrier| {
                 let SentBarrier { barrier, place } = each;
@@ -460,7 +105,7 @@ impl PoolProducer {
 
     /// The metadata version that frames refer to from now on; None: none.
     fn set_meta_version(&self, py: Python<'_>, version: Option<u32>) {
-        py.detach(|| unpoisoned(&self.shared.guarded).meta_version = version.unwrap_or(NULL_META_VERSION));
+        py.detach(|| self.shared.guarded.lock().meta_version = version.unwrap_or(NULL_META_VERSION));
     }
 
     /// Copies an array in and announces it; its sequence.
@@ -585,7 +230,7 @@ impl PoolProducer {
     fn inject_by(&self, py: Python<'_>, word: Option<&CommandWord>, interval_ns: Option<u64>) {
         let word = word.map(CommandWord::shared);
         py.detach(|| {
-            let between = &mut unpoisoned(&self.shared.guarded).between;
+            let between = &mut self.shared.guarded.lock().between;
             match word {
                 Some(word) => between.inject_by(word, interval_ns),
                 None => between.stop_injecting(),
@@ -595,19 +240,15 @@ impl PoolProducer {
 
     /// A coordinator was heard: no barrier comes by itself any more.
     fn leave_to_coordinator(&self, py: Python<'_>) {
-        py.detach(|| unpoisoned(&self.shared.guarded).between.leave_to_coordinator());
+        py.detach(|| self.shared.guarded.lock().between.leave_to_coordinator());
     }
 
     /// Sends what is due and what waited, for a producer that publishes nothing at this moment; one that does sends it
     /// by itself. Id and epoch of the last barrier that was taken and could not be sent, once.
     fn send_due(&self, py: Python<'_>, now_ns: u64) -> Option<(u64, u64)> {
         let lost = py.detach(|| {
-            let mut guard = match self.shared.guarded.try_lock() {
-                Ok(guard) => guard,
-                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-                // A frame is being published: the next look, or the next frame, finds what this one would have.
-                Err(TryLockError::WouldBlock) => return None,
-            };
+            // A frame is being published: the next look, or the next frame, finds what this one would have.
+            let mut guard = self.shared.guarded.try_lock()?;
             // Without a writer a command stays where it is.
             if guard.writer.is_some() && guard.between.is_due_at(now_ns) {
                 guard.send_between(&self.shared.publication);
@@ -619,10 +260,9 @@ impl PoolProducer {
 
     /// Gives a consumer a descriptor stream of its own, at most `max_rate_hz` descriptors a second; 0: all.
     fn add_branch(&self, py: Python<'_>, consumer_id: u32, publication: &AeronPublication, max_rate_hz: u32) {
-        let shortest_interval = if max_rate_hz == 0 { Duration::ZERO } else { Duration::from_secs(1) / max_rate_hz };
-        let branch = Branch { consumer_id, publication: publication.shared(), shortest_interval, last: None };
+        let branch = Branch::new(consumer_id, publication.shared(), max_rate_hz);
         py.detach(|| {
-            let mut guard = unpoisoned(&self.shared.guarded);
+            let mut guard = self.shared.guarded.lock();
             guard.branches.retain(|branch| branch.consumer_id != consumer_id);
             guard.branches.push(branch);
         });
@@ -630,12 +270,12 @@ impl PoolProducer {
 
     /// Takes it away again.
     fn remove_branch(&self, py: Python<'_>, consumer_id: u32) {
-        py.detach(|| unpoisoned(&self.shared.guarded).branches.retain(|branch| branch.consumer_id != consumer_id));
+        py.detach(|| self.shared.guarded.lock().branches.retain(|branch| branch.consumer_id != consumer_id));
     }
 
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (counters, between, injected) = py.detach(|| {
-            let guard = unpoisoned(&self.shared.guarded);
+            let guard = self.shared.guarded.lock();
             (guard.counters.clone(), guard.between.counters(), guard.between.injected())
         });
         let values = PyDict::new(py);
@@ -663,28 +303,10 @@ impl PoolProducer {
 }
 
 impl PoolProducer {
-    /// For the native benchmarks: one frame of bytes, without Python around it.
-    pub(crate) fn publish_natively(&self, load: &Load) -> Result<Published, PublishFault> {
-        let stamps = FrameStamps {
-            timestamp: load.timestamp,
-            descriptor_timestamp_ns: None,
-            trace_id: 0,
-            seq: None,
-            position: None,
-        };
-        self.shared.publish(&load.tensor, load.frame_bytes, stamps, |claim| {
-            if let Some(payload) = &load.payload {
-                // SAFETY: the payload has `frame_bytes` bytes.
-                unsafe { claim.copy_in(payload.as_ptr()) };
-            }
-            true
-        })
-    }
-
     /// Puts a message between the frames; None when it was not taken.
     fn in_between(&self, py: Python<'_>, hold: impl FnOnce(&mut Between) -> bool + Send) -> PyResult<Option<bool>> {
         let answer = py.detach(|| {
-            let mut guard = unpoisoned(&self.shared.guarded);
+            let mut guard = self.shared.guarded.lock();
             guard.writer.as_ref()?;
             // What was asked for before goes before.
             let _ = guard.between.is_due(monotonic_ns);
@@ -704,8 +326,8 @@ impl PoolProducer {
         Ok(sent)
     }
 
-    fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Ok(self.shared.stream_id.into_pyobject(py)?.into_any())
+    pub(super) fn stream<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.shared.stream_id().into_pyobject(py)?.into_any())
     }
 
     /// The tensor of an array's frames, checked against what the producer was made for. `skip` leading dimensions
@@ -731,63 +353,5 @@ impl PoolProducer {
         }
         let (order, source) = view.source();
         Ok((Tensor::contiguous(dtype, order, &dims[..ndims]), source))
-    }
-
-    fn mismatch(&self, py: Python<'_>, what: &str, view: &ArrayView) -> PyErr {
-        let described = || -> PyResult<PyErr> {
-            let want_dtype = self.dtype.map_or("any", |number| DTYPE_NAMES[number as usize]);
-            let want_shape = self.shape.as_ref().map_or_else(|| "any".to_owned(), |shape| format!("{shape:?}"));
-            let facts = [
-                ("stream", self.stream(py)?),
-                ("want_dtype", want_dtype.into_pyobject(py)?.into_any()),
-                ("have_format", view.format().into_pyobject(py)?.into_any()),
-                ("want_shape", want_shape.into_pyobject(py)?.into_any()),
-                ("have_shape", format!("{:?}", view.shape()).into_pyobject(py)?.into_any()),
-            ];
-            Ok(raise(py, "WrongArray", &format!("its {what} is not the producer's"), &facts))
-        };
-        described().unwrap_or_else(|failure| failure)
-    }
-
-    fn answer(&self, py: Python<'_>, published: Result<Published, PublishFault>, bytes: u32) -> PyResult<Published> {
-        match published {
-            Ok(published) => {
-                if published.answer <= -4 {
-                    self.shared.publication.check_alive(py)?;
-                }
-                Ok(published)
-            }
-            Err(fault) => Err(self.fault(py, &fault, bytes)),
-        }
-    }
-
-    pub(crate) fn fault(&self, py: Python<'_>, fault: &PublishFault, bytes: u32) -> PyErr {
-        let described = || -> PyResult<PyErr> {
-            let stream = ("stream", self.stream(py)?);
-            Ok(match fault {
-                PublishFault::NotAttached => raise(py, "NotAttached", "the producer holds no lease now", &[stream]),
-                PublishFault::NotCopied => PyErr::take(py)
-                    .unwrap_or_else(|| raise(py, "WrongArray", "the array could not be copied", &[stream])),
-                PublishFault::Write(WriteFault::TooLarge { limit_bytes }) => {
-                    let facts = [
-                        stream,
-                        ("frame_bytes", bytes.into_pyobject(py)?.into_any()),
-                        ("limit_bytes", limit_bytes.into_pyobject(py)?.into_any()),
-                    ];
-                    raise(py, "FrameTooLarge", "no pool of the stream has slots that large", &facts)
-                }
-                PublishFault::Write(WriteFault::ClaimOpen | WriteFault::NotOpen) => {
-                    raise(py, "RegionBusy", "a claimed frame is not finished yet", &[stream])
-                }
-                PublishFault::Write(WriteFault::SequenceEnd) => {
-                    raise(py, "InvalidValue", "sequences only grow, up to 9223372036854775807", &[stream])
-                }
-                PublishFault::Write(WriteFault::Tensor(fault)) => {
-                    let what = format!("the array cannot be described: {fault:?}");
-                    raise(py, "WrongArray", &what, &[stream])
-                }
-            })
-        };
-        described().unwrap_or_else(|failure| failure)
     }
 }

@@ -7,7 +7,9 @@ use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_core::pool::copy::{CopyKind, copy};
 use framegate_core::pool::tensor::Tensor;
 
-use super::producer::{FrameStamps, PoolProducer, Shared, Stamp};
+use super::producer::PoolProducer;
+use super::publishing::Shared;
+use super::stamps::{FrameStamps, Stamp};
 
 /// Where frames go.
 pub(crate) struct PublishTarget(Arc<Shared>);

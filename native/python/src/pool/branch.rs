@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A descriptor stream of one consumer's own, at most so many descriptors a second.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::aeron::PublicationShared;
+
+/// A consumer's own descriptor stream.
+pub(super) struct Branch {
+    pub(super) consumer_id: u32,
+    pub(super) publication: Arc<PublicationShared>,
+    shortest_interval: Duration,
+    last: Option<Instant>,
+}
+
+impl Branch {
+    /// `max_rate_hz` 0: all descriptors.
+    pub(super) fn new(consumer_id: u32, publication: Arc<PublicationShared>, max_rate_hz: u32) -> Self {
+        let shortest_interval = if max_rate_hz == 0 { Duration::ZERO } else { Duration::from_secs(1) / max_rate_hz };
+        Self { consumer_id, publication, shortest_interval, last: None }
+    }
+
+    pub(super) fn is_due(&mut self) -> bool {
+        if self.shortest_interval.is_zero() {
+            return true;
+        }
+        let now = Instant::now();
+        let due = self.last.is_none_or(|last| now.duration_since(last) >= self.shortest_interval);
+        if due {
+            self.last = Some(now);
+        }
+        due
+    }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What keeps a producer's stream moving where nobody reads it.
+
+use std::sync::Arc;
+
+use crate::aeron::SubscriptionShared;
+
+/// Frames between two looks at the producer's own subscription.
+const PACE_EVERY: u32 = 64;
+
+/// A subscription of the producer's own, always at the head of its stream. Aeron lets go of a subscriber that is far
+/// behind the fastest one; without this, a single stalled consumer would be the fastest.
+pub(super) struct Pace {
+    subscription: Option<Arc<SubscriptionShared>>,
+    frames: u32,
+}
+
+impl Pace {
+    pub(super) const fn new(subscription: Option<Arc<SubscriptionShared>>) -> Self {
+        Self { subscription, frames: 0 }
+    }
+
+    #[inline]
+    pub(super) fn keep(&mut self) {
+        self.frames += 1;
+        if self.frames >= PACE_EVERY {
+            self.frames = 0;
+            if let Some(subscription) = &self.subscription {
+                let _ = subscription.poll_whole(usize::MAX >> 1, |_| {});
+            }
+        }
+    }
+}

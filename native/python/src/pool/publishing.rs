@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+//! How a frame gets into its slot and onto the streams, without Python.
+//!
+//! One lock guards the writer and its publications, so that frames, barriers and ends stand in one order on every
+//! stream. Whoever holds it never takes the GIL: a thread that waits for the lock may be holding that.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use framegate_checkpoint::between::{Between, Place};
+use framegate_core::biased::BiasedLock;
+use framegate_core::idle::{IdleStrategy, Idler};
+use framegate_core::pool::layout::NULL_META_VERSION;
+use framegate_core::pool::regions::Regions;
+use framegate_core::pool::tensor::Tensor;
+use framegate_core::pool::writer::{Claim, DESCRIPTOR_MESSAGE_BYTES, WriteFault, Writer};
+
+use super::branch::Branch;
+use super::pace::Pace;
+use super::stamps::FrameStamps;
+use crate::aeron::PublicationShared;
+use crate::join::monotonic_ns;
+
+/// How long a message that must stand in its place waits for a stream that is full.
+const SEND_HERE_PATIENCE: Duration = Duration::from_millis(100);
+
+/// What the lock guards.
+pub(super) struct Guarded {
+    pub(super) writer: Option<Writer>,
+    /// The last frame of the epoch that was announced. Not the one before the writer's next: numbers may be left out.
+    pub(super) last_seq: Option<u64>,
+    /// Where the source stands behind that frame, in a measure of its own. It outlives epochs, as the source does.
+    pub(super) position: u64,
+    pub(super) between: Between,
+    pub(super) pace: Pace,
+    pub(super) branches: Vec<Branch>,
+    pub(super) meta_version: u32,
+    pub(super) counters: Counters,
+}
+
+/// Behind the lock, because one atomic addition costs as much as claiming a slot.
+#[derive(Clone, Default)]
+pub(super) struct Counters {
+    pub(super) frames: u64,
+    pub(super) bytes: u64,
+    pub(super) descriptors_unheard: u64,
+    pub(super) descriptors_lost: u64,
+    pub(super) branch_descriptors_lost: u64,
+    pub(super) abandoned: u64,
+}
+
+/// What a producer and its open claim hold in common.
+pub(crate) struct Shared {
+    pub(super) guarded: BiasedLock<Guarded>,
+    pub(super) publication: Arc<PublicationShared>,
+    stream_id: u32,
+}
+
+/// Why a frame was not published.
+pub(crate) enum PublishFault {
+    NotAttached,
+    /// Its source could not be copied; Python's error indicator says why.
+    NotCopied,
+    Write(WriteFault),
+}
+
+impl From<WriteFault> for PublishFault {
+    fn from(fault: WriteFault) -> Self {
+        Self::Write(fault)
+    }
+}
+
+/// A published frame, and what became of its descriptor on the shared stream.
+pub(crate) struct Published {
+    pub(crate) seq: u64,
+    pub(crate) answer: i64,
+}
+
+impl Guarded {
+    /// Of a producer that holds no lease yet.
+    pub(super) fn new(pace: Pace) -> Self {
+        Self {
+            writer: None,
+            last_seq: None,
+            position: 0,
+            between: Between::default(),
+            pace,
+            branches: Vec::new(),
+            meta_version: NULL_META_VERSION,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Sends what is due. Where nothing is, that is one load.
+    #[inline]
+    fn before_frame(&mut self, shared: &PublicationShared) {
+        // Without a writer a command stays where it is.
+        if self.writer.is_some() && self.between.is_due(monotonic_ns) {
+            self.send_between(shared);
+        }
+    }
+
+    /// Sends what waits between the frames, if it can; false when some of it goes on waiting.
+    #[cold]
+    pub(super) fn send_between(&mut self, shared: &PublicationShared) -> bool {
+        let Some(writer) = &self.writer else {
+            return false;
+        };
+        // A stream without frames is kept moving by what stands between them.
+        self.pace.keep();
+        let regions = writer.regions();
+        let place = Place {
+            stream_id: regions.stream_id,
+            source_epoch: regions.epoch,
+            after_seq: self.last_seq,
+            position: self.position,
+        };
+        let own = self.branches.iter().map(|branch| &*branch.publication);
+        let ways: Vec<&PublicationShared> = std::iter::once(shared).chain(own).collect();
+        self.between.send(&ways, place, monotonic_ns())
+    }
+
+    /// Another epoch, or none.
+    pub(super) fn change_writer(&mut self, writer: Option<Writer>) {
+        self.writer = writer;
+        self.last_seq = None;
+        self.between.leave_epoch();
+    }
+}
+
+impl Shared {
+    pub(super) fn new(guarded: Guarded, publication: Arc<PublicationShared>, stream_id: u32) -> Self {
+        Self { guarded: BiasedLock::new(guarded), publication, stream_id }
+    }
+
+    /// Offers a frame's descriptor on the shared stream and every branch, and counts the frame.
+    #[inline]
+    fn announce(
+        &self,
+        branches: &mut [Branch],
+        counters: &mut Counters,
+        message: &[u8; DESCRIPTOR_MESSAGE_BYTES],
+        values_bytes: u32,
+    ) -> i64 {
+        counters.frames += 1;
+        counters.bytes += u64::from(values_bytes);
+        let answer = self.publication.offer_within_bound(message);
+        match answer {
+            0.. => {}
+            // Nobody listens: the frame is in the ring all the same.
+            -1 => counters.descriptors_unheard += 1,
+            _ => counters.descriptors_lost += 1,
+        }
+        for branch in branches {
+            if branch.is_due() && branch.publication.offer_within_bound(message) < -1 {
+                counters.branch_descriptors_lost += 1;
+            }
+        }
+        answer
+    }
+
+    /// Publishes one frame, which `fill` copies in; it answers whether it could. Takes the lock.
+    pub(super) fn publish(
+        &self,
+        tensor: &Tensor,
+        values_bytes: u32,
+        stamps: FrameStamps,
+        fill: impl FnOnce(&Claim) -> bool,
+    ) -> Result<Published, PublishFault> {
+        let mut guard = self.guarded.lock();
+        guard.before_frame(&self.publication);
+        let Guarded { writer, last_seq, position, pace, branches, meta_version, counters, .. } = &mut *guard;
+        let writer = writer.as_mut().ok_or(PublishFault::NotAttached)?;
+        pace.keep();
+        let claim = writer.begin(tensor, values_bytes, stamps.seq)?;
+        if !fill(&claim) {
+            writer.abandon(claim);
+            return Err(PublishFault::NotCopied);
+        }
+        let message = writer.commit(&claim, stamps.of_frame(*meta_version))?;
+        *last_seq = Some(claim.seq);
+        *position = stamps.position.unwrap_or(*position);
+        Ok(Published { seq: claim.seq, answer: self.announce(branches, counters, message, values_bytes) })
+    }
+
+    /// Begins a frame that the caller fills.
+    pub(crate) fn claim(
+        &self,
+        tensor: &Tensor,
+        values_bytes: u32,
+        seq: Option<u64>,
+    ) -> Result<(Claim, Arc<Regions>), PublishFault> {
+        let mut guard = self.guarded.lock();
+        let writer = guard.writer.as_mut().ok_or(PublishFault::NotAttached)?;
+        let claim = writer.begin(tensor, values_bytes, seq)?;
+        Ok((claim, Arc::clone(writer.regions())))
+    }
+
+    pub(crate) const fn stream_id(&self) -> u32 {
+        self.stream_id
+    }
+
+    /// The epoch that is published in.
+    pub(crate) fn epoch(&self) -> Option<u64> {
+        self.guarded.lock().writer.as_ref().map(|writer| writer.regions().epoch)
+    }
+
+    /// Puts a message between the frames that were published and the next one, waiting a moment for room. False: it
+    /// cannot be sent there, and it is sent nowhere else.
+    pub(crate) fn send_here(&self, hold: impl FnOnce(&mut Between) -> bool) -> bool {
+        let mut guard = self.guarded.lock();
+        if guard.writer.is_none() || !hold(&mut guard.between) {
+            return false;
+        }
+        let lost = guard.between.counters().lost;
+        let given_up_at = Instant::now() + SEND_HERE_PATIENCE;
+        let mut idler = Idler::new(IdleStrategy::Backoff);
+        while !guard.send_between(&self.publication) {
+            if Instant::now() >= given_up_at {
+                guard.between.give_up_waiting();
+                return false;
+            }
+            idler.idle();
+        }
+        guard.between.counters().lost == lost
+    }
+
+    /// Ends a claimed frame; None when the regions were lost meanwhile or it was abandoned.
+    pub(crate) fn finish(
+        &self,
+        claim: &Claim,
+        regions: &Arc<Regions>,
+        stamps: Option<FrameStamps>,
+    ) -> Option<Published> {
+        let mut guard = self.guarded.lock();
+        guard.before_frame(&self.publication);
+        let Guarded { writer, last_seq, pace, branches, meta_version, counters, .. } = &mut *guard;
+        pace.keep();
+        let writer = writer.as_mut().filter(|writer| Arc::ptr_eq(writer.regions(), regions))?;
+        let Some(stamps) = stamps else {
+            writer.abandon(*claim);
+            counters.abandoned += 1;
+            return None;
+        };
+        let message = writer.commit(claim, stamps.of_frame(*meta_version)).ok()?;
+        *last_seq = Some(claim.seq);
+        Some(Published { seq: claim.seq, answer: self.announce(branches, counters, message, claim.values_bytes) })
+    }
+}

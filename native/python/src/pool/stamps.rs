@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What a frame is stamped with, as Python gives it.
+
+use framegate_core::pool::layout::NULL_TIMESTAMP;
+use framegate_core::pool::writer::Stamps;
+use pyo3::prelude::*;
+use pyo3::types::PyEllipsis;
+
+/// A timestamp argument: left out, it is the time of the call; None is the null timestamp.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stamp {
+    Now,
+    Null,
+    At(u64),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Stamp {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if value.is_none() {
+            return Ok(Self::Null);
+        }
+        if value.is_instance_of::<PyEllipsis>() {
+            return Ok(Self::Now);
+        }
+        Ok(Self::At(value.extract()?))
+    }
+}
+
+impl Stamp {
+    pub(super) fn nanoseconds(self) -> u64 {
+        match self {
+            Self::Now => rusteron_client::Aeron::nano_clock() as u64,
+            Self::Null => NULL_TIMESTAMP,
+            Self::At(nanoseconds) => nanoseconds,
+        }
+    }
+}
+
+/// What every frame is stamped with beside its own times.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FrameStamps {
+    pub(crate) timestamp: Stamp,
+    pub(crate) descriptor_timestamp_ns: Option<u64>,
+    pub(crate) trace_id: u64,
+    pub(crate) seq: Option<u64>,
+    /// Where the frame's source stands behind it; None: where it stood.
+    pub(crate) position: Option<u64>,
+}
+
+impl FrameStamps {
+    pub(super) fn of_frame(self, meta_version: u32) -> Stamps {
+        Stamps {
+            timestamp_ns: self.timestamp.nanoseconds(),
+            descriptor_timestamp_ns: self.descriptor_timestamp_ns.unwrap_or(NULL_TIMESTAMP),
+            meta_version,
+            trace_id: self.trace_id,
+        }
+    }
+}
