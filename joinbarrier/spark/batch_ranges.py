@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from framegate.joinbarrier.spark.at_once import asked
 from framegate.joinbarrier.spark.offsets import EARLIEST, LATEST, Wish, wishes
 from framegate.joinbarrier.spark.options import SourceOptions
 from framegate.joinbarrier.spark.ranges import RangeOfRows, Tasks
@@ -23,10 +24,8 @@ def batch_ranges(options: SourceOptions, comparisons: Sequence[Comparison], *, c
     starts = _wished("startingOffsets", options.starting_offsets or "earliest", tables, refused=LATEST)
     ends = _wished("endingOffsets", options.ending_offsets or "latest", tables, refused=EARLIEST)
     tasks = Tasks(cores=cores, partitions_min=options.partitions_min, journals=len(tables))
-    found = list[RangeOfRows]()
-    for path, table in tables.items():
-        found += _ranges(table, starts[path], ends[path], options, comparisons, tasks)
-    return found
+    found = asked(tables, lambda path, table: _ranges(table, starts[path], ends[path], options, comparisons, tasks))
+    return [each for ranges in found.values() for each in ranges]
 
 
 def _ranges(

@@ -70,6 +70,7 @@ class GrowingTable:
     inputs: tuple[str, ...] = ("left",)
     reader_lease_s: int = 600
     place: str = ""
+    is_far: bool = True
 
     @property
     def _sealed(self) -> int:
