@@ -22,7 +22,7 @@ LOOK_S: Final = 0.1
 CALL_BYTES: Final = 64 << 10
 """Of one call: at most 8 KiB of ticket or action, its headers, and what HTTP/2 and TLS put around them."""
 TAKEN_PER_BYTE: Final = 64
-"""Bytes that are taken for each one that a client sends to say so; some thousand, really."""
+"""Bytes that are taken for each one that a client sends to say so: ten thousand and more on a fast connection."""
 CONNECTION_BYTES_MAX: Final = 1 << 20
 SERVER_BYTES_MAX: Final = 64 << 20
 """Of all connections together."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Joins to be measured: a driver, and for each of them two native producers and one ``framegate join``, as processes."""
+"""Joins to be measured: a driver, and for each two native producers and a ``framegate join``, all of them processes."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import doctest
 import threading
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,7 +22,7 @@ WATCHDOG_S = WATCHDOG_NS / 1e9
 
 
 def numbered(count: int, ask: Callable[[int], int]) -> dict[str, Callable[[], int]]:
-    return {str(number): (lambda number=number: ask(number)) for number in range(count)}
+    return {str(number): partial(ask, number) for number in range(count)}
 
 
 def fails(failure: Exception) -> int:
