@@ -21,7 +21,7 @@ from framegate.joinbarrier.spark.extents import Limit
 from framegate.joinbarrier.spark.lease_keeper import LeaseKeeper
 from framegate.joinbarrier.spark.offsets import Position, wishes
 from framegate.joinbarrier.spark.options import SourceOptions
-from framegate.joinbarrier.spark.ranges import RangeOfRows, Tasks
+from framegate.joinbarrier.spark.ranges import RangeOfRows, Tasks, Wanted
 from framegate.joinbarrier.spark.shares import Waiting, shared, shares_to_know
 from framegate.joinbarrier.spark.source_table import SourceTable
 from framegate.joinbarrier.spark.starting import open_tables, resolved
@@ -41,7 +41,7 @@ class MicroBatches:
         # Before the name is claimed: a query that cannot begin must not fence the one that runs.
         self._wishes = wishes("startingOffsets", options.starting_offsets or "latest", options.paths)
         self._tables = open_tables(options)
-        self._tasks = Tasks(cores=cores, partitions_min=options.partitions_min, journals=len(self._tables))
+        self._tasks = Tasks(cores=cores, partitions_min=options.partitions_min)
         self._keeper = self._claimed()
         self._frozen: dict[str, int] | None = None
         self._initial: dict[str, Position] | None = None
@@ -102,8 +102,12 @@ class MicroBatches:
                 raise WrongOffset(
                     "the micro-batch ends before it begins", path=path, start=start[path].row, end=end[path].row
                 )
-        found = asked(self._tables, lambda path, table: self._tasks_of(path, table, start[path].row, end[path].row))
-        return [each for ranges in found.values() for each in ranges]
+        return self._tasks.of(
+            {
+                path: Wanted(table, start[path].row, end[path].row, self._claim_of(path))
+                for path, table in self._tables.items()
+            }
+        )
 
     def commit(self, end: Mapping[str, Position]) -> None:
         """Spark asks for no row before ``end`` any more."""
@@ -133,9 +137,8 @@ class MicroBatches:
             self.newest()
             raise
 
-    def _tasks_of(self, path: str, table: SourceTable, first_row: int, end_row: int) -> list[RangeOfRows]:
-        claim = None if self._keeper is None else self._keeper.claim_of(path)
-        return self._tasks.of(table, first_row, end_row, claim)
+    def _claim_of(self, path: str) -> int | None:
+        return None if self._keeper is None else self._keeper.claim_of(path)
 
     def _available(self, path: str, table: SourceTable) -> int:
         latest = table.latest_row()

@@ -17,7 +17,7 @@ from framegate.schema.errors import AddTimedOut
 from framegate.tools.bench.join_bed import Case, Join, several_joining
 from framegate.tools.bench.pool_bed import sized
 from framegate.tools.bench.result import Result
-from framegate.tools.bench.spark_bed import INPUTS, KIB, home, journal_of, spark_session
+from framegate.tools.bench.spark_bed import INPUTS, KIB, cores, home, journal_of, spark_session
 from framegate.tools.bench.spark_load import Others, abba, in_words, ratios
 from framegate.tools.bench.spark_value import from_memory, not_late, seconds_of
 
@@ -65,7 +65,8 @@ def _by_flight(spark: SparkSession, folder: Path, journal: Path, rows: int, pair
         target=FLIGHT_TARGET,
         is_floor=True,
         spread=(min(found), max(found)),
-        how=f"{_rates(rows, ours_s, memory_s)}; {in_words(found)}; {remark}",
+        how=f"{_rates(rows, ours_s, memory_s)}; the server is on the same {cores()} cores as Spark; {in_words(found)};"
+        f" {remark}",
     )
 
 
