@@ -5,10 +5,14 @@ from __future__ import annotations
 
 import socket
 import ssl
+from typing import Final
 
 from framegate.joinbarrier.flight.access import Access
 from framegate.joinbarrier.flight.endpoint import Endpoint
 from framegate.schema.errors import CertificateRefused, FlightError
+
+_HANDSHAKE_S: Final = 2.0
+"""A server that is silent has taken its time-out already, and is not given all of it again."""
 
 
 def why_unreachable(endpoint: Endpoint, authorities: bytes | None, access: Access, failure: FlightError) -> FlightError:
@@ -17,7 +21,9 @@ def why_unreachable(endpoint: Endpoint, authorities: bytes | None, access: Acces
         context = ssl.create_default_context(cadata=None if authorities is None else authorities.decode("ascii"))
         context.set_alpn_protocols(["h2"])
         with (
-            socket.create_connection((endpoint.host, endpoint.port), timeout=access.timeout_s) as connection,
+            socket.create_connection(
+                (endpoint.host, endpoint.port), timeout=min(access.timeout_s, _HANDSHAKE_S)
+            ) as connection,
             context.wrap_socket(connection, server_hostname=access.tls_name or endpoint.host),
         ):
             return failure

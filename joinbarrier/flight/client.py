@@ -8,8 +8,8 @@ dies, and what has arrived of a range need not be sent again. Every other failur
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, Self, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, Self
 
 import pyarrow as pa
 from framegate.joinbarrier.flight.access import Access
@@ -25,6 +25,7 @@ from pyarrow import flight
 
 AGAIN_NS: Final = 50_000_000
 AGAIN_NS_MAX: Final = 1_000_000_000
+_LAST_PART: Final = 10
 _ANSWER_BYTES_MAX: Final = 16 << 20
 _ARROW: Final = [
     # Rigs are asked directly: a proxy for the web, which gRPC takes from the environment, does not know them.
@@ -36,7 +37,6 @@ _ARROW: Final = [
     ("grpc.use_local_subchannel_pool", 1),
 ]
 _OF_ROWS: Final = {"table": "rows", "on_loss": "error"}
-Result = TypeVar("Result")
 _log = logging.getLogger(__name__)
 
 
@@ -56,8 +56,12 @@ class JournalClient:
 
     def ask(self, action: str, **asked: Any) -> Mapping[str, Any]:
         """An action's answer."""
-        body = canonical(asked)
-        return self._while_away(lambda: self._asked(action, body))
+        body, away = canonical(asked), _Away(self._access.timeout_s, self._clock)
+        while True:
+            try:
+                return self._asked(action, body, away.left_s)
+            except EndpointUnreachable as failure:
+                away.again(failure, self.endpoint)
 
     def batches(self, ticket: Ticket, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         """The rows of a ticket, each once, in their order; never fewer in silence."""
@@ -69,10 +73,10 @@ class JournalClient:
         away = _Away(self._access.timeout_s, self._clock)
         while True:
             try:
-                for each in self._streamed(ticket, schema):
+                for each in self._streamed(ticket, schema, away.left_s):
                     ticket = ticket.after(each.end_row)
-                    away.is_back()
                     yield each
+                    away.is_back()  # Also after a caller who took long over the batch: that was not the server.
                 return
             except (EndpointUnreachable, TooManyStreams) as failure:
                 if ticket.first_row == ticket.end_row:
@@ -89,8 +93,8 @@ class JournalClient:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _asked(self, action: str, body: bytes) -> Mapping[str, Any]:
-        options = flight.FlightCallOptions(timeout=self._access.timeout_s, headers=self._headers)
+    def _asked(self, action: str, body: bytes, timeout_s: float) -> Mapping[str, Any]:
+        options = flight.FlightCallOptions(timeout=timeout_s, headers=self._headers)
         try:
             found = [each.body.to_pybytes() for each in self._arrow.do_action(flight.Action(action, body), options)]
         except FAILURES as failure:
@@ -101,23 +105,15 @@ class JournalClient:
         except (ValueError, TicketRefused):
             raise FlightFailed("not an answer", action=action, endpoint=self.endpoint) from None
 
-    def _streamed(self, ticket: Ticket, schema: pa.Schema) -> Iterator[Received]:
+    def _streamed(self, ticket: Ticket, schema: pa.Schema, timeout_s: float) -> Iterator[Received]:
         options = flight.FlightCallOptions(headers=self._headers)
         # A stream has no time-out of its own, since it may last; so first, whether somebody answers.
-        self._asked("head", canonical({"journal": ticket.journal, "epoch": ticket.epoch, **_OF_ROWS}))
+        self._asked("head", canonical({"journal": ticket.journal, "epoch": ticket.epoch, **_OF_ROWS}), timeout_s)
         try:
             reader = self._arrow.do_get(flight.Ticket(ticket.to_bytes()), options)
             yield from received(reader, ticket, schema, self._access.timeout_s, self.endpoint)
         except FAILURES as failure:
             raise self._meant(failure) from None
-
-    def _while_away(self, ask: Callable[[], Result]) -> Result:
-        away = _Away(self._access.timeout_s, self._clock)
-        while True:
-            try:
-                return ask()
-            except EndpointUnreachable as failure:
-                away.again(failure, self.endpoint)
 
     def _meant(self, failure: Exception) -> FramegateError:
         error = from_flight(failure, self.endpoint)
@@ -136,6 +132,13 @@ class _Away:
     def is_back(self) -> None:
         self._deadline_ns = self._clock() + self._timeout_ns
         self._pause_ns = AGAIN_NS
+
+    @property
+    def left_s(self) -> float:
+        """How long it may be silent to the next question, so that all of them together take no longer than one. The
+        last one, behind a pause, still gets a moment in which a server that is back can answer."""
+        left_ns = self._deadline_ns - self._clock()
+        return max(left_ns, self._timeout_ns // _LAST_PART) / 1e9
 
     def again(self, failure: FramegateError, endpoint: Endpoint) -> None:
         """Wait a little, or raise the failure when it has lasted for too long."""

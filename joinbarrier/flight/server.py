@@ -17,12 +17,14 @@ from typing import Any, Final, Self
 
 import pyarrow as pa
 from framegate.joinbarrier.flight.actions import ACTIONS, answer
+from framegate.joinbarrier.flight.connections import end_all, traffic
 from framegate.joinbarrier.flight.endpoint import Endpoint
 from framegate.joinbarrier.flight.served import Served
 from framegate.joinbarrier.flight.serving import served_batches
 from framegate.joinbarrier.flight.streams import Stream, Streams
 from framegate.joinbarrier.flight.ticket import Ticket, canonical, parsed
 from framegate.joinbarrier.flight.token import HEADER, Token
+from framegate.joinbarrier.flight.uploads import LOOK_S, Uploads
 from framegate.joinbarrier.flight.wire_errors import answering, told
 from framegate.joinbarrier.spark.shape import wanted_schema
 from framegate.schema.errors import FlightNotStarted, TokenMissing
@@ -68,6 +70,7 @@ class JournalServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow b
         for path in self.served.paths:
             self.served.table(path)
         self.streams = Streams(streams_max=options.streams_max, stall_ns=int(options.stall_s * 1e9))
+        self._uploads = Uploads()
         self._is_over = threading.Event()
         certificates = [(options.certificate, options.key)] if options.listen.is_tls else None
         try:
@@ -80,13 +83,14 @@ class JournalServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow b
             why = _cannot_bind(options.listen) or str(failure).partition("\n")[0][:200]
             raise FlightNotStarted(why, listen=options.listen) from None
         self.endpoint = options.listen.at(self.port)
-        period_s = max(options.stall_s / _LOOKS_PER_STALL, 0.01)
+        period_s = min(max(options.stall_s / _LOOKS_PER_STALL, 0.01), LOOK_S)
         self._watch = threading.Thread(target=self._watching, args=(period_s,), name="framegate-flight", daemon=True)
         self._watch.start()
 
     @answering
     def do_get(self, context: flight.ServerCallContext, ticket: flight.Ticket) -> flight.FlightDataStream:
         """The rows of a ticket."""
+        self._uploads.called(context.peer())
         wanted = Ticket.parse(ticket.ticket)
         table = self.served.table(wanted.journal, wanted.table, wanted.on_loss)
         table.check_epoch(wanted.epoch)
@@ -96,13 +100,15 @@ class JournalServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow b
         return flight.GeneratorStream(schema, _told(served_batches(table, wanted, schema, self.streams, stream)))
 
     @answering
-    def do_action(self, _context: flight.ServerCallContext, action: flight.Action) -> list[bytes]:
+    def do_action(self, context: flight.ServerCallContext, action: flight.Action) -> list[bytes]:
         """An action's answer, as one JSON text."""
+        self._uploads.called(context.peer())
         found = answer(self.served, action.type, parsed(action.body.to_pybytes()))
         return [canonical(found)]
 
-    def list_actions(self, _context: flight.ServerCallContext) -> list[tuple[str, str]]:
+    def list_actions(self, context: flight.ServerCallContext) -> list[tuple[str, str]]:
         """For programs that look around."""
+        self._uploads.called(context.peer())
         return [(name, f"JSON in, JSON out: {name}") for name in ACTIONS]
 
     def summary(self) -> Mapping[str, int]:
@@ -127,6 +133,14 @@ class JournalServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow b
     def _watching(self, period_s: float) -> None:
         while not self._is_over.wait(period_s):
             self.streams.end_stalled()
+            self._end_uploads()
+
+    def _end_uploads(self) -> None:
+        wanted = self._uploads.too_much(traffic(self.port))
+        if wanted:
+            self.streams.count("uploads_ended", end_all(wanted))
+            for host, port in wanted:
+                _log.warning("%s:%d sends what no request is: its connection was ended", host, port)
 
 
 def _cannot_bind(listen: Endpoint) -> str | None:

@@ -17,7 +17,9 @@ from framegate.joinbarrier.flight.connections import end_connections
 from framegate.schema.errors import TooManyStreams
 from framegate.shmpool.clock import Clock, monotonic_ns
 
-Count = Literal["calls", "errors", "refused", "streams", "streams_refused", "streams_stalled", "rows", "bytes"]
+Count = Literal[
+    "calls", "errors", "refused", "streams", "streams_refused", "streams_stalled", "uploads_ended", "rows", "bytes"
+]
 COUNTS: Final[tuple[Count, ...]] = (
     "calls",
     "errors",
@@ -25,6 +27,7 @@ COUNTS: Final[tuple[Count, ...]] = (
     "streams",
     "streams_refused",
     "streams_stalled",
+    "uploads_ended",
     "rows",
     "bytes",
 )
@@ -93,10 +96,10 @@ class Streams:
             self._counts["bytes"] += batch_bytes
         stream.given_ns = self._clock()
 
-    def count(self, what: Count) -> None:
-        """One more."""
+    def count(self, what: Count, more: int = 1) -> None:
+        """One more, or several."""
         with self._lock:
-            self._counts[what] += 1
+            self._counts[what] += more
 
     def end_stalled(self) -> None:
         """End the connections whose client does not read. Other streams of such a client on it end as well, and it may

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from framegate.joinbarrier.spark.at_once import asked
 from framegate.joinbarrier.spark.offsets import EARLIEST, LATEST, Wish, wishes
 from framegate.joinbarrier.spark.options import SourceOptions
-from framegate.joinbarrier.spark.ranges import RangeOfRows, Tasks
+from framegate.joinbarrier.spark.ranges import RangeOfRows, Tasks, Wanted
 from framegate.joinbarrier.spark.source_table import SourceTable
 from framegate.joinbarrier.spark.starting import open_tables, resolved
 from framegate.schema.errors import ConflictingOptions, WrongOption
@@ -22,21 +23,13 @@ def batch_ranges(options: SourceOptions, comparisons: Sequence[Comparison], *, c
     tables = open_tables(options)
     starts = _wished("startingOffsets", options.starting_offsets or "earliest", tables, refused=LATEST)
     ends = _wished("endingOffsets", options.ending_offsets or "latest", tables, refused=EARLIEST)
-    tasks = Tasks(cores=cores, partitions_min=options.partitions_min, journals=len(tables))
-    found = list[RangeOfRows]()
-    for path, table in tables.items():
-        found += _ranges(table, starts[path], ends[path], options, comparisons, tasks)
-    return found
+    tasks = Tasks(cores=cores, partitions_min=options.partitions_min)
+    return tasks.of(asked(tables, lambda path, table: _wanted(table, starts[path], ends[path], options, comparisons)))
 
 
-def _ranges(
-    table: SourceTable,
-    start: Wish,
-    end: Wish,
-    options: SourceOptions,
-    comparisons: Sequence[Comparison],
-    tasks: Tasks,
-) -> list[RangeOfRows]:
+def _wanted(
+    table: SourceTable, start: Wish, end: Wish, options: SourceOptions, comparisons: Sequence[Comparison]
+) -> Wanted:
     claim = _claimed(table, options, start)
     first, last = resolved(table, start, options).row, resolved(table, end, options).row
     if first > last:
@@ -44,7 +37,7 @@ def _ranges(
             "the range ends before it begins", options="startingOffsets,endingOffsets", start=first, end=last
         )
     first, last = _narrowed(first, last, comparisons)
-    return tasks.of(table, first, last, claim)
+    return Wanted(table, first, last, claim)
 
 
 def _narrowed(first: int, last: int, comparisons: Sequence[Comparison]) -> tuple[int, int]:

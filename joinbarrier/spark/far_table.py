@@ -111,9 +111,17 @@ class FarTable:
     table: Table = "rows"
     on_loss: OnLoss = "error"
     reader_lease_s: int = 0
+    _extents: list[Extent] = field(default_factory=list)
     _spots: list[Spot] = field(default_factory=list)
     """Where the batches lie that were asked for last."""
+    _asked_from: int = 0
+    """The row from which on they were asked for."""
     _connected: JournalClient | None = None
+
+    @property
+    def is_far(self) -> bool:
+        """Always: it is asked for."""
+        return True
 
     @property
     def place(self) -> str:
@@ -151,21 +159,34 @@ class FarTable:
         return Position(self.epoch, row)
 
     def extents(self, first_row: int, end_row: int, limit: Limit | None = None) -> list[Extent]:
-        """The sealed batches of a range, its first and last cut to it; no further than ``limit`` needs."""
-        left, row = limit or Limit(), first_row
-        found, spots = list[Extent](), list[Spot]()
-        hint = self.spot(first_row)
+        """The sealed batches of a range, its first and last cut to it; no further than ``limit`` needs.
+
+        What was asked for last is not asked for again: a micro-batch is planned over what its end was chosen from.
+        """
+        if not (self._asked_from <= first_row and self._extents and end_row <= self._extents[-1].end_row):
+            self._learn(first_row, end_row, limit or Limit())
+        found, left = list[Extent](), limit or Limit()
+        for extent in self._extents:
+            part = extent.cut(first_row, end_row)
+            if part.rows > 0:  # Those before the range were of an earlier one.
+                found.append(part)
+                left = left.less(part)
+                if 0 in (left.rows_max, left.bytes_max):
+                    break
+        return found
+
+    def _learn(self, first_row: int, end_row: int, limit: Limit) -> None:
+        found, spots, row, hint = list[Extent](), list[Spot](), first_row, self.spot(first_row)
         while row < end_row:
-            part, part_spots, next_row = self._asked_extents(row, end_row, left, hint)
+            part, part_spots, next_row = self._asked_extents(row, end_row, limit, hint)
             found += part
             spots += part_spots
             for extent in part:
-                left = left.less(extent)
-            if next_row <= row or (limit is not None and 0 in (left.rows_max, left.bytes_max)):
+                limit = limit.less(extent)
+            if next_row <= row or 0 in (limit.rows_max, limit.bytes_max):
                 break
             row, hint = next_row, spots[-1] if spots else None
-        self._spots = spots or self._spots[-1:]
-        return found
+        self._extents, self._spots, self._asked_from = found, spots or self._spots[-1:], first_row
 
     def spot(self, row: int) -> Spot | None:
         """Where the batch with this row lies, when ``extents`` came by there."""

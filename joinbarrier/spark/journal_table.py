@@ -47,6 +47,11 @@ class JournalTable:
         self._places: Walk[BatchPlace] | None = None
 
     @property
+    def is_far(self) -> bool:
+        """Never: it is mapped."""
+        return False
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """The names of its inputs."""
         return tuple(each.name for each in self.journal.info.inputs)

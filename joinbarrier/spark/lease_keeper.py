@@ -6,8 +6,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
+from framegate.joinbarrier.spark.at_once import at_once
 from framegate.joinbarrier.spark.source_table import Claim
 from framegate.schema.errors import EndpointUnreachable, FramegateError
 
@@ -50,12 +52,15 @@ class LeaseKeeper:
 
     def renew(self) -> None:
         """Say that the query lives. Raises ReaderFenced. A server that is away is told the next time."""
-        for path, reader in self._readers.items():
-            try:
-                with self._locks[path]:
-                    reader.commit(reader.committed_row)
-            except EndpointUnreachable as away:
-                _log.warning("%s: the lease was not renewed: %s", path, away.message)
+        at_once({path: partial(self._renew, path) for path in self._readers})
+
+    def _renew(self, path: str) -> None:
+        reader = self._readers[path]
+        try:
+            with self._locks[path]:
+                reader.commit(reader.committed_row)
+        except EndpointUnreachable as away:
+            _log.warning("%s: the lease was not renewed: %s", path, away.message)
 
     def stop(self) -> None:
         """End the thread. What the names hold back stays until the lease is over."""

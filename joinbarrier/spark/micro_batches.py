@@ -16,11 +16,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from framegate.joinbarrier.spark.extents import Extent, Limit, admit
+from framegate.joinbarrier.spark.at_once import asked
+from framegate.joinbarrier.spark.extents import Limit
 from framegate.joinbarrier.spark.lease_keeper import LeaseKeeper
 from framegate.joinbarrier.spark.offsets import Position, wishes
 from framegate.joinbarrier.spark.options import SourceOptions
-from framegate.joinbarrier.spark.ranges import RangeOfRows, Tasks
+from framegate.joinbarrier.spark.ranges import RangeOfRows, Tasks, Wanted
+from framegate.joinbarrier.spark.shares import Waiting, shared, shares_to_know
+from framegate.joinbarrier.spark.source_table import SourceTable
 from framegate.joinbarrier.spark.starting import open_tables, resolved
 from framegate.schema.errors import ReaderFenced, WrongOffset
 from framegate.shmpool.clock import Clock, monotonic_ns
@@ -38,7 +41,7 @@ class MicroBatches:
         # Before the name is claimed: a query that cannot begin must not fence the one that runs.
         self._wishes = wishes("startingOffsets", options.starting_offsets or "latest", options.paths)
         self._tables = open_tables(options)
-        self._tasks = Tasks(cores=cores, partitions_min=options.partitions_min, journals=len(self._tables))
+        self._tasks = Tasks(cores=cores, partitions_min=options.partitions_min)
         self._keeper = self._claimed()
         self._frozen: dict[str, int] | None = None
         self._initial: dict[str, Position] | None = None
@@ -51,7 +54,7 @@ class MicroBatches:
         name = self._options.reader_name
         if name is None:
             return None
-        readers = {path: table.claim(name, table.first_row()) for path, table in self._tables.items()}
+        readers = asked(self._tables, lambda _, table: table.claim(name, table.first_row()))
         return LeaseKeeper(readers, min(table.reader_lease_s for table in self._tables.values()))
 
     # --- what Spark asks -----------------------------------------------------------------------------------------
@@ -59,26 +62,24 @@ class MicroBatches:
     def initial(self) -> dict[str, Position]:
         """Where a query begins of which Spark's log says nothing; the same however often it is asked."""
         if self._initial is None:
-            self._initial = {
-                path: resolved(table, self._wishes[path], self._options) for path, table in self._tables.items()
-            }
+            self._initial = asked(self._tables, lambda path, table: resolved(table, self._wishes[path], self._options))
             self._is_beginning = True
         return dict(self._initial)
 
     def newest(self) -> dict[str, Position]:
         """Behind the last sealed row of each journal."""
-        return {path: table.position(table.latest_row()) for path, table in self._tables.items()}
+        return asked(self._tables, lambda _, table: table.position(table.latest_row()))
 
     def freeze(self) -> None:
         """Nothing that is sealed after this belongs to the query."""
-        self._frozen = {path: table.sealed_row() for path, table in self._tables.items()}
+        self._frozen = asked(self._tables, lambda _, table: table.sealed_row())
 
     def latest(self, start: Mapping[str, Position], limit: Limit) -> dict[str, Position]:
         """The end of the micro-batch that begins at ``start``; ``start`` itself when there is nothing new."""
         self._check(start)
         if self._is_beginning and start == self._initial:
             return dict(start)
-        available = {path: self._available(path) for path in self._tables}
+        available = asked(self._tables, self._available)
         # The head of a writer that was killed may lie behind what an earlier run has seen.
         waiting = [path for path in self._tables if available[path] > start[path].row]
         ends = dict(start)
@@ -96,15 +97,17 @@ class MicroBatches:
         if is_first:
             # Also after a crash, when ``end`` is where the query began, and ``start`` only what was asked for today.
             return []
-        found = list[RangeOfRows]()
-        for path, table in self._tables.items():
+        for path in self._tables:
             if end[path].row < start[path].row:
                 raise WrongOffset(
                     "the micro-batch ends before it begins", path=path, start=start[path].row, end=end[path].row
                 )
-            claim = None if self._keeper is None else self._keeper.claim_of(path)
-            found += self._tasks.of(table, start[path].row, end[path].row, claim)
-        return found
+        return self._tasks.of(
+            {
+                path: Wanted(table, start[path].row, end[path].row, self._claim_of(path))
+                for path, table in self._tables.items()
+            }
+        )
 
     def commit(self, end: Mapping[str, Position]) -> None:
         """Spark asks for no row before ``end`` any more."""
@@ -134,44 +137,54 @@ class MicroBatches:
             self.newest()
             raise
 
-    def _available(self, path: str) -> int:
-        latest = self._tables[path].latest_row()
+    def _claim_of(self, path: str) -> int | None:
+        return None if self._keeper is None else self._keeper.claim_of(path)
+
+    def _available(self, path: str, table: SourceTable) -> int:
+        latest = table.latest_row()
         return latest if self._frozen is None else min(latest, self._frozen[path])
 
     def _limited(
         self, start: Mapping[str, Position], available: Mapping[str, int], waiting: list[str], limit: Limit
     ) -> dict[str, Position]:
-        """Every journal gets an equal share; what one does not need is left to the others."""
+        """How far each journal goes that has new rows."""
         if limit.is_none and not self._options.is_aligned:
             return {path: start[path].at(available[path]) for path in waiting}
-        ends = dict[str, Position]()
-        left = limit
-        by_need = sorted(waiting, key=lambda path: available[path] - start[path].row)
-        for index, path in enumerate(by_need):
-            share = left.share(len(by_need) - index)
-            taken = self._taken(path, start[path].row, available[path], share)
-            left = left.less(taken)
-            ends[path] = start[path].at(taken.end_row)
-        if all(ends[path] == start[path] for path in by_need):
+        known = self._known(start, available, waiting, limit)
+        taken, _ = shared(known, limit)
+        ends = {path: start[path].at(taken[path].end_row) for path in waiting}
+        if all(ends[path] == start[path] for path in waiting):
             # One row always passes, or a small limit would stop the query for ever.
-            ends[by_need[-1]] = self._one_row(by_need[-1], start[by_need[-1]].row)
+            most = max(waiting, key=lambda path: known[path].rows)
+            ends[most] = start[most].at(known[most].extents[0].first_row + 1)
         return ends
 
-    def _taken(self, path: str, start_row: int, end_row: int, limit: Limit) -> Extent:
-        table = self._tables[path]
-        extents = table.extents(start_row, end_row, limit)
-        if not extents:
-            return Extent(start_row, end_row, 0)  # All of it is gone, and that is wished.
-        taken = admit(extents, limit)
-        if self._options.is_aligned:
-            end = table.next_checkpoint(taken.first_row, taken.end_row)
-            taken = taken.cut(taken.first_row, end)
-        return Extent(start_row, taken.end_row, taken.column_bytes) if taken.rows else Extent(start_row, start_row, 0)
+    def _known(
+        self, start: Mapping[str, Position], available: Mapping[str, int], waiting: list[str], limit: Limit
+    ) -> dict[str, Waiting]:
+        """Where the rows lie that wait, as far as the limit needs it: asked of all journals at once, and of those again
+        of which others leave more."""
+        known, short = dict[str, Waiting](), waiting
+        for share in shares_to_know(limit, len(waiting)):
+            tables = {path: self._tables[path] for path in short}
+            known |= asked(
+                tables,
+                lambda path, table: self._waiting(table, start[path].row, available[path], share),  # noqa: B023
+            )
+            _, short = shared(known, limit)
+            if not short:
+                break
+        return known
 
-    def _one_row(self, path: str, start_row: int) -> Position:
-        table = self._tables[path]
-        first = table.extents(start_row, table.latest_row(), Limit(rows_max=1))[0]
-        return table.position(first.first_row + 1)
+    def _waiting(self, table: SourceTable, first_row: int, end_row: int, share: Limit) -> Waiting:
+        extents = table.extents(first_row, end_row, share)
+        if self._options.is_aligned and extents:
+            known_end = extents[-1].end_row
+            barrier_row = table.next_checkpoint(extents[0].first_row, known_end)
+            if barrier_row < known_end:
+                cut = [each.cut(first_row, barrier_row) for each in extents if each.first_row < barrier_row]
+                return Waiting(first_row, barrier_row, cut)
+        return Waiting(first_row, end_row, extents)
 
     def _release_when_idle(self, start: Mapping[str, Position]) -> None:
         """Spark asks for the next batch when it has executed the one that ends at ``start``, and logged that."""
@@ -185,7 +198,7 @@ class MicroBatches:
     def _commit(self, end: Mapping[str, Position]) -> None:
         if self._keeper is None:
             return
-        for path in self._tables:
-            if end[path].row > self._keeper.committed_row(path):
-                with self._told_if_anew():
-                    self._keeper.commit(path, end[path].row)
+        keeper = self._keeper
+        behind = {path: table for path, table in self._tables.items() if end[path].row > keeper.committed_row(path)}
+        with self._told_if_anew():
+            asked(behind, lambda path, _: keeper.commit(path, end[path].row))

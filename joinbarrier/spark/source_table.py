@@ -45,6 +45,10 @@ class SourceTable(Protocol):
     epoch: int
 
     @property
+    def is_far(self) -> bool:
+        """Whether a question goes to a server, and may have to wait for it."""
+
+    @property
     def place(self) -> str:
         """Where it lies, for people."""
 

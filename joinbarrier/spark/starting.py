@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from framegate.joinbarrier.journal.loss import dropped
 from framegate.joinbarrier.journal.walk import OnLoss
+from framegate.joinbarrier.spark.at_once import at_once
 from framegate.joinbarrier.spark.far_table import table_behind
 from framegate.joinbarrier.spark.journal_table import JournalTable
 from framegate.joinbarrier.spark.offsets import Position, Wish
@@ -16,17 +19,14 @@ from framegate.schema.errors import JournalsDiffer, WrongOffset
 def open_tables(options: SourceOptions) -> dict[str, SourceTable]:
     """Every journal of a query, in the order of its options. Raises JournalMissing, JournalDamaged, JournalsDiffer,
     and what servers of journals raise."""
-    tables = {path: _opened(path, options) for path in options.paths}
+    on_loss: OnLoss = "error" if options.fail_on_data_loss else "skip"
+    if options.access is None:
+        tables: dict[str, SourceTable] = {path: JournalTable(path, options.table, on_loss) for path in options.paths}
+    else:
+        tables = at_once({path: partial(table_behind, path, options, on_loss) for path in options.paths})
     if options.table == "rows":
         _check_alike(tables)
     return tables
-
-
-def _opened(path: str, options: SourceOptions) -> SourceTable:
-    on_loss: OnLoss = "error" if options.fail_on_data_loss else "skip"
-    if options.access is None:
-        return JournalTable(path, options.table, on_loss)
-    return table_behind(path, options, on_loss)
 
 
 def _check_alike(tables: dict[str, SourceTable]) -> None:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -22,7 +22,7 @@ from tests.spark import flight_kills
 from tests.spark.kills import ROOT, written
 from tests.spark.programs.repeating_query import begun
 from tests.two_hosts import NotHere, two_hosts
-from tests.unit.joinbarrier.journal.journal_world import fill, left, writer
+from tests.unit.joinbarrier.journal.journal_world import EPOCH, fill, left, writer
 
 WATCHDOG_S = 240
 
@@ -49,26 +49,30 @@ def looked_after(server: FlightChild) -> Iterator[None]:
         agent.join()
 
 
-def test_a_server_that_is_killed_in_the_middle_of_a_batch_costs_no_row(spark: SparkSession, folder: Path) -> None:
+def test_of_two_servers_in_one_stream_one_is_killed_in_the_middle_of_a_batch_and_no_row_is_lost(
+    spark: SparkSession, folder: Path
+) -> None:
     """In this process's Spark, whose tasks are not repeated: the stream itself goes on with the next server."""
-    (folder / "journal").mkdir()
-    made = writer(folder / "journal")
-    for _ in range(2):
-        fill(made, 8)
-    with FlightChild(folder / "journal", FlightOptions(listen="grpc://127.0.0.1:0")) as server:
-        first = server.pid
+    epochs = (EPOCH, EPOCH + 1)
+    for epoch in epochs:
+        (folder / f"{epoch}").mkdir()
+        fill(writer(folder / f"{epoch}", epoch=epoch), 8)
+    with ExitStack() as stack:
+        options = FlightOptions(listen="grpc://127.0.0.1:0")
+        first, second = [stack.enter_context(FlightChild(folder / f"{epoch}", options)) for epoch in epochs]
+        pid = first.pid
 
         def kill_once(number: int) -> None:
-            if number == 1 and server.pid == first:
-                os.kill(first, signal.SIGKILL)
+            if number == 1 and first.pid == pid:
+                os.kill(pid, signal.SIGKILL)
 
-        source = {"endpoint": str(server.endpoint), "forceFlight": "true", "endpointTimeout": "60"}
-        with looked_after(server):
+        source = {"endpoint": f"{first.endpoint},{second.endpoint}", "forceFlight": "true", "endpointTimeout": "60"}
+        with looked_after(first):
             begun(spark, folder, "value", kill_once, source, availableNow=True).awaitTermination()
-        assert server.restarts == 1
-    there = written(folder)
-    assert len(there) == made.next_row
-    assert set(there) == totals(made.next_row)
+        assert (first.restarts, second.restarts) == (1, 0)
+    there = spark.read.parquet(str(folder / "out")).select("journal_epoch", "row", "total").collect()
+    assert len(there) == 16
+    assert set(map(tuple, there)) == {(epoch, *each) for epoch in epochs for each in totals(8)}
 
 
 def test_a_table_behind_a_server_is_the_table_beside_it(spark: SparkSession, folder: Path) -> None:

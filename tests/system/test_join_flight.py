@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import os
 import signal
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from framegate.joinbarrier.flight.access import Access
@@ -13,6 +14,7 @@ from framegate.joinbarrier.flight.client import JournalClient
 from framegate.joinbarrier.flight.endpoint import Endpoint
 from framegate.joinbarrier.flight.ticket import Ticket
 from framegate.joinbarrier.journal.schema import rows_schema
+from framegate.schema.errors import TokenRefused
 from framegate.shmpool.processes import process_exists
 
 from tests.system.join_bed import LEFT, PAIR, RIGHT, JoinBed, interrupted, killed
@@ -35,10 +37,11 @@ def bed(system: System, shm: Path) -> JoinBed:
     return bed
 
 
-def rows_of(agent: Program, journal: Path, first: int, end: int) -> list[int]:
+def rows_of(agent: Program, journal: Path, first: int, end: int, **access: Any) -> list[int]:
     ready = agent.says(event="ready")
     wanted = Ticket(journal=str(journal.resolve()), epoch=ready["journal_epoch"], first_row=first, end_row=end)
-    with JournalClient(Endpoint.parse(ready["flight"]), Access(timeout_s=30)) as client:
+    endpoint = replace(Endpoint.parse(ready["flight"]), host="127.0.0.1")
+    with JournalClient(endpoint, Access(timeout_s=30, **access)) as client:
         batches = client.batches(wanted, rows_schema(list(PAIR)))
         return [row for batch in batches for row in batch.column("row").to_pylist()]
 
@@ -56,9 +59,15 @@ def test_rows_are_served_while_they_are_joined_also_by_the_next_server(bed: Join
     until(lambda: not process_exists(server))
 
 
-def test_an_agent_that_is_killed_takes_its_server_along(bed: JoinBed) -> None:
-    agent = bed.join(bed.lockstep(), *FLIGHT)
+def test_an_agent_that_is_open_to_other_hosts_asks_for_its_token_and_takes_its_server_along(bed: JoinBed) -> None:
+    (bed.folder / "token").write_text("a-secret-of-this-test")
+    words = ("--flight", "grpc://0.0.0.0:0", "--flight-token-file", str(bed.folder / "token"))
+    agent = bed.join(bed.lockstep(), *words)
     server = agent.says(event="ready")["flight_pid"]
+    bed.until_rows(agent, 10)
+    assert rows_of(agent, bed.journal(), 0, 10, token_file=str(bed.folder / "token")) == list(range(10))
+    with pytest.raises(TokenRefused):
+        rows_of(agent, bed.journal(), 0, 10)
     killed(agent)
     until(lambda: not process_exists(server))
 

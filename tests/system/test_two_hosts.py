@@ -59,6 +59,7 @@ def read_on(host: Host, without: Path | None, **options: str) -> dict[str, Any]:
         env={name: value for name, value in os.environ.items() if not name.startswith("FRAMEGATE_")},
     )
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    print(f"{host.address} asks {options['endpoint']}: {json.dumps(found)}")  # For `pytest -s`.
     return found
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A join to be measured: a driver, two native producers and one ``framegate join``, each a process of its own."""
+"""Joins to be measured: a driver, and for each two native producers and a ``framegate join``, all of them processes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -22,6 +22,8 @@ from framegate.shmpool.idle import Idler, sleep_ns
 from framegate.tools.bench.pool_bed import driver
 
 STREAMS: Final = {"left": 10_001, "right": 10_002}
+"""Of the first join; those of every further one follow."""
+_OUT_STREAM: Final = 20_001
 _SETTLED_NS: Final = 1_000_000_000
 """Several times the age at which a batch is sealed: no row that is still to come takes longer."""
 _LOOK_NS: Final = 2_000_000
@@ -29,7 +31,7 @@ _DRAIN_NS: Final = 30_000_000_000
 
 CONFIG: Final = """
 [join]
-out_stream = 20001
+out_stream = {out_stream}
 policy = "sequence"
 journal = {journal}
 
@@ -110,9 +112,8 @@ class Process:
 class Join:
     """Two producers and an agent that runs."""
 
-    def __init__(self, home: Path, case: Case, agent: Process, producers: list[Process]) -> None:
-        self.home, self.case = home, case
-        self.journal = home / "journal"
+    def __init__(self, home: Path, case: Case, journal: Path, agent: Process, producers: list[Process]) -> None:
+        self.home, self.case, self.journal = home, case, journal
         self._agent, self._producers = agent, producers
         head = Head.open(self.journal)
         if head is None:
@@ -200,33 +201,41 @@ class Join:
 @contextmanager
 def joining(case: Case, **journal: object) -> Iterator[Join]:
     """A join with everything that it needs; gone afterwards. ``journal``: keys of its table."""
+    with several_joining(case, 1, **journal) as (join,):
+        yield join
+
+
+@contextmanager
+def several_joining(case: Case, joins: int, **journal: object) -> Iterator[list[Join]]:
+    """The same with several of them over one driver, each with streams and a journal of its own."""
     home = Path(tempfile.mkdtemp(prefix="framegate-bench-join-", dir="/dev/shm"))
-    children: list[tuple[Process, signal.Signals | None]] = []
     try:
-        config = home / "join.toml"
-        config.write_text(_config(home, journal))
-        where = ["--aeron-dir", f"{home}/aeron", "--base-dir", f"{home}/pool"]
-        with driver(str(home), case.slots, case.frame_bytes):
-            try:
-                producers = []
-                for stream in STREAMS.values():
-                    words = (f"{home}/aeron", f"{home}/pool", str(stream), str(case.frame_bytes))
-                    producers.append(Process("framegate.tools.bench.join_load", *words))
-                    children.append((producers[-1], None))
-                    producers[-1].answer()
-                agent = Process("framegate", "join", "--config", str(config), *where, "--json")
-                children.append((agent, signal.SIGINT))
-                while agent.answer().get("event") != "ready":
-                    continue
-                yield Join(home, case, agent, producers)
-            finally:
-                for child, number in reversed(children):
-                    child.close(number)
+        with driver(str(home), case.slots, case.frame_bytes), ExitStack() as children:
+            yield [_joining(home, case, number, journal, children) for number in range(joins)]
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _config(home: Path, journal: dict[str, object]) -> str:
+def _joining(home: Path, case: Case, number: int, journal: dict[str, object], children: ExitStack) -> Join:
+    streams = {name: stream + len(STREAMS) * number for name, stream in STREAMS.items()}
+    directory = home / ("journal" if number == 0 else f"journal{number}")
+    config = home / f"{directory.name}.toml"
+    config.write_text(_config(directory, _OUT_STREAM + number, streams, journal))
+    producers = []
+    for stream in streams.values():
+        words = (f"{home}/aeron", f"{home}/pool", str(stream), str(case.frame_bytes))
+        producers.append(Process("framegate.tools.bench.join_load", *words))
+        children.callback(producers[-1].close)
+        producers[-1].answer()
+    where = ["--aeron-dir", f"{home}/aeron", "--base-dir", f"{home}/pool"]
+    agent = Process("framegate", "join", "--config", str(config), *where, "--json")
+    children.callback(agent.close, signal.SIGINT)
+    while agent.answer().get("event") != "ready":
+        continue
+    return Join(home, case, directory, agent, producers)
+
+
+def _config(directory: Path, out_stream: int, streams: Mapping[str, int], journal: Mapping[str, object]) -> str:
     keys = "\n".join(f"{key} = {json.dumps(value)}" for key, value in journal.items())
-    inputs = "".join(INPUT.format(name=name, stream=stream) for name, stream in STREAMS.items())
-    return CONFIG.format(journal=json.dumps(str(home / "journal")), keys=keys) + inputs
+    inputs = "".join(INPUT.format(name=name, stream=stream) for name, stream in streams.items())
+    return CONFIG.format(journal=json.dumps(str(directory)), out_stream=out_stream, keys=keys) + inputs

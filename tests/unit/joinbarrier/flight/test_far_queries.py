@@ -5,6 +5,7 @@ is possible, and the same ones either way."""
 from __future__ import annotations
 
 import pickle
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -264,6 +265,48 @@ def test_a_server_that_went_away_is_said_by_the_next_question(folder: Path) -> N
             with pytest.raises(EndpointUnreachable) as away:
                 batches.latest(start, ALL)
     assert str(servers[0].endpoint) in str(away.value)
+
+
+def test_servers_that_are_silent_are_all_asked_before_the_first_of_them_is_given_up(folder: Path) -> None:
+    """Their time-outs pass at the same time: one after another, the second would not have been asked yet."""
+    deaf = [socket.create_server(("127.0.0.1", 0)) for _ in range(5)]
+    try:
+        with rig(folder, [5]) as servers:
+            silent = [f"grpc://127.0.0.1:{each.getsockname()[1]}" for each in deaf]
+            endpoint = ",".join([*silent, str(servers[0].endpoint)])
+            with pytest.raises(EndpointUnreachable) as away:
+                open_tables(SourceOptions.parse({"endpoint": endpoint, "endpointTimeout": "0.5"}))
+            assert str(away.value.facts["endpoint"]) == silent[0]
+            assert servers[0].summary()["calls"] == 1
+        for each in deaf:
+            each.setblocking(False)
+            each.accept()[0].close()
+    finally:
+        for each in deaf:
+            each.close()
+
+
+def test_a_micro_batch_asks_each_server_for_its_end_and_once_where_rows_lie(folder: Path) -> None:
+    with rig(folder, [40, 40], [40, 40]) as servers, opened(options_of(*servers, **FORCED)) as batches:
+        start = begun(batches)
+        limit = Limit(rows_max=60)
+        asked = [each.summary()["calls"] for each in servers]
+        end = batches.latest(start, limit)
+        batches.newest()
+        assert [each.first_row for each in batches.ranges(start, end)] == [0, 0]
+        # Two for the end, as Spark shows it too; one for the extents of both the end and the tasks.
+        assert [each.summary()["calls"] - count for each, count in zip(servers, asked, strict=True)] == [3, 3]
+
+
+def test_what_one_journal_leaves_of_a_limit_is_found_behind_servers_too(folder: Path) -> None:
+    """The journal with more has to be asked a second time: its equal share was not all."""
+    with rig(folder, [2], [30], [3]) as servers:
+        options = options_of(*servers, **FORCED)
+        with opened(options) as batches:
+            start = begun(batches)
+            end = batches.latest(start, Limit(rows_max=30))
+            assert [end[path].row for path in options.paths] == [2, 25, 3]
+            assert sum(each.end_row - each.first_row for each in batches.ranges(start, end)) == 30
 
 
 def test_a_lease_outlives_a_server_that_is_away_for_a_moment(folder: Path) -> None:

@@ -329,6 +329,23 @@ def test_a_task_that_is_slow_gets_every_row_all_the_same(folder: Path) -> None:
     assert got == list(range(32))
 
 
+def test_how_long_a_task_took_over_a_batch_is_not_the_servers_silence(folder: Path) -> None:
+    """An hour passes at the client, far more than its time-out; meanwhile the server has ended the stream."""
+    large(folder, 32)
+    clock = ManualClock()
+    with (
+        served(folder, stall_s=0.2) as server,
+        JournalClient(server.endpoint, Access(timeout_s=20), clock) as client,
+    ):
+        rows = client.batches(ticket(folder, 0, 32), SCHEMA)
+        got = next(rows).column("row").to_pylist()
+        until(lambda: server.summary()["streams_stalled"] == 1)
+        clock.advance(3600 * 10**9)
+        for batch in rows:
+            got += batch.column("row").to_pylist()
+    assert got == list(range(32))
+
+
 def test_no_more_streams_than_allowed_and_each_gives_its_place_back(folder: Path) -> None:
     large(folder, 32)
     with served(folder, streams_max=1) as server:

@@ -32,8 +32,8 @@ class Rig:
     core_bytes_per_s: float = 150e6
     fixed_s: float = 0.18
     """Of a micro-batch, whatever it holds."""
-    question_s: float = 0.002
-    """What the driver takes for one journal's offsets and ranges."""
+    question_s: float = 0.001
+    """What the driver itself does for one journal's offsets and ranges: only this adds up over the hosts."""
     batch_bytes_max: int = 8 << 30
 
     @property
@@ -70,6 +70,7 @@ class GrowingTable:
     inputs: tuple[str, ...] = ("left",)
     reader_lease_s: int = 600
     place: str = ""
+    is_far: bool = True
 
     @property
     def _sealed(self) -> int:

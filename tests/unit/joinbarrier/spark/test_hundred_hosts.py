@@ -6,14 +6,20 @@ from __future__ import annotations
 import re
 import statistics
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import framegate.joinbarrier.spark.options
 import pytest
+from framegate.joinbarrier.spark import micro_batches
+from framegate.joinbarrier.spark.extents import Limit
+from framegate.joinbarrier.spark.micro_batches import MicroBatches
+from framegate.joinbarrier.spark.options import SourceOptions
 
-from tests.unit.joinbarrier.spark.rig_world import Passed, Rig, Simulation
+from tests.unit.joinbarrier.spark.rig_world import GrowingTable, Passed, Rig, Simulation
+from tests.unit.watchdog import until
 
 PAGE = (Path(framegate.joinbarrier.spark.options.__file__).parent / "HUNDRED_HOSTS.md").read_text()
+HOSTS = [f"grpc://rig-{number}:7443" for number in range(100)]
 SETTLED = 25
 """Of so many micro-batches; the first ones take in what came before them."""
 
@@ -79,3 +85,27 @@ def test_an_offset_of_a_hundred_journals_is_as_long_as_the_page_says(monkeypatch
     assert told is not None
     longest = max(each.offset_bytes for each in settled(Rig(), monkeypatch))
     assert longest / 1e3 == pytest.approx(float(told[1]), rel=0.1)
+
+
+class Slow(GrowingTable):
+    """Answers only when every other host has."""
+
+    answered: ClassVar[set[str]] = set()
+
+    def latest_row(self) -> int:
+        if self.path == HOSTS[0]:
+            until(lambda: self.answered == set(HOSTS[1:]))
+        self.answered.add(self.path)
+        return self.sealed_row()
+
+
+def test_a_host_that_is_slow_keeps_no_other_from_being_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1.0]
+    tables = {path: Slow(path, Rig(), now) for path in HOSTS}
+    monkeypatch.setattr(micro_batches, "open_tables", lambda _options: tables)
+    source = MicroBatches(SourceOptions.parse({"endpoint": ",".join(HOSTS)}), cores=100)
+    start = source.initial()
+    assert source.ranges(start, start) == []
+    now[0] += 1
+    end = source.latest(start, Limit())
+    assert [end[path].row - start[path].row for path in HOSTS] == [Rig().rows_hz] * len(HOSTS)

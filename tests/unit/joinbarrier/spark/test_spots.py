@@ -12,7 +12,7 @@ from framegate.joinbarrier.journal.batch import Batch
 from framegate.joinbarrier.journal.segments import Segment
 from framegate.joinbarrier.spark.journal_table import JournalTable
 from framegate.joinbarrier.spark.options import SourceOptions
-from framegate.joinbarrier.spark.ranges import RangeOfRows, Tasks
+from framegate.joinbarrier.spark.ranges import RangeOfRows, Tasks, Wanted
 from framegate.joinbarrier.spark.read_range import read_range
 
 from tests.unit.joinbarrier.journal.journal_world import INPUTS, fill, segments_of, writer
@@ -21,7 +21,7 @@ from tests.unit.joinbarrier.journal.journal_world import INPUTS, fill, segments_
 def planned(folder: Path, first: int, end: int) -> RangeOfRows:
     """A task as a query plans it."""
     table = JournalTable(str(folder), "rows")
-    (found,) = Tasks(cores=1, partitions_min=None, journals=1).of(table, first, end, None)
+    (found,) = Tasks(cores=1, partitions_min=None).of({"one": Wanted(table, first, end, None)})
     return found
 
 
