@@ -25,7 +25,7 @@ mod _native {
     };
     #[pymodule_export]
     use crate::checkpoint::{
-        BarrierAligner, BarrierInjector, CheckpointChannel, CommandWord, InputSignals, SignalCounter,
+        BarrierAligner, BarrierInjector, CheckpointChannel, CommandWord, IngressGate, InputSignals, SignalCounter,
         UnalignedCheckpointer, checkpoint_read_records, checkpoint_write_records,
     };
     #[pymodule_export]
