@@ -411,7 +411,7 @@ class Coordinator:
         if attempt.doom is not None:
             return self._abort(attempt, *attempt.doom, now_ns)
         attempt.ingress = IngressRound(self.ingress.shared_by(attempt.operators))
-        attempt.placed_by_ns = now_ns + self.rules.alignment_timeout_ms * NS_PER_MS
+        attempt.placed_by_ns = now_ns + self.rules.place_timeout_ms * NS_PER_MS
         attempt.phase = Phase.PLACING if attempt.ingress.streams else Phase.GATHERING
         started = [self._stands(each) for each in attempt.requests]
         return [self._announce(now_ns), *started, *self._ask(attempt, now_ns)]
@@ -527,8 +527,7 @@ class Coordinator:
     def _look_after(self, attempt: Attempt, now_ns: int) -> list[Action]:
         elapsed_ns = now_ns - attempt.began_ns
         if attempt.phase is Phase.PLACING and now_ns > attempt.placed_by_ns:
-            # Those who did say it stand there meanwhile.
-            waited = f"within {self.rules.alignment_timeout_ms} ms these have not said where they stand"
+            waited = f"within {self.rules.place_timeout_ms} ms these have not said where they stand"
             return self._abort(attempt, AbortCause.TIMEOUT, f"{waited}: {attempt.ingress.owed()}", now_ns)
         if elapsed_ns > self.rules.checkpoint_timeout_ns:
             waited = f"after {elapsed_ns // NS_PER_MS} ms"

@@ -107,10 +107,10 @@ def test_agents_in_different_epochs_end_the_checkpoint_and_are_named(
     assert told.reason == f"stream {CAMERA}: b reads {said}, a epoch {EPOCH}"
 
 
-def test_who_does_not_say_where_it_stands_is_named_after_the_threshold(world: World) -> None:
+def test_who_does_not_say_where_it_stands_is_named_before_the_others_give_up(world: World) -> None:
     world.begin()
     world.stands("a", CAMERA, EPOCH, 3)
-    world.tick(RULES.alignment_timeout_ms * MS)
+    world.tick(RULES.alignment_timeout_ms * MS // 2)
     assert world.coordinator.attempt is not None
     world.tick(1)
     told = aborted(world)
