@@ -27,6 +27,8 @@ from framegate.schema.control import (
     BarrierAck,
     CheckpointAborted,
     ControlSignal,
+    IngressHello,
+    IngressPlace,
     OperatorHello,
     PipelineAnnounce,
     TriggerCheckpoint,
@@ -42,6 +44,8 @@ _Heard: TypeAlias = (
     | PipelineAnnounce
     | TriggerSignal
     | ControlSignal
+    | IngressHello
+    | IngressPlace
 )
 _KINDS: Final[dict[int, type[_Heard]]] = {kind.TEMPLATE_ID: kind for kind in get_args(_Heard)}
 Send: TypeAlias = Callable[[bytes, bool], None]

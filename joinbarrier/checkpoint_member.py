@@ -14,6 +14,10 @@ from framegate.schema.control import (
     AckStatus,
     BarrierAck,
     CheckpointAborted,
+    HoldIngress,
+    IngressCut,
+    IngressHello,
+    IngressPlace,
     InjectBarrier,
     OperatorHello,
     OperatorState,
@@ -32,16 +36,25 @@ _HELLOS_A_TIMEOUT: Final = 3
 _HEARD_MAX: Final = 1_024
 _NS_PER_MS: Final = 1_000_000
 _SCHEMA: Final = CONTROL_SCHEMA.to_bytes(2, "little")
-Heard: TypeAlias = PipelineAnnounce | CheckpointAborted | InjectBarrier
+Heard: TypeAlias = PipelineAnnounce | CheckpointAborted | InjectBarrier | HoldIngress | IngressCut
 _log = logging.getLogger(__name__)
 
 
 class CheckpointMember:
     """A member of a client. What is heard waits for the thread that asks for it; ``close`` ends it."""
 
-    def __init__(self, client: Client, pipeline: str, operator_id: str, last_checkpoint_id: int) -> None:
+    def __init__(
+        self,
+        client: Client,
+        pipeline: str,
+        operator_id: str,
+        last_checkpoint_id: int,
+        ingress: tuple[int, ...] = (),
+    ) -> None:
         self.pipeline = pipeline
         self.operator_id = operator_id
+        self.ingress = ingress
+        """Streams that it cuts by itself."""
         self.last_checkpoint_id = last_checkpoint_id
         """The highest id that was met. Written by the operator's own thread."""
         self.counts = Counter[str]()
@@ -79,6 +92,20 @@ class CheckpointMember:
                 pipeline=self.pipeline,
                 operator_id=self.operator_id,
                 reason=reason.encode("ascii", "replace").decode(),
+            )
+        )
+
+    def stand(self, held: HoldIngress, place: tuple[int | None, int | None]) -> None:
+        """Say where it has stopped in a stream: epoch and last sequence."""
+        self._send(
+            IngressPlace(
+                checkpoint_id=held.checkpoint_id,
+                epoch=held.epoch,
+                stream_id=held.stream_id,
+                source_epoch=place[0],
+                after_seq=place[1],
+                pipeline=self.pipeline,
+                operator_id=self.operator_id,
             )
         )
 
@@ -128,7 +155,7 @@ class CheckpointMember:
             self.counts["unreadable"] += 1
             _log.debug("a message of schema 920 cannot be read: %s", failure)
             return
-        if not isinstance(message, PipelineAnnounce | CheckpointAborted | InjectBarrier):
+        if not isinstance(message, Heard):
             return
         if message.pipeline != self.pipeline:
             return
@@ -143,6 +170,9 @@ class CheckpointMember:
         """Say what is due."""
         if self._speaks is not None and now_ns >= self._hello_at_ns:
             self._hello_at_ns = now_ns + self._hello_ns
+            # Before it: whoever is present is known with all of its streams.
+            for stream in self.ingress:
+                self._send(self._ingress_hello(stream))
             self._send(self._hello(OperatorState.PRESENT))
         self._flush()
 
@@ -153,6 +183,11 @@ class CheckpointMember:
             state=state,
             pipeline=self.pipeline,
             operator_id=self.operator_id,
+        )
+
+    def _ingress_hello(self, stream_id: int) -> IngressHello:
+        return IngressHello(
+            instance_id=self._instance_id, stream_id=stream_id, pipeline=self.pipeline, operator_id=self.operator_id
         )
 
     def _send(self, message: Message) -> None:

@@ -22,7 +22,14 @@ from framegate.joinbarrier.configuration import JoinConfig
 from framegate.joinbarrier.join_state import described, operator_id_of, sync_journal
 from framegate.joinbarrier.journal_folder import JournalFolder
 from framegate.joinbarrier.mergemap import MergeMap
-from framegate.schema.control import AckStatus, CheckpointAborted, InjectBarrier, PipelineAnnounce
+from framegate.schema.control import (
+    AckStatus,
+    CheckpointAborted,
+    HoldIngress,
+    IngressCut,
+    InjectBarrier,
+    PipelineAnnounce,
+)
 from framegate.shmpool.client import Client
 from framegate.shmpool.clock import monotonic_ns
 
@@ -37,6 +44,10 @@ FORCED: Final = 2
 UNALIGNED: Final = 1
 _NS_PER_MS: Final = 1_000_000
 _ATTEMPTS_KEPT: Final = 16
+_NO_CUT: Final = {
+    "past": ("INJECTION_FAILED", "is past the place at which all cut it:"),
+    "other_epoch": ("INPUT_EPOCH_CHANGED", "is no longer read where all cut it:"),
+}
 _log = logging.getLogger(__name__)
 
 
@@ -51,6 +62,8 @@ class _Attempt:
     was_threshold_triggered: bool
     state: OperatorState | None = None
     inflight: list[InflightData] = field(default_factory=list)
+    places: dict[int, dict[str, int | None]] = field(default_factory=dict)
+    """Where it stood in the streams that it cuts by itself: stream, epoch and last_seq, by stream."""
 
 
 class StoredBytes:
@@ -83,7 +96,13 @@ class StoredBytes:
 
 def member_of(client: Client, config: JoinConfig, last_checkpoint_id: int) -> CheckpointMember:
     """A join as an operator of its pipeline."""
-    return CheckpointMember(client, config.join.pipeline, operator_id_of(config), last_checkpoint_id)
+    ingress = ingress_of(config)
+    return CheckpointMember(client, config.join.pipeline, operator_id_of(config), last_checkpoint_id, ingress)
+
+
+def ingress_of(config: JoinConfig) -> tuple[int, ...]:
+    """Streams that a join cuts by itself."""
+    return tuple(sorted({each.stream for each in config.input if each.barrier == "ingress"}))
 
 
 class JoinCheckpoints:
@@ -101,7 +120,9 @@ class JoinCheckpoints:
         self._folder = folder
         self._engine = engine
         self._streams = list(dict.fromkeys(each.stream for each in config.input))
-        self._ingress = sorted({each.stream for each in config.input if each.barrier == "ingress"})
+        self._ingress = ingress_of(config)
+        self._shared: dict[int, dict[int, tuple[int | None, int | None] | None]] = {}
+        """By checkpoint: streams that other agents cut too, and where, once the coordinator has said it."""
         last = engine.counters()["checkpoints"]["checkpoint_id"]
         self._member = member_of(client, config, last) if member is None else member
         self._member.last_checkpoint_id = max(self._member.last_checkpoint_id, last)
@@ -157,16 +178,45 @@ class JoinCheckpoints:
 
     # --- the coordinator ---------------------------------------------------------------------------------
 
-    def _obey(self, message: PipelineAnnounce | CheckpointAborted | InjectBarrier) -> None:
+    def _obey(self, message: Heard) -> None:
         match message:
             case PipelineAnnounce():
                 self._on_announce(message)
             case CheckpointAborted():
                 self._give_up(message.checkpoint_id)
+            case HoldIngress() if message.stream_id in self._ingress:
+                self._hold(message)
+            case IngressCut() if message.stream_id in self._ingress:
+                self._cut(message)
             case InjectBarrier():
+                shared = self._shared.get(message.checkpoint_id, {})
                 for stream in self._ingress:
-                    is_unaligned = bool(message.flags & UNALIGNED)
-                    self._engine.inject(stream, message.checkpoint_id, message.epoch, is_unaligned)
+                    if stream not in shared:
+                        is_unaligned = bool(message.flags & UNALIGNED)
+                        self._engine.inject(stream, message.checkpoint_id, message.epoch, is_unaligned)
+
+    def _hold(self, held: HoldIngress) -> None:
+        place = self._engine.hold_ingress(held.stream_id, held.checkpoint_id, held.epoch)
+        if place is not None:
+            self._share(held.checkpoint_id).setdefault(held.stream_id, None)
+            self._member.stand(held, place)
+
+    def _cut(self, cut: IngressCut) -> None:
+        barrier = cut.checkpoint_id, cut.epoch, bool(cut.flags & UNALIGNED)
+        at = cut.source_epoch, cut.after_seq
+        answer = self._engine.cut_ingress(cut.stream_id, barrier, at)
+        if answer != "over":
+            self._share(cut.checkpoint_id)[cut.stream_id] = at
+        if answer in _NO_CUT:
+            cause, why = _NO_CUT[answer]
+            reason = f"{cause}: input {self._name(cut.stream_id)} {why} epoch {at[0]}, sequence {at[1]}"
+            self._member.acknowledge(cut.checkpoint_id, cut.epoch, AckStatus.FAILED, 0, 0, reason)
+
+    def _share(self, checkpoint_id: int) -> dict[int, tuple[int | None, int | None] | None]:
+        shared = self._shared.setdefault(checkpoint_id, {})
+        while len(self._shared) > _ATTEMPTS_KEPT:
+            del self._shared[min(self._shared)]
+        return shared
 
     def _on_announce(self, announced: PipelineAnnounce) -> None:
         before, self._announced = self._announced, announced
@@ -234,28 +284,39 @@ class JoinCheckpoints:
             del self._attempts[min(self._attempts)]
         is_synced = self._config.journal.durability == "checkpoint"
         state_head = described(head, self._config, self._folder, self._maps.get(head["map_version"]))
+        attempt.places.update(self._ingress_places(state_head["rest"]))
 
         def store() -> int:
             if is_synced:
                 sync_journal(self._folder.path)
             state = encode_state(state_head, snapshot.records())
             stored = attempt.store.write_state(checkpoint_id, self._member.operator_id, state)
-            attempt.state = replace(stored, ingress=self._ingress_places(state_head["rest"]))
+            attempt.state = stored
             return stored.bytes
 
         self._writer.put(checkpoint_id, store, is_complete=False)
 
-    def _ingress_places(self, rest: dict[str, Any]) -> tuple[dict[str, int | None], ...]:
-        """Where this agent cut by itself."""
+    def _ingress_places(self, rest: dict[str, Any]) -> dict[int, dict[str, int | None]]:
+        """Where this agent stood at its snapshot."""
         names = ("stream", "epoch", "last_seq")
         cut = [each for each in rest["streams"] if each["stream"] in self._ingress]
-        return tuple({name: each[name] for name in names} for each in cut)
+        return {each["stream"]: {name: each[name] for name in names} for each in cut}
+
+    def _cuts(self, checkpoint_id: int, attempt: _Attempt) -> tuple[dict[str, int | None], ...]:
+        """Where this agent cut by itself: where it stood, or where all did, which may have been heard later."""
+        places = dict(attempt.places)
+        for stream, at in self._shared.get(checkpoint_id, {}).items():
+            if at is not None:
+                places[stream] = {"stream": stream, "epoch": at[0], "last_seq": at[1]}
+        return tuple(places.values())
 
     def _on_complete(self, news: dict[str, Any]) -> None:
         checkpoint_id = news["checkpoint_id"]
         attempt = self._attempts.get(checkpoint_id)
         if attempt is None:
             return
+
+        cuts = self._cuts(checkpoint_id, attempt)
 
         def store() -> int:
             for input_id, records, events, lost in news["inflight"]:
@@ -267,7 +328,7 @@ class JoinCheckpoints:
                 )
             assert attempt.state is not None  # noqa: S101  (steps are stored in their order, or not at all)
             part = OperatorPart(
-                state=attempt.state,
+                state=replace(attempt.state, ingress=cuts),
                 inflight=tuple(attempt.inflight),
                 is_unaligned=attempt.is_unaligned,
                 was_threshold_triggered=attempt.was_threshold_triggered,

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
+from framegate.joinbarrier.checkpoint.ingress_round import IngressRound
 from framegate.schema.control import AbortCause, AckStatus
 
 
@@ -15,6 +16,8 @@ class Phase(Enum):
 
     ALLOCATING = auto()
     """The id does not last yet: nobody was told."""
+    PLACING = auto()
+    """Agents that share a stream without barriers stand in it, and say where."""
     GATHERING = auto()
     """Barriers are asked for, acknowledgements come in."""
     STORING = auto()
@@ -56,6 +59,9 @@ class Attempt:
         self.began_ns = now_ns
         self.phase = Phase.ALLOCATING
         self.inject_again_ns = 0
+        self.ingress = IngressRound({})
+        self.placed_by_ns = 0
+        """Until then everybody has to say where it stands."""
         self.doom: tuple[AbortCause, str] | None = None
         """It was given up before its id lasted."""
         self.is_late_said = False
@@ -65,6 +71,11 @@ class Attempt:
         """Whether it takes part."""
         return operator_id in self._steps
 
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """Who takes part."""
+        return tuple(self._steps)
+
     def acknowledge(self, operator_id: str, status: AckStatus, stored_bytes: int) -> bool:
         """Note a step; whether it is a new one."""
         steps = self._steps[operator_id].bytes_by_step
@@ -72,6 +83,11 @@ class Attempt:
             return False
         steps[status] = stored_bytes
         return True
+
+    @property
+    def is_told(self) -> bool:
+        """Whether operators know of it and may still end it."""
+        return self.phase in (Phase.PLACING, Phase.GATHERING)
 
     def owes(self, operator_id: str) -> bool:
         """Whether it takes part and has not acknowledged everything."""

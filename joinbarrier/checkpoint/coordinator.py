@@ -38,7 +38,8 @@ from framegate.joinbarrier.checkpoint.coordinator_actions import (
     Warn,
 )
 from framegate.joinbarrier.checkpoint.coordinator_messages import Voice, ascii_text, cause_of
-from framegate.joinbarrier.checkpoint.operators import FORGET_TIMEOUTS, Change, Operators
+from framegate.joinbarrier.checkpoint.ingress_round import IngressRound, IngressStreams
+from framegate.joinbarrier.checkpoint.operators import FORGET_TIMEOUTS, OPERATOR_ID, Change, Operators
 from framegate.joinbarrier.checkpoint.signal_messages import control_message
 from framegate.joinbarrier.checkpoint.signal_round import SignalRound, asked_instant
 from framegate.schema import Message
@@ -48,6 +49,8 @@ from framegate.schema.control import (
     BarrierAck,
     CheckpointAborted,
     ControlSignal,
+    IngressHello,
+    IngressPlace,
     OperatorHello,
     PipelineAnnounce,
     TriggerCheckpoint,
@@ -60,6 +63,7 @@ ID_MAX: Final = (1 << 63) - 1
 UNALIGNED_IN_A_ROW: Final = 5
 """So many checkpoints that the threshold made unaligned mean that it is too low, or an input too slow (B24)."""
 INJECT_AGAIN_NS: Final = 1_000_000_000
+NS_PER_MS: Final = 1_000_000
 SOURCE: Final = "source-"
 _ALIGNED_NEXT: Final = (AbortCause.SERIALISATION_FAILED, AbortCause.CHANNEL_READ_FAILED)
 
@@ -72,6 +76,7 @@ class Coordinator:
         self.epoch = given_out.epoch
         self.counts = Counter[str]()
         self.operators = Operators(timeout_ns=rules.operator_timeout_ns, limit=rules.operators_max)
+        self.ingress = IngressStreams(rules.operators_max)
         self.attempt: Attempt | None = None
         self.signal: SignalRound | None = None
         """The signal that is pending on the control channel."""
@@ -119,6 +124,8 @@ class Coordinator:
         match message:
             case OperatorHello():
                 return self._on_hello(message, now_ns)
+            case IngressHello() | IngressPlace():
+                return self._on_ingress(message, now_ns)
             case BarrierAck():
                 return self._on_ack(message, now_ns)
             case TriggerCheckpoint():
@@ -183,7 +190,7 @@ class Coordinator:
             actions += self._signal_fails(self.signal, "the driver is ending", now_ns)
         self.has_ended = True
         attempt = self.attempt
-        if attempt is not None and attempt.phase is Phase.GATHERING:
+        if attempt is not None and attempt.is_told:
             actions += self._abort(attempt, AbortCause.COORDINATOR, "the driver is ending", now_ns)
         elif attempt is not None and attempt.phase is Phase.ALLOCATING:
             attempt.doom = AbortCause.COORDINATOR, "the driver is ending"
@@ -199,6 +206,7 @@ class Coordinator:
         if change is not Change.REFUSED:
             # Its aligners ignore what they take for old: no id at or below what it has met is of any use.
             self._last_id = max(self._last_id, hello.last_checkpoint_id)
+            self.ingress.confirm(hello.operator_id, hello.instance_id)
         name = hello.operator_id
         match change:
             case Change.REFUSED:
@@ -209,6 +217,7 @@ class Coordinator:
             case Change.RESTARTED | Change.TWICE:
                 return [self._announce(now_ns), *self._restarted(name, now_ns, is_twice=change is Change.TWICE)]
             case Change.LEFT:
+                self.ingress.forget(name)
                 self.counts["operators_left"] += 1
                 return self._operator_fails(name, "left", now_ns, has_left=True)
         return []
@@ -241,6 +250,7 @@ class Coordinator:
             )
             actions += self._operator_fails(name, silent, now_ns)
         for name in forgotten:
+            self.ingress.forget(name)
             self.counts["operators_forgotten"] += 1
             waited_ms = self.rules.operator_timeout_ms * FORGET_TIMEOUTS
             actions.append(Warn(f"operator {name} did not come back in {waited_ms} ms: checkpoints go on without it"))
@@ -400,18 +410,52 @@ class Coordinator:
         self._lasting_id = attempt.checkpoint_id
         if attempt.doom is not None:
             return self._abort(attempt, *attempt.doom, now_ns)
-        attempt.phase = Phase.GATHERING
+        attempt.ingress = IngressRound(self.ingress.shared_by(attempt.operators))
+        attempt.placed_by_ns = now_ns + self.rules.place_timeout_ms * NS_PER_MS
+        attempt.phase = Phase.PLACING if attempt.ingress.streams else Phase.GATHERING
         started = [self._stands(each) for each in attempt.requests]
-        return [self._announce(now_ns), *started, self._inject(attempt, now_ns)]
+        return [self._announce(now_ns), *started, *self._ask(attempt, now_ns)]
 
-    def _inject(self, attempt: Attempt, now_ns: int) -> Say:
+    def _ask(self, attempt: Attempt, now_ns: int) -> list[Action]:
+        """Ask for what this checkpoint waits for: places in streams without barriers, then barriers."""
         attempt.inject_again_ns = now_ns + INJECT_AGAIN_NS
-        return Say(self._voice.inject(attempt.checkpoint_id, is_unaligned=attempt.is_unaligned))
+        checkpoint_id, is_unaligned = attempt.checkpoint_id, attempt.is_unaligned
+        if attempt.phase is Phase.PLACING:
+            return [Say(self._voice.hold(checkpoint_id, stream)) for stream in attempt.ingress.streams]
+        cuts = attempt.ingress.cuts.items()
+        # Before the barriers are asked for, so that nobody takes a shared stream for its own.
+        return [
+            *(Say(self._voice.cut(checkpoint_id, *cut, is_unaligned=is_unaligned)) for cut in cuts),
+            Say(self._voice.inject(checkpoint_id, is_unaligned=is_unaligned)),
+        ]
+
+    def _on_ingress(self, message: IngressHello | IngressPlace, now_ns: int) -> list[Action]:
+        if isinstance(message, IngressPlace):
+            return self._on_ingress_place(message, now_ns)
+        known = [*self.operators.present, *self.operators.lost]
+        is_fit = OPERATOR_ID.fullmatch(message.operator_id) is not None
+        if not is_fit or not self.ingress.declare(message.operator_id, message.instance_id, message.stream_id, known):
+            self.counts["hellos_refused"] += 1
+        return []
+
+    def _on_ingress_place(self, said: IngressPlace, now_ns: int) -> list[Action]:
+        attempt = self.attempt
+        is_current = attempt is not None and (said.checkpoint_id, said.epoch) == (attempt.checkpoint_id, self.epoch)
+        if attempt is None or not is_current or attempt.phase is not Phase.PLACING:
+            self.counts["places_ignored"] += 1
+            return []
+        self.counts["places"] += 1
+        if apart := attempt.ingress.say(said.operator_id, said.stream_id, (said.source_epoch, said.after_seq)):
+            return self._abort(attempt, AbortCause.INPUT_EPOCH_CHANGED, apart, now_ns)
+        if not attempt.ingress.is_known:
+            return []
+        attempt.phase = Phase.GATHERING
+        return self._ask(attempt, now_ns)
 
     def _on_ack(self, ack: BarrierAck, now_ns: int) -> list[Action]:
         attempt = self.attempt
         is_current = attempt is not None and (ack.checkpoint_id, ack.epoch) == (attempt.checkpoint_id, self.epoch)
-        if attempt is None or not is_current or attempt.phase is not Phase.GATHERING:
+        if attempt is None or not is_current or not attempt.is_told:
             self.counts["acks_ignored"] += 1
             return []
         is_source = ack.operator_id.startswith(SOURCE) and ack.operator_id not in attempt
@@ -476,23 +520,26 @@ class Coordinator:
         """Somebody else gives up what is under way. Our own words come by here too, when it is over."""
         attempt = self.attempt
         named = (aborted.checkpoint_id, aborted.epoch)
-        if attempt is None or attempt.phase is not Phase.GATHERING or named != (attempt.checkpoint_id, self.epoch):
+        if attempt is None or not attempt.is_told or named != (attempt.checkpoint_id, self.epoch):
             return []
         return self._abort(attempt, aborted.cause, aborted.reason, now_ns)
 
     def _look_after(self, attempt: Attempt, now_ns: int) -> list[Action]:
         elapsed_ns = now_ns - attempt.began_ns
+        if attempt.phase is Phase.PLACING and now_ns > attempt.placed_by_ns:
+            waited = f"within {self.rules.place_timeout_ms} ms these have not said where they stand"
+            return self._abort(attempt, AbortCause.TIMEOUT, f"{waited}: {attempt.ingress.owed()}", now_ns)
         if elapsed_ns > self.rules.checkpoint_timeout_ns:
-            waited = f"after {elapsed_ns // 1_000_000} ms"
+            waited = f"after {elapsed_ns // NS_PER_MS} ms"
             if attempt.phase is Phase.GATHERING:
                 return self._abort(attempt, AbortCause.TIMEOUT, f"{waited} these owe: {attempt.owed()}", now_ns)
             if not attempt.is_late_said:
                 # What the store does may still come to a good end: nothing can be said about it before it answers.
                 attempt.is_late_said = True
                 return [Warn(f"checkpoint {attempt.checkpoint_id} waits for its store {waited}: {self.rules.store}")]
-        if attempt.phase is Phase.GATHERING and not attempt.has_all_snapshots and now_ns >= attempt.inject_again_ns:
+        if attempt.is_told and not attempt.has_all_snapshots and now_ns >= attempt.inject_again_ns:
             self.counts["injected_again"] += 1
-            return [self._inject(attempt, now_ns)]
+            return self._ask(attempt, now_ns)
         return []
 
     def _abort(self, attempt: Attempt, cause: AbortCause, reason: str, now_ns: int) -> list[Action]:

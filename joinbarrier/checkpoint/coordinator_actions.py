@@ -39,6 +39,12 @@ class CoordinatorRules:
     """Who may wait for one and the same checkpoint."""
 
     @property
+    def place_timeout_ms(self) -> int:
+        """So long agents may take to say where they stand in a shared stream. Those who did say it are held meanwhile,
+        for the whole threshold at most: whoever has not is named before one of them gives up."""
+        return max(self.alignment_timeout_ms // 2, 1)
+
+    @property
     def operator_timeout_ns(self) -> int:
         """After so long an operator that says nothing is lost."""
         return self.operator_timeout_ms * _NS_PER_MS

@@ -12,10 +12,13 @@ from framegate.joinbarrier.checkpoint.coordinator_actions import (
     CoordinatorRules,
     Predecessor,
 )
+from framegate.joinbarrier.checkpoint.ingress_round import Place
 from framegate.schema.control import (
     AbortCause,
     CheckpointAborted,
     CheckpointComplete,
+    HoldIngress,
+    IngressCut,
     InjectBarrier,
     PipelineAnnounce,
     TriggerProgress,
@@ -53,6 +56,22 @@ class Voice:
             checkpoint_id=checkpoint_id,
             epoch=self._epoch,
             flags=UNALIGNED if is_unaligned else 0,
+            pipeline=self._rules.pipeline,
+        )
+
+    def hold(self, checkpoint_id: int, stream_id: int) -> HoldIngress:
+        return HoldIngress(
+            checkpoint_id=checkpoint_id, epoch=self._epoch, stream_id=stream_id, pipeline=self._rules.pipeline
+        )
+
+    def cut(self, checkpoint_id: int, stream_id: int, place: Place, *, is_unaligned: bool) -> IngressCut:
+        return IngressCut(
+            checkpoint_id=checkpoint_id,
+            epoch=self._epoch,
+            flags=UNALIGNED if is_unaligned else 0,
+            stream_id=stream_id,
+            source_epoch=place[0],
+            after_seq=place[1],
             pipeline=self._rules.pipeline,
         )
 

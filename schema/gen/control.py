@@ -44,6 +44,10 @@ __all__ = [
     "CheckpointBarrier",
     "CheckpointComplete",
     "ControlSignal",
+    "HoldIngress",
+    "IngressCut",
+    "IngressHello",
+    "IngressPlace",
     "InjectBarrier",
     "OperatorHello",
     "OperatorState",
@@ -138,6 +142,10 @@ _PIPELINE_ANNOUNCE: Final = Struct("<QQQQIII")
 _TRIGGER_CHECKPOINT: Final = Struct("<QQ")
 _TRIGGER_PROGRESS: Final = Struct("<QQQBQQ")
 _TRIGGER_SIGNAL: Final = Struct("<QBB")
+_INGRESS_HELLO: Final = Struct("<QI")
+_HOLD_INGRESS: Final = Struct("<QQI")
+_INGRESS_PLACE: Final = Struct("<QQIQQ")
+_INGRESS_CUT: Final = Struct("<QQQIQQ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1248,6 +1256,382 @@ class TriggerSignal:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngressHello:
+    """An operator cuts this stream by itself; one for each such stream, before its hello.
+
+    Template 13: a block of 12 bytes, then variable data.
+    """
+
+    SCHEMA_ID: ClassVar[int] = 920
+    TEMPLATE_ID: ClassVar[int] = 13
+    SCHEMA_VERSION: ClassVar[int] = 1
+    BLOCK_LENGTH: ClassVar[int] = 12
+    IS_NEWER_VERSION_READABLE: ClassVar[bool] = True
+    LAYOUT: ClassVar[tuple[Field | Group | Data, ...]] = (
+        Field("instance_id", "uint64", 0),
+        Field("stream_id", "uint32", 8),
+        Data("pipeline", True, 1073741824),
+        Data("operator_id", True, 1073741824),
+    )
+    _HEADER: ClassVar[Octets] = HEADER.pack(12, 13, 920, 1)
+
+    instance_id: int  # Another one in each life of the operator
+    stream_id: int  # Data-source id, not the Aeron stream
+    pipeline: str = ""
+    operator_id: str = ""
+
+    def encode(self) -> Octets:
+        """Message header and body."""
+        return self._HEADER + self.encode_body()
+
+    def encode_into(self, buffer: Buffer, offset: int = 0) -> int:
+        """Writes header and body into a buffer; gives the number of bytes written."""
+        return write_into(self.encode(), buffer, offset)
+
+    def encode_body(self) -> Octets:
+        """The body alone, as shared-memory layouts are stored."""
+        try:
+            return self._pack()
+        except REFUSED:
+            refuse(self)
+
+    def encoded_length(self) -> int:
+        """The length of ``encode()`` in bytes."""
+        try:
+            return self._length()
+        except REFUSED:
+            refuse(self)
+
+    @classmethod
+    def decode(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads the message whose header starts at the offset; raises a MessageError for anything else."""
+        view, block, version = open_message(cls, buffer, offset)
+        return cls._unpack(view, offset + 8, block, version)
+
+    @classmethod
+    def decode_body(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads a body that has no message header before it."""
+        return cls._unpack(view_of(buffer, offset), offset, cls.BLOCK_LENGTH, cls.SCHEMA_VERSION)
+
+    def _pack(self) -> Octets:
+        fixed = _INGRESS_HELLO.pack(self.instance_id, self.stream_id)
+        parts = [fixed]
+        parts.append(packed_data(1073741824, self.pipeline.encode("ascii")))
+        parts.append(packed_data(1073741824, self.operator_id.encode("ascii")))
+        return b"".join(parts)
+
+    def _length(self) -> int:
+        total = 28
+        total += len(self.pipeline)
+        total += len(self.operator_id)
+        return total
+
+    @classmethod
+    def _unpack(cls, view: memoryview, position: int, block: int, version: int) -> Self:
+        end = position + block
+        if end > len(view):
+            raise cut_short("IngressHello", view, position, block)
+        raw = _INGRESS_HELLO.unpack_from(view, position)
+        pipeline, end = var_data(view, end, 1073741824, "IngressHello.pipeline")
+        operator_id, _ = var_data(view, end, 1073741824, "IngressHello.operator_id")
+        return cls(
+            instance_id=raw[0],
+            stream_id=raw[1],
+            pipeline=text(pipeline, cls, "pipeline"),
+            operator_id=text(operator_id, cls, "operator_id"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HoldIngress:
+    """The coordinator asks the agents that share a stream to stop in it, and to say where they stand.
+
+    Template 14: a block of 20 bytes, then variable data.
+    """
+
+    SCHEMA_ID: ClassVar[int] = 920
+    TEMPLATE_ID: ClassVar[int] = 14
+    SCHEMA_VERSION: ClassVar[int] = 1
+    BLOCK_LENGTH: ClassVar[int] = 20
+    IS_NEWER_VERSION_READABLE: ClassVar[bool] = True
+    LAYOUT: ClassVar[tuple[Field | Group | Data, ...]] = (
+        Field("checkpoint_id", "uint64", 0),
+        Field("epoch", "uint64", 8),
+        Field("stream_id", "uint32", 16),
+        Data("pipeline", True, 1073741824),
+    )
+    _HEADER: ClassVar[Octets] = HEADER.pack(20, 14, 920, 1)
+
+    checkpoint_id: int  # Allocated by the pipeline's coordinator, strictly increasing; 0 is none
+    epoch: int  # Checkpoint epoch, at most 2^48 - 1; never goes back
+    stream_id: int  # Data-source id, not the Aeron stream
+    pipeline: str = ""
+
+    def encode(self) -> Octets:
+        """Message header and body."""
+        return self._HEADER + self.encode_body()
+
+    def encode_into(self, buffer: Buffer, offset: int = 0) -> int:
+        """Writes header and body into a buffer; gives the number of bytes written."""
+        return write_into(self.encode(), buffer, offset)
+
+    def encode_body(self) -> Octets:
+        """The body alone, as shared-memory layouts are stored."""
+        try:
+            return self._pack()
+        except REFUSED:
+            refuse(self)
+
+    def encoded_length(self) -> int:
+        """The length of ``encode()`` in bytes."""
+        try:
+            return self._length()
+        except REFUSED:
+            refuse(self)
+
+    @classmethod
+    def decode(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads the message whose header starts at the offset; raises a MessageError for anything else."""
+        view, block, version = open_message(cls, buffer, offset)
+        return cls._unpack(view, offset + 8, block, version)
+
+    @classmethod
+    def decode_body(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads a body that has no message header before it."""
+        return cls._unpack(view_of(buffer, offset), offset, cls.BLOCK_LENGTH, cls.SCHEMA_VERSION)
+
+    def _pack(self) -> Octets:
+        fixed = _HOLD_INGRESS.pack(self.checkpoint_id, self.epoch, self.stream_id)
+        parts = [fixed]
+        parts.append(packed_data(1073741824, self.pipeline.encode("ascii")))
+        return b"".join(parts)
+
+    def _length(self) -> int:
+        return 32 + len(self.pipeline)
+
+    @classmethod
+    def _unpack(cls, view: memoryview, position: int, block: int, version: int) -> Self:
+        end = position + block
+        if end > len(view):
+            raise cut_short("HoldIngress", view, position, block)
+        raw = _HOLD_INGRESS.unpack_from(view, position)
+        pipeline, _ = var_data(view, end, 1073741824, "HoldIngress.pipeline")
+        return cls(
+            checkpoint_id=raw[0],
+            epoch=raw[1],
+            stream_id=raw[2],
+            pipeline=text(pipeline, cls, "pipeline"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngressPlace:
+    """An agent has stopped in a stream: here.
+
+    Template 15: a block of 36 bytes, then variable data.
+    """
+
+    SCHEMA_ID: ClassVar[int] = 920
+    TEMPLATE_ID: ClassVar[int] = 15
+    SCHEMA_VERSION: ClassVar[int] = 1
+    BLOCK_LENGTH: ClassVar[int] = 36
+    IS_NEWER_VERSION_READABLE: ClassVar[bool] = True
+    LAYOUT: ClassVar[tuple[Field | Group | Data, ...]] = (
+        Field("checkpoint_id", "uint64", 0),
+        Field("epoch", "uint64", 8),
+        Field("stream_id", "uint32", 16),
+        Field("source_epoch", "uint64", 20, null=18446744073709551615, is_optional=True),
+        Field("after_seq", "uint64", 28, null=18446744073709551615, is_optional=True),
+        Data("pipeline", True, 1073741824),
+        Data("operator_id", True, 1073741824),
+    )
+    _HEADER: ClassVar[Octets] = HEADER.pack(36, 15, 920, 1)
+
+    checkpoint_id: int  # Allocated by the pipeline's coordinator, strictly increasing; 0 is none
+    epoch: int  # Checkpoint epoch, at most 2^48 - 1; never goes back
+    stream_id: int  # Data-source id, not the Aeron stream
+    source_epoch: int | None = None  # Epoch of the stream's regions; null: it reads none
+    after_seq: int | None = None  # Last sequence that it took; null: none of that epoch
+    pipeline: str = ""
+    operator_id: str = ""
+
+    def encode(self) -> Octets:
+        """Message header and body."""
+        return self._HEADER + self.encode_body()
+
+    def encode_into(self, buffer: Buffer, offset: int = 0) -> int:
+        """Writes header and body into a buffer; gives the number of bytes written."""
+        return write_into(self.encode(), buffer, offset)
+
+    def encode_body(self) -> Octets:
+        """The body alone, as shared-memory layouts are stored."""
+        try:
+            return self._pack()
+        except REFUSED:
+            refuse(self)
+
+    def encoded_length(self) -> int:
+        """The length of ``encode()`` in bytes."""
+        try:
+            return self._length()
+        except REFUSED:
+            refuse(self)
+
+    @classmethod
+    def decode(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads the message whose header starts at the offset; raises a MessageError for anything else."""
+        view, block, version = open_message(cls, buffer, offset)
+        return cls._unpack(view, offset + 8, block, version)
+
+    @classmethod
+    def decode_body(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads a body that has no message header before it."""
+        return cls._unpack(view_of(buffer, offset), offset, cls.BLOCK_LENGTH, cls.SCHEMA_VERSION)
+
+    def _pack(self) -> Octets:
+        source_epoch: int | None = self.source_epoch
+        if source_epoch is None:
+            source_epoch = 18446744073709551615
+        elif source_epoch == 18446744073709551615:
+            raise ValueError("null")
+        after_seq: int | None = self.after_seq
+        if after_seq is None:
+            after_seq = 18446744073709551615
+        elif after_seq == 18446744073709551615:
+            raise ValueError("null")
+        fixed = _INGRESS_PLACE.pack(self.checkpoint_id, self.epoch, self.stream_id, source_epoch, after_seq)
+        parts = [fixed]
+        parts.append(packed_data(1073741824, self.pipeline.encode("ascii")))
+        parts.append(packed_data(1073741824, self.operator_id.encode("ascii")))
+        return b"".join(parts)
+
+    def _length(self) -> int:
+        total = 52
+        total += len(self.pipeline)
+        total += len(self.operator_id)
+        return total
+
+    @classmethod
+    def _unpack(cls, view: memoryview, position: int, block: int, version: int) -> Self:
+        end = position + block
+        if end > len(view):
+            raise cut_short("IngressPlace", view, position, block)
+        raw = _INGRESS_PLACE.unpack_from(view, position)
+        pipeline, end = var_data(view, end, 1073741824, "IngressPlace.pipeline")
+        operator_id, _ = var_data(view, end, 1073741824, "IngressPlace.operator_id")
+        return cls(
+            checkpoint_id=raw[0],
+            epoch=raw[1],
+            stream_id=raw[2],
+            source_epoch=None if raw[3] == 18446744073709551615 else raw[3],
+            after_seq=None if raw[4] == 18446744073709551615 else raw[4],
+            pipeline=text(pipeline, cls, "pipeline"),
+            operator_id=text(operator_id, cls, "operator_id"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngressCut:
+    """All agents that share a stream cut it here.
+
+    Template 16: a block of 44 bytes, then variable data.
+    """
+
+    SCHEMA_ID: ClassVar[int] = 920
+    TEMPLATE_ID: ClassVar[int] = 16
+    SCHEMA_VERSION: ClassVar[int] = 1
+    BLOCK_LENGTH: ClassVar[int] = 44
+    IS_NEWER_VERSION_READABLE: ClassVar[bool] = True
+    LAYOUT: ClassVar[tuple[Field | Group | Data, ...]] = (
+        Field("checkpoint_id", "uint64", 0),
+        Field("epoch", "uint64", 8),
+        Field("flags", "uint64", 16),
+        Field("stream_id", "uint32", 24),
+        Field("source_epoch", "uint64", 28, null=18446744073709551615, is_optional=True),
+        Field("after_seq", "uint64", 36, null=18446744073709551615, is_optional=True),
+        Data("pipeline", True, 1073741824),
+    )
+    _HEADER: ClassVar[Octets] = HEADER.pack(44, 16, 920, 1)
+
+    checkpoint_id: int  # Allocated by the pipeline's coordinator, strictly increasing; 0 is none
+    epoch: int  # Checkpoint epoch, at most 2^48 - 1; never goes back
+    flags: int  # Bit 0 UNALIGNED: take it over the buffered frames. Other bits are 0
+    stream_id: int  # Data-source id, not the Aeron stream
+    source_epoch: int | None = None  # Epoch of the stream's regions; null: nobody reads any
+    after_seq: int | None = None  # Behind this sequence; null: before the first of that epoch
+    pipeline: str = ""
+
+    def encode(self) -> Octets:
+        """Message header and body."""
+        return self._HEADER + self.encode_body()
+
+    def encode_into(self, buffer: Buffer, offset: int = 0) -> int:
+        """Writes header and body into a buffer; gives the number of bytes written."""
+        return write_into(self.encode(), buffer, offset)
+
+    def encode_body(self) -> Octets:
+        """The body alone, as shared-memory layouts are stored."""
+        try:
+            return self._pack()
+        except REFUSED:
+            refuse(self)
+
+    def encoded_length(self) -> int:
+        """The length of ``encode()`` in bytes."""
+        try:
+            return self._length()
+        except REFUSED:
+            refuse(self)
+
+    @classmethod
+    def decode(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads the message whose header starts at the offset; raises a MessageError for anything else."""
+        view, block, version = open_message(cls, buffer, offset)
+        return cls._unpack(view, offset + 8, block, version)
+
+    @classmethod
+    def decode_body(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads a body that has no message header before it."""
+        return cls._unpack(view_of(buffer, offset), offset, cls.BLOCK_LENGTH, cls.SCHEMA_VERSION)
+
+    def _pack(self) -> Octets:
+        source_epoch: int | None = self.source_epoch
+        if source_epoch is None:
+            source_epoch = 18446744073709551615
+        elif source_epoch == 18446744073709551615:
+            raise ValueError("null")
+        after_seq: int | None = self.after_seq
+        if after_seq is None:
+            after_seq = 18446744073709551615
+        elif after_seq == 18446744073709551615:
+            raise ValueError("null")
+        fixed = _INGRESS_CUT.pack(self.checkpoint_id, self.epoch, self.flags, self.stream_id, source_epoch, after_seq)
+        parts = [fixed]
+        parts.append(packed_data(1073741824, self.pipeline.encode("ascii")))
+        return b"".join(parts)
+
+    def _length(self) -> int:
+        return 56 + len(self.pipeline)
+
+    @classmethod
+    def _unpack(cls, view: memoryview, position: int, block: int, version: int) -> Self:
+        end = position + block
+        if end > len(view):
+            raise cut_short("IngressCut", view, position, block)
+        raw = _INGRESS_CUT.unpack_from(view, position)
+        pipeline, _ = var_data(view, end, 1073741824, "IngressCut.pipeline")
+        return cls(
+            checkpoint_id=raw[0],
+            epoch=raw[1],
+            flags=raw[2],
+            stream_id=raw[3],
+            source_epoch=None if raw[4] == 18446744073709551615 else raw[4],
+            after_seq=None if raw[5] == 18446744073709551615 else raw[5],
+            pipeline=text(pipeline, cls, "pipeline"),
+        )
+
+
 MESSAGES: Final[dict[int, type[Message]]] = {
     1: CheckpointBarrier,
     2: Watermark,
@@ -1261,4 +1645,8 @@ MESSAGES: Final[dict[int, type[Message]]] = {
     10: TriggerCheckpoint,
     11: TriggerProgress,
     12: TriggerSignal,
+    13: IngressHello,
+    14: HoldIngress,
+    15: IngressPlace,
+    16: IngressCut,
 }

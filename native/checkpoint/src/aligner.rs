@@ -180,7 +180,9 @@ impl<T> BarrierAligner<T> {
 
     /// What to do about a message of an input, which holds `bytes`. `released` gets what a cancelled or aborted
     /// alignment had held back; it is older than the message's barrier.
-    #[inline]
+    // Always: a barrier that its caller has in registers is not written to memory in parts and read from there as a whole,
+    // which costs more than all that is done with it.
+    #[inline(always)]
     pub fn process(
         &mut self,
         input: usize,
@@ -235,7 +237,7 @@ impl<T> BarrierAligner<T> {
         if is_over { Some(Cause::MemoryLimit) } else { None }
     }
 
-    #[inline]
+    #[inline(always)]
     fn barrier(
         &mut self,
         input: usize,
@@ -256,14 +258,20 @@ impl<T> BarrierAligner<T> {
             return Ok(self.ignore(verdict, barrier));
         }
         if self.state.phase == Phase::Aligning {
-            self.give_up();
-            self.release(released);
+            self.cancel(released);
         }
         self.state.phase = Phase::Aligning;
         self.state.barrier = barrier;
         self.state.started_ns = now_ns;
         self.state.delivered = self.state.left_out | 1 << input;
         Ok(self.progress(now_ns))
+    }
+
+    /// A higher barrier came.
+    #[cold]
+    fn cancel(&mut self, released: &mut impl FnMut(usize, T)) {
+        self.give_up();
+        self.release(released);
     }
 
     #[inline]
@@ -294,6 +302,7 @@ impl<T> BarrierAligner<T> {
         self.state.barrier
     }
 
+    #[cold]
     fn ignore(&mut self, verdict: Ignored, barrier: CheckpointBarrier) -> Action<T> {
         self.count_ignored(verdict);
         Action::Ignored(verdict, barrier)

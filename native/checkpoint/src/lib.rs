@@ -11,6 +11,7 @@
 //! | `arena`, `history`, `watermarks` | what an aligner keeps: events, ids that are over, how far time has come |
 //! | `aligner`, `late`, `unaligned` | waiting for every input, and not waiting |
 //! | `signals`, `input_signals` | signals, aligned by count, and by who has delivered them |
+//! | `ingress` | where a stream is cut that several agents cut by themselves |
 //! | `inflight` | the bytes of captured events |
 //!
 //! Every one has a plain Python twin in `joinbarrier/checkpoint/reference` that is its specification.
@@ -24,6 +25,7 @@ pub mod between;
 pub mod channel;
 mod history;
 pub mod inflight;
+pub mod ingress;
 #[cfg(not(loom))]
 pub mod injector;
 pub mod input_signals;

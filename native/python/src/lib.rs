@@ -26,12 +26,13 @@ mod _native {
     };
     #[pymodule_export]
     use crate::checkpoint::{
-        BarrierAligner, BarrierInjector, CheckpointChannel, CommandWord, InputSignals, SignalCounter,
+        BarrierAligner, BarrierInjector, CheckpointChannel, CommandWord, IngressGate, InputSignals, SignalCounter,
         UnalignedCheckpointer, checkpoint_read_records, checkpoint_write_records,
     };
     #[pymodule_export]
     use crate::join::{
-        JoinBarrier, JoinEngine, JoinMailbox, JoinPort, JoinSnapshot, JoinStage, join_causes, join_check_records,
+        JoinBarrier, JoinEngine, JoinMailbox, JoinPort, JoinSnapshot, JoinStage, OutputWatermarks, join_causes,
+        join_check_records,
     };
     #[pymodule_export]
     use crate::journal::{JournalWriter, crc32c, journal_fault_points};

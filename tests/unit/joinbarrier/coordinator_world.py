@@ -26,6 +26,8 @@ from framegate.schema.control import (
     AbortCause,
     AckStatus,
     BarrierAck,
+    IngressHello,
+    IngressPlace,
     OperatorHello,
     OperatorState,
     TriggerCheckpoint,
@@ -89,6 +91,33 @@ class World:
                 instance_id=instance_id,
                 last_checkpoint_id=last_checkpoint_id,
                 state=state,
+                pipeline=self.rules.pipeline,
+                operator_id=operator_id,
+            )
+        )
+
+    def shares(self, operator_id: str, *streams: int, instance_id: int = 1) -> None:
+        """It says which streams it cuts by itself, then hello."""
+        for stream in streams:
+            self.hear(
+                IngressHello(
+                    instance_id=instance_id,
+                    stream_id=stream,
+                    pipeline=self.rules.pipeline,
+                    operator_id=operator_id,
+                )
+            )
+        self.hello(operator_id, instance_id)
+
+    def stands(self, operator_id: str, stream: int, epoch: int | None, seq: int | None) -> None:
+        """It says where it has stopped."""
+        self.hear(
+            IngressPlace(
+                checkpoint_id=self.lasting.last_checkpoint_id,
+                epoch=self.coordinator.epoch,
+                stream_id=stream,
+                source_epoch=epoch,
+                after_seq=seq,
                 pipeline=self.rules.pipeline,
                 operator_id=operator_id,
             )

@@ -167,6 +167,16 @@ TABLE: Final = {
     (920, 12, "TriggerSignal", 10): (
         "correlation_id uint64@0; category SignalCategory:uint8@8; kind SignalKind:uint8@9; ascii pipeline"
     ),
+    (920, 13, "IngressHello", 12): "instance_id uint64@0; stream_id uint32@8; ascii pipeline; ascii operator_id",
+    (920, 14, "HoldIngress", 20): "checkpoint_id uint64@0; epoch uint64@8; stream_id uint32@16; ascii pipeline",
+    (920, 15, "IngressPlace", 36): (
+        f"checkpoint_id uint64@0; epoch uint64@8; stream_id uint32@16; source_epoch uint64@20 null={U64};"
+        f" after_seq uint64@28 null={U64}; ascii pipeline; ascii operator_id"
+    ),
+    (920, 16, "IngressCut", 44): (
+        "checkpoint_id uint64@0; epoch uint64@8; flags uint64@16; stream_id uint32@24;"
+        f" source_epoch uint64@28 null={U64}; after_seq uint64@36 null={U64}; ascii pipeline"
+    ),
 }
 
 RESPONSE_CODES: Final = "OK=0, UNSUPPORTED=1, INVALID_PARAMS=2, REJECTED=3, INTERNAL_ERROR=4"

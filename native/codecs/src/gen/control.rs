@@ -2144,3 +2144,583 @@ impl TriggerSignal {
         encoder.pipeline(self.pipeline.as_bytes());
     }
 }
+
+/// An operator cuts this stream by itself; one for each such stream, before its hello.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "probe", derive(serde::Serialize, serde::Deserialize))]
+pub struct IngressHello {
+    /// Another one in each life of the operator.
+    pub instance_id: u64,
+    /// Data-source id, not the Aeron stream.
+    pub stream_id: u32,
+    pub pipeline: String,
+    pub operator_id: String,
+}
+
+impl IngressHello {
+    /// Number of the message in its schema.
+    pub const TEMPLATE_ID: u16 = 13;
+    /// Length of the fixed block.
+    pub const BLOCK_LENGTH: u16 = 12;
+
+    const EXPECTED: Expected = Expected {
+        message: "IngressHello",
+        schema_id: SCHEMA_ID,
+        template_id: Self::TEMPLATE_ID,
+        version: SCHEMA_VERSION,
+        block_length: Self::BLOCK_LENGTH,
+        is_newer_version_readable: true,
+        older_blocks: &[(0, 12)],
+    };
+
+    /// A flyweight over a message that starts with its header; it cannot panic, all of it has been looked at.
+    #[inline]
+    pub fn checked(buffer: &[u8]) -> Result<sbe::ingress_hello_codec::IngressHelloDecoder<'_>, DecodeError> {
+        let header = Self::EXPECTED.open(buffer)?;
+        Self::check_body(buffer, HEADER_LENGTH, header.block_length, header.version)?;
+        let buffer = sbe::ReadBuf::new(buffer);
+        Ok(sbe::ingress_hello_codec::IngressHelloDecoder::default().wrap(
+            buffer,
+            HEADER_LENGTH,
+            header.block_length,
+            header.version,
+        ))
+    }
+
+    /// The same for a body that has no message header before it.
+    #[inline]
+    pub fn checked_body(buffer: &[u8]) -> Result<sbe::ingress_hello_codec::IngressHelloDecoder<'_>, DecodeError> {
+        Self::check_body(buffer, 0, Self::BLOCK_LENGTH, SCHEMA_VERSION)?;
+        let buffer = sbe::ReadBuf::new(buffer);
+        Ok(sbe::ingress_hello_codec::IngressHelloDecoder::default().wrap(buffer, 0, Self::BLOCK_LENGTH, SCHEMA_VERSION))
+    }
+
+    /// Reads a message that starts with its header.
+    pub fn decode(buffer: &[u8]) -> Result<Self, DecodeError> {
+        Ok(Self::read(Self::checked(buffer)?, buffer))
+    }
+
+    /// Reads a body that has no message header before it.
+    pub fn decode_body(buffer: &[u8]) -> Result<Self, DecodeError> {
+        Ok(Self::read(Self::checked_body(buffer)?, buffer))
+    }
+
+    #[inline]
+    fn check_body(buffer: &[u8], start: usize, block: u16, _version: u16) -> Result<(), DecodeError> {
+        let mut walk = Walk::new(buffer, start);
+        walk.take(usize::from(block), "IngressHello")?;
+        let pipeline = walk.data(1073741824, "IngressHello.pipeline")?;
+        let operator_id = walk.data(1073741824, "IngressHello.operator_id")?;
+        check::ascii(pipeline, "IngressHello", "pipeline")?;
+        check::ascii(operator_id, "IngressHello", "operator_id")?;
+        Ok(())
+    }
+
+    fn read(mut decoder: sbe::ingress_hello_codec::IngressHelloDecoder<'_>, buffer: &[u8]) -> Self {
+        let instance_id = decoder.instance_id();
+        let stream_id = decoder.stream_id();
+        let pipeline = check::text(buffer, decoder.pipeline_decoder());
+        let operator_id = check::text(buffer, decoder.operator_id_decoder());
+        Self { instance_id, stream_id, pipeline, operator_id }
+    }
+
+    /// Length of `encode()` in bytes.
+    #[inline]
+    pub fn encoded_length(&self) -> usize {
+        HEADER_LENGTH + self.body_length()
+    }
+
+    #[inline]
+    fn body_length(&self) -> usize {
+        usize::from(Self::BLOCK_LENGTH) + 4 + self.pipeline.len() + 4 + self.operator_id.len()
+    }
+
+    /// Message header and body.
+    pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
+        self.check_values()?;
+        let mut buffer = vec![0; self.encoded_length()];
+        self.encode_into(&mut buffer)?;
+        Ok(buffer)
+    }
+
+    /// Writes header and body to the start of the buffer, all or nothing; gives the number of bytes written.
+    #[inline]
+    pub fn encode_into(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        self.check_values()?;
+        let length = self.encoded_length();
+        check::room(length, buffer.len())?;
+        Self::EXPECTED.put(buffer);
+        self.write(
+            sbe::ingress_hello_codec::IngressHelloEncoder::default().wrap(sbe::WriteBuf::new(buffer), HEADER_LENGTH),
+        );
+        Ok(length)
+    }
+
+    /// Writes the body alone, as shared-memory layouts are stored.
+    #[inline]
+    pub fn encode_body_into(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        self.check_values()?;
+        let length = self.body_length();
+        check::room(length, buffer.len())?;
+        self.write(sbe::ingress_hello_codec::IngressHelloEncoder::default().wrap(sbe::WriteBuf::new(buffer), 0));
+        Ok(length)
+    }
+
+    #[inline]
+    fn check_values(&self) -> Result<(), EncodeError> {
+        check::writable(self.pipeline.len() <= 1073741824 && self.pipeline.is_ascii(), "IngressHello", "pipeline")?;
+        check::writable(
+            self.operator_id.len() <= 1073741824 && self.operator_id.is_ascii(),
+            "IngressHello",
+            "operator_id",
+        )?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, mut encoder: sbe::ingress_hello_codec::IngressHelloEncoder<'_>) {
+        encoder.instance_id(self.instance_id);
+        encoder.stream_id(self.stream_id);
+        encoder.pipeline(self.pipeline.as_bytes());
+        encoder.operator_id(self.operator_id.as_bytes());
+    }
+}
+
+/// The coordinator asks the agents that share a stream to stop in it, and to say where they stand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "probe", derive(serde::Serialize, serde::Deserialize))]
+pub struct HoldIngress {
+    /// Allocated by the pipeline's coordinator, strictly increasing; 0 is none.
+    pub checkpoint_id: u64,
+    /// Checkpoint epoch, at most 2^48 - 1; never goes back.
+    pub epoch: u64,
+    /// Data-source id, not the Aeron stream.
+    pub stream_id: u32,
+    pub pipeline: String,
+}
+
+impl HoldIngress {
+    /// Number of the message in its schema.
+    pub const TEMPLATE_ID: u16 = 14;
+    /// Length of the fixed block.
+    pub const BLOCK_LENGTH: u16 = 20;
+
+    const EXPECTED: Expected = Expected {
+        message: "HoldIngress",
+        schema_id: SCHEMA_ID,
+        template_id: Self::TEMPLATE_ID,
+        version: SCHEMA_VERSION,
+        block_length: Self::BLOCK_LENGTH,
+        is_newer_version_readable: true,
+        older_blocks: &[(0, 20)],
+    };
+
+    /// A flyweight over a message that starts with its header; it cannot panic, all of it has been looked at.
+    #[inline]
+    pub fn checked(buffer: &[u8]) -> Result<sbe::hold_ingress_codec::HoldIngressDecoder<'_>, DecodeError> {
+        let header = Self::EXPECTED.open(buffer)?;
+        Self::check_body(buffer, HEADER_LENGTH, header.block_length, header.version)?;
+        let buffer = sbe::ReadBuf::new(buffer);
+        Ok(sbe::hold_ingress_codec::HoldIngressDecoder::default().wrap(
+            buffer,
+            HEADER_LENGTH,
+            header.block_length,
+            header.version,
+        ))
+    }
+
+    /// The same for a body that has no message header before it.
+    #[inline]
+    pub fn checked_body(buffer: &[u8]) -> Result<sbe::hold_ingress_codec::HoldIngressDecoder<'_>, DecodeError> {
+        Self::check_body(buffer, 0, Self::BLOCK_LENGTH, SCHEMA_VERSION)?;
+        let buffer = sbe::ReadBuf::new(buffer);
+        Ok(sbe::hold_ingress_codec::HoldIngressDecoder::default().wrap(buffer, 0, Self::BLOCK_LENGTH, SCHEMA_VERSION))
+    }
+
+    /// Reads a message that starts with its header.
+    pub fn decode(buffer: &[u8]) -> Result<Self, DecodeError> {
+        Ok(Self::read(Self::checked(buffer)?, buffer))
+    }
+
+    /// Reads a body that has no message header before it.
+    pub fn decode_body(buffer: &[u8]) -> Result<Self, DecodeError> {
+        Ok(Self::read(Self::checked_body(buffer)?, buffer))
+    }
+
+    #[inline]
+    fn check_body(buffer: &[u8], start: usize, block: u16, _version: u16) -> Result<(), DecodeError> {
+        let mut walk = Walk::new(buffer, start);
+        walk.take(usize::from(block), "HoldIngress")?;
+        let pipeline = walk.data(1073741824, "HoldIngress.pipeline")?;
+        check::ascii(pipeline, "HoldIngress", "pipeline")?;
+        Ok(())
+    }
+
+    fn read(mut decoder: sbe::hold_ingress_codec::HoldIngressDecoder<'_>, buffer: &[u8]) -> Self {
+        let checkpoint_id = decoder.checkpoint_id();
+        let epoch = decoder.epoch();
+        let stream_id = decoder.stream_id();
+        let pipeline = check::text(buffer, decoder.pipeline_decoder());
+        Self { checkpoint_id, epoch, stream_id, pipeline }
+    }
+
+    /// Length of `encode()` in bytes.
+    #[inline]
+    pub fn encoded_length(&self) -> usize {
+        HEADER_LENGTH + self.body_length()
+    }
+
+    #[inline]
+    fn body_length(&self) -> usize {
+        usize::from(Self::BLOCK_LENGTH) + 4 + self.pipeline.len()
+    }
+
+    /// Message header and body.
+    pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
+        self.check_values()?;
+        let mut buffer = vec![0; self.encoded_length()];
+        self.encode_into(&mut buffer)?;
+        Ok(buffer)
+    }
+
+    /// Writes header and body to the start of the buffer, all or nothing; gives the number of bytes written.
+    #[inline]
+    pub fn encode_into(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        self.check_values()?;
+        let length = self.encoded_length();
+        check::room(length, buffer.len())?;
+        Self::EXPECTED.put(buffer);
+        self.write(
+            sbe::hold_ingress_codec::HoldIngressEncoder::default().wrap(sbe::WriteBuf::new(buffer), HEADER_LENGTH),
+        );
+        Ok(length)
+    }
+
+    /// Writes the body alone, as shared-memory layouts are stored.
+    #[inline]
+    pub fn encode_body_into(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        self.check_values()?;
+        let length = self.body_length();
+        check::room(length, buffer.len())?;
+        self.write(sbe::hold_ingress_codec::HoldIngressEncoder::default().wrap(sbe::WriteBuf::new(buffer), 0));
+        Ok(length)
+    }
+
+    #[inline]
+    fn check_values(&self) -> Result<(), EncodeError> {
+        check::writable(self.pipeline.len() <= 1073741824 && self.pipeline.is_ascii(), "HoldIngress", "pipeline")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, mut encoder: sbe::hold_ingress_codec::HoldIngressEncoder<'_>) {
+        encoder.checkpoint_id(self.checkpoint_id);
+        encoder.epoch(self.epoch);
+        encoder.stream_id(self.stream_id);
+        encoder.pipeline(self.pipeline.as_bytes());
+    }
+}
+
+/// An agent has stopped in a stream: here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "probe", derive(serde::Serialize, serde::Deserialize))]
+pub struct IngressPlace {
+    /// Allocated by the pipeline's coordinator, strictly increasing; 0 is none.
+    pub checkpoint_id: u64,
+    /// Checkpoint epoch, at most 2^48 - 1; never goes back.
+    pub epoch: u64,
+    /// Data-source id, not the Aeron stream.
+    pub stream_id: u32,
+    /// Epoch of the stream's regions; null: it reads none.
+    pub source_epoch: Option<u64>,
+    /// Last sequence that it took; null: none of that epoch.
+    pub after_seq: Option<u64>,
+    pub pipeline: String,
+    pub operator_id: String,
+}
+
+impl IngressPlace {
+    /// Number of the message in its schema.
+    pub const TEMPLATE_ID: u16 = 15;
+    /// Length of the fixed block.
+    pub const BLOCK_LENGTH: u16 = 36;
+
+    const EXPECTED: Expected = Expected {
+        message: "IngressPlace",
+        schema_id: SCHEMA_ID,
+        template_id: Self::TEMPLATE_ID,
+        version: SCHEMA_VERSION,
+        block_length: Self::BLOCK_LENGTH,
+        is_newer_version_readable: true,
+        older_blocks: &[(0, 36)],
+    };
+
+    /// A flyweight over a message that starts with its header; it cannot panic, all of it has been looked at.
+    #[inline]
+    pub fn checked(buffer: &[u8]) -> Result<sbe::ingress_place_codec::IngressPlaceDecoder<'_>, DecodeError> {
+        let header = Self::EXPECTED.open(buffer)?;
+        Self::check_body(buffer, HEADER_LENGTH, header.block_length, header.version)?;
+        let buffer = sbe::ReadBuf::new(buffer);
+        Ok(sbe::ingress_place_codec::IngressPlaceDecoder::default().wrap(
+            buffer,
+            HEADER_LENGTH,
+            header.block_length,
+            header.version,
+        ))
+    }
+
+    /// The same for a body that has no message header before it.
+    #[inline]
+    pub fn checked_body(buffer: &[u8]) -> Result<sbe::ingress_place_codec::IngressPlaceDecoder<'_>, DecodeError> {
+        Self::check_body(buffer, 0, Self::BLOCK_LENGTH, SCHEMA_VERSION)?;
+        let buffer = sbe::ReadBuf::new(buffer);
+        Ok(sbe::ingress_place_codec::IngressPlaceDecoder::default().wrap(buffer, 0, Self::BLOCK_LENGTH, SCHEMA_VERSION))
+    }
+
+    /// Reads a message that starts with its header.
+    pub fn decode(buffer: &[u8]) -> Result<Self, DecodeError> {
+        Ok(Self::read(Self::checked(buffer)?, buffer))
+    }
+
+    /// Reads a body that has no message header before it.
+    pub fn decode_body(buffer: &[u8]) -> Result<Self, DecodeError> {
+        Ok(Self::read(Self::checked_body(buffer)?, buffer))
+    }
+
+    #[inline]
+    fn check_body(buffer: &[u8], start: usize, block: u16, _version: u16) -> Result<(), DecodeError> {
+        let mut walk = Walk::new(buffer, start);
+        walk.take(usize::from(block), "IngressPlace")?;
+        let pipeline = walk.data(1073741824, "IngressPlace.pipeline")?;
+        let operator_id = walk.data(1073741824, "IngressPlace.operator_id")?;
+        check::ascii(pipeline, "IngressPlace", "pipeline")?;
+        check::ascii(operator_id, "IngressPlace", "operator_id")?;
+        Ok(())
+    }
+
+    fn read(mut decoder: sbe::ingress_place_codec::IngressPlaceDecoder<'_>, buffer: &[u8]) -> Self {
+        let checkpoint_id = decoder.checkpoint_id();
+        let epoch = decoder.epoch();
+        let stream_id = decoder.stream_id();
+        let source_epoch = decoder.source_epoch();
+        let after_seq = decoder.after_seq();
+        let pipeline = check::text(buffer, decoder.pipeline_decoder());
+        let operator_id = check::text(buffer, decoder.operator_id_decoder());
+        Self { checkpoint_id, epoch, stream_id, source_epoch, after_seq, pipeline, operator_id }
+    }
+
+    /// Length of `encode()` in bytes.
+    #[inline]
+    pub fn encoded_length(&self) -> usize {
+        HEADER_LENGTH + self.body_length()
+    }
+
+    #[inline]
+    fn body_length(&self) -> usize {
+        usize::from(Self::BLOCK_LENGTH) + 4 + self.pipeline.len() + 4 + self.operator_id.len()
+    }
+
+    /// Message header and body.
+    pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
+        self.check_values()?;
+        let mut buffer = vec![0; self.encoded_length()];
+        self.encode_into(&mut buffer)?;
+        Ok(buffer)
+    }
+
+    /// Writes header and body to the start of the buffer, all or nothing; gives the number of bytes written.
+    #[inline]
+    pub fn encode_into(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        self.check_values()?;
+        let length = self.encoded_length();
+        check::room(length, buffer.len())?;
+        Self::EXPECTED.put(buffer);
+        self.write(
+            sbe::ingress_place_codec::IngressPlaceEncoder::default().wrap(sbe::WriteBuf::new(buffer), HEADER_LENGTH),
+        );
+        Ok(length)
+    }
+
+    /// Writes the body alone, as shared-memory layouts are stored.
+    #[inline]
+    pub fn encode_body_into(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        self.check_values()?;
+        let length = self.body_length();
+        check::room(length, buffer.len())?;
+        self.write(sbe::ingress_place_codec::IngressPlaceEncoder::default().wrap(sbe::WriteBuf::new(buffer), 0));
+        Ok(length)
+    }
+
+    #[inline]
+    fn check_values(&self) -> Result<(), EncodeError> {
+        check::writable(self.source_epoch != Some(u64::MAX), "IngressPlace", "source_epoch")?;
+        check::writable(self.after_seq != Some(u64::MAX), "IngressPlace", "after_seq")?;
+        check::writable(self.pipeline.len() <= 1073741824 && self.pipeline.is_ascii(), "IngressPlace", "pipeline")?;
+        check::writable(
+            self.operator_id.len() <= 1073741824 && self.operator_id.is_ascii(),
+            "IngressPlace",
+            "operator_id",
+        )?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, mut encoder: sbe::ingress_place_codec::IngressPlaceEncoder<'_>) {
+        encoder.checkpoint_id(self.checkpoint_id);
+        encoder.epoch(self.epoch);
+        encoder.stream_id(self.stream_id);
+        encoder.source_epoch_opt(self.source_epoch);
+        encoder.after_seq_opt(self.after_seq);
+        encoder.pipeline(self.pipeline.as_bytes());
+        encoder.operator_id(self.operator_id.as_bytes());
+    }
+}
+
+/// All agents that share a stream cut it here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "probe", derive(serde::Serialize, serde::Deserialize))]
+pub struct IngressCut {
+    /// Allocated by the pipeline's coordinator, strictly increasing; 0 is none.
+    pub checkpoint_id: u64,
+    /// Checkpoint epoch, at most 2^48 - 1; never goes back.
+    pub epoch: u64,
+    /// Bit 0 UNALIGNED: take it over the buffered frames. Other bits are 0.
+    pub flags: u64,
+    /// Data-source id, not the Aeron stream.
+    pub stream_id: u32,
+    /// Epoch of the stream's regions; null: nobody reads any.
+    pub source_epoch: Option<u64>,
+    /// Behind this sequence; null: before the first of that epoch.
+    pub after_seq: Option<u64>,
+    pub pipeline: String,
+}
+
+impl IngressCut {
+    /// Number of the message in its schema.
+    pub const TEMPLATE_ID: u16 = 16;
+    /// Length of the fixed block.
+    pub const BLOCK_LENGTH: u16 = 44;
+
+    const EXPECTED: Expected = Expected {
+        message: "IngressCut",
+        schema_id: SCHEMA_ID,
+        template_id: Self::TEMPLATE_ID,
+        version: SCHEMA_VERSION,
+        block_length: Self::BLOCK_LENGTH,
+        is_newer_version_readable: true,
+        older_blocks: &[(0, 44)],
+    };
+
+    /// A flyweight over a message that starts with its header; it cannot panic, all of it has been looked at.
+    #[inline]
+    pub fn checked(buffer: &[u8]) -> Result<sbe::ingress_cut_codec::IngressCutDecoder<'_>, DecodeError> {
+        let header = Self::EXPECTED.open(buffer)?;
+        Self::check_body(buffer, HEADER_LENGTH, header.block_length, header.version)?;
+        let buffer = sbe::ReadBuf::new(buffer);
+        Ok(sbe::ingress_cut_codec::IngressCutDecoder::default().wrap(
+            buffer,
+            HEADER_LENGTH,
+            header.block_length,
+            header.version,
+        ))
+    }
+
+    /// The same for a body that has no message header before it.
+    #[inline]
+    pub fn checked_body(buffer: &[u8]) -> Result<sbe::ingress_cut_codec::IngressCutDecoder<'_>, DecodeError> {
+        Self::check_body(buffer, 0, Self::BLOCK_LENGTH, SCHEMA_VERSION)?;
+        let buffer = sbe::ReadBuf::new(buffer);
+        Ok(sbe::ingress_cut_codec::IngressCutDecoder::default().wrap(buffer, 0, Self::BLOCK_LENGTH, SCHEMA_VERSION))
+    }
+
+    /// Reads a message that starts with its header.
+    pub fn decode(buffer: &[u8]) -> Result<Self, DecodeError> {
+        Ok(Self::read(Self::checked(buffer)?, buffer))
+    }
+
+    /// Reads a body that has no message header before it.
+    pub fn decode_body(buffer: &[u8]) -> Result<Self, DecodeError> {
+        Ok(Self::read(Self::checked_body(buffer)?, buffer))
+    }
+
+    #[inline]
+    fn check_body(buffer: &[u8], start: usize, block: u16, _version: u16) -> Result<(), DecodeError> {
+        let mut walk = Walk::new(buffer, start);
+        walk.take(usize::from(block), "IngressCut")?;
+        let pipeline = walk.data(1073741824, "IngressCut.pipeline")?;
+        check::ascii(pipeline, "IngressCut", "pipeline")?;
+        Ok(())
+    }
+
+    fn read(mut decoder: sbe::ingress_cut_codec::IngressCutDecoder<'_>, buffer: &[u8]) -> Self {
+        let checkpoint_id = decoder.checkpoint_id();
+        let epoch = decoder.epoch();
+        let flags = decoder.flags();
+        let stream_id = decoder.stream_id();
+        let source_epoch = decoder.source_epoch();
+        let after_seq = decoder.after_seq();
+        let pipeline = check::text(buffer, decoder.pipeline_decoder());
+        Self { checkpoint_id, epoch, flags, stream_id, source_epoch, after_seq, pipeline }
+    }
+
+    /// Length of `encode()` in bytes.
+    #[inline]
+    pub fn encoded_length(&self) -> usize {
+        HEADER_LENGTH + self.body_length()
+    }
+
+    #[inline]
+    fn body_length(&self) -> usize {
+        usize::from(Self::BLOCK_LENGTH) + 4 + self.pipeline.len()
+    }
+
+    /// Message header and body.
+    pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
+        self.check_values()?;
+        let mut buffer = vec![0; self.encoded_length()];
+        self.encode_into(&mut buffer)?;
+        Ok(buffer)
+    }
+
+    /// Writes header and body to the start of the buffer, all or nothing; gives the number of bytes written.
+    #[inline]
+    pub fn encode_into(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        self.check_values()?;
+        let length = self.encoded_length();
+        check::room(length, buffer.len())?;
+        Self::EXPECTED.put(buffer);
+        self.write(
+            sbe::ingress_cut_codec::IngressCutEncoder::default().wrap(sbe::WriteBuf::new(buffer), HEADER_LENGTH),
+        );
+        Ok(length)
+    }
+
+    /// Writes the body alone, as shared-memory layouts are stored.
+    #[inline]
+    pub fn encode_body_into(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        self.check_values()?;
+        let length = self.body_length();
+        check::room(length, buffer.len())?;
+        self.write(sbe::ingress_cut_codec::IngressCutEncoder::default().wrap(sbe::WriteBuf::new(buffer), 0));
+        Ok(length)
+    }
+
+    #[inline]
+    fn check_values(&self) -> Result<(), EncodeError> {
+        check::writable(self.source_epoch != Some(u64::MAX), "IngressCut", "source_epoch")?;
+        check::writable(self.after_seq != Some(u64::MAX), "IngressCut", "after_seq")?;
+        check::writable(self.pipeline.len() <= 1073741824 && self.pipeline.is_ascii(), "IngressCut", "pipeline")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, mut encoder: sbe::ingress_cut_codec::IngressCutEncoder<'_>) {
+        encoder.checkpoint_id(self.checkpoint_id);
+        encoder.epoch(self.epoch);
+        encoder.flags(self.flags);
+        encoder.stream_id(self.stream_id);
+        encoder.source_epoch_opt(self.source_epoch);
+        encoder.after_seq_opt(self.after_seq);
+        encoder.pipeline(self.pipeline.as_bytes());
+    }
+}

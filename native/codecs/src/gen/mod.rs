@@ -56,6 +56,10 @@ pub enum Message {
     TriggerCheckpoint(control::TriggerCheckpoint),
     TriggerProgress(control::TriggerProgress),
     TriggerSignal(control::TriggerSignal),
+    IngressHello(control::IngressHello),
+    HoldIngress(control::HoldIngress),
+    IngressPlace(control::IngressPlace),
+    IngressCut(control::IngressCut),
 }
 
 impl Message {
@@ -103,6 +107,10 @@ impl Message {
             (920, 10) => control::TriggerCheckpoint::decode(buffer).map(Self::TriggerCheckpoint),
             (920, 11) => control::TriggerProgress::decode(buffer).map(Self::TriggerProgress),
             (920, 12) => control::TriggerSignal::decode(buffer).map(Self::TriggerSignal),
+            (920, 13) => control::IngressHello::decode(buffer).map(Self::IngressHello),
+            (920, 14) => control::HoldIngress::decode(buffer).map(Self::HoldIngress),
+            (920, 15) => control::IngressPlace::decode(buffer).map(Self::IngressPlace),
+            (920, 16) => control::IngressCut::decode(buffer).map(Self::IngressCut),
             (900 | 901 | 903 | 920, found) => {
                 Err(DecodeError::UnknownTemplate { schema: header.schema_id, wanted: None, found })
             }
@@ -153,6 +161,10 @@ impl Message {
             (920, 10) => control::TriggerCheckpoint::decode_body(buffer).map(Self::TriggerCheckpoint),
             (920, 11) => control::TriggerProgress::decode_body(buffer).map(Self::TriggerProgress),
             (920, 12) => control::TriggerSignal::decode_body(buffer).map(Self::TriggerSignal),
+            (920, 13) => control::IngressHello::decode_body(buffer).map(Self::IngressHello),
+            (920, 14) => control::HoldIngress::decode_body(buffer).map(Self::HoldIngress),
+            (920, 15) => control::IngressPlace::decode_body(buffer).map(Self::IngressPlace),
+            (920, 16) => control::IngressCut::decode_body(buffer).map(Self::IngressCut),
             (900 | 901 | 903 | 920, found) => {
                 Err(DecodeError::UnknownTemplate { schema: schema_id, wanted: None, found })
             }
@@ -203,6 +215,10 @@ impl Message {
             Self::TriggerCheckpoint(message) => message.encode(),
             Self::TriggerProgress(message) => message.encode(),
             Self::TriggerSignal(message) => message.encode(),
+            Self::IngressHello(message) => message.encode(),
+            Self::HoldIngress(message) => message.encode(),
+            Self::IngressPlace(message) => message.encode(),
+            Self::IngressCut(message) => message.encode(),
         }
     }
 
@@ -249,6 +265,10 @@ impl Message {
             Self::TriggerCheckpoint(message) => message.encode_body_into(buffer),
             Self::TriggerProgress(message) => message.encode_body_into(buffer),
             Self::TriggerSignal(message) => message.encode_body_into(buffer),
+            Self::IngressHello(message) => message.encode_body_into(buffer),
+            Self::HoldIngress(message) => message.encode_body_into(buffer),
+            Self::IngressPlace(message) => message.encode_body_into(buffer),
+            Self::IngressCut(message) => message.encode_body_into(buffer),
         }
     }
 }

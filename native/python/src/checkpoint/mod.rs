@@ -4,6 +4,7 @@
 mod aligner;
 mod channel;
 mod inflight;
+mod ingress;
 mod injector;
 mod plain;
 mod signals;
@@ -12,6 +13,8 @@ mod unaligned;
 pub use aligner::BarrierAligner;
 pub use channel::CheckpointChannel;
 pub use inflight::{checkpoint_read_records, checkpoint_write_records};
+pub use ingress::IngressGate;
+pub(crate) use ingress::cut_name;
 pub use injector::{BarrierInjector, CommandWord};
 pub use signals::{InputSignals, SignalCounter};
 pub use unaligned::UnalignedCheckpointer;

@@ -26,6 +26,7 @@ use row::Source;
 mod aligning;
 mod cut;
 mod hearing;
+mod ingress;
 mod passing;
 mod restoring;
 mod row;

@@ -204,6 +204,8 @@ pub(super) fn counters<'py>(py: Python<'py>, engine: &Engine) -> PyResult<Bound<
         ("signals_refused", own.signals_refused),
         ("signals_given_up", engine.cut.signals.given_up()),
         ("watermarks_forwarded", own.watermarks_forwarded),
+        ("ingress_holds", engine.cut.gates.held),
+        ("ingress_given_up", engine.cut.gates.given_up),
         ("longest_snapshot_ns", own.longest_snapshot_ns),
     ] {
         found.set_item(name, value)?;

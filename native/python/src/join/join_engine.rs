@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use framegate_checkpoint::ingress::Place;
 use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_core::idle::IdleStrategy;
 use framegate_core::pool::tensor::Tensor;
@@ -21,10 +22,13 @@ use super::plan::{Rule, inputs_of, journal_of, rule_of, stage_of};
 use super::report;
 use super::restore::{self, Given};
 use crate::aeron::{unpoisoned, unpoisoned_detached};
+use crate::checkpoint::cut_name;
 use crate::errors::raise;
 use crate::journal::errors::raised;
 use crate::pool::PoolProducer;
 
+/// Epoch and sequence of a place in a stream.
+type At = (Option<u64>, Option<u64>);
 /// (rule, stream, reason) of a map that is not applied.
 type Refused = (Option<usize>, Option<u32>, &'static str);
 
@@ -224,7 +228,7 @@ impl JoinEngine {
 
     /// The checkpoint that is under way here; None: none is.
     fn checkpoint_under_way(&self, py: Python<'_>) -> PyResult<Option<u64>> {
-        self.with(py, |engine| Some(engine.cut.checkpointer()?.current()?.checkpoint_id))
+        self.with(py, |engine| engine.cut.current())
     }
 
     /// What the coordinator says of alignments, from now on.
@@ -237,6 +241,7 @@ impl JoinEngine {
         late_barrier_timeout_ns: Option<u64>,
     ) -> PyResult<()> {
         self.with(py, |engine| {
+            engine.cut.gates.set_timeout(alignment_timeout_ns);
             if let Some(checkpointer) = engine.cut.checkpointer_mut() {
                 checkpointer.set_times(unaligned, force_unaligned, alignment_timeout_ns, late_barrier_timeout_ns);
             }
@@ -267,6 +272,26 @@ impl JoinEngine {
         let index = self.place(py, stream_id)?;
         let barrier = CheckpointBarrier::with(checkpoint_id, epoch, unaligned);
         self.with(py, |engine| engine.on_barrier(index, barrier, monotonic_ns()))
+    }
+
+    /// Stops in a stream that other agents cut too; the epoch that is read and the last sequence that was taken, either
+    /// of which may be None. None: the checkpoint is over here.
+    fn hold_ingress(&self, py: Python<'_>, stream_id: u32, checkpoint_id: u64, epoch: u64) -> PyResult<Option<At>> {
+        let index = self.place(py, stream_id)?;
+        let barrier = CheckpointBarrier::with(checkpoint_id, epoch, false);
+        let place = self.with(py, |engine| engine.hold_ingress(index, barrier, monotonic_ns()))?;
+        Ok(place.map(|place| (place.epoch, place.seq)))
+    }
+
+    /// The barrier stands behind this place of the stream, now or when it comes: `cut` or `due`; or why it cannot:
+    /// `past`, `other_epoch`, `over`.
+    fn cut_ingress(&self, py: Python<'_>, stream_id: u32, barrier: (u64, u64, bool), at: At) -> PyResult<&'static str> {
+        let index = self.place(py, stream_id)?;
+        let (checkpoint_id, epoch, is_unaligned) = barrier;
+        let barrier = CheckpointBarrier::with(checkpoint_id, epoch, is_unaligned);
+        let at = Place { epoch: at.0, seq: at.1 };
+        let cut = self.with(py, |engine| engine.cut_ingress(index, barrier, at, monotonic_ns()))?;
+        Ok(cut_name(cut))
     }
 
     /// The map no longer holds: nothing is joined until another is applied.

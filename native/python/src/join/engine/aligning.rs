@@ -14,6 +14,7 @@ use framegate_join::stage::{Cause, Observed};
 
 use super::cut::{EVENT_BYTES, News, Passing, Signal, Standing, Whereabouts};
 use super::hearing::END_KIND;
+use super::ingress::FRESH;
 use super::row::ROWS;
 use super::{Engine, Outcome};
 use crate::join::fed::Fed;
@@ -28,19 +29,9 @@ impl Engine {
 
     /// A frame was announced while a checkpoint is under way.
     #[cold]
-    pub(super) fn frame_during_cut(&mut self, index: usize, mut seen: Observed, now_ns: u64) {
+    pub(super) fn frame_during_cut(&mut self, index: usize, seen: Observed, now_ns: u64) {
         self.note_switches(now_ns);
-        if self.cut.owes(index) {
-            let bytes = self.capture_frame(index, &seen);
-            self.give(index, Standing::Frame(seen, Whereabouts::InRing), bytes, now_ns);
-        } else if self.cut.is_blocked(index) {
-            // Before the aligner: a blocked stream is never stale.
-            self.stage.heard(index, now_ns);
-            let (whereabouts, bytes) = self.hold_frame(index, &mut seen);
-            self.give(index, Standing::Frame(seen, whereabouts), bytes, now_ns);
-        } else {
-            self.observe_frame(index, seen, now_ns);
-        }
+        self.frame_at_gate(index, seen, FRESH, now_ns);
     }
 
     /// The same for a frame that lies in no ring; whether it was taken here.
@@ -84,6 +75,9 @@ impl Engine {
     pub(super) fn stand(&mut self, index: usize, standing: Standing, message: &[u8], now_ns: u64) {
         if self.cut.is_under_way {
             self.note_switches(now_ns);
+            if self.stands_at_gate(index, standing, message, now_ns) {
+                return;
+            }
             if self.cut.owes(index) {
                 self.capture_message(index, message);
                 return self.give(index, standing, message.len() as u64, now_ns);
@@ -99,6 +93,9 @@ impl Engine {
 
     /// A watermark counts at its place; the aligner knows the newest of each stream all the same.
     pub(super) fn on_watermark(&mut self, index: usize, ms: i64, message: &[u8], now_ns: u64) {
+        if self.stands_at_gate(index, Standing::Watermark(ms), message, now_ns) {
+            return;
+        }
         if self.cut.is_blocked(index) {
             if let Some(checkpointer) = &mut self.cut.checkpointer {
                 checkpointer.watermark(index, Watermark(ms), now_ns, &mut |_| ());
@@ -116,8 +113,7 @@ impl Engine {
 
     /// A barrier stands in the stream.
     pub(in crate::join) fn on_barrier(&mut self, index: usize, barrier: CheckpointBarrier, now_ns: u64) {
-        let is_in_range = (1..=i64::MAX as u64).contains(&barrier.checkpoint_id) && barrier.epoch <= EPOCH_MAX;
-        if !is_in_range {
+        if !is_fit(barrier) {
             self.cut.counters.barriers_refused += 1;
             return;
         }
@@ -139,6 +135,7 @@ impl Engine {
             if !has_switched && epoch.is_some() {
                 continue;
             }
+            self.lose_gate(index, has_switched, now_ns);
             self.step(now_ns, |checkpointer, mut act| checkpointer.lose_input(index, &mut act));
             self.cut.signals.lose(index);
             // It takes part again from the next checkpoint on, unless nothing more comes of it.
@@ -161,10 +158,12 @@ impl Engine {
             checkpointer.on_tick(now_ns, &mut act);
             checkpointer.give_up_overdue(now_ns, &mut act);
         });
+        self.tick_gates(now_ns);
     }
 
     /// The coordinator gave a checkpoint up, or the engine ends and nothing is waited for any more.
     pub(in crate::join) fn abort_checkpoint(&mut self, checkpoint_id: Option<u64>, now_ns: u64) {
+        self.open_gates(checkpoint_id, now_ns);
         self.step(now_ns, |checkpointer, mut act| checkpointer.abort(checkpoint_id, &mut act));
     }
 
@@ -175,7 +174,7 @@ impl Engine {
 
     // --- What is done --------------------------------------------------------------------------------------
 
-    fn give(&mut self, index: usize, standing: Standing, bytes: u64, now_ns: u64) {
+    pub(super) fn give(&mut self, index: usize, standing: Standing, bytes: u64, now_ns: u64) {
         self.step(now_ns, |checkpointer, mut act| {
             checkpointer.event(index, standing, bytes, now_ns, |standing| *standing, &mut act);
         });
@@ -186,8 +185,8 @@ impl Engine {
         let Some(mut checkpointer) = self.cut.checkpointer.take() else { return };
         self.cut.buffered = checkpointer.aligner().buffered_events();
         ask(&mut checkpointer, &mut |step| self.carry_out(step, now_ns));
-        self.cut.is_under_way = checkpointer.is_under_way();
         self.cut.checkpointer = Some(checkpointer);
+        self.note_under_way();
         self.tell_ended(now_ns);
     }
 
@@ -262,7 +261,7 @@ impl Engine {
     }
 
     /// Joins what was let through so far, as it would have been joined had it come one by one.
-    fn join_drained(&mut self, now_ns: u64) {
+    pub(super) fn join_drained(&mut self, now_ns: u64) {
         self.cut.drained += 1;
         if self.is_one_by_one || self.cut.drained.is_multiple_of(DRAINED) {
             self.join(now_ns, self.outputs, &mut Outcome::default());
@@ -273,7 +272,7 @@ impl Engine {
     // --- Copies --------------------------------------------------------------------------------------------
 
     /// Copies a frame that has to wait; where it is then, and how many bytes it holds.
-    fn hold_frame(&mut self, index: usize, seen: &mut Observed) -> (Whereabouts, u64) {
+    pub(super) fn hold_frame(&mut self, index: usize, seen: &mut Observed) -> (Whereabouts, u64) {
         if !self.cut.keeps_payload {
             return (Whereabouts::Waited, EVENT_BYTES);
         }
@@ -424,6 +423,11 @@ impl Engine {
         self.cut.counters.forwarded += u64::from(is_sent);
         self.cut.counters.forward_failures += u64::from(!is_sent);
     }
+}
+
+/// Whether its id and epoch are such as a coordinator gives out.
+pub(super) fn is_fit(barrier: CheckpointBarrier) -> bool {
+    (1..=i64::MAX as u64).contains(&barrier.checkpoint_id) && barrier.epoch <= EPOCH_MAX
 }
 
 fn encoded_signal(signal: Signal, stream_id: u32, source_epoch: u64, pipeline: &str) -> Option<Vec<u8>> {

@@ -11,6 +11,8 @@ use framegate_checkpoint::unaligned::{Options, Switch, UnalignedCheckpointer};
 use framegate_core::pool::hold::{HeldFrame, Hold};
 use framegate_join::stage::{Lost, Observed};
 
+use super::ingress::Gates;
+
 /// What something holds that is no frame, and a frame whose payload is not copied.
 pub(super) const EVENT_BYTES: u64 = size_of::<Standing>() as u64;
 
@@ -180,7 +182,7 @@ pub(in crate::join) struct CutCounters {
 pub(in crate::join) struct Cut {
     /// None while what it said is carried out, and with more streams than it can align.
     pub(super) checkpointer: Option<Box<UnalignedCheckpointer<Standing>>>,
-    /// Whether a message may have to wait, or to be captured. Nothing else is asked for a frame.
+    /// Whether a message may have to wait, or to be captured, or is a place to cut at. Nothing else is asked for a frame.
     pub(super) is_under_way: bool,
     /// Whether copies are kept that frames may have to be read from.
     pub(super) has_holds: bool,
@@ -194,6 +196,8 @@ pub(in crate::join) struct Cut {
     pub(super) began: (u64, u64),
     pub(super) inflight: Vec<Inflight>,
     pub(super) owing: u128,
+    /// Of the streams that are cut by agents; they stand before the aligner.
+    pub(in crate::join) gates: Gates,
     /// Those of the data channel; the control channel's are the agent's.
     pub(in crate::join) signals: InputSignals,
     /// A signal by which the join ends; it goes on as the end of the output.
@@ -240,6 +244,7 @@ impl Cut {
             began: (0, 0),
             inflight: (0..streams).map(|_| Inflight::default()).collect(),
             owing: 0,
+            gates: Gates::new(streams, habits.events_per_input, habits.timeout_ns),
             signals: InputSignals::new(streams),
             end: None,
             is_terminated: false,
@@ -265,6 +270,12 @@ impl Cut {
 
     pub(in crate::join) fn checkpointer_mut(&mut self) -> Option<&mut UnalignedCheckpointer<Standing>> {
         self.checkpointer.as_deref_mut()
+    }
+
+    /// The newest checkpoint that somebody aligns, or that a stream is held or due for.
+    pub(in crate::join) fn current(&self) -> Option<u64> {
+        let aligned = self.checkpointer().and_then(UnalignedCheckpointer::current).map(|barrier| barrier.checkpoint_id);
+        aligned.max(self.gates.current())
     }
 
     /// The copy of a frame that waited behind a barrier, or in a checkpoint. One branch where there is none.
