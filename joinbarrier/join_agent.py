@@ -76,7 +76,7 @@ class JoinAgent:
         self._republisher: Republisher | None = None
         self._checkpoints: JoinCheckpoints | None = None
         self._signals: ControlSignals | None = None
-        self._readers = ReaderWatch(folder.path, folder.info)
+        self._readers: ReaderWatch | None = None
         self._watch = Watch(config)
         self._care_at_ns = 0
         self._cares = (self._ring_in_ends, self._serve_readers, self._explain)
@@ -96,7 +96,9 @@ class JoinAgent:
             self.client.attach(each)
         slots = {each.stream_id: each.nslots for each in self.inputs}
         plan = engine_plan(self.config, slots)
+        self.folder.begin()
         self._engine, self._resumption = open_engine(self.mailbox, plan, self.config, self.folder, chosen)
+        self._readers = ReaderWatch(self.folder.path, self.folder.info)
         recovered = self.engine.recovered()
         self.first_row = recovered["next_row"]
         if recovered["next_row"]:
@@ -227,6 +229,8 @@ class JoinAgent:
                 self.engine.note_end(each.stream_id, *ended)
 
     def _serve_readers(self, _outcome: dict[str, Any], _now_ns: int) -> None:
+        if self._readers is None:
+            return
         found = self._readers.look(realtime_ns())
         self.engine.set_floor(found.floor)
         if found.living != self._rung:
