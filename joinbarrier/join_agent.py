@@ -121,13 +121,14 @@ class JoinAgent:
 
     def _begin_to_listen(self) -> bool:
         """Producers that wait for their readers are told now; False while readers of its own output are waited for."""
-        if not self._ears.is_read:
-            if self._republisher is not None and not self._republisher.catch_up():
-                return False
-            if self._checkpoints is not None:
-                self._checkpoints.begin()
-            self._ears.is_read = True
-        return True
+        if self._ears.is_read:
+            return True
+        is_time = self._republisher is None or self._republisher.catch_up()
+        if self._checkpoints is not None:
+            # Others wait for what is under way to be over: it must not wait for them.
+            self._checkpoints.sit_out()
+        self._ears.is_read = is_time
+        return is_time
 
     def _former(self, chosen: Chosen | None, wait: Callable[[], None]) -> Former | None:
         """What a life before this one published; None: it is the first."""
