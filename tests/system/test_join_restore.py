@@ -4,16 +4,20 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
+from framegate.joinbarrier.journal.readers import NamedReader
 from framegate.schema.errors import DONE, FAILED, WRONG_USAGE
 from framegate.shmpool.continued import mark_continued
 
 from tests.system.checkpoint_bed import CheckpointBed
 from tests.system.join_bed import OUT, interrupted, killed, summary_of
+from tests.system.journal_table import read_rows
 
 if TYPE_CHECKING:
     from framegate.shmpool.producer import Producer
@@ -168,6 +172,42 @@ def test_a_journal_that_is_gone_begins_a_new_epoch_and_says_so(system: System, s
     assert bed.outputs() == [2]
     assert bed.rows()[0].journal_epoch > epoch
     assert "the one that it was taken with is gone" in agent.stderr
+
+
+@pytest.mark.long
+def test_readers_of_a_journal_epoch_that_a_restore_began_hold_its_rows_back(system: System, shm: Path) -> None:
+    bed = RestoreBed(system, shm)
+    sizes = {"max_bytes": "4MiB", "segment_bytes": "1MiB", "seal_bytes": "256KiB", "when_full": "block"}
+    bed.config = bed.lockstep(journal=sizes)
+    with bed.pool.client() as client:
+        left, right, agent = bed.begin(client, bed.config)
+        for producer in (left, right):
+            bed.publish(producer, 0, 1)
+        bed.until_rows(agent, 2)
+        bed.checkpoint(left, right)
+        killed(agent)
+        for name in ("segments", "unmatched"):
+            shutil.rmtree(bed.journal() / name)
+        agent = bed.again(left, right)
+        assert "a new journal epoch begins with it" in agent.stderr
+        epoch = agent.says(event="ready")["journal_epoch"]
+        reader = NamedReader.claim(bed.journal(), "slow", journal_epoch=epoch)
+        large = np.zeros(4_000, np.uint8)
+        for seq in range(2, 2_000):
+            if "the journal is full" in agent.stderr:
+                break
+            for producer in (left, right):
+                producer.publish(large, seq=seq)
+            seen = partial(left.wait_seen, seq - SLOTS // 2, 0)
+            agent.until(lambda seen=seen: seen() or "is full" in agent.stderr, f"at frame {seq}")  # type: ignore[misc]
+        else:
+            pytest.fail(f"nothing was held back: {agent}")
+        rows = read_rows(bed.journal())
+        assert rows[0].row == 0
+        reader.commit(rows[-1].row + 1)
+        agent.until(lambda: "room again" in agent.stderr, "going on")
+        reader.release()
+        interrupted(agent)
 
 
 def test_a_damaged_checkpoint_is_passed_over_and_one_that_was_named_is_refused(system: System, shm: Path) -> None:
