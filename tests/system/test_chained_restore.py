@@ -102,7 +102,7 @@ def test_rows_behind_the_checkpoint_are_published_again_where_the_source_goes_ba
             source.close()
             source = bed.source(client, continues=continues)
             agent = bed.start()
-            again = heard.until(62, life=1) if continues else []
+            again = [*heard.until(62, life=1)] if continues else []
             bed.pool.wait_ready(source, 1)
             bed.publish(source, 62, 63)
             assert heard.until(63, life=1) == ([*again, 63] if continues else [62, 63])

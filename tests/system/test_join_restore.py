@@ -15,7 +15,7 @@ from framegate.joinbarrier.journal.readers import NamedReader
 from framegate.schema.errors import DONE, FAILED, WRONG_USAGE
 from framegate.shmpool.continued import mark_continued
 
-from tests.system.checkpoint_bed import CheckpointBed
+from tests.system.checkpoint_bed import WATCHDOG_S, CheckpointBed
 from tests.system.join_bed import OUT, interrupted, killed, summary_of
 from tests.system.journal_table import read_rows
 
@@ -284,6 +284,31 @@ def test_frames_that_a_source_sends_again_are_known_when_it_says_that_it_goes_on
     assert [{row.inputs[name].epoch for row in bed.rows()} for name in ("left", "right")] == [{each} for each in lives]
     assert summary["gap"] == {"left": 0, "right": 0}
     assert summary["unmatched"] == {"left": 0, "right": 0}
+
+
+def test_a_source_that_goes_by_its_readers_is_told_that_what_it_sends_again_is_known(system: System, shm: Path) -> None:
+    """It went back further than its ring is deep: it would wait for ever for frames that nobody counts."""
+    bed = RestoreBed(system, shm)
+    bed.config = bed.lockstep(inputs={"only": 10_001})
+    with bed.pool.client() as client:
+        source = bed.pool.producer(client, 10_001, pipeline=None)
+        agent = bed.join(bed.config)
+        bed.pool.wait_ready(source, 1)
+        for seq in range(3 * SLOTS):
+            bed.publish(source, seq)
+            assert source.wait_seen(seq - SLOTS // 2, WATCHDOG_S)
+        bed.until_rows(agent, 3 * SLOTS)
+        killed(agent)
+        source.close()
+        source = client.producer(10_001, pipeline=None, continues=True)
+        agent = bed.again(source)
+        for seq in range(4 * SLOTS):
+            bed.publish(source, seq)
+            assert source.wait_seen(seq - SLOTS // 2, WATCHDOG_S), (seq, agent)
+        bed.until_rows(agent, 4 * SLOTS)
+        interrupted(agent)
+    assert bed.outputs() == [*range(4 * SLOTS)]
+    assert {row.out_epoch for row in bed.rows()} == {1}
 
 
 def test_an_end_that_was_told_in_an_earlier_life_is_none_for_a_source_that_goes_on(system: System, shm: Path) -> None:
