@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from framegate.joinbarrier.journal.readers import NamedReader
+from framegate.schema.control import ControlSignal, SignalCategory, SignalKind
 from framegate.schema.errors import DONE, FAILED, WRONG_USAGE
 from framegate.shmpool.continued import mark_continued
 
@@ -66,6 +67,19 @@ class RestoreBed(CheckpointBed):
         for each in Journal(self.journal()).unmatched().to_pylist():
             found.setdefault(each["input"], []).append((each["seq"], each["seq_last"], each["cause"]))
         return found
+
+
+def an_end_of(producer: Producer, epoch: int) -> bytes:
+    """What a producer says when nothing follows in an epoch."""
+    return ControlSignal(
+        category=SignalCategory.BARRIER,
+        kind=SignalKind.STREAM_GRACEFUL_END,
+        barrier_id=0,
+        stream_id=producer.stream_id,
+        source_epoch=epoch,
+        after_seq=2,
+        pipeline="",
+    ).encode()
 
 
 def restarted(summary: dict[str, Any]) -> tuple[Any, ...]:
@@ -334,6 +348,41 @@ def test_an_end_that_was_told_in_an_earlier_life_is_none_for_a_source_that_goes_
             producer.end()
         assert summary_of(agent)["rows"] == 1
     assert bed.outputs() == [0, 1, 2, 3]
+    assert {row.out_epoch for row in bed.rows()} == {1}
+
+
+@pytest.mark.parametrize("policy", ["sequence", "timestamp"])
+def test_an_end_of_an_earlier_life_is_none_without_a_checkpoint_too(system: System, shm: Path, policy: str) -> None:
+    """The journal is whole, and checkpoints went on without the join: its tail is all that it goes back to."""
+    bed = RestoreBed(system, shm)
+    bed.config = bed.lockstep(keys={"on_input_restart": "stop"})
+    if policy == "timestamp":
+        inputs = "".join(
+            f'[[input]]\nname = "{name}"\nstream = {stream}\noffset_ns = 0\n'
+            for name, stream in (("left", 10_001), ("right", 10_002))
+        )
+        head = f'[join]\nout_stream = {OUT}\npolicy = "timestamp"\non_input_restart = "stop"\njournal = JOURNAL\n'
+        bed.config = bed.configure(head + inputs)
+    with bed.pool.client() as client:
+        left, right, agent = bed.begin(client, bed.config)
+        for seq in range(3):
+            for producer in (left, right):
+                producer.publish(np.zeros(8, np.uint8), 1_000 * seq, seq=seq)
+        for producer in (left, right):
+            producer.end()
+        rows = summary_of(agent)["rows"]
+        for producer in (left, right):
+            producer.close()
+        left, right = (client.producer(stream, pipeline=None, continues=True) for stream in (10_001, 10_002))
+        agent = bed.again(left, right)
+        for producer in (left, right):
+            # Of a life in between: the log is joined again where an agent was that was killed before it read that.
+            producer.send_between(an_end_of(producer, (producer.epoch or 0) - 1))
+            producer.barrier(7, 1)
+            producer.publish(np.zeros(8, np.uint8), 2_000, seq=2)
+            producer.end()
+        assert summary_of(agent)["rows"] == 0
+    assert rows == len(bed.rows()) > 0
     assert {row.out_epoch for row in bed.rows()} == {1}
 
 

@@ -101,6 +101,11 @@ impl Port {
         self.known_life(epoch).unwrap_or_else(|| self.find_life(epoch))
     }
 
+    /// Whether the present epoch is a later one than that, and goes on where the one before it was.
+    pub(super) fn goes_on_behind(&self, epoch: u64) -> bool {
+        self.epoch().is_some_and(|present| epoch < present && self.likely_life_of(present) != present)
+    }
+
     /// Finds it out, now that something of it has come, so that a mark which its source made before is there.
     #[cold]
     pub(super) fn learn_life(&mut self, epoch: u64) -> u64 {

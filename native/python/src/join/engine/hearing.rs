@@ -244,9 +244,13 @@ impl Engine {
         }
     }
 
-    /// An end closes the epoch that it names; anything else of a life that is over is nobody's.
+    /// An end closes the epoch that it names, unless its source has come back and goes on: a log may be joined again
+    /// where an earlier life of this agent was. Anything else of a life that is over is nobody's.
     fn is_of_present(&mut self, port: usize, signal: &Signal) -> bool {
-        (signal.is_barrier && signal.kind == END_KIND) || self.is_reading(port, signal.epoch)
+        if signal.is_barrier && signal.kind == END_KIND {
+            return !self.ports[port].goes_on_behind(signal.epoch);
+        }
+        self.is_reading(port, signal.epoch)
     }
 
     fn is_reading(&mut self, port: usize, epoch: u64) -> bool {
