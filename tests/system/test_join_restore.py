@@ -300,6 +300,20 @@ def test_frames_that_a_source_sends_again_are_known_when_it_says_that_it_goes_on
     assert summary["unmatched"] == {"left": 0, "right": 0}
 
 
+def test_an_end_of_an_epoch_that_an_agent_never_knew_is_none_for_the_next_one(system: System, shm: Path) -> None:
+    bed = RestoreBed(system, shm)
+    bed.config = bed.lockstep(inputs={"only": 10_001}, keys={"on_input_restart": "stop"})
+    with bed.pool.client() as client:
+        source = bed.pool.producer(client, 10_001, pipeline=None)
+        agent = bed.join(bed.config)
+        bed.pool.wait_ready(source, 1)
+        source.send_between(an_end_of(source, (source.epoch or 0) - 1))
+        bed.publish(source, 0, 1)
+        source.end()
+        assert summary_of(agent)["rows"] == 2
+    assert {row.out_epoch for row in bed.rows()} == {1}
+
+
 def test_a_source_that_goes_by_its_readers_is_told_that_what_it_sends_again_is_known(system: System, shm: Path) -> None:
     """It went back further than its ring is deep: it would wait for ever for frames that nobody counts."""
     bed = RestoreBed(system, shm)

@@ -244,11 +244,11 @@ impl Engine {
         }
     }
 
-    /// An end closes the epoch that it names, unless its source has come back and goes on: a log may be joined again
-    /// where an earlier life of this agent was. Anything else of a life that is over is nobody's.
+    /// An end closes the epoch that it names, unless its source has come back since: a log may be joined where another
+    /// reader was that has died. Anything else of a life that is over is nobody's.
     fn is_of_present(&mut self, port: usize, signal: &Signal) -> bool {
         if signal.is_barrier && signal.kind == END_KIND {
-            return !self.ports[port].goes_on_behind(signal.epoch);
+            return !self.ports[port].is_past(signal.epoch);
         }
         self.is_reading(port, signal.epoch)
     }
