@@ -98,6 +98,8 @@ def _driving_input(config: JoinConfig, key: KeyPath, drive: Drive) -> Iterator[C
 
 def _publish(config: JoinConfig) -> Iterator[Conflict]:
     key, publish = ("join", "publish"), config.join.publish
+    if config.join.wait_consumers and not publish:
+        yield Conflict(("join", "wait_consumers"), key, "nothing is published that consumers could read")
     if is_target(publish):
         if len(config.input) > 1:
             message = "a function can be published with one input only; with more, name the input to publish"

@@ -61,7 +61,8 @@ class JoinSection(Section):
 
     ``drive`` says what makes an output. Left out, it is ``counter`` for ``sequence``, ``latest`` and ``union``, and
     ``input:`` and the name of the first input for ``timestamp``. ``control_upstreams``: how many heads send each signal
-    on the control channel; a pipeline with its coordinator has one.
+    on the control channel; a pipeline with its coordinator has one. ``wait_consumers``: how many have to read what it
+    publishes before it joins anything.
     """
 
     out_stream: StreamId = 20001
@@ -74,6 +75,7 @@ class JoinSection(Section):
     pending_bytes: PositiveSize = 256 << 20
     outputs: Count = 0
     publish: Annotated[str, AfterValidator(_published)] = ""
+    wait_consumers: Annotated[int, Field(ge=0, le=_I32_MAX)] = 0
     unmatched: Literal["rows", "counts"] = "rows"
     on_input_restart: Literal["new_epoch", "stop"] = "new_epoch"
     max_skew_ns: Count = 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from itertools import cycle
 from typing import Any, Final
 
@@ -19,6 +20,7 @@ from framegate.joinbarrier.configuration import JoinConfig
 from framegate.joinbarrier.control_signals import ControlSignals
 from framegate.joinbarrier.engine_duties import apply_map, external_times, push_times, summary_of
 from framegate.joinbarrier.engine_plan import engine_plan
+from framegate.joinbarrier.former_output import Former, Tail, goes_on_from
 from framegate.joinbarrier.join_checkpoints import JoinCheckpoints, member_of
 from framegate.joinbarrier.join_input import Ears, JoinInput
 from framegate.joinbarrier.journal.doorbell import bell_name, take_away
@@ -76,7 +78,7 @@ class JoinAgent:
         self._republisher: Republisher | None = None
         self._checkpoints: JoinCheckpoints | None = None
         self._signals: ControlSignals | None = None
-        self._readers = ReaderWatch(folder.path, folder.info)
+        self._readers: ReaderWatch | None = None
         self._watch = Watch(config)
         self._care_at_ns = 0
         self._cares = (self._ring_in_ends, self._serve_readers, self._explain)
@@ -96,7 +98,9 @@ class JoinAgent:
             self.client.attach(each)
         slots = {each.stream_id: each.nslots for each in self.inputs}
         plan = engine_plan(self.config, slots)
+        self.folder.begin()
         self._engine, self._resumption = open_engine(self.mailbox, plan, self.config, self.folder, chosen)
+        self._readers = ReaderWatch(self.folder.path, self.folder.info)
         recovered = self.engine.recovered()
         self.first_row = recovered["next_row"]
         if recovered["next_row"]:
@@ -107,13 +111,34 @@ class JoinAgent:
         self._checkpoints.obey_all(heard)
         join = self.config.join
         self._signals = ControlSignals(self.client, join.pipeline, join.control_upstreams)
-        self._republisher = Republisher.of(self.client, self.config, self.engine, self.folder.path)
+        former = self._former(chosen, wait or _wait_a_little)
+        self._republisher = Republisher.of(self.client, self.config, self.engine, self.folder.path, former)
         if self.config.join.policy != "union":
             self._exchange = MapExchange(self.client, announce_period_ns=self.config.mergemap.announce_ms * 1_000_000)
         self._new_out_epoch()
         self._note_joined()
-        self._checkpoints.begin()
-        self._ears.is_read = True
+        self._begin_to_listen()
+
+    def _begin_to_listen(self) -> bool:
+        """Producers that wait for their readers are told now; False while readers of its own output are waited for."""
+        if self._ears.is_read:
+            return True
+        is_time = self._republisher is None or self._republisher.catch_up()
+        if self._checkpoints is not None:
+            # Others wait for what is under way to be over: it must not wait for them.
+            self._checkpoints.sit_out()
+        self._ears.is_read = is_time
+        return is_time
+
+    def _former(self, chosen: Chosen | None, wait: Callable[[], None]) -> Former | None:
+        """What a life before this one published; None: it is the first."""
+        if self._restore.wanted is None:
+            return Former(wait=partial(_waited, wait)) if self.first_row else None
+        tail = Tail(epoch=self.folder.epoch, out_epoch=self.engine.out_epoch())
+        go_sources_on = all(each.goes_on for each in self.inputs)
+        head = None if chosen is None else chosen.head
+        from_row = goes_on_from(self.config, head, tail, go_sources_on=go_sources_on)
+        return Former(wait=partial(_waited, wait), from_row=from_row)
 
     def _chosen(self, wait: Callable[[], None]) -> tuple[CheckpointMember | None, list[Heard], Chosen | None]:
         """The checkpoint to go back to, if one is to be, and this operator of the pipeline that said where it is."""
@@ -165,6 +190,12 @@ class JoinAgent:
 
     def work(self) -> bool:
         """One slice; False when everything has ended."""
+        if self._begin_to_listen():
+            return self._slice()
+        sleep_ns(_LOOK_AGAIN_NS)
+        return True
+
+    def _slice(self) -> bool:
         outcome = self.engine.run(SLICE_NS, self.outputs)
         now_ns = monotonic_ns()
         while self._actions:
@@ -227,6 +258,8 @@ class JoinAgent:
                 self.engine.note_end(each.stream_id, *ended)
 
     def _serve_readers(self, _outcome: dict[str, Any], _now_ns: int) -> None:
+        if self._readers is None:
+            return
         found = self._readers.look(realtime_ns())
         self.engine.set_floor(found.floor)
         if found.living != self._rung:
@@ -275,3 +308,11 @@ class JoinAgent:
 
 def _wait_a_little() -> None:
     sleep_ns(_LOOK_AGAIN_NS)
+
+
+def _waited(wait: Callable[[], None], seconds: float) -> bool:
+    """Lets so much time pass; ``wait`` raises when the agent is told to end, so it is never True."""
+    deadline_ns = monotonic_ns() + int(seconds * 1e9)
+    while monotonic_ns() < deadline_ns:
+        wait()
+    return False

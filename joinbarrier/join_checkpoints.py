@@ -149,8 +149,9 @@ class JoinCheckpoints:
         for message in heard:
             self._obey(message)
 
-    def begin(self) -> None:
-        """The inputs are heard from now on. Barriers of what is under way may have passed before."""
+    def sit_out(self) -> None:
+        """Have no part in what is under way: the inputs are heard from now on, or not yet, and its barriers may have
+        passed before."""
         self.obey_all(self._member.heard())
         if self._announced is not None:
             self._member.refuse(self._announced)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
+from framegate.shmpool.continued import is_marked_continued
 from framegate.shmpool.ended import is_marked_ended
 from framegate.shmpool.reader_port import ReaderPort
 from framegate.shmpool.streams import untethered
@@ -83,6 +84,12 @@ class JoinInput(Subscriber):
     def nslots(self) -> int:
         """How deep the stream's ring is."""
         return self._regions.nslots if self._regions is not None else _SLOTS_UNKNOWN
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether its source says that the sequences of its present epoch are those that the stream had before."""
+        regions = self._regions
+        return regions is not None and is_marked_continued(regions.paths[0].rpartition("/")[0], regions.epoch)
 
     def ended(self, now_ns: int) -> tuple[int, int | None] | None:
         """The epoch that a mark beside the regions says is over, and its last sequence, when all that can come of it

@@ -65,6 +65,7 @@ class RecordingJoin:
         self._begins_behind = (
             chosen.head.source.position if chosen is not None and chosen.head.source is not None else 0
         )
+        folder.begin()
         self._engine, self._resumption = open_engine(JoinMailbox(self._streams), plan, config, folder, chosen)
         self.first_row: int = self._engine.recovered()["next_row"]
         self._external = external_times(config)

@@ -2,7 +2,8 @@
 """The directory of a journal, as its writer finds and leaves it: the lock, ``journal.json``, and which epoch it is.
 
 A journal epoch names one unbroken row of rows. It begins anew with the directory, when told to, and after the host went
-down while rows were only in memory or in the page cache: nobody can say then which of them reached the disk.
+down while rows were only in memory or in the page cache: nobody can say then which of them reached the disk. A journal
+that never had a row binds nobody: a join of other inputs begins in its place.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import fcntl
 import json
 import logging
 import os
+import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self
@@ -23,8 +25,9 @@ from framegate.joinbarrier.journal.description import (
 )
 from framegate.joinbarrier.journal.head import Head
 from framegate.joinbarrier.journal.host import boot_id
+from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.layout import HEAD, LOCK, READERS_FOLDER, ROWS_FOLDER, UNMATCHED_FOLDER
-from framegate.schema.errors import JournalBusy, JournalMismatch, JournalMissing, NoPermission
+from framegate.schema.errors import FramegateError, JournalBusy, JournalMismatch, JournalMissing, NoPermission
 from framegate.shmpool.clock import monotonic_ns, realtime_ns
 
 _KEPT_MAPS: Final = 4096
@@ -44,7 +47,7 @@ class JournalShape:
 
 
 class JournalFolder:
-    """Held by one agent at a time; a context manager."""
+    """Held by one agent at a time; a context manager. ``begin`` it before anything is written into it."""
 
     def __init__(self, path: Path, shape: JournalShape, *, new_epoch: bool = False) -> None:
         self.path = path
@@ -52,7 +55,8 @@ class JournalFolder:
         _make(path)
         self._lock = _locked(path)
         try:
-            self.info = _continued(path, shape, new_epoch=new_epoch)
+            self.info, is_there = _continued(path, shape)
+            self._is_epoch_due = new_epoch and is_there
             write_description(path, self.info)
         except BaseException:
             os.close(self._lock)
@@ -68,9 +72,15 @@ class JournalFolder:
         """The number of the newest map."""
         return self.info.maps_forgotten + len(self.info.maps)
 
+    def begin(self) -> None:
+        """Set aside what is there, if that was asked for: an agent that cannot begin leaves all where it is."""
+        if self._is_epoch_due:
+            self.begin_anew("it was asked for")
+
     def begin_anew(self, reason: str) -> None:
         """What is there is set aside, whole, and another journal epoch begins."""
         _begin_anew(self.path, self.info.journal_epoch, reason)
+        self._is_epoch_due = False
         self.info = _begun(self._shape)
         write_description(self.path, self.info)
 
@@ -113,21 +123,25 @@ def _locked(path: Path) -> int:
     return lock
 
 
-def _continued(path: Path, shape: JournalShape, *, new_epoch: bool) -> JournalDescription:
-    """The journal's own description, begun now or read."""
+def _continued(path: Path, shape: JournalShape) -> tuple[JournalDescription, bool]:
+    """The journal's own description, begun now or read; and whether it was there."""
     fresh = _begun(shape)
     try:
         found = read_description(path)
     except JournalMissing:
-        return fresh
-    _check_shape(path, found.as_json(), fresh.as_json())
-    if new_epoch:
-        _begin_anew(path, found.journal_epoch, "it was asked for")
-        return fresh
+        return fresh, False
+    try:
+        _check_shape(path, found.as_json(), fresh.as_json())
+    except JournalMismatch:
+        if not _is_without_rows(path, found.journal_epoch):
+            raise
+        _leave_behind(path, found.journal_epoch)
+        return fresh, False
     if _may_have_lost(path, found, shape):
         _begin_anew(path, found.journal_epoch, "the host went down while rows were not safe")
-        return fresh
-    return replace(fresh, journal_epoch=found.journal_epoch, maps=found.maps, maps_forgotten=found.maps_forgotten)
+        return fresh, True
+    kept = replace(fresh, journal_epoch=found.journal_epoch, maps=found.maps, maps_forgotten=found.maps_forgotten)
+    return kept, True
 
 
 def _begun(shape: JournalShape) -> JournalDescription:
@@ -156,6 +170,31 @@ def _check_shape(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> N
             )
 
 
+def _is_without_rows(path: Path, epoch: int) -> bool:
+    """Whether no row was ever sealed: both the head and the segments have to say so."""
+    if not any((path / ROWS_FOLDER).glob("*")):
+        return True
+    head = Head.open(path)
+    if head is None or head.journal_epoch != epoch or head.next_row:
+        return False
+    try:
+        return Journal(path).sealed_row == 0
+    except FramegateError:
+        return False
+
+
+def _leave_behind(path: Path, epoch: int) -> None:
+    """Of a journal that never had a row: only what was not joined is of use to anybody."""
+    if Journal(path).unmatched_rows[1]:
+        _begin_anew(path, epoch, "it has no row, and is of another join")
+        return
+    _log.info("%s: a join before this one made no row, and nothing is left of it", path)
+    for name in (ROWS_FOLDER, UNMATCHED_FOLDER):
+        shutil.rmtree(path / name, ignore_errors=True)
+    (path / HEAD).unlink(missing_ok=True)
+    _drop_readers(path)
+
+
 def _may_have_lost(path: Path, found: JournalDescription, shape: JournalShape) -> bool:
     """Whether the host went down while rows were not safe."""
     if found.boot_id == boot_id() or (found.durability or shape.durability) == "fsync":
@@ -175,6 +214,10 @@ def _set_aside(path: Path, epoch: int) -> None:
     for name in (ROWS_FOLDER, UNMATCHED_FOLDER, HEAD):
         if (path / name).exists():
             (path / name).rename(aside / name)
+    _drop_readers(path)
+
+
+def _drop_readers(path: Path) -> None:
+    """Their row numbers are those of the old epoch."""
     for reader in (path / READERS_FOLDER).glob("*.json"):
-        # Its row number is one of the old epoch.
         reader.unlink()

@@ -8,24 +8,29 @@ one input: it is called for each row once that is sealed, so what it published i
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 from framegate.joinbarrier.configuration import JoinConfig
+from framegate.joinbarrier.former_output import Former
 from framegate.joinbarrier.journal.journal import Journal
+from framegate.joinbarrier.journal.row import JoinedInput, Row
 from framegate.joinbarrier.user_function import user_function
 from framegate.schema.control import SignalKind
-from framegate.schema.errors import BarrierInjectionFailed, NotAttached
+from framegate.schema.errors import BarrierInjectionFailed, FrameTooLarge, InvalidValue, NotAttached, WrongArray
 from framegate.shmpool.client import Client
+from framegate.shmpool.predecessor import attached_behind_predecessor
 from framegate.shmpool.producer import Producer
 
 from framegate._native import JoinEngine
 
 _ROWS_MAX: Final = 256
+_U64_MAX: Final = (1 << 64) - 1
 _log = logging.getLogger(__name__)
 
 
@@ -40,23 +45,87 @@ class End:
 class Republisher:
     """The producer of an output stream. Frames are numbered by ``out_seq``; a new ``out_epoch`` is a new epoch."""
 
-    def __init__(self, client: Client, config: JoinConfig, engine: JoinEngine) -> None:
+    def __init__(
+        self, client: Client, config: JoinConfig, engine: JoinEngine, folder: Path, former: Former | None
+    ) -> None:
         self._client = client
         self._stream = config.join.out_stream
         self._engine = engine
         self._out_epoch = engine.out_epoch()
+        self._input = config.input[0].name if ":" in config.join.publish else config.join.publish
+        self._wait_consumers = config.join.wait_consumers
+        self._journal = Journal(folder)
+        from_row = None if former is None else former.from_row
+        self._end_row = self._journal.next_row
+        self._row = self._end_row if from_row is None else min(max(from_row, self._journal.first_row), self._end_row)
+        self._first_seq: int | None = None
+        self._is_caught_up = False
         # It passes on the barriers of its inputs, and has none of its own.
-        self.producer: Producer = client.producer(self._stream, pipeline=None)
+        attach = partial(client.producer, self._stream, pipeline=None, continues=from_row is not None)
+        self.producer: Producer = attach() if former is None else attached_behind_predecessor(attach, former.wait)
 
     @staticmethod
-    def of(client: Client, config: JoinConfig, engine: JoinEngine, folder: Path) -> Republisher | None:
+    def of(
+        client: Client, config: JoinConfig, engine: JoinEngine, folder: Path, former: Former | None = None
+    ) -> Republisher | None:
         """What the configuration asks for; None when nothing is to be published."""
         publish = config.join.publish
         if not publish:
             return None
         if ":" in publish:
-            return Computed(client, config, engine, folder)
-        return Copied(client, config, engine, [each.name for each in config.input].index(publish))
+            return Computed(client, config, engine, folder, former)
+        return Copied(client, config, engine, folder, former)
+
+    # --- before the first row ------------------------------------------------------------------------------
+
+    def catch_up(self) -> bool:
+        """Publish again what consumers that went back may lack, a little at a time and no faster than they read.
+
+        False: call it again soon. True once all of it went out, and as many consumers as are waited for have come.
+        """
+        if self._is_caught_up or not self.producer.is_attached:
+            return self._is_caught_up
+        if not self.producer.wait_consumers(self._wait_consumers, 0):
+            return False
+        for row in self._rows_until(self._end_row):
+            if not self._has_room(row.out_seq):
+                return False
+            if not self._publish_row(row):
+                return False
+            self._row = row.row + 1
+        self._is_caught_up = self._row >= self._end_row
+        return self._is_caught_up
+
+    def _rows_until(self, end: int) -> Iterator[Row]:
+        if self._row < end:
+            yield from self._journal.rows(start=self._row, limit=min(end - self._row, _ROWS_MAX))
+
+    def _has_room(self, seq: int) -> bool:
+        """At most half a ring ahead of the slowest consumer: the other half is for what it has yet to read."""
+        first, last = self._first_seq, self.producer.last_seq
+        if first is None or last is None:
+            return True
+        wanted = min(seq - max(self.producer.nslots // 2, 1), last)
+        return wanted < first or self.producer.wait_seen(wanted, 0)
+
+    def _publish_row(self, row: Row) -> bool:
+        """The frame of a sealed row, if it has one; False when there is no lease to publish it by."""
+        found = row.inputs[self._input]
+        if found.array is None or row.out_epoch != self._out_epoch:
+            return True
+        try:
+            self._publish_frame(row.out_seq, found, found.array)
+        except NotAttached as gone:
+            _log.warning("out_seq %d was not published: %s", row.out_seq, gone)
+            return False
+        if self._first_seq is None:
+            self._first_seq = row.out_seq
+        return True
+
+    def _publish_frame(self, out_seq: int, found: JoinedInput, payload: npt.NDArray[Any]) -> None:
+        raise NotImplementedError
+
+    # --- while rows are made -------------------------------------------------------------------------------
 
     def work(self) -> None:
         """Between two slices."""
@@ -106,11 +175,21 @@ class Republisher:
 class Copied(Republisher):
     """An input's own frame."""
 
-    def __init__(self, client: Client, config: JoinConfig, engine: JoinEngine, index: int) -> None:
-        super().__init__(client, config, engine)
-        self._index = index
+    def __init__(
+        self, client: Client, config: JoinConfig, engine: JoinEngine, folder: Path, former: Former | None
+    ) -> None:
+        super().__init__(client, config, engine, folder, former)
+        self._index = [each.name for each in config.input].index(self._input)
         self._given: object = None
         self.work()
+
+    def _publish_frame(self, out_seq: int, found: JoinedInput, payload: npt.NDArray[Any]) -> None:
+        trace_id = (found.trace_id or 0) & _U64_MAX
+        try:
+            self.producer.publish(payload, found.timestamp_ns, trace_id=trace_id, seq=out_seq)
+        except (FrameTooLarge, InvalidValue, WrongArray) as refusal:
+            # As natively: what cannot be published costs no row.
+            _log.warning("out_seq %d was not published: %s", out_seq, refusal)
 
     def work(self) -> None:
         """Gives the engine the producer's native side, which another Aeron client replaces."""
@@ -128,13 +207,12 @@ class Copied(Republisher):
 class Computed(Republisher):
     """What a user's function makes of the one input."""
 
-    def __init__(self, client: Client, config: JoinConfig, engine: JoinEngine, folder: Path) -> None:
-        super().__init__(client, config, engine)
+    def __init__(
+        self, client: Client, config: JoinConfig, engine: JoinEngine, folder: Path, former: Former | None
+    ) -> None:
+        super().__init__(client, config, engine, folder, former)
         self._compute: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
         self._compute = user_function("join.publish", config.join.publish)
-        self._input = config.input[0].name
-        self._journal = Journal(folder)
-        self._row = self._journal.next_row
 
     def work(self) -> None:
         """Calls the function for the rows that were sealed meanwhile."""
@@ -149,9 +227,7 @@ class Computed(Republisher):
     def _compute_sealed(self, limit: int = _ROWS_MAX) -> None:
         for row in self._journal.rows(start=self._row, limit=min(limit, _ROWS_MAX)):
             self._row = row.row + 1
-            found = row.inputs[self._input]
-            if found.array is not None and row.out_epoch == self._out_epoch:
-                self._publish(row.out_seq, found.timestamp_ns, found.array)
+            self._publish_row(row)
 
     def close(self, end: End | None) -> None:
         """The rows that were sealed last are computed too."""
@@ -160,9 +236,5 @@ class Computed(Republisher):
                 self._compute_sealed()
         super().close(end)
 
-    def _publish(self, out_seq: int, timestamp_ns: int | None, payload: npt.NDArray[Any]) -> None:
-        made = np.asarray(self._compute(payload))
-        try:
-            self.producer.publish(made, timestamp_ns, seq=out_seq)
-        except NotAttached as gone:
-            _log.warning("out_seq %d was not published: %s", out_seq, gone)
+    def _publish_frame(self, out_seq: int, found: JoinedInput, payload: npt.NDArray[Any]) -> None:
+        self.producer.publish(np.asarray(self._compute(payload)), found.timestamp_ns, seq=out_seq)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 NAME: Final = "continued.json"
+_MARK_MAX: Final = 64
 
 
 def mark_continued(folder: str, epoch: int) -> None:
@@ -28,3 +29,12 @@ def mark_continued(folder: str, epoch: int) -> None:
         temporary.rename(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def is_marked_continued(folder: str, epoch: int) -> bool:
+    """Whether the source of that epoch says so; a mark that is anything else, or another epoch's, means nothing."""
+    try:
+        with Path(folder, NAME).open() as mark:
+            return mark.read(_MARK_MAX) == json.dumps({"epoch": epoch})
+    except (OSError, ValueError):
+        return False

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which checkpoint a join goes back to: the one that was named, or the newest that is whole and its own.
 
-What cannot be used is passed over by ``latest``, and said; a checkpoint that was named is used or refused.
+What cannot be used is passed over by ``latest``, and said; a checkpoint that was named is used or refused. One in which
+any operator's file is damaged is passed over by all of them: who reads what another one publishes must not go back
+further than that one.
 """
 
 from __future__ import annotations
@@ -77,6 +79,8 @@ def choose(store: CheckpointStore, wanted: str | int, own: OwnPart) -> Chosen | 
         return _read(store, store.manifest(int(wanted)), own)
     for checkpoint_id in reversed(store.ids()):
         try:
+            if (damage := next(store.problems(checkpoint_id), None)) is not None:
+                raise damage
             return _read(store, store.manifest(checkpoint_id), own)
         except (CheckpointDamaged, CheckpointNewer, CheckpointMissing) as found:
             _log.warning("checkpoint %d is passed over: %s", checkpoint_id, str(found).splitlines()[0])

@@ -34,7 +34,7 @@ class Broken(AssertionError):
     """Something that must hold does not."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Program:
     """One ``framegate`` command, its output read as it comes."""
 
@@ -57,17 +57,18 @@ class Program:
             text=True,
             env=self.environment,
         )
-        threading.Thread(target=self._read_output, args=(self.process,), daemon=True).start()
+        threading.Thread(target=self._read_output, args=(self.process, self.said), daemon=True).start()
         threading.Thread(target=self._read_errors, args=(self.process,), daemon=True).start()
 
-    def _read_output(self, process: subprocess.Popen[str]) -> None:
+    def _read_output(self, process: subprocess.Popen[str], said: list[dict[str, Any]]) -> None:
+        # Its own list: what a killed life said last may come when the next one has begun.
         assert process.stdout is not None
         with process.stdout as lines:
             for line in lines:
                 if line.startswith('{"stream"'):
                     self.frames += 1
                 elif line.startswith("{"):
-                    self.said.append(json.loads(line))
+                    said.append(json.loads(line))
 
     def _read_errors(self, process: subprocess.Popen[str]) -> None:
         assert process.stderr is not None

@@ -16,11 +16,11 @@ from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 
 from tests.chaos.world import Broken, Program, until
-from tests.recovery.kills import Outcome, shares
-from tests.recovery.made_recording import frames_of, write_recording
+from tests.recovery.kills import shares
+from tests.recovery.made_recording import INPUTS, frames_of, write_recording
+from tests.recovery.outcome import Outcome
 from tests.recovery.scenario import Scenario
-from tests.recovery.verdict import problems
-from tests.system.journal_table import row_count
+from tests.recovery.verdict import judge
 
 STREAMS: Final = (10_001, 10_002, 10_003)
 TICKS: Final = 6_000
@@ -36,16 +36,17 @@ def run_driverless(scenarios: Sequence[Scenario], kills: int, seed: int, *, tick
     try:
         recording = folder / "in.mcap"
         write_recording(recording, ticks, seed, STREAMS)
-        return [_killed(folder, recording, scenario, share, seed) for scenario, share in shares(kills, scenarios)]
+        parts = zip(scenarios, shares(kills, len(scenarios)), strict=True)
+        return [_killed(folder, recording, scenario, share, seed) for scenario, share in parts]
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def _killed(folder: Path, recording: Path, scenario: Scenario, kills: int, seed: int) -> Outcome:
-    chance, outcome = random.Random(f"{seed} {scenario.name} from"), Outcome(scenario)
-    reference = _join(folder, recording, scenario, "whole")
-    reference.start()
-    _until_ended(reference)
+    chance, outcome = random.Random(f"{seed} {scenario.name} from"), Outcome(scenario, "agent")
+    whole = _join(folder, recording, scenario, "whole")
+    whole.start()
+    _until_ended(whole)
     frames = frames_of(recording, STREAMS)
     while outcome.kills.total() < kills and outcome.is_equal:
         outcome.runs += 1
@@ -63,11 +64,10 @@ def _killed(folder: Path, recording: Path, scenario: Scenario, kills: int, seed:
             join.start()
         _until_ended(join)
         journal = _journal(folder, scenario, name)
-        outcome.rows += row_count(journal)
         outcome.completed += len(seen)
         outcome.begun += max(seen, default=0)
-        is_same = problems(scenario, journal, _journal(folder, scenario, "whole"), frames, is_exact=True)
-        outcome.problems += is_same
+        reference = _journal(folder, scenario, "whole")
+        outcome.verdict.add(judge(scenario, journal, reference, frames, is_exact=True))
     return outcome
 
 
@@ -90,9 +90,9 @@ def _until_ended(join: Program) -> None:
 
 def _join(folder: Path, recording: Path, scenario: Scenario, name: str) -> Program:
     config = folder / f"{scenario.name}-{name}.toml"
-    config.write_text(
-        scenario.join(_journal(folder, scenario, name), STREAMS) + f"\n[checkpoint]\ninterval_ms = {_INTERVAL_MS}\n"
-    )
+    (stage,) = scenario.stages
+    text = scenario.join(stage, _journal(folder, scenario, name), dict(zip(INPUTS, STREAMS, strict=True)))
+    config.write_text(f"{text}\n[checkpoint]\ninterval_ms = {_INTERVAL_MS}\n")
     words = ["join", "--config", str(config), "--from", str(recording), "--json"]
     restoring = ["--restore", "latest", "--checkpoints", str(_store(folder, scenario, name))]
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("AERON_", "FRAMEGATE_"))}

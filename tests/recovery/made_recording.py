@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -52,12 +53,12 @@ def _in_turns(frames: int, chance: random.Random) -> Iterator[tuple[int, int]]:
         yield place, left[place].pop()
 
 
-def frames_of(path: Path, streams: Sequence[int]) -> dict[str, list[int]]:
-    """Every frame of the file, by the input's name."""
+def frames_of(path: Path, streams: Sequence[int]) -> dict[str, dict[int, int]]:
+    """Every frame of the file, by the input's name: its sequence, and the CRC of its payload."""
     names = dict(zip(streams, INPUTS, strict=True))
-    found: dict[str, list[int]] = {name: [] for name in INPUTS}
+    found: dict[str, dict[int, int]] = {name: {} for name in INPUTS}
     with Recording.open(path) as recording:
         for item in Passage(recording):
             if isinstance(item, FrameOfRecording):
-                found[names[item.stream]].append(item.seq)
+                found[names[item.stream]][item.seq] = zlib.crc32(item.payload)
     return found

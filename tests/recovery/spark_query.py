@@ -22,6 +22,7 @@ from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 
 from tests.chaos.world import until
+from tests.recovery.verdict import Verdict
 from tests.spark.programs.recovery_query import INPUTS
 
 ROOT: Final = Path(__file__).parents[2]
@@ -56,14 +57,15 @@ class SparkQuery:
             for line in lines:
                 self._batches += line.startswith("batch")
 
-    def kill(self, is_over: Callable[[], bool]) -> None:
-        """End it with its JVM once it is at work, or nothing more comes; and begin it again."""
+    def kill(self, is_over: Callable[[], bool], pause_ns: int) -> None:
+        """End it with its JVM a moment after it is at work, or nothing more comes; and begin it again."""
 
         def is_time() -> bool:
             self.keep_running()
             return is_over() or self._batches > 0
 
         until(is_time, f"a batch of the query: {self._said()}")
+        sleep_ns(pause_ns)
         self.end()
         self.keep_running()
 
@@ -74,21 +76,24 @@ class SparkQuery:
                 os.killpg(self._program.pid, signal.SIGKILL)
             self._program.wait()
 
-    def finish(self, rows: int) -> Iterator[str]:
+    def finish(self, rows: int) -> Verdict:
         """Wait until the sink has so many rows; what is wrong with it."""
+        found = Verdict()
         self.keep_running()
         deadline_ns = monotonic_ns() + _PATIENCE_NS
         while len({row for row, _ in self._written()}) < rows:
             if monotonic_ns() > deadline_ns:
-                yield f"the sink has not all {rows} rows: {self._said()}"
-                return
+                found.problems.append(f"the sink has not all {rows} rows in time: {self._said()}")
+                break
             sleep_ns(_LOOK_NS)
         self.end()
         there, wanted = self._written(), self._wanted()
         repeated = sum(count - 1 for count in Counter(row for row, _ in there).values())
-        missing, wrong = len(wanted - set(there)), len(set(there) - wanted)
-        if missing or repeated or wrong:
-            yield f"the sink: {missing} rows missing, {repeated} repeated, {wrong} wrong"
+        found.rows, found.expected = len(there), len(wanted)
+        found.note("missing", len(wanted - set(there)), "rows are not in the sink")
+        found.note("doubled", repeated, "rows are in the sink again")
+        found.note("wrong", len(set(there) - wanted), "rows of the sink are not the journal's")
+        return found
 
     def _written(self) -> list[tuple[int, int]]:
         """Row and content of all files that Spark has given their place."""

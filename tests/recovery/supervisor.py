@@ -2,7 +2,7 @@
 """The programs of a pipeline, ended by force and started again as a supervisor would, always by the same command lines.
 
 A source that was taken back and a join that was not (or the other way round) do not belong together: whichever of
-driver, agent and replay is killed, agent and replay both come back, from the newest checkpoint.
+driver, agents and replay is killed, agents and replay all come back, from the newest checkpoint.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
@@ -31,6 +31,9 @@ FIRST_STREAM: Final = 10_000
 LEASE_MS: Final = 400
 """A third of what a killed replay's lease holds up the next one."""
 LOOK_NS: Final = 10_000_000
+_GLANCE_NS: Final = 1_000_000
+_ATTEMPT_NS: Final = 3_000_000_000
+"""For so long at most a checkpoint is waited for that is to be cut short."""
 _LINES: Final = 60
 """Of what each program said, in a story."""
 
@@ -89,7 +92,7 @@ class Home:
 
 
 class Pipeline:
-    """One scenario's agent and replay over a home's driver."""
+    """One scenario's agents and replay over a home's driver."""
 
     def __init__(
         self,
@@ -106,19 +109,25 @@ class Pipeline:
         streams = home.new_streams()
         recording = home.folder / f"{scenario.name}-{name}.mcap"
         write_recording(recording, ticks, seed, streams)
-        self.frames = frames_of(recording, streams)
+        self.frames: dict[str, Mapping[int, int]] = {**frames_of(recording, streams)}
         self.home = home
         self.scenario = scenario
-        self.journal = home.folder / "journals" / f"{scenario.name}-{name}"
-        self.journal.parent.mkdir(exist_ok=True)
+        place = home.folder / "journals" / f"{scenario.name}-{name}"
+        place.parent.mkdir(exist_ok=True)
         self.store = CheckpointStore(home.store / scenario.name)
         for each in self.store.ids():
             # Those of the run before, which has ended: the first start must not go back to them.
             self.store.drop(each)
-        config = home.folder / f"{scenario.name}-{name}.toml"
-        config.write_text(scenario.join(self.journal, streams))
         restoring = ("--restore", "latest")
-        self.agent = home.program("agent", "join", "--config", str(config), *(agent_words or restoring))
+        self.agents: list[Program] = []
+        self.journals: list[Path] = []
+        for stage in scenario.stages:
+            journal = place.with_name(f"{place.name}-{stage.program}")
+            config = journal.with_suffix(".toml")
+            config.write_text(scenario.join(stage, journal, dict(zip(INPUTS, streams, strict=True))))
+            words = ("join", "--config", str(config), *(agent_words or restoring))
+            self.agents.append(home.program(stage.program, *words))
+            self.journals.append(journal)
         self._replay_words = [
             *("replay", str(recording), "--end", "--wait-consumers", "1"),
             *("--pipeline", scenario.name, *restoring),
@@ -127,35 +136,42 @@ class Pipeline:
         self.seen: set[int] = set()
         """Checkpoints that became whole."""
         self.restores = 0
-        self._is_agent_due = False
-        self._first_id = self._last_id()
+        self._due: list[Program] = []
+        """Agents that are not started yet, in the order in which frames come to them."""
+        self._first_id = self.last_id
 
     # --- starting ----------------------------------------------------------------------------------------
 
     def start(self, speed: str) -> None:
-        """The source first: an agent that finds the end of the source's last life would take it for the end."""
+        """Each behind its source: an agent that finds the end of the source's last life would take it for the end."""
         self.replay.arguments = [*self._replay_words, "--speed", speed, "--json"]
         self.replay.start()
-        self._is_agent_due = True
+        self._due = [*self.agents]
 
     def await_running(self) -> None:
-        """Both are ready, or have done their work already."""
+        """All are ready, or have done their work already."""
         self.until(
-            lambda: not self._is_agent_due and (_is_ready(self.agent) or not self.agent.is_alive), "both are ready"
+            lambda: not self._due and all(_is_ready(each) or not each.is_alive for each in self.agents), "all are ready"
         )
         self.restores += any(each.get("restored") is not None for each in self.replay.said[:1])
 
     # --- killing -----------------------------------------------------------------------------------------
 
-    def kill(self, victim: Program, pause_ns: int) -> None:
-        """End one of them as the kernel does, and a moment later the others that cannot go on without it."""
-        self.look()
-        was_agent_due, self._is_agent_due = self._is_agent_due, False
-        if was_agent_due and victim is self.agent:
-            # It is not there yet: what it waits for is ended in its place.
-            victim = self.replay
-        for each in (victim, *(each for each in (self.agent, self.replay) if each is not victim)):
-            if each is self.agent and was_agent_due:
+    def victim(self, kind: str) -> Program:
+        """The coordinator lives in the driver's process."""
+        named = {"replay": self.replay, "driver": self.home.driver, "coordinator": self.home.driver}
+        return named.get(kind) or next(each for each in self.agents if each.name == kind)
+
+    def kill(self, victim: Program, pause_ns: int) -> bool:
+        """End one of them as the kernel does, and a moment later the others that cannot go on without it.
+
+        Whether it was alive.
+        """
+        self.until(lambda: victim not in self._due, f"{victim.name} is started")
+        due, self._due = self._due, []
+        was_alive = victim.is_alive
+        for each in (victim, *(each for each in (*self.agents, self.replay) if each is not victim)):
+            if each in due:
                 continue
             if each.is_alive:
                 each.process.kill()
@@ -166,6 +182,13 @@ class Pipeline:
         if victim is self.home.driver:
             victim.start()
             await_ready(victim)
+        return was_alive
+
+    def await_attempt(self) -> None:
+        """Until a checkpoint has begun, or there is nothing more to join."""
+        deadline_ns, known = monotonic_ns() + _ATTEMPT_NS, self.last_id
+        while self.last_id == known and not self.has_ended and monotonic_ns() < deadline_ns:
+            sleep_ns(_GLANCE_NS)
 
     def wait(self, pause_ns: int) -> None:
         """Let time pass, and note the checkpoints that become whole meanwhile."""
@@ -176,33 +199,37 @@ class Pipeline:
 
     def look(self) -> None:
         """Note which checkpoints there are, and start the agent when its turn has come."""
-        if self._is_agent_due and _is_ready(self.replay):
-            self._is_agent_due = False
-            self.agent.start()
-        if self._is_agent_due and not self.replay.is_alive:
-            sleep_ns(50_000_000)  # what it said last is on its way
-            raise Broken(f"the replay ended by itself with {self.replay.process.returncode}\n{self.story()}")
+        if self._due:
+            behind = self.agents.index(self._due[0])
+            source = self.agents[behind - 1] if behind else self.replay
+            if _is_ready(source):
+                self._due.pop(0).start()
+            elif not source.is_alive:
+                sleep_ns(50_000_000)  # what it said last is on its way
+                raise Broken(f"{source.name} ended by itself with {source.process.returncode}\n{self.story()}")
         self.seen.update(each for each in self.store.ids() if each > self._first_id)
 
     @property
     def begun(self) -> int:
         """Checkpoints for which an id was given out, in this pipeline's time."""
-        return self._last_id() - self._first_id
+        return self.last_id - self._first_id
 
-    def _last_id(self) -> int:
+    @property
+    def last_id(self) -> int:
+        """The newest that was given out."""
         found = read_given_out(store_files(self.store.place), self.scenario.name, self.store.place)
         return 0 if found is None else found.last_checkpoint_id
 
     @property
     def has_ended(self) -> bool:
-        """Whether the agent has joined everything. Raises Broken when it ended otherwise."""
+        """Whether the agents have joined everything. Raises Broken when one ended otherwise."""
         self.look()
-        if self._is_agent_due or self.agent.is_alive:
-            return False
-        if self.agent.process.returncode != 0:
-            sleep_ns(50_000_000)  # what it said last is on its way
-            raise Broken(f"the agent ended by itself with {self.agent.process.returncode}\n{self.story()}")
-        return True
+        started = [each for each in self.agents if each not in self._due]
+        for each in started:
+            if not each.is_alive and each.process.returncode != 0:
+                sleep_ns(50_000_000)  # what it said last is on its way
+                raise Broken(f"{each.name} ended by itself with {each.process.returncode}\n{self.story()}")
+        return not self._due and not any(each.is_alive for each in started)
 
     def finish(self) -> None:
         """Wait until all is joined."""
@@ -226,7 +253,7 @@ class Pipeline:
 
     def story(self) -> str:
         """What everybody said last, for a failure."""
-        programs = (self.home.driver, self.agent, self.replay)
+        programs = (self.home.driver, *self.agents, self.replay)
         return "\n".join(
             f"--- {each.name}: {each.process.poll()} {each.said[-2:]}\n" + "\n".join(each.errors[-_LINES:])
             for each in programs
@@ -235,7 +262,7 @@ class Pipeline:
 
     def close(self) -> None:
         """End what runs, by force."""
-        for each in (self.agent, self.replay):
+        for each in (*self.agents, self.replay):
             if hasattr(each, "process") and each.is_alive:
                 each.process.kill()
                 each.process.wait()

@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 from framegate.joinbarrier.journal.readers import NamedReader
 from framegate.shmpool.idle import sleep_ns
@@ -53,6 +54,51 @@ def test_second_agent_of_a_journal_is_refused_and_the_first_goes_on(bed: JoinBed
     for producer in producers:
         producer.tell("end")
     summary_of(first)
+
+
+def test_rows_are_set_aside_by_an_agent_that_begins_and_not_before_it_has_found_a_driver(
+    system: System, shm: Path
+) -> None:
+    bed = JoinBed(system, shm)
+    driver = bed.start_driver()
+    config = bed.lockstep(inputs={"only": LEFT})
+    with bed.pool.client() as client:
+        producer = bed.pool.producer(client, LEFT)
+        agent = bed.join(config)
+        bed.pool.wait_ready(producer, 1)
+        producer.publish(np.zeros(4, np.uint8))
+        bed.until_rows(agent, 1)
+        interrupted(agent)
+    rows = read_rows(bed.journal())
+    driver.send(signal.SIGINT)
+    assert driver.wait() == 0
+    alone = bed.join(config, "--new-epoch", "--wait-driver", "0.1", is_ready=False)
+    assert alone.wait() == 3, alone
+    assert read_rows(bed.journal()) == rows
+    assert not list(bed.journal().glob("old-*"))
+    bed.start_driver()
+    with bed.pool.client() as client:
+        bed.pool.producer(client, LEFT)
+        agent = bed.join(config, "--new-epoch")
+        assert read_rows(bed.journal()) == []
+        (aside,) = bed.journal().glob("old-*")
+        assert aside.name == f"old-{rows[0].journal_epoch}"
+        interrupted(agent)
+
+
+def test_a_join_that_was_killed_before_its_first_row_binds_no_other_inputs(bed: JoinBed) -> None:
+    with bed.pool.client() as client:
+        left, right = (bed.pool.producer(client, stream) for stream in (LEFT, RIGHT))
+        killed(bed.join(bed.lockstep()))
+        agent = bed.join(bed.lockstep(inputs={"only": RIGHT}))
+        bed.pool.wait_ready(right, 1)
+        right.publish(np.zeros(4, np.uint8))
+        bed.until_rows(agent, 1)
+        interrupted(agent)
+        again = bed.join(bed.lockstep(), is_ready=False)
+        assert again.wait() != 0
+        assert again.objects()[-1]["name"] == "JOURNAL_MISMATCH"
+        left.close()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -4,16 +4,21 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
+from framegate.joinbarrier.journal.readers import NamedReader
+from framegate.schema.control import ControlSignal, SignalCategory, SignalKind
 from framegate.schema.errors import DONE, FAILED, WRONG_USAGE
 from framegate.shmpool.continued import mark_continued
 
-from tests.system.checkpoint_bed import CheckpointBed
+from tests.system.checkpoint_bed import WATCHDOG_S, CheckpointBed
 from tests.system.join_bed import OUT, interrupted, killed, summary_of
+from tests.system.journal_table import read_rows
 
 if TYPE_CHECKING:
     from framegate.shmpool.producer import Producer
@@ -62,6 +67,19 @@ class RestoreBed(CheckpointBed):
         for each in Journal(self.journal()).unmatched().to_pylist():
             found.setdefault(each["input"], []).append((each["seq"], each["seq_last"], each["cause"]))
         return found
+
+
+def an_end_of(producer: Producer, epoch: int) -> bytes:
+    """What a producer says when nothing follows in an epoch."""
+    return ControlSignal(
+        category=SignalCategory.BARRIER,
+        kind=SignalKind.STREAM_GRACEFUL_END,
+        barrier_id=0,
+        stream_id=producer.stream_id,
+        source_epoch=epoch,
+        after_seq=2,
+        pipeline="",
+    ).encode()
 
 
 def restarted(summary: dict[str, Any]) -> tuple[Any, ...]:
@@ -170,6 +188,42 @@ def test_a_journal_that_is_gone_begins_a_new_epoch_and_says_so(system: System, s
     assert "the one that it was taken with is gone" in agent.stderr
 
 
+@pytest.mark.long
+def test_readers_of_a_journal_epoch_that_a_restore_began_hold_its_rows_back(system: System, shm: Path) -> None:
+    bed = RestoreBed(system, shm)
+    sizes = {"max_bytes": "4MiB", "segment_bytes": "1MiB", "seal_bytes": "256KiB", "when_full": "block"}
+    bed.config = bed.lockstep(journal=sizes)
+    with bed.pool.client() as client:
+        left, right, agent = bed.begin(client, bed.config)
+        for producer in (left, right):
+            bed.publish(producer, 0, 1)
+        bed.until_rows(agent, 2)
+        bed.checkpoint(left, right)
+        killed(agent)
+        for name in ("segments", "unmatched"):
+            shutil.rmtree(bed.journal() / name)
+        agent = bed.again(left, right)
+        assert "a new journal epoch begins with it" in agent.stderr
+        epoch = agent.says(event="ready")["journal_epoch"]
+        reader = NamedReader.claim(bed.journal(), "slow", journal_epoch=epoch)
+        large = np.zeros(4_000, np.uint8)
+        for seq in range(2, 2_000):
+            if "the journal is full" in agent.stderr:
+                break
+            for producer in (left, right):
+                producer.publish(large, seq=seq)
+            seen = partial(left.wait_seen, seq - SLOTS // 2, 0)
+            agent.until(lambda seen=seen: seen() or "is full" in agent.stderr, f"at frame {seq}")  # type: ignore[misc]
+        else:
+            pytest.fail(f"nothing was held back: {agent}")
+        rows = read_rows(bed.journal())
+        assert rows[0].row == 0
+        reader.commit(rows[-1].row + 1)
+        agent.until(lambda: "room again" in agent.stderr, "going on")
+        reader.release()
+        interrupted(agent)
+
+
 def test_a_damaged_checkpoint_is_passed_over_and_one_that_was_named_is_refused(system: System, shm: Path) -> None:
     bed = RestoreBed(system, shm)
     with bed.pool.client() as client:
@@ -246,6 +300,45 @@ def test_frames_that_a_source_sends_again_are_known_when_it_says_that_it_goes_on
     assert summary["unmatched"] == {"left": 0, "right": 0}
 
 
+def test_an_end_of_an_epoch_that_an_agent_never_knew_is_none_for_the_next_one(system: System, shm: Path) -> None:
+    bed = RestoreBed(system, shm)
+    bed.config = bed.lockstep(inputs={"only": 10_001}, keys={"on_input_restart": "stop"})
+    with bed.pool.client() as client:
+        source = bed.pool.producer(client, 10_001, pipeline=None)
+        agent = bed.join(bed.config)
+        bed.pool.wait_ready(source, 1)
+        source.send_between(an_end_of(source, (source.epoch or 0) - 1))
+        bed.publish(source, 0, 1)
+        source.end()
+        assert summary_of(agent)["rows"] == 2
+    assert {row.out_epoch for row in bed.rows()} == {1}
+
+
+def test_a_source_that_goes_by_its_readers_is_told_that_what_it_sends_again_is_known(system: System, shm: Path) -> None:
+    """It went back further than its ring is deep: it would wait for ever for frames that nobody counts."""
+    bed = RestoreBed(system, shm)
+    bed.config = bed.lockstep(inputs={"only": 10_001})
+    with bed.pool.client() as client:
+        source = bed.pool.producer(client, 10_001, pipeline=None)
+        agent = bed.join(bed.config)
+        bed.pool.wait_ready(source, 1)
+        for seq in range(3 * SLOTS):
+            bed.publish(source, seq)
+            assert source.wait_seen(seq - SLOTS // 2, WATCHDOG_S)
+        bed.until_rows(agent, 3 * SLOTS)
+        killed(agent)
+        source.close()
+        source = client.producer(10_001, pipeline=None, continues=True)
+        agent = bed.again(source)
+        for seq in range(4 * SLOTS):
+            bed.publish(source, seq)
+            assert source.wait_seen(seq - SLOTS // 2, WATCHDOG_S), (seq, agent)
+        bed.until_rows(agent, 4 * SLOTS)
+        interrupted(agent)
+    assert bed.outputs() == [*range(4 * SLOTS)]
+    assert {row.out_epoch for row in bed.rows()} == {1}
+
+
 def test_an_end_that_was_told_in_an_earlier_life_is_none_for_a_source_that_goes_on(system: System, shm: Path) -> None:
     bed = RestoreBed(system, shm)
     with bed.pool.client() as client:
@@ -269,6 +362,41 @@ def test_an_end_that_was_told_in_an_earlier_life_is_none_for_a_source_that_goes_
             producer.end()
         assert summary_of(agent)["rows"] == 1
     assert bed.outputs() == [0, 1, 2, 3]
+    assert {row.out_epoch for row in bed.rows()} == {1}
+
+
+@pytest.mark.parametrize("policy", ["sequence", "timestamp"])
+def test_an_end_of_an_earlier_life_is_none_without_a_checkpoint_too(system: System, shm: Path, policy: str) -> None:
+    """The journal is whole, and checkpoints went on without the join: its tail is all that it goes back to."""
+    bed = RestoreBed(system, shm)
+    bed.config = bed.lockstep(keys={"on_input_restart": "stop"})
+    if policy == "timestamp":
+        inputs = "".join(
+            f'[[input]]\nname = "{name}"\nstream = {stream}\noffset_ns = 0\n'
+            for name, stream in (("left", 10_001), ("right", 10_002))
+        )
+        head = f'[join]\nout_stream = {OUT}\npolicy = "timestamp"\non_input_restart = "stop"\njournal = JOURNAL\n'
+        bed.config = bed.configure(head + inputs)
+    with bed.pool.client() as client:
+        left, right, agent = bed.begin(client, bed.config)
+        for seq in range(3):
+            for producer in (left, right):
+                producer.publish(np.zeros(8, np.uint8), 1_000 * seq, seq=seq)
+        for producer in (left, right):
+            producer.end()
+        rows = summary_of(agent)["rows"]
+        for producer in (left, right):
+            producer.close()
+        left, right = (client.producer(stream, pipeline=None, continues=True) for stream in (10_001, 10_002))
+        agent = bed.again(left, right)
+        for producer in (left, right):
+            # Of a life in between: the log is joined again where an agent was that was killed before it read that.
+            producer.send_between(an_end_of(producer, (producer.epoch or 0) - 1))
+            producer.barrier(7, 1)
+            producer.publish(np.zeros(8, np.uint8), 2_000, seq=2)
+            producer.end()
+        assert summary_of(agent)["rows"] == 0
+    assert rows == len(bed.rows()) > 0
     assert {row.out_epoch for row in bed.rows()} == {1}
 
 

@@ -13,6 +13,8 @@ from framegate.joinbarrier.join_agent import JoinAgent
 from framegate.joinbarrier.journal.description import JournalInput
 from framegate.joinbarrier.journal_folder import JournalFolder, JournalShape
 
+from tests.unit.joinbarrier.journal.journal_world import fill, writer
+
 
 def _shape(policy: str = "sequence") -> JournalShape:
     inputs = (JournalInput(name="left", stream=10001),)
@@ -26,7 +28,7 @@ def _busy() -> None:
 
 def _mismatch() -> None:
     with TemporaryDirectory() as folder:
-        JournalFolder(Path(folder), _shape()).close()
+        fill(writer(Path(folder)), 1)
         JournalFolder(Path(folder), _shape("latest"))
 
 
@@ -35,6 +37,7 @@ def _restarted() -> None:
     agent = JoinAgent.__new__(JoinAgent)
     scene: dict[str, Any] = {
         "_engine": SimpleNamespace(run=lambda _slice, _outputs: outcome),
+        "_ears": SimpleNamespace(is_read=True),
         "outputs": 0,
         "_actions": [],
         "folder": SimpleNamespace(path="journal"),

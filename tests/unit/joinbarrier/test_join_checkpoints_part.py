@@ -214,7 +214,7 @@ def test_without_a_coordinator_nothing_is_stored_and_nothing_said(world: World) 
 def test_what_is_under_way_when_the_inputs_begin_to_be_heard_is_refused_once(world: World) -> None:
     world.announce(last=3, current=3)
     for _ in range(2):
-        world.part.begin()
+        world.part.sit_out()
     [(checkpoint_id, status, reason)] = world.acks(1)
     assert (checkpoint_id, status) == (3, AckStatus.FAILED)
     assert reason.startswith("OPERATOR_FAILED")

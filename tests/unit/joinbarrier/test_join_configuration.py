@@ -355,6 +355,12 @@ def test_what_is_published_is_an_input_or_a_function_of_the_only_one(toml: Path)
     assert where(refused(toml, joined("sequence", 'publish = "a b"'), WrongType)) == (3, "join.publish")
 
 
+def test_only_a_join_that_publishes_waits_for_consumers(toml: Path) -> None:
+    assert loaded(toml, joined("sequence", 'publish = "left"\nwait_consumers = 2')).join.wait_consumers == 2
+    error = refused(toml, joined("sequence", "wait_consumers = 1"), ConflictingKeys)
+    assert (where(error), error.facts["other"]) == ((3, "join.wait_consumers"), "join.publish")
+
+
 @pytest.mark.parametrize(
     ("text", "line", "key"),
     [

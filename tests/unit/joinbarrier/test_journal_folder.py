@@ -15,7 +15,10 @@ from framegate.joinbarrier.journal.description import JournalInput, read_descrip
 from framegate.joinbarrier.journal.host import boot_id
 from framegate.joinbarrier.journal.layout import CLOSED, HEAD_BYTES, HEAD_MAGIC, RUNNING, HeadWord
 from framegate.joinbarrier.journal_folder import JournalFolder, JournalShape
+from framegate.joinbarrier.reference.journal_writer import ReferenceJournalWriter
 from framegate.schema.errors import JournalBusy, JournalDamaged, JournalMismatch, JournalNewer, NoPermission
+
+from tests.unit.joinbarrier.journal.journal_world import fill
 
 SHAPE: Final = JournalShape(
     out_stream=20001,
@@ -41,6 +44,13 @@ def write_head(folder: Path, state: int) -> None:
     words = [0] * (HEAD_BYTES // 8)
     words[HeadWord.MAGIC], words[HeadWord.VERSION], words[HeadWord.STATE] = HEAD_MAGIC, 1, state
     (folder / "journal.head").write_bytes(b"".join(word.to_bytes(8, "little") for word in words))
+
+
+def rows_of(folder: Path) -> ReferenceJournalWriter:
+    """The writer of a journal that an agent has begun."""
+    names = [each.name for each in SHAPE.inputs]
+    epoch = read_description(folder).journal_epoch
+    return ReferenceJournalWriter(folder, names, out_stream=SHAPE.out_stream, journal_epoch=epoch)
 
 
 def boot_again(folder: Path) -> None:
@@ -108,11 +118,48 @@ def test_forgotten_maps_still_count(folder: Path, monkeypatch: pytest.MonkeyPatc
 )
 def test_a_journal_of_another_shape_is_refused_and_left_alone(folder: Path, changes: dict[str, Any], told: str) -> None:
     opened_and_closed(folder)
+    fill(rows_of(folder), 1)
     before = (folder / "journal.json").read_bytes()
     with pytest.raises(JournalMismatch, match=told):
         opened_and_closed(folder, **changes)
     assert (folder / "journal.json").read_bytes() == before
     opened_and_closed(folder)
+
+
+@pytest.mark.parametrize("changes", [{"policy": "latest"}, {"inputs": SHAPE.inputs[::-1]}])
+def test_a_journal_that_never_had_a_row_binds_no_other_join(folder: Path, changes: dict[str, Any]) -> None:
+    held = opened_and_closed(folder)
+    rows_of(folder).seal({"out_epoch": 1, "out_seq": 0, "inputs": [[1, 0, 0, 0]] * 2})
+    (folder / "readers").mkdir()
+    (folder / "readers" / "somebody.json").touch()
+    assert list((folder / "segments").iterdir())
+    anew = opened_and_closed(folder, **changes)
+    assert anew.epoch > held.epoch
+    assert {each.name for each in folder.iterdir()} == {"journal.json", "journal.lock", "readers"}
+    assert not list((folder / "readers").iterdir())
+    found = written(folder)
+    assert (found["policy"], len(found["inputs"])) == (changes.get("policy", "sequence"), 2)
+
+
+def test_what_a_join_without_rows_did_not_join_is_set_aside_whole(folder: Path) -> None:
+    held = opened_and_closed(folder)
+    made = rows_of(folder)
+    made.unmatched("left", 0, "no_partner")
+    made.seal({"out_epoch": 1, "out_seq": 0, "inputs": [[1, 0, 0, 0]] * 2})
+    opened_and_closed(folder, policy="latest")
+    assert list((folder / f"old-{held.epoch}" / "unmatched").iterdir())
+    assert not (folder / "segments").exists()
+
+
+def test_a_journal_that_cannot_be_read_may_have_rows_and_binds(folder: Path) -> None:
+    opened_and_closed(folder)
+    fill(rows_of(folder), 1)
+    (segment,) = (folder / "segments").iterdir()
+    image = bytearray(segment.read_bytes())
+    image[:64] = bytes(64)
+    segment.write_bytes(image)
+    with pytest.raises(JournalMismatch):
+        opened_and_closed(folder, policy="latest")
 
 
 @pytest.mark.parametrize(
@@ -195,6 +242,10 @@ def test_a_new_epoch_sets_the_old_one_aside(folder: Path) -> None:
     (folder / "readers" / "somebody.json").touch()
     write_head(folder, CLOSED)
     with JournalFolder(folder, SHAPE, new_epoch=True) as anew:
+        # An agent that finds no driver ends here.
+        assert (anew.epoch, anew.map_version) == (held.epoch, 1)
+        assert (folder / "segments" / "00000001-0000000000000000.open").exists()
+        anew.begin()
         assert anew.epoch > held.epoch
         assert anew.map_version == 0
     aside = folder / f"old-{held.epoch}"

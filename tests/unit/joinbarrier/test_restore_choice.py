@@ -65,7 +65,9 @@ class Kept:
         operator_id: str = OPERATOR,
         pipeline: str = "default",
         lost: tuple[Any, ...] = (),
+        others: tuple[str, ...] = (),
     ) -> None:
+        beside = [self.store.write_state(checkpoint_id, other, b"another state") for other in others]
         stored = self.store.write_state(checkpoint_id, operator_id, state)
         late: tuple[InflightData, ...] = ()
         if inflight is not None:
@@ -79,7 +81,7 @@ class Kept:
             is_unaligned=inflight is not None,
             was_threshold_triggered=False,
             created_ns=1,
-            operators=(stored,),
+            operators=(stored, *beside),
             inflight_data=late,
         )
         self.store.commit(manifest)
@@ -139,6 +141,23 @@ def test_what_cannot_be_used_is_passed_over_and_said(
     assert chosen.head.checkpoint_id == 1
     passed = [record.message.split(":")[0] for record in caplog.records]
     assert passed == [f"checkpoint {each} is passed over" for each in (6, 5, 4, 3, 2)]
+
+
+def test_a_checkpoint_of_which_another_operators_file_is_damaged_is_passed_over_by_all(
+    kept: Kept, cut: tuple[bytes, bytes, OwnPart], caplog: pytest.LogCaptureFixture
+) -> None:
+    state, inflight, own = cut
+    kept.keep(1, state, inflight, others=("join-20002",))
+    kept.keep(2, numbered(state, 2), inflight, others=("join-20002",))
+    (Path(kept.store.place) / "2" / "operators" / "join-20002" / "state.bin").write_bytes(b"anything else")
+    chosen = choose(kept.store, LATEST, own)
+    assert chosen is not None
+    assert chosen.head.checkpoint_id == 1
+    assert "checkpoint 2 is passed over" in caplog.text
+    # Who names it, and has a whole part of his own in it, knows what he does.
+    named = choose(kept.store, 2, own)
+    assert named is not None
+    assert named.head.checkpoint_id == 2
 
 
 @pytest.mark.parametrize(

@@ -21,13 +21,15 @@ pub struct Arrivals {
     expected: Option<(u64, u64)>,
     /// Descriptors taken in this epoch.
     heard: u64,
+    /// Whether what an earlier life had taken of this epoch has begun to come again.
+    has_come_again: bool,
 }
 
 impl Arrivals {
     /// `resumed`: epoch and sequence of the last frame that an earlier life of this reader decided.
     #[must_use]
     pub fn new(resumed: Option<(u64, u64)>) -> Self {
-        Self { expected: resumed.map(|(epoch, seq)| (epoch, seq.saturating_add(1))), heard: 0 }
+        Self { expected: resumed.map(|(epoch, seq)| (epoch, seq.saturating_add(1))), heard: 0, has_come_again: false }
     }
 
     /// Takes a descriptor of the epoch that is read.
@@ -37,6 +39,7 @@ impl Arrivals {
         let order = match self.expected {
             Some((of, expected)) if of == epoch => {
                 if seq < expected {
+                    self.has_come_again = true;
                     // Aeron may begin with what was read before: no second writer sent that.
                     return if self.heard > 0 && !is_anew { Order::Regressed } else { Order::Repeated };
                 }
@@ -44,6 +47,7 @@ impl Arrivals {
             }
             _ => {
                 self.heard = 0;
+                self.has_come_again = false;
                 Order::Next
             }
         };
@@ -58,11 +62,12 @@ impl Arrivals {
         self.expected.map(|(epoch, _)| epoch)
     }
 
-    /// The newest sequence that was heard of an epoch. What an earlier life remembers was not heard in this one.
+    /// The newest sequence that was heard of an epoch. What an earlier life remembers was not heard in this one, until
+    /// it begins to come again: its source may be waiting to be told how far it was read.
     #[must_use]
     pub fn last_seq(&self, epoch: u64) -> Option<u64> {
         let (of, next) = self.expected?;
-        if of == epoch && self.heard > 0 { next.checked_sub(1) } else { None }
+        if of == epoch && (self.heard > 0 || self.has_come_again) { next.checked_sub(1) } else { None }
     }
 
     /// The epoch is over after that sequence: what lies between the last one that was taken and it, and will not come.
@@ -90,9 +95,12 @@ mod tests {
     #[test]
     fn after_a_restart_what_was_decided_before_is_heard_again_and_is_no_regression() {
         let mut arrivals = Arrivals::new(Some((7, 41)));
-        assert_eq!(arrivals.take(7, 40, false), Order::Repeated);
-        assert_eq!(arrivals.take(7, 41, false), Order::Repeated);
         assert_eq!(arrivals.last_seq(7), None);
+        assert_eq!(arrivals.take(7, 3, false), Order::Repeated);
+        // All of it is known: a source that goes by its readers need not be slow.
+        assert_eq!(arrivals.last_seq(7), Some(41));
+        assert_eq!(arrivals.take(7, 41, false), Order::Repeated);
+        assert_eq!(arrivals.last_seq(7), Some(41));
         assert_eq!(arrivals.take(7, 42, false), Order::Next);
         assert_eq!(arrivals.last_seq(7), Some(42));
         assert_eq!(arrivals.take(7, 42, false), Order::Regressed);

@@ -101,6 +101,13 @@ impl Port {
         self.known_life(epoch).unwrap_or_else(|| self.find_life(epoch))
     }
 
+    /// Whether an end of that epoch means nothing any more: the present one is later, and either goes on where the one
+    /// before it was, or nothing is known of that epoch.
+    pub(super) fn is_past(&self, epoch: u64) -> bool {
+        let Some(present) = self.epoch().filter(|present| epoch < *present) else { return false };
+        self.arrivals.epoch() != Some(epoch) || self.likely_life_of(present) != present
+    }
+
     /// Finds it out, now that something of it has come, so that a mark which its source made before is there.
     #[cold]
     pub(super) fn learn_life(&mut self, epoch: u64) -> u64 {

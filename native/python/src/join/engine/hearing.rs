@@ -244,9 +244,13 @@ impl Engine {
         }
     }
 
-    /// An end closes the epoch that it names; anything else of a life that is over is nobody's.
+    /// An end closes the epoch that it names, unless its source has come back since: a log may be joined where another
+    /// reader was that has died. Anything else of a life that is over is nobody's.
     fn is_of_present(&mut self, port: usize, signal: &Signal) -> bool {
-        (signal.is_barrier && signal.kind == END_KIND) || self.is_reading(port, signal.epoch)
+        if signal.is_barrier && signal.kind == END_KIND {
+            return !self.ports[port].is_past(signal.epoch);
+        }
+        self.is_reading(port, signal.epoch)
     }
 
     fn is_reading(&mut self, port: usize, epoch: u64) -> bool {
