@@ -75,7 +75,7 @@ class SequencePolicy(Policy):
         return Cause.NO_PARTNER if self.is_exact(each) else Cause.NO_MATCH
 
     def observed(self, source: Source, is_new: bool, now_ns: int) -> None:
-        self._touch(now_ns)
+        self.touch(now_ns)
 
     # --- Outputs ---
 
@@ -158,9 +158,9 @@ class SequencePolicy(Policy):
                 is_skewed = skewed is not None and skewed[each.index] is each.pending[0]
                 self.core.drop(each, Cause.SKEW if is_skewed else cause or self._alone(each))
             self.core.settle(each)
-        self._touch(now_ns)
+        self.touch(now_ns)
 
-    def _touch(self, now_ns: int) -> None:
+    def touch(self, now_ns: int) -> None:
         """An output waits from when it is the current one and one input has what it needs."""
         if (
             self.core.asked_ns is None

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from framegate.joinbarrier.missing import Cause
 from framegate.joinbarrier.reference.history import Frame, Source
 from framegate.joinbarrier.reference.latest_policy import LatestPolicy
+from framegate.joinbarrier.reference.sequence_policy import SequencePolicy
 from framegate.joinbarrier.reference.stage_config import I64_MAX
 from framegate.joinbarrier.reference.stage_core import history_slots
 from framegate.joinbarrier.reference.stage_intake import StageIntake
@@ -136,6 +137,9 @@ class StageRecall(StageIntake):
             source = self.sources.get(told.stream)
             if source is not None and told.epoch is not None and source.epoch in (None, told.epoch):
                 self._recall_stream(source, told, now_ns)
+        if isinstance(self.policy, SequencePolicy):
+            # What was heard until then may be all that an input needs: the output waits from now on.
+            self.policy.touch(now_ns)
         if isinstance(self.policy, LatestPolicy):
             # Whatever was to be made of these frames at once was tried before the cut.
             self.policy.has_tick = False

@@ -162,9 +162,11 @@ class Ends:
             .start()
         )
         query.awaitTermination()
-        # A run's state is as large as what it joined, and Spark keeps it for a minute more, in memory and in files.
+        # A run's state is as large as what it joined, and so are the files of its shuffles. Spark keeps the one for a
+        # minute more, the others until what stands for them is collected.
         jvm: Any = self._spark.sparkContext._jvm
         jvm.org.apache.spark.sql.execution.streaming.state.StateStore.stop()
+        jvm.java.lang.System.gc()
         shutil.rmtree(checkpoint)
         self._check(end.rows.count, [count for count, _ in sums.values()], sum(total for _, total in sums.values()))
         counted = batches_of(query)

@@ -91,6 +91,12 @@ impl Stage {
                 self.recall_stream(told, now_ns);
             }
         }
+        if self.config.policy == PolicyKind::Sequence {
+            // What was heard until then may be all that an input needs: the output waits from now on.
+            for stream in 0..self.sources.len() {
+                self.touch(stream, now_ns);
+            }
+        }
         if self.config.policy == PolicyKind::Latest {
             // Whatever was to be made of these frames at once was tried before the cut.
             self.ticking.has_tick = false;
