@@ -146,7 +146,7 @@ impl Engine {
         let gates = &mut self.cut.gates;
         let is_full = gates.streams[index].waiting.len() >= gates.waiting_max;
         if is_full || bytes == u64::MAX {
-            self.give_up_gate(index, Some(Cause::InputLimit), now_ns);
+            self.give_up_gate(index, Cause::InputLimit, now_ns);
             return self.frame_at_gate(index, seen, (whereabouts, bytes), now_ns);
         }
         gates.streams[index].waiting.push_back(Waiting::Frame(seen, whereabouts, bytes));
@@ -160,7 +160,7 @@ impl Engine {
         self.stage.heard(index, now_ns);
         let gates = &mut self.cut.gates;
         if gates.streams[index].waiting.len() >= gates.waiting_max {
-            self.give_up_gate(index, Some(Cause::InputLimit), now_ns);
+            self.give_up_gate(index, Cause::InputLimit, now_ns);
             return false;
         }
         gates.streams[index].waiting.push_back(Waiting::Message(standing, message.to_vec()));
@@ -188,7 +188,7 @@ impl Engine {
     pub(super) fn lose_gate(&mut self, index: usize, has_switched: bool, now_ns: u64) {
         // Where nothing was read before, nothing was lost.
         if has_switched || self.cut.gates.streams[index].gate.epoch().is_some() {
-            self.give_up_gate(index, Some(Cause::InputLost), now_ns);
+            self.give_up_gate(index, Cause::InputLost, now_ns);
         }
     }
 
@@ -197,7 +197,7 @@ impl Engine {
         for index in 0..self.cut.gates.streams.len() {
             let gates = &self.cut.gates;
             if gates.streams[index].gate.is_overdue(now_ns, gates.timeout_ns) {
-                self.give_up_gate(index, Some(Cause::Timeout), now_ns);
+                self.give_up_gate(index, Cause::Timeout, now_ns);
             }
         }
     }
@@ -211,15 +211,13 @@ impl Engine {
         }
     }
 
-    fn give_up_gate(&mut self, index: usize, cause: Option<Cause>, now_ns: u64) {
+    fn give_up_gate(&mut self, index: usize, cause: Cause, now_ns: u64) {
         let gates = &mut self.cut.gates;
         let Some(barrier) = gates.streams[index].gate.give_up(None) else { return };
         gates.given_up += 1;
-        if let Some(cause) = cause {
-            let buffered = gates.streams[index].waiting.len();
-            let aborted = Aborted { barrier, cause, input: Some(index), pending: 1 << index };
-            self.cut.news.push_back(News::Aborted { aborted, buffered });
-        }
+        let buffered = gates.streams[index].waiting.len();
+        let aborted = Aborted { barrier, cause, input: Some(index), pending: 1 << index };
+        self.cut.news.push_back(News::Aborted { aborted, buffered });
         self.drain_gate(index, now_ns);
     }
 
