@@ -14,7 +14,7 @@ LAYOUT_VERSION: Final = 1
 
 
 def flaw_of(response: ShmAttachResponse, stream_id: int) -> str | None:
-    """Why an OK answer must not be believed ; None when it is sound."""
+    """Why an OK answer must not be believed; None when it is sound."""
     required = ("lease_id", "stream_id", "epoch", "layout_version", "header_nslots", "header_slot_bytes")
     for name in required:
         if getattr(response, name) is None:

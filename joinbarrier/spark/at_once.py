@@ -11,6 +11,7 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def asked(tables: Mapping[str, SourceTable], ask: Callable[[str, SourceTable], A
     Those of this host are asked one after another: they wait for nobody, and a thread would cost more than they do.
     """
     near = {path: ask(path, table) for path, table in tables.items() if not table.is_far}
-    far = at_once({path: _bound(ask, path, table) for path, table in tables.items() if table.is_far})
+    far = at_once({path: partial(ask, path, table) for path, table in tables.items() if table.is_far})
     return {path: near[path] if path in near else far[path] for path in tables}
 
 
@@ -44,10 +45,6 @@ def at_once(questions: Mapping[str, Callable[[], Answer]]) -> dict[str, Answer]:
     if len(questions) < 2:
         return {name: question() for name, question in questions.items()}
     return _Round(questions).answers()
-
-
-def _bound(ask: Callable[[str, SourceTable], Answer], path: str, table: SourceTable) -> Callable[[], Answer]:
-    return lambda: ask(path, table)
 
 
 class _Round(Generic[Answer]):

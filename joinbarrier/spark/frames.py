@@ -6,8 +6,8 @@ Payloads by value are viewed where Arrow has them; references are mapped. Every 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Frame: TypeAlias = "npt.NDArray[Any] | None"
+_Array = TypeVar("_Array")
 _PAYLOADS: Final = ("payload", "ref")
 _mapped: Final = MappedSegments()
 """This process's: workers are used again from batch to batch."""
@@ -31,12 +32,7 @@ def frames(column: pa.StructArray | pa.ChunkedArray | pd.DataFrame) -> list[Fram
 
     Raises ReferenceRefused and ReferenceOutlived.
     """
-    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    try:
-        return [frame for chunk in chunks for frame in _alike(chunk) or _one_by_one(chunk)]
-    finally:
-        # What was mapped for this batch stays alive with its arrays; what retention dropped is given back.
-        _mapped.let_go()
+    return _of_chunks(column, lambda chunk: _alike(chunk) or _one_by_one(chunk))
 
 
 def stacks(column: pa.StructArray | pa.ChunkedArray) -> list[npt.NDArray[Any]]:
@@ -45,11 +41,7 @@ def stacks(column: pa.StructArray | pa.ChunkedArray) -> list[npt.NDArray[Any]]:
     They are in the order of the rows; ``column.field("dtype").is_valid()`` says which rows have one. All have to be of
     one dtype and shape. Raises ReferenceRefused and ReferenceOutlived.
     """
-    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    try:
-        found = [array for chunk in chunks for array in _stacked(chunk)]
-    finally:
-        _mapped.let_go()
+    found = _of_chunks(column, _stacked)
     formats = {(array.dtype.str, array.shape[1:]) for array in found}
     if len(formats) > 1:
         raise ReferenceRefused(
@@ -67,6 +59,16 @@ def to_numpy(cell: Mapping[str, Any] | Any) -> Frame:
         if name in found:
             return _frame(found[name], found["dtype"], found["shape"])
     raise _no_payload(found)
+
+
+def _of_chunks(column: Any, arrays_of: Callable[[Any], Iterable[_Array]]) -> list[_Array]:
+    """The arrays of all chunks of a column, which may have none."""
+    chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
+    try:
+        return [array for chunk in chunks for array in arrays_of(chunk)]
+    finally:
+        # What was mapped for this batch stays alive with its arrays; what retention dropped is given back.
+        _mapped.let_go()
 
 
 def _stacked(column: pa.StructArray) -> list[npt.NDArray[Any]]:
