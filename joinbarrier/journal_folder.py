@@ -55,8 +55,8 @@ class JournalFolder:
         _make(path)
         self._lock = _locked(path)
         try:
-            self.info, is_there = _continued(path, shape)
-            self._is_epoch_due = new_epoch and is_there
+            self.info, goes_on = _continued(path, shape)
+            self._is_epoch_due = new_epoch and goes_on
             write_description(path, self.info)
         except BaseException:
             os.close(self._lock)
@@ -124,7 +124,7 @@ def _locked(path: Path) -> int:
 
 
 def _continued(path: Path, shape: JournalShape) -> tuple[JournalDescription, bool]:
-    """The journal's own description, begun now or read; and whether it was there."""
+    """The journal's own description, begun now or read; and whether it goes on with what is there."""
     fresh = _begun(shape)
     try:
         found = read_description(path)
@@ -139,7 +139,7 @@ def _continued(path: Path, shape: JournalShape) -> tuple[JournalDescription, boo
         return fresh, False
     if _may_have_lost(path, found, shape):
         _begin_anew(path, found.journal_epoch, "the host went down while rows were not safe")
-        return fresh, True
+        return fresh, False
     kept = replace(fresh, journal_epoch=found.journal_epoch, maps=found.maps, maps_forgotten=found.maps_forgotten)
     return kept, True
 

@@ -233,6 +233,17 @@ def test_a_head_that_nobody_understands_is_no_proof_of_a_clean_end(folder: Path)
     assert opened_and_closed(folder).epoch != held.epoch
 
 
+def test_what_was_set_aside_already_is_not_set_aside_because_it_was_asked_for_too(folder: Path) -> None:
+    held = opened_and_closed(folder)
+    write_head(folder, RUNNING)
+    boot_again(folder)
+    with JournalFolder(folder, SHAPE, new_epoch=True) as anew:
+        began = anew.epoch
+        anew.begin()
+        assert anew.epoch == began > held.epoch
+    assert [each.name for each in folder.glob("old-*")] == [f"old-{held.epoch}"]
+
+
 def test_a_new_epoch_sets_the_old_one_aside(folder: Path) -> None:
     with JournalFolder(folder, SHAPE) as held:
         held.note_map(1, RULES)
