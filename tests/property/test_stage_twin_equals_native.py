@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from framegate.joinbarrier.reference.stage_config import StageConfig
+from framegate.joinbarrier.reference.stage_config import InputConfig, StageConfig
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -38,6 +38,12 @@ def test_twin_and_native_answer_alike_after_a_restore(policy: str, data: st.Data
     config = data.draw(configs(policy))
     before, after = data.draw(scripts()), data.draw(scripts())
     _compare(config, [*before, ("restore",), *after])
+
+
+def test_an_output_waits_from_its_restore_on_where_all_was_heard_before() -> None:
+    windows = (InputConfig(stream=1, window=1), InputConfig(stream=1, window=2), InputConfig(stream=2, window=1))
+    config = StageConfig(policy="sequence", inputs=windows, first=0)
+    _compare(config, [("missed", 2, 0, 1), ("restore",), ("next", 1, []), ("frame", 1, 1, 0, 0)])
 
 
 def _compare(config: StageConfig, script: list[Op]) -> None:
