@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from framegate.joinbarrier.checkpoint.operator_state import OperatorImage, decode_state
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 PAYLOAD_BYTES = 256
 WATCHDOG_S = 60
+PATIENT: Final = "[policies]\nlease_expiry_grace_intervals = 60\n[media_driver]\nclient_liveness_timeout_ms = 60000\n"
+"""Tables of a driver to which whoever stands still is late, and not lost."""
 
 
 class CheckpointBed(JoinBed):

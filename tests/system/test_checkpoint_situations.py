@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from framegate.schema.control import CheckpointBarrier
 from framegate.schema.errors import DONE, FAILED
 
-from tests.system.checkpoint_bed import CheckpointBed
+from tests.system.checkpoint_bed import PATIENT, CheckpointBed
 from tests.system.join_bed import LEFT, OUT, RIGHT, interrupted
 
 if TYPE_CHECKING:
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 OTHER_OUT: Final = OUT + 1
 IDLE, STOPPED = LEFT + 10, LEFT + 11
-LONG_LEASES: Final = "[policies]\nlease_expiry_grace_intervals = 60\n"
-"""Whoever stands still is late, and not lost."""
 
 
 def union(bed: CheckpointBed, inputs: Mapping[str, int]) -> Path:
@@ -33,7 +31,7 @@ def union(bed: CheckpointBed, inputs: Mapping[str, int]) -> Path:
 def test_one_input_ended_one_idle_and_one_stopped_and_the_next_checkpoint_is_whole(system: System, shm: Path) -> None:
     """The snapshot and the unblocking come at the threshold; the late barrier's time-out names who stood still."""
     bed = CheckpointBed(
-        system, shm, more=LONG_LEASES, alignment_timeout_ms=300, late_barrier_timeout_ms=700, operator_timeout_ms=3_000
+        system, shm, more=PATIENT, alignment_timeout_ms=300, late_barrier_timeout_ms=700, operator_timeout_ms=3_000
     )
     with bed.pool.client() as client:
         ended = bed.pool.producer(client, LEFT)

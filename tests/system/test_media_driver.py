@@ -243,3 +243,13 @@ def test_every_way_of_running_serves(threading: str, idle: str, aeron_dir: str, 
     finally:
         driver.stop()
     assert driver.exit_status == 0
+
+
+def test_clients_may_be_given_longer_than_a_publication_is(aeron_dir: str, shm: Path, system: System) -> None:
+    """Aeron frees a publication that stands for 15 s, and takes no longer patience with clients than with those."""
+    driver = started(aeron_dir, shm / "driver.log", client_liveness_timeout_ms=60_000)
+    try:
+        assert system.serves(aeron_dir)
+    finally:
+        driver.stop()
+    assert driver.exit_status == 0

@@ -21,7 +21,7 @@ from framegate.shmpool.link import Link
 from framegate.shmpool.producer import Producer
 from framegate.shmpool.transport import Received
 
-from tests.system.checkpoint_bed import CheckpointBed, outcome
+from tests.system.checkpoint_bed import PATIENT, CheckpointBed, outcome
 from tests.system.join_bed import LEFT, OUT, RIGHT, interrupted, killed
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ PAUSE_S = 0.0005
 
 @pytest.fixture
 def bed(system: System, shm: Path) -> CheckpointBed:
-    return CheckpointBed(system, shm, slots=1024, alignment_timeout_ms=20_000, operator_timeout_ms=4_000)
+    return CheckpointBed(system, shm, more=PATIENT, slots=1024, alignment_timeout_ms=20_000, operator_timeout_ms=4_000)
 
 
 def shared(bed: CheckpointBed, name: str) -> Path:
@@ -163,10 +163,13 @@ def test_p10_two_agents_cut_a_living_stream_at_one_and_the_same_sequence(bed: Ch
             assert checkpoint_id == max((each for each, place in cuts.items() if place < seq), default=0), seq
 
 
-def test_p10_who_was_behind_comes_to_the_place_of_the_other_before_it_cuts(bed: CheckpointBed, system: System) -> None:
+def test_p10_who_was_behind_comes_to_the_place_of_the_other_before_it_cuts(system: System, shm: Path) -> None:
     """What the other one hears meanwhile waits: the place does not move from where it stood when it said so."""
+    bed = CheckpointBed(system, shm, more=PATIENT, alignment_timeout_ms=20_000, operator_timeout_ms=8_000)
     with bed.pool.client() as client:
         right, first, second = begin(bed, client)
+        # A coordinator that has just begun waits for those who were there before it: not while one of them stands.
+        before = whole(bed)
         bed.publish(right, 0)
         for name, agent in zip(OUTS, (first, second), strict=True):
             bed.until_rows(agent, 1, name)
@@ -189,11 +192,11 @@ def test_p10_who_was_behind_comes_to_the_place_of_the_other_before_it_cuts(bed: 
     for name in OUTS:
         rows = right_rows(bed, name)
         assert sorted(rows) == list(range(6))
-        assert {seq for seq, each in rows.items() if each == 0} == set(range(cut + 1))
+        assert {seq for seq, each in rows.items() if each == before} == set(range(cut + 1))
 
 
 def test_p10_who_does_not_say_where_it_stands_is_named_and_holds_nobody_for_longer(system: System, shm: Path) -> None:
-    bed = CheckpointBed(system, shm, alignment_timeout_ms=1_000, operator_timeout_ms=4_000)
+    bed = CheckpointBed(system, shm, more=PATIENT, alignment_timeout_ms=1_000, operator_timeout_ms=4_000)
     with bed.pool.client() as client:
         right, first, second = begin(bed, client)
         bed.publish(right, 0)

@@ -114,7 +114,12 @@ fn configure(options: &Options) -> Result<AeronDriverContext, String> {
         context.set_ipc_term_buffer_length(bytes).map_err(said)?;
     }
     if let Some(timeout_ms) = options.client_liveness_timeout_ms {
-        context.set_client_liveness_timeout_ns(timeout_ms * 1_000_000).map_err(said)?;
+        let liveness_ns = timeout_ms * 1_000_000;
+        context.set_client_liveness_timeout_ns(liveness_ns).map_err(said)?;
+        // Aeron refuses a driver that would take a publication from a client before it gave the client up; the
+        // proportion is the one of its own defaults, 15 s over 10 s.
+        let unblock_ns = context.get_publication_unblock_timeout_ns().max(liveness_ns / 2 * 3);
+        context.set_publication_unblock_timeout_ns(unblock_ns).map_err(said)?;
     }
     if let Some(timeout_ms) = options.driver_timeout_ms {
         context.set_driver_timeout_ms(timeout_ms).map_err(said)?;
