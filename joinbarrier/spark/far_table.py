@@ -124,6 +124,11 @@ class FarTable:
         return True
 
     @property
+    def identity(self) -> tuple[str, str, int]:
+        """As its host says it: two containers of a host may each have a directory of this name, in other lives."""
+        return self.origin.boot_id, self.origin.directory, self.epoch
+
+    @property
     def place(self) -> str:
         """Where it lies, for people."""
         return self.path

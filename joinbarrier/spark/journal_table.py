@@ -52,6 +52,12 @@ class JournalTable:
         return False
 
     @property
+    def identity(self) -> tuple[int, int]:
+        """Of the directory: links, and the addresses that lead here, are only names."""
+        found = self.journal.path.stat()
+        return found.st_dev, found.st_ino
+
+    @property
     def inputs(self) -> tuple[str, ...]:
         """The names of its inputs."""
         return tuple(each.name for each in self.journal.info.inputs)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -51,6 +52,10 @@ class SourceTable(Protocol):
     @property
     def place(self) -> str:
         """Where it lies, for people."""
+
+    @property
+    def identity(self) -> Hashable:
+        """The same for every name and address that leads to this journal."""
 
     @property
     def origin(self) -> Origin | None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import partial
 
 from framegate.joinbarrier.journal.loss import dropped
@@ -13,20 +14,33 @@ from framegate.joinbarrier.spark.journal_table import JournalTable
 from framegate.joinbarrier.spark.offsets import Position, Wish
 from framegate.joinbarrier.spark.options import SourceOptions
 from framegate.joinbarrier.spark.source_table import SourceTable
-from framegate.schema.errors import JournalsDiffer, WrongOffset
+from framegate.schema.errors import JournalsDiffer, WrongOffset, WrongOption
 
 
 def open_tables(options: SourceOptions) -> dict[str, SourceTable]:
-    """Every journal of a query, in the order of its options. Raises JournalMissing, JournalDamaged, JournalsDiffer,
-    and what servers of journals raise."""
+    """Every journal of a query, in the order of its options.
+
+    Raises JournalMissing, JournalDamaged, JournalsDiffer, WrongOption, and what servers of journals raise.
+    """
     on_loss: OnLoss = "error" if options.fail_on_data_loss else "skip"
     if options.access is None:
         tables: dict[str, SourceTable] = {path: JournalTable(path, options.table, on_loss) for path in options.paths}
     else:
         tables = at_once({path: partial(table_behind, path, options, on_loss) for path in options.paths})
+    _check_distinct(tables)
     if options.table == "rows":
         _check_alike(tables)
     return tables
+
+
+def _check_distinct(tables: dict[str, SourceTable]) -> None:
+    """The options' own check knows texts; what two texts lead to is known now. Its rows would come twice."""
+    names = dict[Hashable, str]()
+    for path, table in tables.items():
+        first = names.setdefault(table.identity, path)
+        if first != path:
+            option = "path" if table.origin is None else "endpoint"
+            raise WrongOption("a journal is named twice", option=option, have=path, other=first, place=table.place)
 
 
 def _check_alike(tables: dict[str, SourceTable]) -> None:

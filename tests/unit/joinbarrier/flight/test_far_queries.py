@@ -38,6 +38,7 @@ from framegate.schema.errors import (
     JournalRecreated,
     JournalsDiffer,
     ReaderFenced,
+    WrongOption,
 )
 
 from tests.unit.joinbarrier.flight.flight_world import served
@@ -151,6 +152,21 @@ def test_journals_of_other_inputs_are_no_one_query(folder: Path, monkeypatch: py
         monkeypatch.setattr(far_table._Told, "of", lambda *given: replace(told(*given), inputs=next(names)))
         with pytest.raises(JournalsDiffer):
             open_tables(options_of(*servers, **FORCED))
+
+
+@pytest.mark.parametrize("forced", [FORCED, {}])
+def test_a_journal_under_two_addresses_is_refused_before_its_rows_come_twice(
+    folder: Path, forced: dict[str, str]
+) -> None:
+    with rig(folder, [1], [1]) as servers:
+        one, two = options_of(*servers, **forced).paths
+        assert len(open_tables(options_of(*servers, **forced))) == 2
+        other_name = one.replace("127.0.0.1", "localhost")
+        options = SourceOptions.parse({"endpoint": f"{one},{two},{other_name}", **forced})
+        with pytest.raises(WrongOption, match="twice") as caught:
+            open_tables(options)
+    told = caught.value.facts
+    assert (told["option"], told["have"], told["other"]) == ("endpoint", other_name, one)
 
 
 # --- here or there -----------------------------------------------------------------------------------------

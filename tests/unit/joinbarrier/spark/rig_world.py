@@ -73,6 +73,10 @@ class GrowingTable:
     is_far: bool = True
 
     @property
+    def identity(self) -> str:
+        return self.path
+
+    @property
     def _sealed(self) -> int:
         return max(self.rig.rows_hz // 100, 1)
 

@@ -121,6 +121,16 @@ def test_journals_with_other_inputs_are_not_read_together(folder: Path) -> None:
         pass
 
 
+def test_a_journal_under_two_names_is_refused_before_its_rows_come_twice(folder: Path) -> None:
+    journal, link = folder / "journal", folder / "link"
+    journal.mkdir()
+    segments_of(journal, [1])
+    link.symlink_to(journal)
+    with pytest.raises(WrongOption, match="twice") as caught, opened(journal, link):
+        pass
+    assert caught.value.facts == {"option": "path", "have": str(link), "other": str(journal), "place": str(link)}
+
+
 def test_the_start_stays_what_it_was_however_the_journal_goes_on(folder: Path) -> None:
     """Spark asks for it again when it runs the first micro-batch."""
     made = segments_of(folder, [5, 7])
