@@ -47,7 +47,7 @@ class CheckpointBed(JoinBed):
     ) -> None:
         super().__init__(system, shm, slots=slots)
         self.store = self.folder / "checkpoints"
-        keys = {"dir": str(self.store), "operator_timeout_ms": 10_000, **pipeline}
+        keys = {"dir": str(self.store), "operator_timeout_ms": 5_000, **pipeline}
         config = self.folder / "driver.toml"
         config.write_text(f"{more}\n" + "".join(_section(*each) for each in {"default": keys, **others}.items()))
         self.driver = self.pool.start_driver("--config", str(config))

@@ -60,11 +60,14 @@ def main(arguments: Sequence[str]) -> int:
     if options.quick and not (options.names and set(options.names) <= set(QUICK)):
         parser.error(f"--quick is for: {', '.join(QUICK)}")
     results: list[Result] = []
-    for name in options.names or NAMES:
-        print(f"measuring: {name}", file=sys.stderr, flush=True)
-        measure = importlib.import_module(f"framegate.tools.bench.{name}").run
-        results += measure(quick=True) if options.quick else measure()
-    show(results, as_json=options.json)
+    try:
+        for name in options.names or NAMES:
+            print(f"measuring: {name}", file=sys.stderr, flush=True)
+            measure = importlib.import_module(f"framegate.tools.bench.{name}").run
+            results += measure(quick=True) if options.quick else measure()
+    finally:
+        # What was measured before one of them failed took minutes, and is true.
+        show(results, as_json=options.json)
     return 0
 
 
