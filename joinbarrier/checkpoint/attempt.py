@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
@@ -49,13 +49,9 @@ class Steps:
 class Attempt:
     """One checkpoint that is neither complete nor aborted."""
 
-    def __init__(
-        self, checkpoint_id: int, operators: Iterable[str], requests: Iterable[int], now_ns: int, *, is_unaligned: bool
-    ) -> None:
+    def __init__(self, checkpoint_id: int, operators: Iterable[str], now_ns: int, *, is_unaligned: bool) -> None:
         self.checkpoint_id = checkpoint_id
         self.is_unaligned = is_unaligned
-        self.requests = tuple(requests)
-        """Correlation ids of those who asked for it."""
         self.began_ns = now_ns
         self.phase = Phase.ALLOCATING
         self.inject_again_ns = 0
@@ -75,6 +71,12 @@ class Attempt:
     def operators(self) -> tuple[str, ...]:
         """Who takes part."""
         return tuple(self._steps)
+
+    def lasts(self, shared: Mapping[int, tuple[str, ...]], placed_by_ns: int) -> None:
+        """Its id does, so that operators are told. ``shared``: streams of which they say first where they stand."""
+        self.ingress = IngressRound(shared)
+        self.placed_by_ns = placed_by_ns
+        self.phase = Phase.PLACING if self.ingress.streams else Phase.GATHERING
 
     def acknowledge(self, operator_id: str, status: AckStatus, stored_bytes: int) -> bool:
         """Note a step; whether it is a new one."""

@@ -15,7 +15,8 @@ PACKAGE = Path(package.__file__).parent
 MODULES = (
     *("messages", "numbers", "aligner", "unaligned", "signal_aligner", "injector", "channel", "checkpoint_id"),
     *("inflight", "reference.inflight", "reference.command_word"),
-    *("coordinator", "coordinator_messages", "asking", "operator_state"),
+    *("coordinator", "coordinator_ids", "coordinator_schedule", "coordinator_members", "coordinator_requests"),
+    *("coordinator_alignment", "coordinator_messages", "asking", "operator_state"),
 )
 
 

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The head of a pipeline's control channel: asked for a signal, it gives the id, sends it, and knows when all sent it
+on (PROTOCOL 12.6).
+
+One is pending at a time. An instant signal never is: it has no id and nobody waits for it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from framegate.joinbarrier.checkpoint.coordinator_actions import (
+    Action,
+    Allocate,
+    Allocated,
+    CoordinatorRules,
+    Result,
+    Say,
+)
+from framegate.joinbarrier.checkpoint.coordinator_ids import Ids
+from framegate.joinbarrier.checkpoint.coordinator_members import Failed
+from framegate.joinbarrier.checkpoint.coordinator_messages import Voice
+from framegate.joinbarrier.checkpoint.coordinator_requests import Requests
+from framegate.joinbarrier.checkpoint.signal_messages import control_message
+from framegate.joinbarrier.checkpoint.signal_round import SignalRound, asked_instant
+from framegate.schema.control import ControlSignal, TriggerSignal, TriggerState
+
+
+class Signals:
+    """The signals of one pipeline."""
+
+    def __init__(
+        self, rules: CoordinatorRules, voice: Voice, ids: Ids, requests: Requests, counts: Counter[str]
+    ) -> None:
+        self.pending: SignalRound | None = None
+        self._rules = rules
+        self._voice = voice
+        self._ids = ids
+        self._requests = requests
+        self._counts = counts
+
+    # --- asking for one -----------------------------------------------------------------------------------
+
+    def standing(self, correlation_id: int) -> list[Action]:
+        """How it stands with a request; nothing, if it is not the one that is pending."""
+        pending = self.pending
+        if pending is None or pending.correlation_id != correlation_id:
+            return []
+        state = TriggerState.STARTED if pending.is_sent else TriggerState.WAITING
+        given = pending.barrier_id if pending.is_sent else 0
+        return [Say(self._voice.progress(correlation_id, state, checkpoint_id=given))]
+
+    def ask(self, request: TriggerSignal, now_ns: int, *, obstacle: str) -> list[Action]:
+        """A new request: what is said at once. A signal that is to be aligned is pending from now on."""
+        self._counts["signal_requests"] += 1
+        asked = (request.correlation_id,)
+        if self.pending is not None:
+            return self._requests.refuse(asked, f"{self.pending.signal} is pending: {self.pending.standing}")
+        instant = asked_instant(request)
+        if instant is not None:
+            done = self._voice.progress(request.correlation_id, TriggerState.COMPLETE)
+            return [Say(control_message(instant, self._rules.pipeline)), Say(done)]
+        if obstacle:
+            return self._requests.refuse(asked, obstacle)
+        self.pending = SignalRound(request.kind, request.correlation_id, now_ns)
+        return []
+
+    # --- one signal ---------------------------------------------------------------------------------------
+
+    def begin(self) -> list[Action]:
+        """No checkpoint is under way: one that waits for that gets its id."""
+        if self.pending is None or self.pending.barrier_id:
+            return []
+        given_out = self._ids.next()
+        self.pending.barrier_id = given_out.last_checkpoint_id
+        return [Allocate(given_out)]
+
+    def awaiting(self, result: Result) -> SignalRound | None:
+        """The one that is pending, if this is what became of its id."""
+        pending = self.pending
+        if pending is None or pending.is_sent or not pending.barrier_id == result.checkpoint_id > 0:
+            return None
+        return pending
+
+    def on_result(self, pending: SignalRound, result: Result, operators: list[str]) -> list[Action]:
+        """Its id lasts, so that it is sent, and these are to send it on; or does not."""
+        if not isinstance(result, Allocated):
+            self.pending = None
+            self._counts["ids_not_stored"] += 1
+            return self._requests.refuse((pending.correlation_id,), "STORE_FAILED: its id does not last")
+        self._ids.lasts(pending.barrier_id)
+        pending.send(operators)
+        self._counts["signals_sent"] += 1
+        sent = Say(control_message(pending.signal, self._rules.pipeline))
+        return [*self.standing(pending.correlation_id), sent]
+
+    def on_signal(self, message: ControlSignal, now_ns: int) -> list[Action]:
+        """One member sent it on, or our own words came by."""
+        pending = self.pending
+        if pending is None or not pending.arrive(message):
+            return []
+        self._counts["signals_completed"] += 1
+        return [self._over(pending, TriggerState.COMPLETE, "", now_ns)]
+
+    def on_failed(self, failed: Failed, now_ns: int) -> list[Action]:
+        """An operator is gone, or starts anew and knows nothing of it."""
+        is_owed = self.pending is not None and self.pending.owes(failed.operator_id, has_left=failed.has_left)
+        return self.give_up(failed.reason, now_ns) if is_owed else []
+
+    def tick(self, now_ns: int) -> list[Action]:
+        """It has as long as a checkpoint."""
+        pending = self.pending
+        if pending is None or now_ns - pending.began_ns <= self._rules.checkpoint_timeout_ns:
+            return []
+        return self.give_up(f"timed out: {pending.standing}", now_ns)
+
+    def give_up(self, reason: str, now_ns: int) -> list[Action]:
+        """Whatever is pending."""
+        if self.pending is None:
+            return []
+        self._counts["signals_aborted"] += 1
+        return [self._over(self.pending, TriggerState.ABORTED, reason, now_ns)]
+
+    def _over(self, pending: SignalRound, state: TriggerState, reason: str, now_ns: int) -> Say:
+        self.pending = None
+        given, duration_ns = pending.barrier_id, now_ns - pending.began_ns
+        return Say(
+            self._voice.progress(
+                pending.correlation_id, state, checkpoint_id=given, duration_ns=duration_ns, reason=reason
+            )
+        )
