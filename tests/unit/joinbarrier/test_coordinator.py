@@ -348,6 +348,20 @@ def test_who_asks_again_is_told_how_it_stands(world: World) -> None:
     assert states(world) == [TriggerState.COMPLETE, TriggerState.STARTED]
 
 
+def test_who_asks_again_before_the_id_of_its_checkpoint_lasts_is_not_told_the_one_before(world: World) -> None:
+    world.begin(correlation_id=1)
+    world.trigger(2)
+    world.acks("a", "b")
+    world.answer()
+    world.tick()
+    world.said.clear()
+    world.trigger(2)
+    world.answer()
+    world.trigger(2)
+    told = [(each.state, each.checkpoint_id) for each in world.take(TriggerProgress)]
+    assert told == [(TriggerState.WAITING, 0), (TriggerState.STARTED, 2), (TriggerState.STARTED, 2)]
+
+
 def test_without_an_operator_a_request_is_refused() -> None:
     world = World()
     world.tick(TIMEOUT_NS)

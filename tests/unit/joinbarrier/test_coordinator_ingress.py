@@ -88,6 +88,13 @@ def test_a_stream_of_one_agent_is_its_own(streams: tuple[int, ...]) -> None:
     assert len(world.take(InjectBarrier)) == 1
 
 
+def test_who_leaves_shares_nothing_until_it_says_so_again(world: World) -> None:
+    world.hello("b", state=OperatorState.LEAVING)
+    world.hello("b")
+    world.begin()
+    assert not world.take(HoldIngress)
+
+
 def test_before_the_first_frame_there_is_a_place_too(world: World) -> None:
     world.begin()
     for name in ("a", "b"):

@@ -155,3 +155,14 @@ def test_nobody_takes_part(world: World) -> None:
         world.hello(name, state=OperatorState.LEAVING)
     ask(world)
     assert states(world) == [(TriggerState.REFUSED, 0)]
+
+
+def test_a_signal_whose_id_does_not_last_is_refused_and_the_next_one_has_another(world: World) -> None:
+    ask(world)
+    world.answer(fails=True)
+    assert (states(world), signals(world)) == ([(TriggerState.REFUSED, 0)], [])
+    assert world.coordinator.last_checkpoint_id == 0
+    ask(world, correlation_id=78)
+    world.answer()
+    assert states(world, 78) == [(TriggerState.STARTED, 2)]
+    assert world.coordinator.last_checkpoint_id == 2
