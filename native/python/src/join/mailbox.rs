@@ -22,6 +22,8 @@ pub(crate) enum Command {
     Attach(usize, Arc<Regions>),
     /// The regions must not be used any more.
     Detach(usize),
+    /// This epoch has no producer.
+    Vacant(usize, u64),
     /// Hear this descriptor stream too.
     Listen(Arc<SubscriptionShared>),
     /// Every subscription went with its Aeron client.
@@ -156,6 +158,11 @@ impl JoinPort {
     fn detach(&self) {
         self.facts().epoch.store(NONE, Ordering::Release);
         self.shared.post(Command::Detach(self.index));
+    }
+
+    /// That epoch was announced without a producer: nothing comes of it, and it owes nothing. To be said before its regions.
+    fn note_vacant(&self, epoch: u64) {
+        self.shared.post(Command::Vacant(self.index, epoch));
     }
 
     /// The epoch that is being read; None while detached.
