@@ -18,7 +18,8 @@ use crate::pool::PoolRegions;
 
 /// What another thread asks of the engine.
 pub(crate) enum Command {
-    /// Read these regions: at once where there are none, else when the present epoch's descriptors are drained.
+    /// Read these regions: at once where there are none, or nobody writes into them, else when the present epoch's descriptors
+    /// are drained.
     Attach(usize, Arc<Regions>),
     /// The regions must not be used any more.
     Detach(usize),

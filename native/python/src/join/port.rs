@@ -157,7 +157,8 @@ impl Port {
 
     pub(super) fn attach(&mut self, regions: Arc<Regions>) {
         self.next = Some(Reader::new(regions));
-        if self.reader.is_none() {
+        // Of an epoch that nobody writes into nothing is waited for; and whoever writes into the next one goes by our being there.
+        if self.written_epoch().is_none() {
             self.switch();
         }
         self.has_news = true;
