@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
+from framegate.schema import Message
+from framegate.schema.wire import ShmPoolAnnounce
 from framegate.shmpool.continued import is_marked_continued
 from framegate.shmpool.ended import is_marked_ended
 from framegate.shmpool.reader_port import ReaderPort
@@ -55,7 +57,9 @@ class JoinInput(Subscriber):
         self._ears = ears
         self._descriptor_stream = descriptor_stream
         self._marked_since_ns: int | None = None
-        self._own_port: ReaderPort = ears.mailbox.port(stream)
+        self._own_port = ears.mailbox.port(stream)
+        self._vacant_epoch = -1
+        """The newest that was announced without a producer."""
         self._joined: tuple[int | None, int | None] | None = None
         """Epoch and sequence up to which nothing waits for the journal; None where all that is heard is read then."""
 
@@ -63,6 +67,18 @@ class JoinInput(Subscriber):
         """The port is the same on every link; the engine hears the stream on the new one too."""
         self._ears.hear(link, self._descriptor_stream)
         return self._own_port
+
+    def on_message(self, message: Message, now_ns: int) -> None:
+        """What a subscriber hears; and first whether anybody writes into the epoch that is announced."""
+        if isinstance(message, ShmPoolAnnounce) and (message.stream_id, message.producer_id) == (self.stream_id, 0):
+            self._note_vacant(message.epoch)
+        super().on_message(message, now_ns)
+
+    def _note_vacant(self, epoch: int) -> None:
+        # Once: it is announced every second, and nobody may be there yet who takes it out of the mailbox.
+        if epoch > self._vacant_epoch:
+            self._vacant_epoch = epoch
+            self._own_port.note_vacant(epoch)
 
     def note_joined(self) -> None:
         """The engine rests, and what it heard is joined or waits for its partners. On the agent's thread."""

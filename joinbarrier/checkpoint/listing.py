@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -38,7 +38,7 @@ def show(place: str, checkpoint_id: int, *, as_json: bool) -> int:
         print(f"{name}: {value}")
     for entries in ([asdict(each) for each in manifest.operators], [asdict(each) for each in manifest.inflight_data]):
         if entries:
-            print_table(list(entries[0]), [[_cell(value) for value in entry.values()] for entry in entries])
+            print_table(list(entries[0]), [[_cell(*each) for each in entry.items()] for entry in entries])
     return DONE
 
 
@@ -96,8 +96,17 @@ def _about(manifest: Manifest) -> dict[str, Any]:
     return dict(zip(_NAMES, values, strict=True))
 
 
-def _cell(value: object) -> str:
+def _cell(name: str, value: Any) -> str:
+    if name == "ingress":
+        return ", ".join(map(_place, value)) or "-"
+    # Frames that were overwritten may be many.
     return f"{len(value)}" if isinstance(value, tuple) else str(value)
+
+
+def _place(cut: Mapping[str, int | None]) -> str:
+    """A stream, and the epoch and sequence behind which an operator cut it by itself."""
+    stood = "nothing" if cut["last_seq"] is None else f"{cut['epoch']}/{cut['last_seq']}"
+    return f"{cut['stream']} behind {stood}"
 
 
 _NAMES = (

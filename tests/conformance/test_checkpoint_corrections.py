@@ -330,3 +330,28 @@ def test_p15_whoever_owes_a_barrier_is_named(make: Pieces) -> None:
     checkpointer.process(0, CheckpointBarrier(2, 1, unaligned=True), 0)
     (silent,) = checkpointer.on_tick(2 * SECOND)
     assert [(each.cause, each.input_id) for each in (lost, silent)] == [("input_lost", 2), ("late_barrier_timeout", 1)]
+
+
+@pytest.mark.parametrize(
+    ("letter", "check"),
+    [
+        ("B15", test_p4_watermarks_of_late_inputs_are_captured_in_their_place),
+        ("P11", test_p11_thresholds_do_not_add_up_along_a_chain),
+        ("B22", test_p12_memory_comes_before_time),
+        ("P14", test_p14_a_restored_aligner_ignores_what_its_checkpoint_has_seen),
+        ("P15", test_p15_whoever_owes_a_barrier_is_named),
+    ],
+    ids=["P4", "P11", "P12", "P14", "P15"],
+)
+def test_by_the_letter_the_same_rule_of_the_pipeline_fails(letter: str, check: Check) -> None:
+    with pytest.raises((AssertionError, ValueError)):
+        check(Pieces("reference", frozenset({letter})))
+
+
+def test_p5_a_signal_that_goes_round_the_barrier_ends_an_agent_that_still_buffers(make: Pieces) -> None:
+    """The rule broken: the other input's end completes the signal while what came before this one's is held."""
+    aligner, signals, end = make.aligner(), ChannelSignals(2, make.impl), BarrierSignal("StreamGracefulEnd", 0)
+    aligner.process(0, barrier(), 0)
+    aligner.process(0, Event("before its end"), 0)
+    assert [signals.align(end), signals.align(end)] == [[], [end]]
+    assert aligner.buffered_events == 1

@@ -9,17 +9,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import pytest
 from framegate.schema.control import CheckpointBarrier
 from framegate.schema.errors import DONE, FAILED
 
 from tests.system.checkpoint_bed import PATIENT, CheckpointBed
-from tests.system.join_bed import LEFT, OUT, RIGHT, interrupted
+from tests.system.join_bed import LEFT, OUT, RIGHT, interrupted, killed
 
 if TYPE_CHECKING:
     from tests.system.conftest import System
 
 OTHER_OUT: Final = OUT + 1
 IDLE, STOPPED = LEFT + 10, LEFT + 11
+BRIEF_LEASES: Final = "[policies]\nlease_keepalive_interval_ms = 300\n"
+"""Tables of a driver that soon sees who is gone."""
 
 
 def union(bed: CheckpointBed, inputs: Mapping[str, int]) -> Path:
@@ -72,6 +75,60 @@ def test_one_input_ended_one_idle_and_one_stopped_and_the_next_checkpoint_is_who
     of_live = {row.inputs["live"].seq: row.checkpoint_id for row in bed.rows() if row.inputs["live"].seq is not None}
     assert of_live == {0: 0, 1: first, 2: second}
     interrupted(stopped)
+
+
+@pytest.mark.parametrize("unaligned", [False, pytest.param(True, marks=pytest.mark.long)], ids=["aligned", "unaligned"])
+def test_a_producer_that_crashes_ends_what_it_owes_and_is_left_out_until_its_next_epoch(
+    system: System, shm: Path, *, unaligned: bool
+) -> None:
+    """B20 and P15: no time-out is waited for. What ends the checkpoint is that its lease is gone, and it is named."""
+    bed = CheckpointBed(
+        system,
+        shm,
+        more=BRIEF_LEASES,
+        operator_timeout_ms=3_000,
+        alignment_timeout_ms=20_000,
+        late_barrier_timeout_ms=20_000,
+    )
+    with bed.pool.client() as client:
+        left = bed.pool.producer(client, LEFT, pipeline=None)
+        right = bed.produce(RIGHT, "--rate", "100", "--shape", "16x16", "--pipeline", "nobodys")
+        agent = bed.join(union(bed, {"left": LEFT, "right": RIGHT}))
+        bed.publish(left, 0)
+        bed.until_rows(agent, 3)
+        asking, barrier = bed.trigger(*(["--unaligned"] if unaligned else []))
+        bed.cut(left, barrier, unaligned=unaligned)
+        state = bed.store / str(barrier[0]) / "operators" / f"join-{OUT}" / "state.bin"
+        if unaligned:
+            asking.until(state.exists, "a snapshot overtook")
+        killed(right)
+        assert asking.wait() == FAILED, asking
+        assert not unaligned or not state.with_name("operator.json").exists()
+        told = asking.stdout + asking.stderr
+        assert "INPUT_LOST: " in told, asking
+        assert f"input right (stream {RIGHT})" in told, asking
+        # What had waited is a row, and the input that is gone owes nothing.
+        asking, barrier = bed.trigger()
+        bed.cut(left, barrier)
+        assert asking.wait() == DONE, asking
+        back = bed.pool.producer(client, RIGHT, pipeline=None)
+        bed.pool.wait_ready(back, 1)
+        asking, barrier = bed.trigger()
+        bed.cut(left, barrier)
+        bed.publish(left, 1)
+        bed.publish(back, 1)
+        system.until(lambda: (back.epoch, 1) in seen(bed, "right"), "its frames are rows")
+        assert (left.epoch, 1) not in seen(bed, "left"), "the others wait for its barrier again"
+        bed.cut(back, barrier)
+        assert asking.wait() == DONE, asking
+        counted = interrupted(agent)["checkpoints"]
+    assert (counted["checkpoints_completed"], counted["aborts"] + counted["late_aborts"]) == (2, 1)
+    assert (left.epoch, 1) in seen(bed, "left")
+
+
+def seen(bed: CheckpointBed, name: str) -> set[tuple[int | None, int | None]]:
+    """Epoch and sequence of an input's frames that are rows."""
+    return {(row.inputs[name].epoch, row.inputs[name].seq) for row in bed.rows()}
 
 
 def test_barriers_come_by_a_consumers_own_stream_however_few_frames_it_wants(system: System, shm: Path) -> None:

@@ -17,7 +17,7 @@ class History:
     """Ids at or below ``highest`` are over. A restored operator starts with its checkpoint as ``floor`` (P14)."""
 
     def __init__(self, floor: int, original: AbstractSet[str] = frozenset()) -> None:
-        self.highest = floor
+        self.highest = 0 if "P14" in original else floor
         self._aborted = deque[int](maxlen=ABORTED_REMEMBERED)
         self._original = original
 

@@ -117,7 +117,7 @@ class UnalignedCheckpointer:
         delivered, waiting = current.delivered, self.aligner.take_over(current)
         if "B14" in self._original and by is not None:
             delivered, waiting = 1 << by, []
-        barrier = current.barrier.flagged()
+        barrier = current.barrier if "P11" in self._original else current.barrier.flagged()
         self._count_switch(cause)
         owing = {i for i in range(self.settings.aligner.num_inputs) if not delivered >> i & 1}
         limits = self.settings
@@ -167,7 +167,8 @@ class UnalignedCheckpointer:
 
     def on_tick(self, now_ns: int) -> list[Action]:
         """What time brings about: called often, so that a silent input cannot stall a checkpoint (B16)."""
-        late, limit_ns = self.late, self.settings.late_barrier_timeout_ns
+        # By the letter (P15) a checkpoint that overtook is taken with its snapshot, and a late barrier may stay out.
+        late, limit_ns = self.late, self.settings.late_barrier_timeout_ns if "P15" not in self._original else None
         if late is not None and limit_ns is not None and now_ns - late.snapshot_ns > limit_ns:
             return [self._abort_late(late, Cause.LATE_BARRIER_TIMEOUT, min(late.owing))]
         current, may_switch = self.aligner.current, self.settings.is_enabled and "B16" not in self._original

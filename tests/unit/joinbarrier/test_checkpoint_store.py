@@ -8,6 +8,7 @@ import logging
 import shutil
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -409,6 +410,17 @@ def test_ls_show_and_verify_say_what_there_is(tmp_path: Path, capsys: pytest.Cap
         assert "inflight" in capsys.readouterr().out
     assert run(["checkpoint", "verify", place]) == 0
     assert capsys.readouterr().out == "checkpoints=2\n"
+
+
+def test_show_says_where_an_operator_cut_by_itself(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = CheckpointStore(tmp_path)
+    manifest = commit(store, 1)
+    store.drop(1)
+    places = ({"stream": 10_002, "epoch": 7, "last_seq": 41}, {"stream": 10_003, "epoch": None, "last_seq": None})
+    state = store.write_state(1, "join", STATE)
+    store.commit(replace(manifest, operators=(replace(state, ingress=places),), inflight_data=()))
+    assert run(["checkpoint", "show", str(tmp_path), "1"]) == 0
+    assert "10002 behind 7/41, 10003 behind nothing" in capsys.readouterr().out
 
 
 def test_verify_names_everything_that_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

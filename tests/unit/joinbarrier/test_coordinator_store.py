@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from framegate.joinbarrier.checkpoint.coordinator_actions import (
@@ -155,6 +156,7 @@ def test_a_checkpoint_is_what_its_operators_stored(tmp_path: Path, store: Coordi
     assert list(checkpoints.problems(5)) == []
     manifest = checkpoints.manifest(5)
     assert (manifest.epoch, manifest.pipeline, manifest.checkpoint_id) == (3, "default", 5)
+    assert UUID(manifest.checkpoint_uuid).version == 7
     assert [each.operator_id for each in manifest.operators] == ["a", "b"]
     assert [(each.operator_id, each.event_count) for each in manifest.inflight_data] == [("a", 2), ("b", 2)]
     lost = ({"seq": 7, "cause": "overwritten"},) if has_part else ()

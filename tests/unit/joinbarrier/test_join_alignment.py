@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from framegate.joinbarrier.checkpoint import UnalignedCheckpointer
 from framegate.joinbarrier.checkpoint.inflight import read_records
 from framegate.joinbarrier.checkpoint.operator_state import decode_state
 from framegate.schema.wire import FrameDescriptor, SlotHeader
@@ -60,6 +61,16 @@ def test_rows_before_the_barrier_carry_the_old_checkpoint_and_rows_behind_it_the
     assert counted["checkpoints"]["alignments_completed"] == 1
     assert counted["checkpoints"]["total_events_buffered"] == 3
     assert counted["unmatched"] == {"left": 0, "right": 0}
+
+
+def test_an_agent_counts_whatever_a_checkpointer_does(bench: CutBench) -> None:
+    """By the same names, and those of the source texts among them."""
+    counted = bench.finish()["checkpoints"]
+    assert set(UnalignedCheckpointer(2).metrics()) <= set(counted)
+    assert set(counted) >= {
+        *("alignments_completed", "total_events_buffered", "max_alignment_duration", "current_buffered", "is_aligning"),
+        *("unaligned_count", "threshold_switches", "total_inflight_bytes", "is_in_unaligned_mode"),
+    }
 
 
 def test_a_snapshot_comes_with_every_row_before_it_sealed(bench: CutBench) -> None:

@@ -139,12 +139,20 @@ def test_what_overtaking_adds_to_a_checkpoint_is_measured(world: World) -> None:
     assert counted["average_size_increase"] == round(part.inflight[0].bytes / part.state.bytes, 6)
 
 
-def test_an_alignment_that_comes_to_nothing_names_its_cause_and_its_input(world: World) -> None:
+def test_an_alignment_that_comes_to_nothing_names_its_cause_and_its_input(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
     world.announce(timeout_ms=50, flags=0)
     world.bench.frames(LEFT, 0)
     world.bench.barrier(LEFT, 1)
+    world.bench.frames(LEFT, 1, 2)
     world.bench.wait(51)
-    assert world.acks(1) == [(1, AckStatus.FAILED, f"TIMEOUT: input right (stream {RIGHT})")]
+    with caplog.at_level("WARNING"):
+        assert world.acks(1) == [(1, AckStatus.FAILED, f"TIMEOUT: input right (stream {RIGHT})")]
+    waited = f"aligned inputs: left (stream {LEFT}); pending: right (stream {RIGHT}); 2 events waited"
+    assert [each.message for each in caplog.records] == [
+        f"checkpoint 1 is given up: TIMEOUT, input right (stream {RIGHT}); {waited}"
+    ]
 
 
 def test_a_store_that_fails_fails_the_checkpoint_and_the_next_one_is_aligned(world: World) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a whole pipeline must keep, shown on a join's engine: each rule by its number. tests/checkpoint_names.toml says
+"""What a whole pipeline must keep, shown on a join's engine: each rule by its number. tests/checkpoint_rules.toml says
 where the others are."""
 
 from __future__ import annotations

@@ -287,6 +287,7 @@ impl Engine {
             match command {
                 Command::Attach(port, regions) => self.ports[port].attach(regions),
                 Command::Detach(port) => self.ports[port].detach(),
+                Command::Vacant(port, epoch) => self.ports[port].note_vacant(epoch),
                 Command::Listen(subscription) => self.subscriptions.push(subscription),
                 Command::Deafen => {
                     self.subscriptions.clear();

@@ -18,10 +18,13 @@ use crate::pool::PoolRegions;
 
 /// What another thread asks of the engine.
 pub(crate) enum Command {
-    /// Read these regions: at once where there are none, else when the present epoch's descriptors are drained.
+    /// Read these regions: at once where there are none, or nobody writes into them, else when the present epoch's descriptors
+    /// are drained.
     Attach(usize, Arc<Regions>),
     /// The regions must not be used any more.
     Detach(usize),
+    /// This epoch has no producer.
+    Vacant(usize, u64),
     /// Hear this descriptor stream too.
     Listen(Arc<SubscriptionShared>),
     /// Every subscription went with its Aeron client.
@@ -156,6 +159,11 @@ impl JoinPort {
     fn detach(&self) {
         self.facts().epoch.store(NONE, Ordering::Release);
         self.shared.post(Command::Detach(self.index));
+    }
+
+    /// That epoch was announced without a producer: nothing comes of it, and it owes nothing. To be said before its regions.
+    fn note_vacant(&self, epoch: u64) {
+        self.shared.post(Command::Vacant(self.index, epoch));
     }
 
     /// The epoch that is being read; None while detached.

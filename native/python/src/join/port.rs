@@ -61,6 +61,10 @@ pub(super) struct Port {
     pub(super) has_news: bool,
     /// Whether other regions are read than when this was looked at last.
     pub(super) has_switched: bool,
+    /// The newest epoch that was announced without a producer: nobody writes into it before the next one.
+    vacant: Option<u64>,
+    /// Something came of that epoch all the same: a driver need not say who its producer is.
+    is_occupied: bool,
 }
 
 impl Port {
@@ -78,11 +82,30 @@ impl Port {
             counters: PortCounters::default(),
             has_news: true,
             has_switched: false,
+            vacant: None,
+            is_occupied: false,
         }
     }
 
     pub(super) fn epoch(&self) -> Option<u64> {
         self.reader.as_ref().map(|reader| reader.regions().epoch)
+    }
+
+    /// The same, where it has a producer.
+    pub(super) fn written_epoch(&self) -> Option<u64> {
+        self.epoch().filter(|epoch| !self.is_vacant(*epoch))
+    }
+
+    #[inline]
+    fn is_vacant(&self, epoch: u64) -> bool {
+        self.vacant == Some(epoch) && !self.is_occupied
+    }
+
+    /// An epoch was announced without a producer. It is so again and again, and perhaps behind a later one.
+    pub(super) fn note_vacant(&mut self, epoch: u64) {
+        if self.vacant.is_none_or(|known| known < epoch) {
+            (self.vacant, self.is_occupied) = (Some(epoch), false);
+        }
     }
 
     pub(super) fn last_seq(&self) -> Option<u64> {
@@ -134,7 +157,8 @@ impl Port {
 
     pub(super) fn attach(&mut self, regions: Arc<Regions>) {
         self.next = Some(Reader::new(regions));
-        if self.reader.is_none() {
+        // Of an epoch that nobody writes into nothing is waited for; and whoever writes into the next one goes by our being there.
+        if self.written_epoch().is_none() {
             self.switch();
         }
         self.has_news = true;
@@ -164,7 +188,12 @@ impl Port {
             self.switch();
         }
         match self.epoch() {
-            Some(present) if present == epoch => true,
+            Some(present) if present == epoch => {
+                if self.is_vacant(epoch) {
+                    self.occupy();
+                }
+                true
+            }
             Some(_) => {
                 self.counters.other_epoch += 1;
                 false
@@ -174,6 +203,11 @@ impl Port {
                 false
             }
         }
+    }
+
+    #[cold]
+    fn occupy(&mut self) {
+        (self.is_occupied, self.has_switched) = (true, true);
     }
 
     /// Takes a descriptor of the epoch that is read.

@@ -107,6 +107,8 @@ impl Engine {
             match command {
                 Command::Attach(port, regions) => self.sources[port].attach(regions),
                 Command::Detach(port) => self.sources[port].detach(),
+                // Nothing is asked of a source here.
+                Command::Vacant(..) => {}
                 Command::Listen(subscription) => self.subscriptions.push(subscription),
                 Command::Deafen => {
                     self.subscriptions.clear();

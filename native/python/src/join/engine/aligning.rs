@@ -124,18 +124,21 @@ impl Engine {
         self.step(now_ns, |checkpointer, mut act| checkpointer.barrier(index, barrier, now_ns, &mut act));
     }
 
-    /// A stream's regions came, went, or are another epoch's: whoever owes its barrier does not deliver it any more.
+    /// A stream's regions came, went, or are another epoch's: whoever owes its barrier does not deliver it any more. The
+    /// epoch that follows a crash has no producer, so nothing is owed before the one after it.
     pub(super) fn note_switches(&mut self, now_ns: u64) {
         if self.fed_at.is_some() {
             return;
         }
         for index in 0..self.ports.len() {
             let port = &mut self.ports[index];
-            let (has_switched, epoch) = (std::mem::take(&mut port.has_switched), port.epoch());
+            let (has_switched, epoch) = (std::mem::take(&mut port.has_switched), port.written_epoch());
             if !has_switched && epoch.is_some() {
                 continue;
             }
-            self.lose_gate(index, has_switched, now_ns);
+            if has_switched || port.epoch().is_none() {
+                self.lose_gate(index, has_switched, now_ns);
+            }
             self.step(now_ns, |checkpointer, mut act| checkpointer.lose_input(index, &mut act));
             self.cut.signals.lose(index);
             // It takes part again from the next checkpoint on, unless nothing more comes of it.
