@@ -96,11 +96,11 @@ class HeldFramegate(Framegate):
 
 
 class FewSlotsFramegate(HeldFramegate):
-    """Held back, in a ring as short as the buffers of some peers, which stay in the cache that both cores share."""
+    """Held back, in a ring as short as the buffers of some peers, which the cache that both cores share could hold."""
 
     name = "framegate, few slots, held back"
 
     @property
     def depth(self) -> int:
-        """As many as half the cache holds, for framegate keeps such rings in it; two at least, or nothing overlaps."""
+        """As many as half the cache holds; two at least, or nothing overlaps."""
         return max(2, min(_FEW_SLOTS, cache_bytes() // 2 // stride_bytes(self.frame_bytes)))

@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Payload copies. A large payload is written past the cache: nobody on this core reads it again soon, and a
-//! normal store would first fetch every line it is about to overwrite. Unless its ring is so small that the cache holds
-//! all of it: then the lines are there already, and the reader finds them there too instead of in memory.
-
-use super::cache;
+//! normal store would first fetch every line it is about to overwrite, from memory, or from the cache of the core that
+//! read it last.
 
 /// From this many bytes on, stores go past the cache. Below it the frame may well be read while it is still there.
 pub const NON_TEMPORAL_FROM_BYTES: usize = 64 * 1024;
-
-/// From this many bytes on, frames are stored plainly into a ring that the last-level cache holds. A smaller frame would
-/// still lie in the writer's own second-level cache when another core asks for it, which is slower than either.
-pub const KEPT_FROM_BYTES: usize = 512 * 1024;
 
 /// How a copy is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,18 +21,6 @@ impl CopyKind {
     #[must_use]
     pub fn for_payload(bytes: usize) -> Self {
         if bytes >= NON_TEMPORAL_FROM_BYTES { Self::NonTemporal } else { Self::Plain }
-    }
-
-    /// The same for one of a ring's payloads, where the slots of the ring take `ring_bytes` together.
-    #[inline]
-    #[must_use]
-    pub fn for_ring(bytes: usize, ring_bytes: u64) -> Self {
-        // Half: the reader's own data must find room beside the ring.
-        if bytes >= KEPT_FROM_BYTES && ring_bytes <= cache::last_level_bytes() / 2 {
-            Self::Plain
-        } else {
-            Self::for_payload(bytes)
-        }
     }
 }
 
@@ -122,14 +104,5 @@ mod tests {
     fn large_payloads_go_past_the_cache() {
         assert_eq!(CopyKind::for_payload(NON_TEMPORAL_FROM_BYTES - 1), CopyKind::Plain);
         assert_eq!(CopyKind::for_payload(NON_TEMPORAL_FROM_BYTES), CopyKind::NonTemporal);
-    }
-
-    #[test]
-    fn large_payloads_of_a_ring_that_the_cache_holds_stay_in_it() {
-        let kept = cache::last_level_bytes() / 2;
-        assert_eq!(CopyKind::for_ring(KEPT_FROM_BYTES, kept), CopyKind::Plain);
-        assert_eq!(CopyKind::for_ring(KEPT_FROM_BYTES, kept + 1), CopyKind::NonTemporal);
-        assert_eq!(CopyKind::for_ring(KEPT_FROM_BYTES - 1, kept), CopyKind::NonTemporal);
-        assert_eq!(CopyKind::for_ring(NON_TEMPORAL_FROM_BYTES - 1, u64::MAX), CopyKind::Plain);
     }
 }

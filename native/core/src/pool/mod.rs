@@ -8,7 +8,7 @@
 //! | `superblock` | the first 64 bytes of a region |
 //! | `tensor` | shapes, strides and dtypes, checked |
 //! | `slot` | a header slot, written and read |
-//! | `copy`, `cache` | payload copies, plain and past the cache; how large that is |
+//! | `copy` | payload copies, plain and past the cache |
 //! | `region` | region files, made and opened safely |
 //! | `regions` | the ring and pools of one stream together |
 //! | `writer`, `reader` | frames in, frames out |
@@ -27,7 +27,6 @@ pub mod tensor;
 
 // Under loom the commit word is a model of an atomic, which mapped memory cannot hold.
 #[cfg(not(loom))]
-mod cache;
 #[cfg(not(loom))]
 pub mod catch_up;
 #[cfg(not(loom))]

@@ -80,7 +80,6 @@ pub struct Claim {
     pub values_bytes: u32,
     pool: usize,
     index: u32,
-    ring_bytes: u64,
 }
 
 // SAFETY: the payload pointer lies in regions that whoever holds the claim keeps mapped; it is an address, and what
@@ -98,7 +97,7 @@ impl Claim {
     pub unsafe fn copy_in(&self, source: *const u8) {
         let bytes = self.values_bytes as usize;
         // SAFETY: the slot has room for the bytes, by `Writer::claim`; the source is the caller's.
-        unsafe { copy(CopyKind::for_ring(bytes, self.ring_bytes), source, self.payload, bytes) };
+        unsafe { copy(CopyKind::for_payload(bytes), source, self.payload, bytes) };
     }
 }
 
@@ -236,8 +235,7 @@ impl Writer {
         commit::begin(self.regions.slot(index).commit_word(), self.next_seq);
         self.is_claimed = true;
         let payload = self.regions.payload(pool, index);
-        let ring_bytes = u64::from(self.regions.pools()[pool].stride_bytes) * u64::from(self.regions.nslots());
-        Ok(Claim { seq: self.next_seq, payload, values_bytes, pool, index, ring_bytes })
+        Ok(Claim { seq: self.next_seq, payload, values_bytes, pool, index })
     }
 
     /// Makes the frame whole; the message that announces it, to be offered now.
