@@ -16,10 +16,10 @@ from typing import Final, TypeAlias, get_args
 
 from framegate.driver.checkpoint_section import CheckpointSection
 from framegate.driver.checkpoint_worker import Orders, StoreWorker
-from framegate.joinbarrier.checkpoint.coordinator import Coordinator
-from framegate.joinbarrier.checkpoint.coordinator_actions import Action, Allocate, Finish, Say, Warn
-from framegate.joinbarrier.checkpoint.coordinator_store import CoordinatorStore
-from framegate.joinbarrier.checkpoint.given_out import sole_coordinator
+from framegate.joinbarrier.checkpoint.coordinator.actions import Action, Allocate, Finish, Say, Warn
+from framegate.joinbarrier.checkpoint.coordinator.coordinator import Coordinator
+from framegate.joinbarrier.checkpoint.coordinator.given_out import sole_coordinator
+from framegate.joinbarrier.checkpoint.coordinator.store import CoordinatorStore
 from framegate.joinbarrier.checkpoint.store_files import store_files
 from framegate.schema.codec import HEADER, HEADER_LENGTH
 from framegate.schema.control import (

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Final
 
-from framegate.joinbarrier.checkpoint.coordinator_actions import CoordinatorRules
+from framegate.joinbarrier.checkpoint.coordinator.actions import CoordinatorRules
 from framegate.schema.config.types import U32, Conflict, PositiveU32, Section, wanted
 from pydantic import AfterValidator, Field
 

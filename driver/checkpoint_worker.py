@@ -8,14 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from queue import Empty, SimpleQueue
 from typing import Protocol, TypeAlias
 
-from framegate.joinbarrier.checkpoint.coordinator_actions import (
+from framegate.joinbarrier.checkpoint.coordinator.actions import (
     Allocate,
     AllocationFailed,
     Finish,
     Result,
     StoreProblem,
 )
-from framegate.joinbarrier.checkpoint.coordinator_store import CoordinatorStore
+from framegate.joinbarrier.checkpoint.coordinator.store import CoordinatorStore
 from framegate.schema.control import AbortCause
 
 Order: TypeAlias = Allocate | Finish

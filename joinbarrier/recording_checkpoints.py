@@ -13,8 +13,8 @@ from contextlib import ExitStack
 from typing import Any, Final
 
 from framegate.joinbarrier.checkpoint.checkpoint_id import CheckpointId
-from framegate.joinbarrier.checkpoint.coordinator_actions import GivenOut
-from framegate.joinbarrier.checkpoint.given_out import read_given_out, sole_coordinator, write_given_out
+from framegate.joinbarrier.checkpoint.coordinator.actions import GivenOut
+from framegate.joinbarrier.checkpoint.coordinator.given_out import read_given_out, sole_coordinator, write_given_out
 from framegate.joinbarrier.checkpoint.manifest import Manifest
 from framegate.joinbarrier.checkpoint.operator_part import OperatorPart
 from framegate.joinbarrier.checkpoint.operator_state import encode_state

@@ -27,8 +27,8 @@ from framegate.joinbarrier.checkpoint import (
     Watermark,
 )
 from framegate.joinbarrier.checkpoint import inflight as native_inflight
-from framegate.joinbarrier.checkpoint.coordinator_actions import GivenOut
-from framegate.joinbarrier.checkpoint.given_out import read_given_out, write_given_out
+from framegate.joinbarrier.checkpoint.coordinator.actions import GivenOut
+from framegate.joinbarrier.checkpoint.coordinator.given_out import read_given_out, write_given_out
 from framegate.joinbarrier.checkpoint.manifest import decode
 from framegate.joinbarrier.checkpoint.operator_part import OperatorPart, decode_part
 from framegate.joinbarrier.checkpoint.operator_state import decode_state, encode_state

@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any, Final
 
-from framegate.joinbarrier.checkpoint.coordinator_actions import Allocate, Finish
+from framegate.joinbarrier.checkpoint.coordinator.actions import Allocate, Finish
 from framegate.schema.control import (
     AbortCause,
     AckStatus,

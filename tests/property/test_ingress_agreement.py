@@ -12,7 +12,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
-from framegate.joinbarrier.checkpoint.coordinator_actions import Finish
+from framegate.joinbarrier.checkpoint.coordinator.actions import Finish
 from framegate.joinbarrier.checkpoint.reference.ingress import IngressGate, Place
 from framegate.schema import Message
 from framegate.schema.control import (

@@ -20,8 +20,7 @@ from framegate.driver.leases import LeaseAuthority
 from framegate.driver.region_folders import RegionFolders
 from framegate.driver.regions import NativeMaker, RegionStore
 from framegate.joinbarrier.checkpoint.asking import Asked
-from framegate.joinbarrier.checkpoint.coordinator import Coordinator
-from framegate.joinbarrier.checkpoint.coordinator_actions import (
+from framegate.joinbarrier.checkpoint.coordinator.actions import (
     Allocate,
     AllocationFailed,
     Finish,
@@ -29,8 +28,9 @@ from framegate.joinbarrier.checkpoint.coordinator_actions import (
     Result,
     StoreProblem,
 )
-from framegate.joinbarrier.checkpoint.coordinator_store import CoordinatorStore
-from framegate.joinbarrier.checkpoint.given_out import LOCK
+from framegate.joinbarrier.checkpoint.coordinator.coordinator import Coordinator
+from framegate.joinbarrier.checkpoint.coordinator.given_out import LOCK
+from framegate.joinbarrier.checkpoint.coordinator.store import CoordinatorStore
 from framegate.joinbarrier.checkpoint.operator_part import OperatorPart
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.checkpoint.store_files import LocalFiles

@@ -18,7 +18,7 @@ from framegate.joinbarrier.checkpoint import (
 )
 from framegate.joinbarrier.checkpoint.asking import Asked, Outcome
 from framegate.joinbarrier.checkpoint.choosing import OwnPart, choose
-from framegate.joinbarrier.checkpoint.given_out import sole_coordinator
+from framegate.joinbarrier.checkpoint.coordinator.given_out import sole_coordinator
 from framegate.joinbarrier.checkpoint.injector import require_atomics
 from framegate.joinbarrier.checkpoint.manifest import Manifest, decode
 from framegate.joinbarrier.checkpoint.reference.inflight import read_records

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from typing import Final, TypeVar
 
-from framegate.joinbarrier.checkpoint.coordinator import Coordinator
-from framegate.joinbarrier.checkpoint.coordinator_actions import (
+from framegate.joinbarrier.checkpoint.coordinator.actions import (
     Action,
     Allocate,
     Allocated,
@@ -21,6 +20,7 @@ from framegate.joinbarrier.checkpoint.coordinator_actions import (
     StoreProblem,
     Warn,
 )
+from framegate.joinbarrier.checkpoint.coordinator.coordinator import Coordinator
 from framegate.schema import Message
 from framegate.schema.control import (
     AbortCause,

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from framegate.joinbarrier.checkpoint.coordinator_actions import Allocate, Allocated, Finish, GivenOut, Stored
-from framegate.joinbarrier.checkpoint.coordinator_store import CoordinatorStore
+from framegate.joinbarrier.checkpoint.coordinator.actions import Allocate, Allocated, Finish, GivenOut, Stored
+from framegate.joinbarrier.checkpoint.coordinator.store import CoordinatorStore
 from framegate.joinbarrier.checkpoint.operator_part import OperatorPart
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.checkpoint.store_files import Disk, LocalFiles

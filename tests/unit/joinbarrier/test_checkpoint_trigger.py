@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from framegate.joinbarrier.checkpoint.asking import ASK_AGAIN_NS, Asked, Outcome
-from framegate.joinbarrier.checkpoint.coordinator_actions import UNALIGNED
+from framegate.joinbarrier.checkpoint.coordinator.actions import UNALIGNED
 from framegate.joinbarrier.checkpoint.signals import BarrierSignal, InstantSignal
 from framegate.joinbarrier.checkpoint_trigger import TriggerOptions, not_taken, overdue
 from framegate.schema.control import (

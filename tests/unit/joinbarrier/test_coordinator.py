@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from framegate.joinbarrier.checkpoint.coordinator_actions import FORCED, MAY_SWITCH, UNALIGNED, Finish, GivenOut
-from framegate.joinbarrier.checkpoint.operators import FORGET_TIMEOUTS
+from framegate.joinbarrier.checkpoint.coordinator.actions import FORCED, MAY_SWITCH, UNALIGNED, Finish, GivenOut
+from framegate.joinbarrier.checkpoint.coordinator.operators import FORGET_TIMEOUTS
 from framegate.schema.control import (
     AbortCause,
     AckStatus,

@@ -9,7 +9,7 @@ from pathlib import Path
 from uuid import UUID
 
 import pytest
-from framegate.joinbarrier.checkpoint.coordinator_actions import (
+from framegate.joinbarrier.checkpoint.coordinator.actions import (
     Allocate,
     Allocated,
     AllocationFailed,
@@ -19,8 +19,8 @@ from framegate.joinbarrier.checkpoint.coordinator_actions import (
     Stored,
     StoreProblem,
 )
-from framegate.joinbarrier.checkpoint.coordinator_store import CoordinatorStore
-from framegate.joinbarrier.checkpoint.given_out import COORDINATOR
+from framegate.joinbarrier.checkpoint.coordinator.given_out import COORDINATOR
+from framegate.joinbarrier.checkpoint.coordinator.store import CoordinatorStore
 from framegate.joinbarrier.checkpoint.operator_part import OPERATOR_PART, OperatorPart
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.checkpoint.store_files import Disk, LocalFiles

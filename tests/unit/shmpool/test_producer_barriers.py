@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from framegate.joinbarrier.checkpoint.coordinator_actions import CoordinatorRules
-from framegate.joinbarrier.checkpoint.coordinator_messages import Voice
+from framegate.joinbarrier.checkpoint.coordinator.actions import CoordinatorRules
+from framegate.joinbarrier.checkpoint.coordinator.messages import Voice
 from framegate.schema.control import AckStatus, BarrierAck, InjectBarrier
 from framegate.schema.driver import Role
 from framegate.schema.errors import AtomicsMissing, BarrierInjectionFailed, InvalidValue, MediaDriverGone, NotAttached

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from framegate.joinbarrier.checkpoint.coordinator_actions import GivenOut
+from framegate.joinbarrier.checkpoint.coordinator.actions import GivenOut
 from framegate.joinbarrier.checkpoint.manifest import FORMAT
 from framegate.joinbarrier.checkpoint.messages import EPOCH_MAX, U64_MAX
 from framegate.joinbarrier.checkpoint.numbers import whole

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from framegate.joinbarrier.checkpoint.attempt import Attempt, Phase
-from framegate.joinbarrier.checkpoint.coordinator_actions import (
+from framegate.joinbarrier.checkpoint.coordinator.actions import (
     Action,
     Allocate,
     Allocated,
@@ -24,11 +23,12 @@ from framegate.joinbarrier.checkpoint.coordinator_actions import (
     StoreProblem,
     Warn,
 )
-from framegate.joinbarrier.checkpoint.coordinator_alignment import Alignment
-from framegate.joinbarrier.checkpoint.coordinator_ids import Ids
-from framegate.joinbarrier.checkpoint.coordinator_members import Failed, Members
-from framegate.joinbarrier.checkpoint.coordinator_messages import Voice, ascii_text, cause_of
-from framegate.joinbarrier.checkpoint.coordinator_requests import Requests
+from framegate.joinbarrier.checkpoint.coordinator.alignment import Alignment
+from framegate.joinbarrier.checkpoint.coordinator.attempt import Attempt, Phase
+from framegate.joinbarrier.checkpoint.coordinator.ids import Ids
+from framegate.joinbarrier.checkpoint.coordinator.members import Failed, Members
+from framegate.joinbarrier.checkpoint.coordinator.messages import Voice, ascii_text, cause_of
+from framegate.joinbarrier.checkpoint.coordinator.requests import Requests
 from framegate.schema.control import (
     AbortCause,
     AckStatus,

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from framegate.joinbarrier.checkpoint.coordinator_actions import UNALIGNED, Action, CoordinatorRules, Say
-from framegate.joinbarrier.checkpoint.coordinator_messages import Voice
+from framegate.joinbarrier.checkpoint.coordinator.actions import UNALIGNED, Action, CoordinatorRules, Say
+from framegate.joinbarrier.checkpoint.coordinator.messages import Voice
 from framegate.schema.control import TriggerCheckpoint, TriggerState
 
 

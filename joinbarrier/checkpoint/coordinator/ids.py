@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from framegate.joinbarrier.checkpoint.coordinator_actions import GivenOut
+from framegate.joinbarrier.checkpoint.coordinator.actions import GivenOut
 
 ID_MAX: Final = (1 << 63) - 1
 """Whoever claims to have met a higher one is mistaken: no coordinator comes that far."""

@@ -21,8 +21,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from framegate.joinbarrier.checkpoint.attempt import Attempt
-from framegate.joinbarrier.checkpoint.coordinator_actions import (
+from framegate.joinbarrier.checkpoint.coordinator.actions import (
     Action,
     Allocated,
     CoordinatorRules,
@@ -32,14 +31,15 @@ from framegate.joinbarrier.checkpoint.coordinator_actions import (
     Say,
     Warn,
 )
-from framegate.joinbarrier.checkpoint.coordinator_checkpoints import Checkpoints
-from framegate.joinbarrier.checkpoint.coordinator_ids import Ids
-from framegate.joinbarrier.checkpoint.coordinator_members import Event, Failed, Joined, Members
-from framegate.joinbarrier.checkpoint.coordinator_messages import Voice, ascii_text
-from framegate.joinbarrier.checkpoint.coordinator_requests import Requests
-from framegate.joinbarrier.checkpoint.coordinator_schedule import Schedule
-from framegate.joinbarrier.checkpoint.coordinator_signals import Signals
-from framegate.joinbarrier.checkpoint.operators import Operators
+from framegate.joinbarrier.checkpoint.coordinator.attempt import Attempt
+from framegate.joinbarrier.checkpoint.coordinator.checkpoints import Checkpoints
+from framegate.joinbarrier.checkpoint.coordinator.ids import Ids
+from framegate.joinbarrier.checkpoint.coordinator.members import Event, Failed, Joined, Members
+from framegate.joinbarrier.checkpoint.coordinator.messages import Voice, ascii_text
+from framegate.joinbarrier.checkpoint.coordinator.operators import Operators
+from framegate.joinbarrier.checkpoint.coordinator.requests import Requests
+from framegate.joinbarrier.checkpoint.coordinator.schedule import Schedule
+from framegate.joinbarrier.checkpoint.coordinator.signals import Signals
 from framegate.schema import Message
 from framegate.schema.control import (
     BarrierAck,

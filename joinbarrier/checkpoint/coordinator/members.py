@@ -4,7 +4,7 @@
 ``Operators`` and ``IngressStreams`` know who is there. This counts what they say, and tells what follows from it for
 the pipeline as events in their order: the coordinator announces, and gives up what somebody owed who is gone.
 
->>> from framegate.joinbarrier.checkpoint.coordinator_actions import GivenOut
+>>> from framegate.joinbarrier.checkpoint.coordinator.actions import GivenOut
 >>> from framegate.schema.control import OperatorState
 >>> members = Members(CoordinatorRules(pipeline="default", store="/data/ck"), Ids(GivenOut(0, 1)), Counter())
 >>> hello = OperatorHello(
@@ -23,10 +23,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from framegate.joinbarrier.checkpoint.coordinator_actions import CoordinatorRules, Warn
-from framegate.joinbarrier.checkpoint.coordinator_ids import ID_MAX, Ids
-from framegate.joinbarrier.checkpoint.ingress_round import IngressStreams
-from framegate.joinbarrier.checkpoint.operators import FORGET_TIMEOUTS, OPERATOR_ID, Change, Operators
+from framegate.joinbarrier.checkpoint.coordinator.actions import CoordinatorRules, Warn
+from framegate.joinbarrier.checkpoint.coordinator.ids import ID_MAX, Ids
+from framegate.joinbarrier.checkpoint.coordinator.ingress_round import IngressStreams
+from framegate.joinbarrier.checkpoint.coordinator.operators import FORGET_TIMEOUTS, OPERATOR_ID, Change, Operators
 from framegate.schema.control import IngressHello, OperatorHello
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from framegate.joinbarrier.checkpoint.coordinator_actions import (
+from framegate.joinbarrier.checkpoint.coordinator.actions import (
     Action,
     Allocate,
     Allocated,
@@ -17,12 +17,12 @@ from framegate.joinbarrier.checkpoint.coordinator_actions import (
     Result,
     Say,
 )
-from framegate.joinbarrier.checkpoint.coordinator_ids import Ids
-from framegate.joinbarrier.checkpoint.coordinator_members import Failed
-from framegate.joinbarrier.checkpoint.coordinator_messages import Voice
-from framegate.joinbarrier.checkpoint.coordinator_requests import Requests
+from framegate.joinbarrier.checkpoint.coordinator.ids import Ids
+from framegate.joinbarrier.checkpoint.coordinator.members import Failed
+from framegate.joinbarrier.checkpoint.coordinator.messages import Voice
+from framegate.joinbarrier.checkpoint.coordinator.requests import Requests
+from framegate.joinbarrier.checkpoint.coordinator.signal_round import SignalRound, asked_instant
 from framegate.joinbarrier.checkpoint.signal_messages import control_message
-from framegate.joinbarrier.checkpoint.signal_round import SignalRound, asked_instant
 from framegate.schema.control import ControlSignal, TriggerSignal, TriggerState
 
 

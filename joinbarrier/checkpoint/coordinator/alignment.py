@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from framegate.joinbarrier.checkpoint.coordinator_actions import Action, CoordinatorRules, Stored, Warn
+from framegate.joinbarrier.checkpoint.coordinator.actions import Action, CoordinatorRules, Stored, Warn
 from framegate.schema.control import AbortCause
 
 UNALIGNED_IN_A_ROW: Final = 5

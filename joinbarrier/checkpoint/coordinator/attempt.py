@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from framegate.joinbarrier.checkpoint.ingress_round import IngressRound
+from framegate.joinbarrier.checkpoint.coordinator.ingress_round import IngressRound
 from framegate.schema.control import AbortCause, AckStatus
 
 

@@ -10,7 +10,7 @@ import logging
 from collections import Counter
 
 from framegate.joinbarrier.checkpoint.checkpoint_id import CheckpointId
-from framegate.joinbarrier.checkpoint.coordinator_actions import (
+from framegate.joinbarrier.checkpoint.coordinator.actions import (
     Allocate,
     Allocated,
     AllocationFailed,
@@ -20,7 +20,7 @@ from framegate.joinbarrier.checkpoint.coordinator_actions import (
     Stored,
     StoreProblem,
 )
-from framegate.joinbarrier.checkpoint.given_out import read_given_out, write_given_out
+from framegate.joinbarrier.checkpoint.coordinator.given_out import read_given_out, write_given_out
 from framegate.joinbarrier.checkpoint.manifest import Manifest
 from framegate.joinbarrier.checkpoint.messages import EPOCH_MAX
 from framegate.joinbarrier.checkpoint.operator_part import OperatorPart

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from framegate.joinbarrier.checkpoint.coordinator_actions import CoordinatorRules
+from framegate.joinbarrier.checkpoint.coordinator.actions import CoordinatorRules
 
 
 class Schedule:

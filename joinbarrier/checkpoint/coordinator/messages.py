@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from framegate.joinbarrier.checkpoint.coordinator_actions import (
+from framegate.joinbarrier.checkpoint.coordinator.actions import (
     FORCED,
     MAY_SWITCH,
     UNALIGNED,
     CoordinatorRules,
     Predecessor,
 )
-from framegate.joinbarrier.checkpoint.ingress_round import Place
+from framegate.joinbarrier.checkpoint.coordinator.ingress_round import Place
 from framegate.schema.control import (
     AbortCause,
     CheckpointAborted,
