@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from framegate.joinbarrier.spark.batch_ranges import batch_ranges
 from framegate.joinbarrier.spark.filters import Comparison
 from framegate.joinbarrier.spark.options import SourceOptions
-from framegate.joinbarrier.spark.ranges import RangeOfRows
+from framegate.joinbarrier.spark.ranges import RangeOfRows, by_task
 from framegate.joinbarrier.spark.read_range import read_range
 from framegate.joinbarrier.spark.shown import shown, shown_while_reading
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
@@ -21,9 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass
 class RangePartition(InputPartition):
-    """A task's range, as Spark carries it."""
+    """A task's ranges, as Spark carries them."""
 
-    wanted: RangeOfRows
+    wanted: tuple[RangeOfRows, ...]
 
 
 class FramegateBatchReader(DataSourceReader):
@@ -42,14 +43,17 @@ class FramegateBatchReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         """The ranges of the tasks."""
         found = batch_ranges(self._options, self._comparisons, cores=self._cores)
-        return [RangePartition(each) for each in found]
+        return [RangePartition(each) for each in by_task(found)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """A task's rows. Spark makes a partition of its own where there are no rows."""
         if not isinstance(partition, RangePartition):
             return iter(())
         return shown_while_reading(
-            read_range(partition.wanted, self._options, self._inputs, self._comparisons, may_be_fenced=True)
+            chain.from_iterable(
+                read_range(each, self._options, self._inputs, self._comparisons, may_be_fenced=True)
+                for each in partition.wanted
+            )
         )
 
     def take(self, filters: list[Filter]) -> Iterable[Filter]:

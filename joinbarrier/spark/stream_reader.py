@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from framegate.joinbarrier.spark.batch_reader import RangePartition
@@ -11,6 +12,7 @@ from framegate.joinbarrier.spark.extents import Limit
 from framegate.joinbarrier.spark.micro_batches import MicroBatches
 from framegate.joinbarrier.spark.offsets import from_spark, to_spark
 from framegate.joinbarrier.spark.options import SourceOptions
+from framegate.joinbarrier.spark.ranges import by_task
 from framegate.joinbarrier.spark.read_range import read_range
 from framegate.joinbarrier.spark.shown import shown, shown_while_reading
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -68,13 +70,14 @@ class FramegateStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow)
         """The tasks of a micro-batch."""
         paths = self._options.paths
         found = self._batches().ranges(from_spark(start, paths), from_spark(end, paths))
-        return [RangePartition(each) for each in found]
+        return [RangePartition(each) for each in by_task(found)]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """A task's rows."""
         if not isinstance(partition, RangePartition):
             return iter(())
-        return shown_while_reading(read_range(partition.wanted, self._options, self._inputs))
+        ranges = (read_range(each, self._options, self._inputs) for each in partition.wanted)
+        return shown_while_reading(chain.from_iterable(ranges))
 
     @shown
     def commit(self, end: dict[str, Any]) -> None:

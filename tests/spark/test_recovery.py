@@ -1,17 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""200 kills of agent, replay, coordinator, driver and query: all as without (`python -m tests.recovery`)."""
+"""Kills of agent, replay, coordinator, driver and query: all as without (`python -m tests.recovery`)."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.recovery.kills import run
+from tests.recovery.kills import SPARK, run
 from tests.recovery.outcome import table
 from tests.recovery.scenario import POLICIES, Scenario
 from tests.recovery.spark_query import spark_query
 
-KILLS = 200
+FEW, KILLS = 3, 200
+SEED_WITH_SPARK = 23
+"""With it the few are an agent, the query and the driver."""
 SCENARIOS = [Scenario(policy, is_unaligned) for policy in POLICIES for is_unaligned in (False, True)]
+
+
+@pytest.mark.timeout(300)
+def test_a_few_kills_of_a_pipeline_and_its_query_leave_journal_and_sink_as_without_kills() -> None:
+    (outcome,) = run([Scenario("sequence", is_unaligned=True)], FEW, seed=SEED_WITH_SPARK, queries=spark_query)
+    print("\n".join(table([outcome])))
+    assert outcome.kills.total() >= FEW
+    assert 0 < outcome.kills[SPARK] < FEW
+    assert outcome.sink is not None
+    assert outcome.problems == []
 
 
 @pytest.mark.long
