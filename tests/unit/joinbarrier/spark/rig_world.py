@@ -8,7 +8,7 @@ import heapq
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from framegate.joinbarrier.journal.layout import Table
 from framegate.joinbarrier.journal.walk import Spot
@@ -57,6 +57,9 @@ class Rig:
         return self.batch_bytes_max / (self.idle_s + self.batch_bytes_max / (self.cores * self.core_bytes_per_s))
 
 
+FAR: Final = Origin("grpc://rig:1", "/data/joined", "another boot")
+
+
 @dataclass(slots=True)
 class GrowingTable:
     """A journal whose join seals every 10 ms."""
@@ -66,7 +69,7 @@ class GrowingTable:
     now: list[float]
     table: Table = "rows"
     epoch: int = 1
-    origin: Origin | None = None
+    origin: Origin | None = FAR
     inputs: tuple[str, ...] = ("left",)
     reader_lease_s: int = 600
     place: str = ""

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 KIB = 1 << 10
 Sizes = list[tuple[int, int]]
-sizes = st.lists(st.tuples(st.integers(1, 40), st.integers(0, 64 * KIB)), min_size=1, max_size=12)
+# No row is without bytes: its own number alone has some.
+batches_of_rows = st.tuples(st.integers(1, 40), st.integers(0, 64 * KIB)).map(lambda each: (each[0], each[0] + each[1]))
+sizes = st.lists(batches_of_rows, min_size=1, max_size=12)
 rigs = st.dictionaries(st.sampled_from("abcdefghij"), sizes, min_size=1)
 limits = st.builds(Limit, st.none() | st.integers(1, 300), st.none() | st.integers(1, 512 * KIB))
 

@@ -11,13 +11,10 @@ import pytest
 from framegate.joinbarrier.spark.ranges import RangeOfRows, Tasks, Wanted, by_task
 from framegate.joinbarrier.spark.source_table import Origin
 
-from tests.unit.joinbarrier.spark.rig_world import GrowingTable, Rig
+from tests.unit.joinbarrier.spark.rig_world import FAR, GrowingTable, Rig
 
 LARGE = 1000
 """Rows of 128 KiB: several times what a second task is worth."""
-
-
-FAR = Origin("grpc://rig:1", "/data/joined", "another boot")
 
 
 def ranges_of(
@@ -57,7 +54,7 @@ def test_of_servers_the_cores_are_shared_by_bytes_and_each_has_a_task_of_its_own
 @pytest.mark.parametrize(
     ("rows", "cores", "tasks"),
     [
-        ((LARGE,), 8, [{0: LARGE // 8}] * 8),
+        ((LARGE,), 4, [{0: LARGE // 4}] * 4),
         ((LARGE,) * 4, 2, [{0: LARGE, 1: LARGE}, {2: LARGE, 3: LARGE}]),
         ((LARGE,) * 4, 8, [{number // 2: LARGE // 2} for number in range(8)]),
         ((LARGE, 0, 3 * LARGE), 2, [{0: LARGE, 2: LARGE}, {2: 2 * LARGE}]),
