@@ -75,7 +75,7 @@ class AbortCause(IntEnum):
     INFLIGHT_LIMIT = 3  # In-flight data of one input outgrew its limit
     HIGHER_BARRIER = 4  # A barrier with a higher id arrived first
     INPUT_LOST = 5  # An input that owes a barrier crashed or lost its lease
-    INPUT_EPOCH_CHANGED = 6  # An input that owes a barrier started a new epoch
+    INPUT_EPOCH_CHANGED = 6  # Agents that share a stream read different epochs of it
     LATE_BARRIER_TIMEOUT = 7  # A late input did not deliver its barrier in time
     SERIALISATION_FAILED = 8  # State or in-flight data could not be written
     CHANNEL_READ_FAILED = 9  # In-flight data could not be read

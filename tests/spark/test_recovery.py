@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.recovery.kills import SPARK, run
+from tests.recovery.kills import SPARK, TICKS, run
 from tests.recovery.outcome import table
 from tests.recovery.scenario import POLICIES, Scenario
 from tests.recovery.spark_query import spark_query
@@ -16,9 +16,11 @@ SEED_WITH_SPARK = 23
 SCENARIOS = [Scenario(policy, is_unaligned) for policy in POLICIES for is_unaligned in (False, True)]
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_a_few_kills_of_a_pipeline_and_its_query_leave_journal_and_sink_as_without_kills() -> None:
-    (outcome,) = run([Scenario("sequence", is_unaligned=True)], FEW, seed=SEED_WITH_SPARK, queries=spark_query)
+    # Long enough that it is not over while the query begins again.
+    ticks = 3 * TICKS
+    (outcome,) = run([Scenario("sequence", True)], FEW, seed=SEED_WITH_SPARK, ticks=ticks, queries=spark_query)
     print("\n".join(table([outcome])))
     assert outcome.kills.total() >= FEW
     assert 0 < outcome.kills[SPARK] < FEW

@@ -30,7 +30,7 @@ pub enum AbortCause {
     HigherBarrier = 4,
     /// An input that owes a barrier crashed or lost its lease.
     InputLost = 5,
-    /// An input that owes a barrier started a new epoch.
+    /// Agents that share a stream read different epochs of it.
     InputEpochChanged = 6,
     /// A late input did not deliver its barrier in time.
     LateBarrierTimeout = 7,
