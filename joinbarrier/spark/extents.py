@@ -47,6 +47,11 @@ class Limit:
         """Whether everything passes."""
         return self.rows_max is None and self.bytes_max is None
 
+    @property
+    def is_used_up(self) -> bool:
+        """Whether nothing more fits: no row is without bytes, as its number alone has some."""
+        return 0 in (self.rows_max, self.bytes_max)
+
     def share(self, sharers: int) -> Limit:
         """One of so many equal parts."""
         return Limit(*(None if most is None else most // sharers for most in (self.rows_max, self.bytes_max)))

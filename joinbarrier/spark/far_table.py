@@ -176,7 +176,7 @@ class FarTable:
             if part.rows > 0:  # Those before the range were of an earlier one.
                 found.append(part)
                 left = left.less(part)
-                if 0 in (left.rows_max, left.bytes_max):
+                if left.is_used_up:
                     break
         return found
 
@@ -188,7 +188,7 @@ class FarTable:
             spots += part_spots
             for extent in part:
                 limit = limit.less(extent)
-            if next_row <= row or 0 in (limit.rows_max, limit.bytes_max):
+            if next_row <= row or limit.is_used_up:
                 break
             row, hint = next_row, spots[-1] if spots else None
         self._extents, self._spots, self._asked_from = found, spots or self._spots[-1:], first_row

@@ -146,7 +146,7 @@ class JournalTable:
             if part.rows:
                 found.append(part)
                 left = left.less(part)
-            if (limit is not None and 0 in (left.rows_max, left.bytes_max)) or len(found) == most:
+            if left.is_used_up or len(found) == most:
                 break
         return found
 

@@ -34,9 +34,8 @@ class Waiting:
     def is_short(self, share: Limit) -> bool:
         """Whether the share may hold more than what is known."""
         taken = self.taken(share)
-        left = share.less(taken)
         is_all = bool(self.extents) and taken.end_row == self.extents[-1].end_row
-        return is_all and taken.end_row < self.end_row and 0 not in (left.rows_max, left.bytes_max)
+        return is_all and taken.end_row < self.end_row and not share.less(taken).is_used_up
 
 
 def shared(waiting: Mapping[str, Waiting], limit: Limit) -> tuple[dict[str, Extent], list[str]]:

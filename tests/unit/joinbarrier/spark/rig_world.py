@@ -103,7 +103,7 @@ class GrowingTable:
             whole = Extent(begin, begin + self._sealed, self._sealed * self.rig.row_bytes)
             found.append(whole.cut(first_row, end_row))
             left = left.less(found[-1])
-            if limit is not None and 0 in (left.rows_max, left.bytes_max):
+            if left.is_used_up:
                 break
         return found
 
