@@ -254,7 +254,7 @@ class FarTable:
         found, spots, row = list[Extent](), list[Spot](), first_row
         try:
             for first, end, column_bytes, *spot in answer["extents"]:
-                if not (row <= first < end <= end_row and column_bytes >= 0):
+                if not (row <= first < end <= end_row and column_bytes > 0):
                     raise ValueError(first, end)
                 found.append(Extent(int(first), int(end), int(column_bytes)))
                 if spot:

@@ -370,6 +370,22 @@ def test_a_server_that_describes_nonsense_is_said_to(
             open_tables(options_of(*servers))
 
 
+@pytest.mark.parametrize(
+    "extents",
+    [[[0, 3]], [[3, 3, 80]], [[3, 1, 80]], [[0, 6, 80]], [[0, 3, 80], [2, 5, 80]], [[0, 3, 0]], [["0", 3, 80]], 7],
+    ids=["no bytes", "no rows", "backwards", "behind the end", "twice", "rows without bytes", "a text", "a number"],
+)
+def test_a_server_that_says_nonsense_of_where_rows_lie_is_said_to(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, extents: object
+) -> None:
+    with rig(folder, [5]) as servers:
+        (far,) = open_tables(options_of(*servers, **FORCED)).values()
+        told = {"extents": extents, "next_row": 5}
+        monkeypatch.setattr("framegate.joinbarrier.flight.server.answer", lambda *_: told)
+        with pytest.raises(FlightFailed, match="where rows lie"):
+            far.extents(0, 5)
+
+
 def test_neither_token_nor_key_is_in_what_spark_carries_around(folder: Path) -> None:
     (folder / "token").write_text("a-secret-of-this-test")
     options = SourceOptions.parse({"endpoint": "grpc://rig-7:1", "tokenFile": str(folder / "token")})
