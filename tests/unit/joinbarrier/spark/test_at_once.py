@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import doctest
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -165,9 +164,3 @@ def test_a_lease_is_renewed_although_another_server_is_silent() -> None:
     finally:
         keeper.stop()
     assert [each.renewed for each in (silent, gone, *well)] == [1, 0, 1, 1, 1]
-
-
-def test_the_example_runs() -> None:
-    found = doctest.testmod(module)
-    assert found.attempted
-    assert not found.failed

@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import doctest
 import itertools
 
-from framegate.joinbarrier.spark import shares
 from framegate.joinbarrier.spark.extents import Extent, Limit, admit
 from framegate.joinbarrier.spark.shares import Waiting, shared, shares_to_know
 from hypothesis import given
@@ -33,7 +31,7 @@ def known(whole: Waiting, share: Limit) -> Waiting:
     for extent in whole.extents:
         found.append(extent)
         left = left.less(extent)
-        if 0 in (left.rows_max, left.bytes_max):
+        if left.is_used_up:
             break
     return Waiting(whole.first_row, whole.end_row, found)
 
@@ -85,9 +83,3 @@ def test_rows_that_are_gone_are_passed_over_whole() -> None:
     taken, short = shared({"gone": Waiting(3, 9, [])}, Limit(rows_max=1))
     assert taken == {"gone": Extent(3, 9, 0)}
     assert not short
-
-
-def test_the_example_runs() -> None:
-    found = doctest.testmod(shares)
-    assert found.attempted
-    assert not found.failed

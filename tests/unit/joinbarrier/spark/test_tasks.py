@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import doctest
 from collections import Counter
-from importlib import import_module
 
 import pytest
 from framegate.joinbarrier.spark.ranges import RangeOfRows, Tasks, Wanted, by_task
@@ -72,10 +70,3 @@ def test_journals_that_lie_here_are_cut_as_one_would_be(
 def test_of_the_tasks_that_were_asked_for_each_journal_has_its_own() -> None:
     found = by_task(ranges_of((LARGE,) * 4, cores=2, least=7))
     assert [[part.path for part in task] for task in found] == [[f"journal {number // 2}"] for number in range(8)]
-
-
-@pytest.mark.parametrize("name", ["line", "extents"])
-def test_the_examples_run_as_printed(name: str) -> None:
-    found = doctest.testmod(import_module(f"framegate.joinbarrier.spark.{name}"))
-    assert found.attempted > 0
-    assert found.failed == 0
