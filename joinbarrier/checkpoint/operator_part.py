@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -18,6 +19,8 @@ from framegate.joinbarrier.checkpoint.manifest import (
 from framegate.schema.errors import CheckpointDamaged, CheckpointNewer
 
 OPERATOR_PART: Final = "operator.json"
+OPERATOR_ID: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}")
+"""An operator's id is the name of its folder too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

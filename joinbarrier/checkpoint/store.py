@@ -20,11 +20,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from framegate.joinbarrier.checkpoint.coordinator.operators import OPERATOR_ID
 from framegate.joinbarrier.checkpoint.inflight import read_records, write_records
 from framegate.joinbarrier.checkpoint.manifest import MANIFEST, InflightData, Manifest, OperatorState, decode
 from framegate.joinbarrier.checkpoint.messages import check_barrier
-from framegate.joinbarrier.checkpoint.operator_part import OPERATOR_PART, OperatorPart, decode_part
+from framegate.joinbarrier.checkpoint.operator_part import OPERATOR_ID, OPERATOR_PART, OperatorPart, decode_part
 from framegate.joinbarrier.checkpoint.store_files import StoreFiles, store_files
 from framegate.joinbarrier.journal.checksum import crc32c
 from framegate.schema.errors import (

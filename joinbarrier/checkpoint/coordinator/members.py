@@ -26,7 +26,8 @@ from typing import TypeAlias
 from framegate.joinbarrier.checkpoint.coordinator.actions import CoordinatorRules, Warn
 from framegate.joinbarrier.checkpoint.coordinator.ids import ID_MAX, Ids
 from framegate.joinbarrier.checkpoint.coordinator.ingress_round import IngressStreams
-from framegate.joinbarrier.checkpoint.coordinator.operators import FORGET_TIMEOUTS, OPERATOR_ID, Change, Operators
+from framegate.joinbarrier.checkpoint.coordinator.operators import FORGET_TIMEOUTS, Change, Operators
+from framegate.joinbarrier.checkpoint.operator_part import OPERATOR_ID
 from framegate.schema.control import IngressHello, OperatorHello
 
 

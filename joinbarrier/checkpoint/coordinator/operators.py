@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
+from framegate.joinbarrier.checkpoint.operator_part import OPERATOR_ID
 from framegate.schema.control import OperatorHello, OperatorState
 
-OPERATOR_ID: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}")
 FORGET_TIMEOUTS: Final = 20
 """After so many silent time-outs a lost operator is given up; until then it may be one that is being restarted."""
 
