@@ -161,7 +161,8 @@ impl JoinPort {
         self.shared.post(Command::Detach(self.index));
     }
 
-    /// That epoch was announced without a producer: nothing comes of it, and it owes nothing. To be said before its regions.
+    /// That epoch was announced without a producer: nothing comes of it, and it owes nothing. To be said once, and before
+    /// its regions.
     fn note_vacant(&self, epoch: u64) {
         self.shared.post(Command::Vacant(self.index, epoch));
     }

@@ -61,10 +61,8 @@ pub(super) struct Port {
     pub(super) has_news: bool,
     /// Whether other regions are read than when this was looked at last.
     pub(super) has_switched: bool,
-    /// The newest epoch that was announced without a producer: nobody writes into it before the next one.
+    /// The newest epoch that was announced without a producer, as long as nothing comes of it.
     vacant: Option<u64>,
-    /// Something came of that epoch all the same: a driver need not say who its producer is.
-    is_occupied: bool,
 }
 
 impl Port {
@@ -83,7 +81,6 @@ impl Port {
             has_news: true,
             has_switched: false,
             vacant: None,
-            is_occupied: false,
         }
     }
 
@@ -93,19 +90,12 @@ impl Port {
 
     /// The same, where it has a producer.
     pub(super) fn written_epoch(&self) -> Option<u64> {
-        self.epoch().filter(|epoch| !self.is_vacant(*epoch))
+        self.epoch().filter(|epoch| self.vacant != Some(*epoch))
     }
 
-    #[inline]
-    fn is_vacant(&self, epoch: u64) -> bool {
-        self.vacant == Some(epoch) && !self.is_occupied
-    }
-
-    /// An epoch was announced without a producer. It is so again and again, and perhaps behind a later one.
+    /// An epoch was announced without a producer; said once of each, in their order.
     pub(super) fn note_vacant(&mut self, epoch: u64) {
-        if self.vacant.is_none_or(|known| known < epoch) {
-            (self.vacant, self.is_occupied) = (Some(epoch), false);
-        }
+        self.vacant = Some(epoch);
     }
 
     pub(super) fn last_seq(&self) -> Option<u64> {
@@ -189,7 +179,7 @@ impl Port {
         }
         match self.epoch() {
             Some(present) if present == epoch => {
-                if self.is_vacant(epoch) {
+                if self.vacant == Some(epoch) {
                     self.occupy();
                 }
                 true
@@ -205,9 +195,10 @@ impl Port {
         }
     }
 
+    /// Something came of the epoch all the same: a driver need not say who its producer is.
     #[cold]
     fn occupy(&mut self) {
-        (self.is_occupied, self.has_switched) = (true, true);
+        (self.vacant, self.has_switched) = (None, true);
     }
 
     /// Takes a descriptor of the epoch that is read.
