@@ -20,7 +20,8 @@ SCENARIOS = [Scenario(policy, is_unaligned) for policy in POLICIES for is_unalig
 def test_a_few_kills_of_a_pipeline_and_its_query_leave_journal_and_sink_as_without_kills() -> None:
     # Long enough that it is not over while the query begins again.
     ticks = 3 * TICKS
-    (outcome,) = run([Scenario("sequence", True)], FEW, seed=SEED_WITH_SPARK, ticks=ticks, queries=spark_query)
+    scenarios = [Scenario("sequence", is_unaligned=True)]
+    (outcome,) = run(scenarios, FEW, seed=SEED_WITH_SPARK, ticks=ticks, queries=spark_query)
     print("\n".join(table([outcome])))
     assert outcome.kills.total() >= FEW
     assert 0 < outcome.kills[SPARK] < FEW
