@@ -386,6 +386,8 @@ class FrameClaim:
     @property
     def seq(self) -> int: ...
     @property
+    def epoch(self) -> int: ...
+    @property
     def array(self) -> np.ndarray[Any, Any]: ...
 
 @final
@@ -420,6 +422,7 @@ class PoolProducer:
         *,
         shape: Sequence[int] | None = None,
         dtype: str | None = None,
+        descriptor_timestamp_ns: int | None = None,
         trace_id: int = 0,
         seq: int | None = None,
     ) -> FrameClaim: ...

@@ -78,6 +78,9 @@ def _produce(
     ] = 0,
     end: Annotated[bool, typer.Option("--end", help="Say at the end that no frame follows.")] = False,
     schedule: Annotated[Path | None, typer.Option("--schedule", metavar="CSV", help="Frames by the clock.")] = None,
+    sent_log: Annotated[
+        Path | None, typer.Option("--sent-log", metavar="CSV", help="Write a line there for each published frame.")
+    ] = None,
     descriptor_stream: DescriptorStreamOption = None,
     pipeline: PipelineOption = "default",
     barrier_interval_ms: Annotated[
@@ -111,6 +114,7 @@ def _produce(
             wait_consumers=wait_consumers,
             end=end,
             schedule=schedule,
+            sent_log=sent_log,
             descriptor_stream=descriptor_stream,
             pipeline=pipeline,
             barrier_interval_ms=barrier_interval_ms,

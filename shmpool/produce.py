@@ -8,12 +8,11 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-import numpy.typing as npt
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, NotAttached, WrongUsage
 from framegate.shmpool.client import Client
@@ -23,7 +22,10 @@ from framegate.shmpool.pattern import PatternName, Payloads, flat_bytes, payload
 from framegate.shmpool.predecessor import attached_behind_predecessor
 from framegate.shmpool.producer import DEFAULT_PIPELINE, Producer
 from framegate.shmpool.schedule import Step, read_schedule
+from framegate.shmpool.sent_log import SentLog
 from framegate.shmpool.stop_signal import StopSignal
+
+from framegate._native import FrameClaim
 
 _WAIT_SLICE_S: Final = 0.1
 _LINGER_S: Final = 0.25
@@ -50,6 +52,7 @@ class ProduceOptions(ClientOptions):
     wait_consumers: int = 0
     end: bool = False
     schedule: Path | None = None
+    sent_log: Path | None = None
     descriptor_stream: int | None = None
     pipeline: str = DEFAULT_PIPELINE
     barrier_interval_ms: float | None = None
@@ -60,6 +63,7 @@ class _Run:
     options: ProduceOptions
     producer: Producer
     stop: StopSignal
+    log: SentLog | None = None
     frames: int = 0
     began_ns: int = field(default_factory=monotonic_ns)
     shown_at_ns: int = 0
@@ -70,6 +74,21 @@ class _Run:
             if self.stop.wait(min(left_ns / 1e9, _WAIT_SLICE_S)):
                 return False
         return not self.stop.is_set
+
+    def publish(
+        self,
+        fill: Callable[[FrameClaim], None],
+        timestamp_ns: int | None,
+        *,
+        descriptor_timestamp_ns: int | None = None,
+        seq: int | None = None,
+    ) -> None:
+        """Publish one frame, and write down that it went."""
+        with self.producer.claim(timestamp_ns, descriptor_timestamp_ns=descriptor_timestamp_ns, seq=seq) as slot:
+            fill(slot)
+        self.frames += 1
+        if self.log is not None:
+            self.log.note(self.options.stream, slot.epoch, slot.seq, timestamp_ns)
 
     def wait_attached(self) -> bool:
         """The lease was lost: wait for the next one; False when told to stop before."""
@@ -102,11 +121,13 @@ def run(options: ProduceOptions) -> int:
     )
     steps = read_schedule(options.schedule) if options.schedule else None
     with (
+        ExitStack() as files,
         StopSignal() as stop,
         options.connect() as client,
         _attached(client, options, stop) as producer,
     ):
-        produced = _Run(options, producer, stop)
+        log = files.enter_context(SentLog(options.sent_log)) if options.sent_log else None
+        produced = _Run(options, producer, stop, log)
         _say_ready(options, producer)
         if _audience_is_there(produced):
             produced.began_ns = monotonic_ns()
@@ -155,7 +176,7 @@ def _audience_is_there(run: _Run) -> bool:
 
 
 def _synthesise(run: _Run, pattern: Payloads) -> None:
-    options, producer = run.options, run.producer
+    options = run.options
     interval_ns = 0 if options.rate is None else int(1e9 / options.rate)
     next_ns = monotonic_ns()
     while options.count is None or run.frames < options.count:
@@ -165,37 +186,37 @@ def _synthesise(run: _Run, pattern: Payloads) -> None:
             return
         next_ns += interval_ns
         try:
-            with producer.claim() as slot:
-                pattern.fill(flat_bytes(slot.array), slot.seq)
+            run.publish(lambda slot: pattern.fill(flat_bytes(slot.array), slot.seq), monotonic_ns())
         except NotAttached:
             if not run.wait_attached():
                 return
             continue
-        run.frames += 1
         run.show_progress()
 
 
 def _play(run: _Run, steps: list[Step]) -> None:
     start_ns = monotonic_ns()
-    array = np.zeros(run.options.shape, run.options.dtype)
     for step in steps:
         if not run.wait_until(start_ns + int(step.at_ms * 1e6)):
             return
-        for send in _sends(run, array, step):
+        for send in _sends(run, step):
             if not _persist(run, send):
                 return
         run.show_progress()
 
 
-def _sends(run: _Run, array: npt.NDArray[Any], step: Step) -> Iterator[Callable[[], object]]:
+def _sends(run: _Run, step: Step) -> Iterator[Callable[[], object]]:
     """What a row sends, in its order."""
     producer = run.producer
     if step.seq is not None:
-        flat_bytes(array)[:] = 0 if step.fill is None else step.fill
-        yield lambda: producer.publish(
-            array, step.timestamp_ns, descriptor_timestamp_ns=step.descriptor_timestamp_ns, seq=step.seq
+        value = 0 if step.fill is None else step.fill
+
+        def fill(slot: FrameClaim) -> None:
+            flat_bytes(slot.array)[:] = value
+
+        yield lambda: run.publish(
+            fill, step.timestamp_ns, descriptor_timestamp_ns=step.descriptor_timestamp_ns, seq=step.seq
         )
-        run.frames += 1
     watermark_ms, checkpoint_id = step.watermark_ms, step.barrier
     if watermark_ms is not None:
         yield lambda: producer.watermark(watermark_ms)

@@ -159,11 +159,19 @@ class Producer(Leaseholder):
         *,
         shape: Sequence[int] | None = None,
         dtype: str | None = None,
+        descriptor_timestamp_ns: int | None = None,
         trace_id: int = 0,
         seq: int | None = None,
     ) -> FrameClaim:
         """Lend the next slot, to fill ``claim.array`` in a ``with`` block: its end commits, an exception abandons."""
-        return self._attached().claim(timestamp_ns, shape=shape, dtype=dtype, trace_id=trace_id, seq=seq)
+        return self._attached().claim(
+            timestamp_ns,
+            shape=shape,
+            dtype=dtype,
+            descriptor_timestamp_ns=descriptor_timestamp_ns,
+            trace_id=trace_id,
+            seq=seq,
+        )
 
     def progress(self, claim: FrameClaim, filled_bytes: int) -> bool:
         """Say that the first ``filled_bytes`` of a claimed frame are written; whether anything was sent.

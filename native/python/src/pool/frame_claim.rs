@@ -78,6 +78,12 @@ impl FrameClaim {
         self.claim.seq
     }
 
+    /// The epoch of the regions that the frame lies in.
+    #[getter]
+    fn epoch(&self) -> u64 {
+        self.regions.epoch
+    }
+
     /// The slot's payload as a writable numpy array.
     #[getter]
     fn array(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {

@@ -175,13 +175,18 @@ impl PoolProducer {
     }
 
     /// A slot to fill in place; needs the shape and dtype that the producer was made with, or gives them here.
-    #[pyo3(signature = (timestamp_ns = Stamp::Now, *, shape = None, dtype = None, trace_id = 0, seq = None))]
+    #[pyo3(signature = (
+        timestamp_ns = Stamp::Now, *, shape = None, dtype = None, descriptor_timestamp_ns = None, trace_id = 0,
+        seq = None
+    ))]
+    #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
     fn claim(
         &self,
         py: Python<'_>,
         timestamp_ns: Stamp,
         shape: Option<Vec<i64>>,
         dtype: Option<&str>,
+        descriptor_timestamp_ns: Option<u64>,
         trace_id: u64,
         seq: Option<u64>,
     ) -> PyResult<FrameClaim> {
@@ -199,7 +204,7 @@ impl PoolProducer {
             Ok((claim, regions)) => {
                 let stamps = FrameStamps {
                     timestamp: timestamp_ns,
-                    descriptor_timestamp_ns: None,
+                    descriptor_timestamp_ns,
                     trace_id,
                     seq: None,
                     position: None,
