@@ -71,8 +71,8 @@ class SignalAligner:
     def align(self, signal: Signal) -> Signal | None:
         """The signal to handle and forward now; None while upstreams are missing.
 
-        Raises OverlappingBarrier for a signal while another one is pending, and DuplicateBarrier for one that all
-        upstreams have delivered already; both leave everything as it was.
+        Raises OverlappingBarrier for a signal while another one is pending, and DuplicateBarrier for one whose id is
+        at or below the last complete one of its kind; both leave everything as it was.
         """
         if isinstance(signal, InstantSignal):
             return signal

@@ -74,6 +74,35 @@ def test_more_arrivals_than_upstreams_are_refused_and_change_nothing(impl: Imple
     assert [aligner.align(sync(2)), aligner.align(sync(2))] == [None, sync(2)]
 
 
+@pytest.mark.parametrize("late", [5, 6, 3], ids=["complete before the last", "the last complete", "never complete"])
+def test_a_repeat_of_an_older_signal_is_refused_and_does_not_hold_up_later_ones(
+    impl: Implementation, late: int
+) -> None:
+    aligner = SignalAligner(2, impl)
+    assert [aligner.align(sync(each)) for each in (5, 5, 6, 6)] == [None, sync(5), None, sync(6)]
+    with pytest.raises(DuplicateBarrier, match=f"barrier_id={late}"):
+        aligner.align(sync(late))
+    assert aligner.pending is None
+    assert [aligner.align(sync(each)) for each in (7, 7)] == [None, sync(7)]
+    end = BarrierSignal("StreamGracefulEnd", 8)
+    assert [aligner.align(end), aligner.align(end)] == [None, end]
+
+
+def test_a_repeat_of_an_older_signal_while_another_is_pending_overlaps(impl: Implementation) -> None:
+    aligner = SignalAligner(2, impl)
+    for each in (5, 5, 6):
+        aligner.align(sync(each))
+    with pytest.raises(OverlappingBarrier, match="pending_id=6"):
+        aligner.align(sync(5))
+    assert aligner.align(sync(6)) == sync(6)
+
+
+def test_kinds_count_apart(impl: Implementation) -> None:
+    """The end of an independent producer has id 0, whatever was complete before it."""
+    aligner = SignalAligner(2, impl)
+    assert [aligner.align(each) for each in (sync(7), sync(7), END, END)] == [None, sync(7), None, END]
+
+
 def test_only_ends_are_terminal() -> None:
     assert END.is_terminal
     assert InstantSignal("StreamGracefulEnd").is_terminal

@@ -20,7 +20,11 @@ class Arrival(Enum):
 
 
 class SignalCounter:
-    """Counts arrivals of the one signal that is pending. A refused arrival changes nothing."""
+    """Counts arrivals of the one signal that is pending. A refused arrival changes nothing.
+
+    Ids of a kind only grow. So an id at or below the last complete one of its kind is a repeat: it must not become
+    pending, because nobody would ever complete it, and every later signal would overlap.
+    """
 
     def __init__(self, expected_upstreams: int) -> None:
         self.expected = expected_upstreams
@@ -28,12 +32,15 @@ class SignalCounter:
         self.pending: Key | None = None
         self._arrived = 0
         self._last: Key | None = None
+        self._complete = dict[int, int]()
+        """By kind: the highest id that was complete."""
 
     def arrive(self, key: Key) -> Arrival:
         """One upstream delivered this signal."""
         if self.pending is not None and key != self.pending:
             return Arrival.OVERLAPPING
-        if key == self._last or self.ended >= self.expected:
+        barrier_id, kind = key
+        if barrier_id <= self._complete.get(kind, -1) or self.ended >= self.expected:
             return Arrival.DUPLICATE
         if self.pending is None:
             self.pending, self._arrived = key, self.ended
@@ -53,7 +60,9 @@ class SignalCounter:
         self._arrived += 1
         if self._arrived < self.expected:
             return Arrival.PENDING
-        self._last, self.pending = self.pending, None
+        assert self.pending is not None  # noqa: S101  (only a pending signal has arrivals)
+        barrier_id, kind = self._last = self.pending
+        self.pending, self._complete[kind] = None, barrier_id
         return Arrival.COMPLETE
 
     @property

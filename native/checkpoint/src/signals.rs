@@ -17,7 +17,13 @@ pub enum Arrival {
     Duplicate,
 }
 
+/// How many kinds of signals there are.
+const KINDS: usize = 2;
+
 /// Counts arrivals of the one signal that is pending. A refused arrival changes nothing.
+///
+/// Ids of a kind only grow. So an id at or below the last complete one of its kind is a repeat: it must not become
+/// pending, because nobody would ever complete it, and every later signal would overlap.
 #[derive(Clone, Copy, Debug)]
 pub struct SignalCounter {
     expected: u32,
@@ -25,13 +31,19 @@ pub struct SignalCounter {
     arrived: u32,
     pending: Option<Key>,
     last: Option<Key>,
+    /// By kind: the highest id that was complete.
+    complete: [Option<u64>; KINDS],
 }
 
 impl SignalCounter {
     /// For so many upstreams.
     #[must_use]
     pub const fn new(expected: u32) -> Self {
-        Self { expected, ended: 0, arrived: 0, pending: None, last: None }
+        Self { expected, ended: 0, arrived: 0, pending: None, last: None, complete: [None; KINDS] }
+    }
+
+    fn is_complete(&self, (barrier_id, kind): Key) -> bool {
+        self.complete.get(usize::from(kind)).is_some_and(|highest| highest.is_some_and(|highest| barrier_id <= highest))
     }
 
     /// One upstream delivered this signal.
@@ -39,7 +51,7 @@ impl SignalCounter {
         if self.pending.is_some_and(|pending| pending != key) {
             return Arrival::Overlapping;
         }
-        if self.last == Some(key) || self.ended >= self.expected {
+        if self.is_complete(key) || self.ended >= self.expected {
             return Arrival::Duplicate;
         }
         if self.pending.is_none() {
@@ -50,7 +62,7 @@ impl SignalCounter {
 
     /// An upstream has ended: it counts as delivering the pending signal, unless it had, and every later one. None:
     /// more upstreams have ended than there are.
-    pub const fn end(&mut self, has_delivered: bool) -> Option<Arrival> {
+    pub fn end(&mut self, has_delivered: bool) -> Option<Arrival> {
         if self.ended >= self.expected {
             return None;
         }
@@ -61,10 +73,15 @@ impl SignalCounter {
         Some(self.one_more())
     }
 
-    const fn one_more(&mut self) -> Arrival {
+    fn one_more(&mut self) -> Arrival {
         self.arrived += 1;
         if self.arrived < self.expected {
             return Arrival::Pending;
+        }
+        if let Some((barrier_id, kind)) = self.pending
+            && let Some(highest) = self.complete.get_mut(usize::from(kind))
+        {
+            *highest = Some(barrier_id);
         }
         (self.last, self.pending) = (self.pending, None);
         Arrival::Complete
