@@ -2,12 +2,14 @@
 """The bundled media driver as a child process: found, started, watched, stopped.
 
 Life cycle: ``start`` joins nobody's driver; it refuses a directory with a live one and replaces what a dead
-one left. The child ends with this process, however that ends, because it watches a pipe that only this
-process holds. Its standard error goes to a log file of its own.
+one left. A directory that holds anything else than a media driver's files is refused, and stays as it is.
+The child ends with this process, however that ends, because it watches a pipe that only this process holds.
+Its standard error goes to a log file of its own.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import shutil
@@ -19,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, Self
 
-from framegate.schema.errors import DriverDirectoryInUse, MediaDriverFailed
+from framegate.schema.errors import DriverDirectoryInUse, ForeignFiles, MediaDriverFailed
 from framegate.shmpool.aeron import DRIVER_TIMEOUT_MS
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import IdleName, sleep_ns
@@ -37,6 +39,8 @@ _ORPHAN_NS: Final = 10_000_000_000
 _DIRECTORY_OPTION: Final = "--aeron-dir"
 _PARENT_OPTION: Final = "--parent-pid"
 _LOG_TAIL_BYTES: Final = 2_000
+_FOREIGN_STATUS: Final = 3
+"""The program's exit code where its directory holds somebody else's files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,8 +223,14 @@ class MediaDriver:
         line = self._process.stdout.readline() if readable else b""
         if line.startswith(b"ready "):
             return
+        if readable and not line:
+            # It has closed its output, so it is about to end, and its exit code says why.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout_s)
         self.kill()
         reason = self.log_tail() or _why_not_ready(line, timed_out=not readable, timeout_s=timeout_s)
+        if self.exit_status == _FOREIGN_STATUS:
+            raise ForeignFiles(reason.removeprefix(f"{PROGRAM}: "), aeron_dir=self.aeron_dir)
         raise MediaDriverFailed(reason, aeron_dir=self.aeron_dir, exit_status=self.exit_status, log=self.log_file)
 
     def log_tail(self) -> str:
@@ -246,10 +256,13 @@ class MediaDriver:
         self._tidy_up()
 
     def _tidy_up(self) -> None:
-        # A driver that was killed could not remove its directory, and nobody can use it any more.
+        # A driver that was killed could not remove its files, and nobody can use them any more.
         mark = driver_mark(self.aeron_dir)
-        if mark is not None and mark[1] == self.pid:
-            shutil.rmtree(self.aeron_dir, ignore_errors=True)
+        program = find_program()
+        if mark is not None and mark[1] == self.pid and program is not None:
+            subprocess.run(
+                [program, _DIRECTORY_OPTION, self.aeron_dir, "--clear"], check=False, stderr=subprocess.DEVNULL
+            )
         if self.log_file.is_file() and self.log_file.stat().st_size == 0:
             self.log_file.unlink()
 

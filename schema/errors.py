@@ -317,6 +317,14 @@ class ClaimStillViewed(TransportError):
     default_hint = "Keep arrays of a claim inside its `with` block, and leave the block before close()."
 
 
+class ForeignFiles(TransportError):
+    """The directory for the media driver holds files that no media driver made."""
+
+    code = 312
+    exit_code = ENVIRONMENT
+    default_hint = "Choose an --aeron-dir that is empty or does not exist: a media driver removes its directory."
+
+
 # --- 4xx: join ------------------------------------------------------------------------------------------
 
 

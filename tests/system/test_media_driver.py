@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from framegate.driver.mediadriver import PROGRAM, MediaDriver, MediaDriverOptions, find_program, is_live
-from framegate.schema.errors import DriverDirectoryInUse, MediaDriverFailed
+from framegate.schema.errors import DriverDirectoryInUse, ForeignFiles, MediaDriverFailed
 
 from framegate._native import driver_mark
 
@@ -90,6 +90,40 @@ def test_one_that_does_not_end_when_told_is_ended_by_force(aeron_dir: str, shm: 
     driver.stop(timeout_s=0.1)
     assert driver.exit_status == -signal.SIGKILL
     assert list(shm.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["thesis.tex", "publications/thesis.tex", "images/old", "cnc.dat.bak"])
+def test_a_directory_with_somebody_elses_files_is_refused_by_name_and_stays_as_it_is(
+    name: str, tmp_path: Path, system: System
+) -> None:
+    folder = tmp_path / "mine"
+    (folder / "publications").mkdir(parents=True)
+    (folder / "images").mkdir()
+    (folder / name).write_text("ten years of work")
+    (folder / "cnc.dat").write_bytes(bytes(8192))
+    before = sorted(path.relative_to(folder) for path in folder.rglob("*"))
+    driver = system.framegate("driver", "--aeron-dir", str(folder), "--json")
+    error = driver.says(event="error")
+    assert driver.wait() == 3
+    assert (error["code"], error["name"]) == (312, "FOREIGN_FILES")
+    assert str(folder / name) in error["message"]
+    assert sorted(path.relative_to(folder) for path in folder.rglob("*")) == before
+    assert (folder / name).read_text() == "ten years of work"
+
+
+@pytest.mark.parametrize("end", ["stopped", "killed"])
+def test_a_file_that_comes_while_it_serves_outlives_it(end: str, aeron_dir: str) -> None:
+    note = Path(aeron_dir) / "publications" / "note.txt"
+    driver = MediaDriver(aeron_dir=aeron_dir).start()
+    note.write_text("kept")
+    if end == "killed":
+        os.kill(driver.pid, signal.SIGKILL)
+    driver.stop()
+    assert note.read_text() == "kept"
+    with pytest.raises(ForeignFiles, match=r"note\.txt"):
+        driver.start()
+    if end == "stopped":
+        assert [path.name for path in sorted(Path(aeron_dir).rglob("*"))] == ["publications", "note.txt"]
 
 
 @pytest.mark.parametrize("end", ["killed", "returned"])

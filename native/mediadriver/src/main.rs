@@ -10,8 +10,11 @@
 //!
 //! Aeron's own environment settings (`AERON_...`) apply; the options below come after them.
 
+mod directory;
+
 use std::ffi::CString;
 use std::io::{Read, Write};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,7 +24,10 @@ use rusteron_media_driver::{AeronCError, AeronDriver, AeronDriverContext};
 
 const USAGE: &str = "framegate-media-driver --aeron-dir DIR [--threading shared|shared_network|dedicated] \
 [--idle busy|yield|backoff|sleep] [--term-buffer-bytes N] [--client-liveness-timeout-ms N] \
-[--driver-timeout-ms N] [--delete-on-start] [--parent-pid PID]";
+[--driver-timeout-ms N] [--delete-on-start] [--parent-pid PID] | --aeron-dir DIR --clear
+A directory that holds anything else than a media driver's files is left as it is, and the exit code is 3.";
+/// The exit code where the directory holds somebody else's files.
+const FOREIGN: u8 = 3;
 
 #[derive(Default)]
 struct Options {
@@ -32,6 +38,8 @@ struct Options {
     client_liveness_timeout_ms: Option<u64>,
     driver_timeout_ms: Option<u64>,
     delete_on_start: bool,
+    /// Only remove what a dead driver left.
+    is_clearing: bool,
     parent_pid: Option<libc::pid_t>,
 }
 
@@ -50,6 +58,7 @@ impl Options {
                 }
                 "--driver-timeout-ms" => options.driver_timeout_ms = Some(number(&word, &value()?)?),
                 "--delete-on-start" => options.delete_on_start = true,
+                "--clear" => options.is_clearing = true,
                 "--parent-pid" => options.parent_pid = Some(number(&word, &value()?)?),
                 _ => return Err(format!("unknown option {word}\nusage: {USAGE}")),
             }
@@ -98,8 +107,8 @@ fn said(error: AeronCError) -> String {
 fn configure(options: &Options) -> Result<AeronDriverContext, String> {
     let context = AeronDriverContext::new().map_err(said)?;
     context.set_dir(&c_string(&options.aeron_dir)?).map_err(said)?;
-    // What this program made goes when it ends in good order; what a killed one left is replaced.
-    context.set_dir_delete_on_shutdown(true).map_err(said)?;
+    // Aeron would remove the whole tree. This program removes its own files itself.
+    context.set_dir_delete_on_shutdown(false).map_err(said)?;
     context.set_dir_delete_on_start(options.delete_on_start).map_err(said)?;
     context.set_dir_warn_if_exists(false).map_err(said)?;
     // A full file system is then an error at the add, not a SIGBUS at the first write.
@@ -196,10 +205,51 @@ fn discard_input() -> bool {
     std::io::stdin().read(&mut [0_u8; 64]).is_ok_and(|count| count > 0)
 }
 
-fn serve(options: &Options) -> Result<(), String> {
+/// Why the program ends without having served.
+enum Refusal {
+    /// The directory holds a name that no media driver makes.
+    Foreign(String),
+    Failed(String),
+}
+
+impl From<String> for Refusal {
+    fn from(message: String) -> Self {
+        Self::Failed(message)
+    }
+}
+
+/// Nothing is removed from a directory that holds somebody else's files.
+fn look_for_foreign_names(aeron_dir: &Path) -> Result<(), Refusal> {
+    match directory::first_foreign(aeron_dir) {
+        Ok(None) => Ok(()),
+        Ok(Some(path)) => Err(Refusal::Foreign(path.display().to_string())),
+        Err(error) => Err(Refusal::Failed(format!("{}: {error}", aeron_dir.display()))),
+    }
+}
+
+fn cleared(aeron_dir: &Path) -> Result<(), Refusal> {
+    directory::clear(aeron_dir).map_err(|error| Refusal::Failed(format!("{}: {error}", aeron_dir.display())))
+}
+
+fn serve(options: &Options) -> Result<(), Refusal> {
+    let aeron_dir = Path::new(&options.aeron_dir);
+    look_for_foreign_names(aeron_dir)?;
+    if options.is_clearing {
+        return cleared(aeron_dir);
+    }
     let context = configure(options)?;
     let stop = stop_flag(options.parent_pid)?;
+    if options.delete_on_start {
+        // Before Aeron does it: a name that comes after the look above is not removed with the rest.
+        cleared(aeron_dir)?;
+    }
     let driver = AeronDriver::new(&context).map_err(said)?;
+    let served = duty_cycle(&driver, options, &stop);
+    drop(driver);
+    served.and(cleared(aeron_dir))
+}
+
+fn duty_cycle(driver: &AeronDriver, options: &Options, stop: &AtomicBool) -> Result<(), Refusal> {
     driver.start(true).map_err(said)?;
     // Whoever started this program may have closed the pipe already; that is its own affair.
     let _ = writeln!(std::io::stdout(), "ready pid={} aeron_dir={}", std::process::id(), options.aeron_dir);
@@ -211,10 +261,14 @@ fn serve(options: &Options) -> Result<(), String> {
 }
 
 fn main() -> ExitCode {
-    let result = Options::parse(std::env::args().skip(1)).and_then(|options| serve(&options));
-    match result {
+    let options = Options::parse(std::env::args().skip(1)).map_err(Refusal::Failed);
+    match options.and_then(|options| serve(&options)) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(message) => {
+        Err(Refusal::Foreign(path)) => {
+            eprintln!("framegate-media-driver: {path} is no media driver's");
+            ExitCode::from(FOREIGN)
+        }
+        Err(Refusal::Failed(message)) => {
             eprintln!("framegate-media-driver: {message}");
             ExitCode::FAILURE
         }

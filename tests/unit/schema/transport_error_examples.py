@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Final
 
 from framegate.driver.mediadriver import MediaDriver, MediaDriverOptions
@@ -54,6 +55,13 @@ def _start_with_a_wrong_option() -> None:
 def _start_where_one_lives() -> None:
     with _media_driver() as driver:
         MediaDriver(aeron_dir=driver.aeron_dir).start()
+
+
+def _start_among_somebody_elses_files() -> None:
+    with tempfile.TemporaryDirectory(prefix="framegate-errors-", dir="/dev/shm") as folder:
+        Path(folder, "theirs.txt").touch()
+        log_file = Path(folder, "driver.log")
+        MediaDriver(aeron_dir=folder, log_file=log_file).start()
 
 
 def _add_while_the_driver_stands_still() -> None:
@@ -142,4 +150,5 @@ TRANSPORT_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     309: _announce_on_a_stream_that_is_used_up,
     310: _stall,
     311: _keep_a_view_of_a_claim,
+    312: _start_among_somebody_elses_files,
 }
