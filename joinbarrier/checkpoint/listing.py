@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
-from typing import Any
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from framegate.joinbarrier.checkpoint.manifest import Manifest
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
@@ -13,11 +15,15 @@ from framegate.schema.console.reporting import emit, event, rendered
 from framegate.schema.console.terminal import print_table
 from framegate.schema.errors import DONE, FAILED, CheckpointDamaged, CheckpointMissing, CheckpointNewer
 
+_Found = TypeVar("_Found")
+_LOOKS: Final = 16
+"""How often a store is listed in which every checkpoint is pruned before it is read."""
+
 
 def ls(place: str, *, as_json: bool) -> int:
-    """Print every checkpoint; the exit code."""
+    """Print every checkpoint; the exit code. One that is pruned meanwhile is left out."""
     store = _opened(place)
-    rows = [_row(store, checkpoint_id) for checkpoint_id in store.ids()]
+    rows = _of_each(store, partial(_row, store))
     if as_json:
         for row in rows:
             emit({"event": "checkpoint", **row})
@@ -43,18 +49,38 @@ def show(place: str, checkpoint_id: int, *, as_json: bool) -> int:
 
 
 def verify(place: str, checkpoint_id: int | None, *, as_json: bool) -> int:
-    """Check one checkpoint, or all; 1 and every damaged file where there is one."""
+    """Check one checkpoint, or all; 1 and every damaged file where there is one.
+
+    Where all are checked, one that is pruned meanwhile does not count.
+    """
     store = _opened(place)
-    ids = store.ids() if checkpoint_id is None else [checkpoint_id]
-    if not ids:
+
+    def look(each: int) -> list[CheckpointDamaged | CheckpointNewer]:
+        return list(store.problems(each))
+
+    checked = _of_each(store, look) if checkpoint_id is None else [look(checkpoint_id)]
+    if not checked:
         raise CheckpointMissing("there is no checkpoint", store=place)
-    problems = [problem for each in ids for problem in store.problems(each)]
+    problems = [problem for found in checked for problem in found]
     _tell(problems, as_json=as_json)
     if as_json:
-        emit({"event": "summary", "checkpoints": len(ids), "damaged": len(problems)})
+        emit({"event": "summary", "checkpoints": len(checked), "damaged": len(problems)})
     elif not problems:
-        print(f"checkpoints={len(ids)}")
+        print(f"checkpoints={len(checked)}")
     return FAILED if problems else DONE
+
+
+def _of_each(store: CheckpointStore, look: Callable[[int], _Found]) -> list[_Found]:
+    """What ``look`` finds in each checkpoint that is not pruned meanwhile. If all are, the store is listed again."""
+    found: list[_Found] = []
+    for _ in range(_LOOKS):
+        ids = store.ids()
+        for checkpoint_id in ids:
+            with suppress(CheckpointMissing):
+                found.append(look(checkpoint_id))
+        if found or not ids:
+            break
+    return found
 
 
 def _opened(place: str) -> CheckpointStore:

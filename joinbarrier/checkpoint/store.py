@@ -40,6 +40,8 @@ _FOLDER: Final = re.compile(r"[1-9][0-9]{0,19}")
 _NO_FILE: Final = (errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EIO)
 """Something else lies in a file's place, or its sectors are gone: an older checkpoint may be whole. A store that cannot
 be reached, or may not be read, says nothing of its files."""
+_LOOKS: Final = 16
+"""How often the newest checkpoint is looked for while others are pruned."""
 _log = logging.getLogger(__name__)
 
 
@@ -53,6 +55,10 @@ class Restored:
     """In the order in which they came; the barrier follows them."""
     skipped: tuple[int, ...] = ()
     """Inputs whose in-flight events were damaged and left out, because that was asked for."""
+
+
+class _Pruned(Exception):
+    """A checkpoint went while it was read, so there are newer ones than were listed."""
 
 
 class CheckpointStore:
@@ -226,7 +232,10 @@ class CheckpointStore:
         return manifest
 
     def problems(self, checkpoint_id: int) -> Iterator[CheckpointDamaged | CheckpointNewer]:
-        """Everything that is wrong with a checkpoint; nothing for a whole one. Raises CheckpointMissing."""
+        """Everything that is wrong with a checkpoint; nothing for a whole one.
+
+        Raises CheckpointMissing, also when the checkpoint is pruned while its files are read.
+        """
         try:
             manifest = self.manifest(checkpoint_id)
         except (CheckpointDamaged, CheckpointNewer) as damaged:
@@ -237,14 +246,31 @@ class CheckpointStore:
             try:
                 self._checked(checkpoint_id, entry)
             except CheckpointDamaged as damaged:
+                # Pruning removes the manifest first: files that go without it are no damage.
+                self.manifest(checkpoint_id)
                 yield damaged
 
     def latest_whole(self) -> Manifest:
         """The newest checkpoint of which every file is as it was written; says which ones it passes over (B17)."""
+        for _ in range(_LOOKS):
+            try:
+                return self._latest_whole()
+            except _Pruned:
+                continue
+        raise StoreFailed(
+            f"checkpoints were pruned faster than one could be read, {_LOOKS} times in a row",
+            store=self.place,
+            hint="Keep more checkpoints (`keep` in `[checkpoint.NAME]`), or take them less often.",
+        )
+
+    def _latest_whole(self) -> Manifest:
         for checkpoint_id in reversed(self.ids()):
-            found = next(self.problems(checkpoint_id), None)
-            if found is None:
-                return self.manifest(checkpoint_id)
+            try:
+                found = next(self.problems(checkpoint_id), None)
+                if found is None:
+                    return self.manifest(checkpoint_id)
+            except CheckpointMissing as gone:
+                raise _Pruned from gone
             _log.warning("checkpoint %d is damaged and passed over: %s", checkpoint_id, str(found).splitlines()[0])
         raise CheckpointMissing("there is no whole checkpoint", store=self.place)
 

@@ -193,6 +193,54 @@ def test_pruning_removes_the_manifest_before_its_files(tmp_path: Path, monkeypat
     assert has_manifest == [False]
 
 
+class PrunedWhileRead(LocalFiles):
+    """A store whose next checkpoint comes, and prunes the others, between two reads of another process."""
+
+    def __init__(self, root: Path, before: str) -> None:
+        super().__init__(root)
+        self._before = before
+        self.prunes = 0
+
+    def read(self, path: str) -> bytes:
+        if path.endswith(self._before) and not self.prunes:
+            self.prunes += 1
+            store = CheckpointStore(self.root)
+            commit(store, store.ids()[-1] + 1)
+            store.prune(keep=1)
+        return super().read(path)
+
+
+@pytest.mark.parametrize("before", ["manifest.json", "state.bin", "inflight_1.buf"])
+def test_a_checkpoint_that_is_pruned_while_it_is_read_is_no_damage(tmp_path: Path, before: str) -> None:
+    for checkpoint_id in (1, 2):
+        commit(CheckpointStore(tmp_path), checkpoint_id)
+    files = PrunedWhileRead(tmp_path, before)
+    assert CheckpointStore(tmp_path, files).latest_whole().checkpoint_id == 3
+    assert files.prunes == 1
+    with pytest.raises(CheckpointMissing):
+        list(CheckpointStore(tmp_path, PrunedWhileRead(tmp_path, before)).problems(3))
+
+
+@pytest.mark.parametrize(
+    ("command", "before"),
+    [("ls", "manifest.json"), ("verify", "manifest.json"), ("verify", "state.bin"), ("verify", "inflight_1.buf")],
+)
+def test_ls_and_verify_see_the_newest_where_all_others_are_pruned_while_they_read(
+    tmp_path: Path, command: str, before: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for checkpoint_id in (1, 2):
+        commit(CheckpointStore(tmp_path), checkpoint_id)
+    files = PrunedWhileRead(tmp_path, before)
+    monkeypatch.setattr("framegate.joinbarrier.checkpoint.store.store_files", lambda _place: files)
+    assert run(["checkpoint", command, str(tmp_path), "--json"]) == 0
+    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert files.prunes == 1
+    if command == "ls":
+        assert [(event["checkpoint_id"], event["mode"]) for event in events] == [(3, "unaligned, by threshold")]
+    else:
+        assert events == [{"event": "summary", "checkpoints": 1, "damaged": 0}]
+
+
 # --- B17: damage ----------------------------------------------------------------------------------------
 
 
