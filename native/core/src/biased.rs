@@ -19,6 +19,7 @@
 //! The fences forbid that both look and neither sees the other; see `asymmetric`. `tests/loom_biased.rs` runs it under
 //! every allowed order.
 
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
 use crate::asymmetric::Fences;
@@ -111,7 +112,7 @@ impl<T> BiasedLock<T> {
         self.take_seat(thread).or_else(|| {
             let others = sync::try_locked(&self.others)?;
             self.call_seat(thread);
-            let guard = Guard { lock: self, way: Way::Others(others) };
+            let guard = Guard { lock: self, way: Way::Others(others), value: PhantomData };
             (!self.is_seat_held()).then_some(guard)
         })
     }
@@ -129,7 +130,7 @@ impl<T> BiasedLock<T> {
         self.fences.light();
         // Acquire: pairs with the release of whoever had it the others' way. The seat may have been taken away meanwhile.
         if !self.is_wanted.load(Ordering::Acquire) && self.current.load(Ordering::Relaxed) == index {
-            return Some(Guard { lock: self, way: Way::Seat(seat) });
+            return Some(Guard { lock: self, way: Way::Seat(seat), value: PhantomData });
         }
         seat.is_held.store(false, Ordering::Release);
         None
@@ -146,7 +147,7 @@ impl<T> BiasedLock<T> {
         if others.note(thread) {
             self.give_seat(thread);
         }
-        Guard { lock: self, way: Way::Others(others) }
+        Guard { lock: self, way: Way::Others(others), value: PhantomData }
     }
 
     /// Makes the thread with the seat wait from now on, or see that it has the lock.
@@ -186,10 +187,20 @@ impl Streak {
     }
 }
 
-/// The lock, until it is dropped.
+/// The lock, until it is dropped. Threads share it only where they may share the value:
+///
+/// ```compile_fail
+/// use framegate_core::biased::BiasedLock;
+///
+/// let lock = BiasedLock::new(std::cell::Cell::new(7));
+/// let guard = lock.lock();
+/// std::thread::scope(|scope| scope.spawn(|| guard.set(8)).join());
+/// ```
 pub struct Guard<'a, T> {
     lock: &'a BiasedLock<T>,
     way: Way<'a>,
+    /// It gives out references to the value, so it may be shared only where the value may be.
+    value: PhantomData<&'a mut T>,
 }
 
 enum Way<'a> {

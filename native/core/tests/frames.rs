@@ -311,3 +311,25 @@ fn under_a_racing_writer_every_frame_that_is_taken_is_whole() {
     writer.join().unwrap();
     println!("{whole} whole, {dropped} dropped");
 }
+
+#[test]
+fn a_superblock_that_changes_after_it_was_checked_changes_nothing() {
+    let bed = Bed::new("racing");
+    let ring = Expected { stream_id: 10_001, epoch: 7, pool_id: 0, nslots: 8, stride_bytes: 0 };
+    let pool = Expected { pool_id: 1, stride_bytes: 64, ..ring };
+    let options = CreateOptions { mode: 0o600, prefault: false, require_hugepages: false };
+    let made = [("header.ring", ring), ("1.pool", pool)]
+        .map(|(name, expected)| Region::create(&bed.0.join(name), &expected, 1, 1, options).unwrap());
+    for (region, expected) in made.iter().zip([ring, pool]) {
+        let larger = Expected { nslots: 1 << 24, ..expected };
+        let block = larger.superblock(1, 1).encode();
+        // SAFETY: a writable mapping that begins with a superblock.
+        unsafe { std::ptr::copy_nonoverlapping(block.as_ptr(), region.start(), block.len()) };
+    }
+    let [header, pool] = made;
+    let regions = Regions::new(header, vec![pool]).unwrap();
+    assert_eq!(regions.nslots(), 8);
+    // Round the ring: no index leads out of the mapping.
+    assert_eq!(regions.slot(8 + 3).commit_word().load(std::sync::atomic::Ordering::Relaxed), 0);
+    assert_eq!(regions.payload(0, 8 + 3), regions.payload(0, 3));
+}

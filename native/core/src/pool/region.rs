@@ -86,6 +86,8 @@ pub struct Region {
     bytes: usize,
     path: PathBuf,
     is_writable: bool,
+    /// What its superblock said when it was compared. Others can write there, so it is not read a second time.
+    checked: Expected,
 }
 
 // SAFETY: a region is an address range; all shared words in it are accessed atomically, and payload bytes are
@@ -137,7 +139,7 @@ impl Region {
         file.set_permissions(fs::Permissions::from_mode(options.mode))?;
         check_hugepages(file, options.require_hugepages)?;
         allocate(file, expected.file_bytes())?;
-        let region = Self::map(file, path, expected.file_bytes(), true, options.prefault)?;
+        let region = Self::map(file, path, expected, true, options.prefault)?;
         let block = expected.superblock(pid, now_ns).encode();
         // SAFETY: the mapping is at least a superblock long, writable, and not yet known to anybody else.
         unsafe { std::ptr::copy_nonoverlapping(block.as_ptr(), region.start.as_ptr(), SUPERBLOCK_BYTES) };
@@ -161,14 +163,20 @@ impl Region {
         if have < want {
             return refused(format!("the file has {have} bytes, its slots need {want}"));
         }
-        let region = Self::map(&file, path, want, options.writable, options.prefault)?;
+        let region = Self::map(&file, path, expected, options.writable, options.prefault)?;
         region.superblock()?.check(expected)?;
         Ok(region)
     }
 
-    fn map(file: &File, path: &Path, bytes: u64, is_writable: bool, prefault: bool) -> Result<Self, RegionError> {
-        let Ok(bytes) = usize::try_from(bytes) else {
-            return refused(format!("{bytes} bytes cannot be addressed on this machine"));
+    fn map(
+        file: &File,
+        path: &Path,
+        expected: &Expected,
+        is_writable: bool,
+        prefault: bool,
+    ) -> Result<Self, RegionError> {
+        let Ok(bytes) = usize::try_from(expected.file_bytes()) else {
+            return refused(format!("{} bytes cannot be addressed on this machine", expected.file_bytes()));
         };
         let protection = if is_writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
         let flags = if prefault { libc::MAP_SHARED | libc::MAP_POPULATE } else { libc::MAP_SHARED };
@@ -178,12 +186,18 @@ impl Region {
             return Err(io::Error::last_os_error().into());
         }
         match NonNull::new(start.cast()) {
-            Some(start) => Ok(Self { start, bytes, path: path.to_owned(), is_writable }),
+            Some(start) => Ok(Self { start, bytes, path: path.to_owned(), is_writable, checked: *expected }),
             None => refused("the kernel mapped it at address 0"),
         }
     }
 
-    /// A copy of the superblock as it stands now.
+    /// What it was made as, or what its superblock was found to say; the mapping is as long as that needs.
+    #[must_use]
+    pub const fn checked(&self) -> &Expected {
+        &self.checked
+    }
+
+    /// A copy of the superblock as it stands now. Another process may have changed it: nothing in it is to be believed.
     ///
     /// # Errors
     /// When the magic is not there.

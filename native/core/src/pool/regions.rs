@@ -6,7 +6,7 @@ use std::path::Path;
 use super::layout;
 use super::region::{Region, RegionError};
 use super::slot::SlotPtr;
-use super::superblock::{self, refresh_activity};
+use super::superblock::{self, Expected, refresh_activity};
 
 /// One payload pool, mapped.
 #[derive(Debug)]
@@ -37,28 +37,27 @@ impl Regions {
     /// # Errors
     /// Where they do not belong together, or a number is not one that the protocol allows.
     pub fn new(ring: Region, pools: Vec<Region>) -> Result<Self, RegionError> {
-        let head = ring.superblock()?;
+        let head = *ring.checked();
         let refuse = |reason: String| Err(RegionError::Refused(reason));
-        if !head.nslots.is_power_of_two() || head.region_type != layout::HEADER_RING {
-            return refuse(format!("the ring has {} slots and region type {}", head.nslots, head.region_type));
+        if !head.nslots.is_power_of_two() || !head.is_ring() {
+            return refuse(format!("the ring has {} slots and is pool {}", head.nslots, head.pool_id));
         }
         if pools.is_empty() {
             return refuse("the stream has no payload pool".to_owned());
         }
         let mut checked: Vec<Pool> = Vec::with_capacity(pools.len());
         for region in pools {
-            let block = region.superblock()?;
-            let same = (block.stream_id, block.epoch, block.nslots) == (head.stream_id, head.epoch, head.nslots);
-            if !same || block.region_type != layout::PAYLOAD_POOL {
-                return refuse(format!("pool {} does not belong to this ring", block.pool_id));
+            let Expected { stream_id, epoch, pool_id, nslots, stride_bytes } = *region.checked();
+            if (stream_id, epoch, nslots) != (head.stream_id, head.epoch, head.nslots) || region.checked().is_ring() {
+                return refuse(format!("pool {pool_id} does not belong to this ring"));
             }
-            if !block.stride_bytes.is_power_of_two() || block.stride_bytes < 64 {
-                return refuse(format!("pool {} has a stride of {} bytes", block.pool_id, block.stride_bytes));
+            if !stride_bytes.is_power_of_two() || stride_bytes < 64 {
+                return refuse(format!("pool {pool_id} has a stride of {stride_bytes} bytes"));
             }
-            if checked.iter().any(|pool| pool.pool_id == block.pool_id) {
-                return refuse(format!("pool id {} is there twice", block.pool_id));
+            if checked.iter().any(|pool| pool.pool_id == pool_id) {
+                return refuse(format!("pool id {pool_id} is there twice"));
             }
-            checked.push(Pool { region, pool_id: block.pool_id, stride_bytes: block.stride_bytes });
+            checked.push(Pool { region, pool_id, stride_bytes });
         }
         checked.sort_by_key(|pool| pool.stride_bytes);
         Ok(Self { ring, pools: checked, nslots: head.nslots, stream_id: head.stream_id, epoch: head.epoch })
@@ -98,23 +97,29 @@ impl Regions {
         self.pools.iter().position(|pool| pool.pool_id == pool_id)
     }
 
-    /// Header slot `index`, below `nslots`.
+    /// Header slot `index`, counted round the ring.
     #[inline]
     #[must_use]
     pub fn slot(&self, index: u32) -> SlotPtr {
-        debug_assert!(index < self.nslots);
+        let offset = layout::header_slot_offset(self.round(index));
         // SAFETY: the ring was mapped with room for `nslots` slots, starts on a page, and lives as long as self.
-        unsafe { SlotPtr::new(self.ring.start().add(layout::header_slot_offset(index) as usize)) }
+        unsafe { SlotPtr::new(self.ring.start().add(offset as usize)) }
     }
 
-    /// Payload slot `index`, below `nslots`, of pool number `pool`.
+    /// The index of a slot that is there; `nslots` is a power of two.
+    #[inline]
+    const fn round(&self, index: u32) -> u32 {
+        index & (self.nslots - 1)
+    }
+
+    /// Payload slot `index`, counted round the ring, of pool number `pool`.
     #[inline]
     #[must_use]
     pub fn payload(&self, pool: usize, index: u32) -> *mut u8 {
-        debug_assert!(index < self.nslots);
         let pool = &self.pools[pool];
+        let offset = layout::payload_slot_offset(self.round(index), pool.stride_bytes);
         // SAFETY: the pool was mapped with room for `nslots` strides.
-        unsafe { pool.region.start().add(layout::payload_slot_offset(index, pool.stride_bytes) as usize) }
+        unsafe { pool.region.start().add(offset as usize) }
     }
 
     /// Says that all regions are in use; for whoever owns them.
