@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from framegate.joinbarrier.journal.doorbell import bell_name
 from framegate.joinbarrier.journal.readers import NamedReader
 from framegate.shmpool.idle import sleep_ns
 
@@ -54,6 +55,22 @@ def test_second_agent_of_a_journal_is_refused_and_the_first_goes_on(bed: JoinBed
     for producer in producers:
         producer.tell("end")
     summary_of(first)
+
+
+def test_an_agent_rings_no_bell_that_is_only_a_file_with_a_bells_name(bed: JoinBed) -> None:
+    """The C library maps whatever has the name. A short file would end the agent at its first sealed batch."""
+    for stream in (LEFT, RIGHT):
+        bed.counted(stream, rate=1000)
+    agent = bed.join(bed.lockstep())
+    planted = Path("/dev/shm", "sem." + bell_name(bed.journal(), "slow").removeprefix("/"))  # noqa: S108
+    planted.touch(0o600)
+    try:
+        NamedReader.claim(bed.journal(), "slow", journal_epoch=agent.says(event="ready")["journal_epoch"])
+        # The agent looks for readers ten times a second: these rows are sealed long after it has found this one.
+        bed.until_rows(agent, bed.until_rows(agent, 1) + 1000)
+        interrupted(agent)
+    finally:
+        planted.unlink()
 
 
 def test_rows_are_set_aside_by_an_agent_that_begins_and_not_before_it_has_found_a_driver(

@@ -3,8 +3,13 @@
 //!
 //! `joinbarrier/journal/doorbell.py` makes and names them; here they are only opened and posted. A bell that is
 //! missing costs its reader nothing but latency: it polls.
+//!
+//! The names can be guessed. What is not a semaphore of this user, closed to all others, is never opened: the C library
+//! maps a file of any length, and a short one faults when the bell is rung.
 
 use std::ffi::CString;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 
 /// The bells of one journal.
 #[derive(Default)]
@@ -17,12 +22,25 @@ struct Bell(*mut libc::sem_t);
 // SAFETY: a semaphore may be posted from any thread; the pointer is closed once, when the bell is dropped.
 unsafe impl Send for Bell {}
 
+/// The file of this user's semaphore, by device and inode; None where something else lies under that name. Only this
+/// user can take such a file away or cut it.
+fn own_file(name: &str) -> Option<(u64, u64)> {
+    let found = fs::symlink_metadata(format!("/dev/shm/sem.{}", name.strip_prefix('/')?)).ok()?;
+    let is_semaphore = found.file_type().is_file() && found.len() == size_of::<libc::sem_t>() as u64;
+    // SAFETY: reads this process's user id.
+    let is_private = found.uid() == unsafe { libc::geteuid() } && found.mode() & 0o7777 == 0o600;
+    (is_semaphore && is_private).then(|| (found.dev(), found.ino()))
+}
+
 impl Bell {
     fn open(name: &str) -> Option<Self> {
-        let name = CString::new(name).ok()?;
+        let looked_at = own_file(name)?;
+        let c_name = CString::new(name).ok()?;
         // SAFETY: the name ends with a zero; without O_CREAT no further arguments are read.
-        let semaphore = unsafe { libc::sem_open(name.as_ptr(), 0) };
-        (semaphore != libc::SEM_FAILED).then_some(Self(semaphore))
+        let semaphore = unsafe { libc::sem_open(c_name.as_ptr(), 0) };
+        let bell = (semaphore != libc::SEM_FAILED).then_some(Self(semaphore))?;
+        // Another file there now: what was opened may not be what was looked at.
+        (own_file(name) == Some(looked_at)).then_some(bell)
     }
 
     fn ring(&self) {

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import stat
 import subprocess
@@ -230,3 +231,29 @@ def test_a_bell_taken_away_is_gone(folder: Path, bell: Doorbell) -> None:
     take_away(folder, "spark")
     assert not ring(folder, "spark")
     take_away(folder, "spark")
+
+
+def _planted(folder: Path, size: int, mode: int, uid: int) -> Path:
+    file = Path("/dev/shm", "sem." + bell_name(folder, "spark").removeprefix("/"))  # noqa: S108 - where it lies
+    file.write_bytes(bytes(size))
+    file.chmod(mode)
+    if uid != os.geteuid():
+        os.chown(file, uid, -1)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("size", "mode", "is_foreign"), [(0, 0o600, False), (32, 0o666, False), (4096, 0o600, False), (32, 0o600, True)]
+)
+def test_what_is_no_bell_of_this_users_is_neither_rung_nor_waited_for(
+    folder: Path, size: int, mode: int, is_foreign: bool
+) -> None:
+    if is_foreign and os.geteuid() != 0:
+        pytest.skip("only root can give a file to another user")
+    planted = _planted(folder, size, mode, 65_534 if is_foreign else os.geteuid())
+    try:
+        assert Doorbell.make(folder, "spark") is None
+        assert not ring(folder, "spark")
+        assert planted.read_bytes() == bytes(size)
+    finally:
+        planted.unlink()
