@@ -140,8 +140,8 @@ class AeronSubscription:
 class JoinStage:
     def __new__(
         cls,
-        config: tuple[str, int, str, int, int, int | None, bool, bool, int, int, int],
-        inputs: Sequence[tuple[int, int | None, int | None, int | None, int, bool, bool, int, bool, bool, int]],
+        config: tuple[str, int, str, int, int, int | None, bool, bool, int, int, int, int],
+        inputs: Sequence[tuple[int, int | None, int | None, int | None, int, bool, bool, int, bool, bool]],
         state: str | None = None,
     ) -> JoinStage: ...
     def apply(

@@ -12,15 +12,15 @@ from framegate.shmpool.clock import monotonic_ns, realtime_ns
 
 _NS_PER_MS: Final = 1_000_000
 _NS_PER_S: Final = 1_000_000_000
-HELD_FRAMES: Final = 16_384
-"""How many frames of a stream may wait when they wait in copies; a ring holds as many as it has slots."""
+_HISTORY_LEAST: Final = 4_096
+_HISTORY_MOST: Final = 262_144
+_SMALL_FRAME_BYTES: Final = 256
 
 
-def engine_plan(config: JoinConfig, slots: dict[int, int]) -> dict[str, Any]:
-    """The stage: policy, drive and inputs. ``slots``: how deep the ring of each stream is."""
+def engine_plan(config: JoinConfig) -> dict[str, Any]:
+    """The stage: policy, drive and inputs."""
     drive = config.drive
     names = [each.name for each in config.input]
-    is_held = config.join.pending == "copy"
     return {
         "policy": config.join.policy,
         "out_stream": config.join.out_stream,
@@ -36,6 +36,7 @@ def engine_plan(config: JoinConfig, slots: dict[int, int]) -> dict[str, Any]:
         "realtime_domain": config.mergemap.clock_domain == "realtime_synced",
         "max_skew_ns": config.join.max_skew_ns,
         "max_age_ns": config.join.max_age_ms * _NS_PER_MS,
+        "history": history_frames(config),
         "unmatched_rows": config.join.unmatched == "rows",
         "pending_bytes": config.join.pending_bytes if config.join.pending == "copy" else 0,
         "checkpoints": checkpoint_plan(config),
@@ -54,11 +55,17 @@ def engine_plan(config: JoinConfig, slots: dict[int, int]) -> dict[str, Any]:
                 "deadline_ns": each.deadline_ms * _NS_PER_MS,
                 "optional": each.optional,
                 "processed": each.processed,
-                "ring_slots": max(slots[each.stream], HELD_FRAMES) if is_held else slots[each.stream],
             }
             for each in config.input
         ],
     }
+
+
+def history_frames(config: JoinConfig) -> int:
+    """How many frames of each input may wait for their partners: as many small ones as its stream's share of
+    ``pending_bytes`` holds, and some more, within bounds."""
+    streams = len({each.stream for each in config.input})
+    return min(_HISTORY_MOST, _HISTORY_LEAST + config.join.pending_bytes // streams // _SMALL_FRAME_BYTES)
 
 
 def checkpoint_plan(config: JoinConfig) -> dict[str, Any]:

@@ -96,8 +96,7 @@ class JoinAgent:
         member, heard, chosen = self._chosen(wait or _wait_a_little)
         for each in self.inputs:
             self.client.attach(each)
-        slots = {each.stream_id: each.nslots for each in self.inputs}
-        plan = engine_plan(self.config, slots)
+        plan = engine_plan(self.config)
         self.folder.begin()
         self._engine, self._resumption = open_engine(self.mailbox, plan, self.config, self.folder, chosen)
         self._readers = ReaderWatch(self.folder.path, self.folder.info)

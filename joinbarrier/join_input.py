@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from framegate.shmpool.client import Client
     from framegate.shmpool.link import Link
 
-_SLOTS_UNKNOWN: Final = 1024
 _UNHEARD_NS: Final = 1_000_000_000
 
 
@@ -95,11 +94,6 @@ class JoinInput(Subscriber):
         # Opening a journal takes a while: a producer that began before it was open would be far ahead.
         if self._ears.is_read:
             super()._say_hello(now_ns)
-
-    @property
-    def nslots(self) -> int:
-        """How deep the stream's ring is."""
-        return self._regions.nslots if self._regions is not None else _SLOTS_UNKNOWN
 
     @property
     def goes_on(self) -> bool:

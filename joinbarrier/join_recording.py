@@ -18,7 +18,7 @@ from typing import Any, Final
 from framegate.joinbarrier.checkpoint.state_head import SourcePlace
 from framegate.joinbarrier.configuration import JoinConfig
 from framegate.joinbarrier.engine_duties import apply_map, external_times, push_times, summary_of
-from framegate.joinbarrier.engine_plan import HELD_FRAMES, engine_plan
+from framegate.joinbarrier.engine_plan import engine_plan
 from framegate.joinbarrier.journal.readers import surveyed
 from framegate.joinbarrier.journal_folder import JournalFolder
 from framegate.joinbarrier.recording_checkpoints import RecordingCheckpoints
@@ -55,7 +55,7 @@ class RecordingJoin:
         self._is_stopping = is_stopping
         self._items: Iterator[Item] = iter(passage)
         self._streams = list(dict.fromkeys(each.stream for each in config.input))
-        plan = engine_plan(config, dict.fromkeys(self._streams, HELD_FRAMES))
+        plan = engine_plan(config)
         plan["pending_bytes"] = max(config.join.pending_bytes, _HISTORY_BYTES)
         self._name = Path(passage.recording.name).name
         restore = restore or RestoreOptions()

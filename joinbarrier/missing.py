@@ -30,3 +30,4 @@ class Cause(StrEnum):
     EPOCH = "epoch"
     AGENT_DOWN = "agent_down"
     PENDING_AT_END = "pending_at_end"
+    NO_ROOM = "no_room"

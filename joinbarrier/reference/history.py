@@ -59,7 +59,8 @@ class Input:
     index: int
     config: InputConfig
     source: Source
-    capacity: int
+    room: int
+    """How many frames may wait, beside one range of lost ones at the end."""
     pending: list[Frame] = field(default_factory=list)
     kept: Frame | None = None
     """The last joined frame; it may be joined again."""

@@ -33,7 +33,6 @@ class InputConfig:
     deadline_ns: int = 0
     optional: bool = False
     processed: bool = False
-    ring_slots: int = 64
 
     @property
     def shift(self) -> int:
@@ -57,6 +56,8 @@ class StageConfig:
     max_skew_ns: int = 0
     max_age_ns: int = 0
     out_epoch: int = 0
+    history: int = 64
+    """How many frames of each input may wait."""
 
     @property
     def streams(self) -> tuple[int, ...]:

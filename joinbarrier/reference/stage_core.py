@@ -21,7 +21,6 @@ from framegate.joinbarrier.reference.unmatched import Unmatched, UnmatchedQueue
 if TYPE_CHECKING:
     from framegate.joinbarrier.reference.stage_policy import Policy
 
-_HISTORY_MIN: Final = 64
 _QUEUE_MIN: Final = 1024
 
 
@@ -51,10 +50,9 @@ class StageCore:
         self.config = config
         self.sources = {stream: Source(stream) for stream in config.streams}
         self.inputs = [
-            Input(index, each, self.sources[each.stream], history_slots(each))
-            for index, each in enumerate(config.inputs)
+            Input(index, each, self.sources[each.stream], config.history) for index, each in enumerate(config.inputs)
         ]
-        self.queue = UnmatchedQueue(_power_of_two(max(_QUEUE_MIN, 4 * sum(each.capacity for each in self.inputs))))
+        self.queue = UnmatchedQueue(max(_QUEUE_MIN, 2 * sum(each.room for each in self.inputs)))
         count = len(self.inputs)
         self.counters = Counters(
             absent=[0] * count, overwritten=[0] * count, unmatched=[Counter() for _ in self.inputs]
@@ -128,10 +126,17 @@ class StageCore:
             self.drop(each, Cause.SUPERSEDED)
 
     def add(self, each: Input, frame: Frame) -> None:
-        """A frame waits. A full history gives up the oldest: its slot has been written over."""
-        if len(each.pending) == each.capacity:
-            self.counters.overwritten[each.index] += each.pending[0].lost is None
-            self.drop(each, Cause.OVERWRITTEN)
+        """A frame waits. A full history loses what comes, as one range at its end."""
+        if len(each.pending) >= each.room:
+            frame.lost = frame.lost or Cause.NO_ROOM
+            newest = each.pending[-1]
+            if newest.lost is frame.lost and newest.seq_last + 1 == frame.seq:
+                newest.seq_last = frame.seq_last
+                return
+            if len(each.pending) > each.room:
+                # Two ranges that do not go on in one another: the oldest frame makes room for the second.
+                self.drop(each, Cause.NO_ROOM)
+                self.settle(each)
         each.pending.append(frame)
         self.settle(each)
 
@@ -232,15 +237,6 @@ class StageCore:
 def encoded(state: dict[str, object]) -> str:
     """Numbers only, without spaces."""
     return json.dumps(state, separators=(",", ":"))
-
-
-def history_slots(each: InputConfig) -> int:
-    """How many frames of an input may wait: as many as its ring holds."""
-    return _power_of_two(max(each.ring_slots, _HISTORY_MIN))
-
-
-def _power_of_two(least: int) -> int:
-    return 1 << (least - 1).bit_length()
 
 
 def _start(each: InputConfig, is_by_time: bool) -> int:

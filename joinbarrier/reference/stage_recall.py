@@ -15,7 +15,6 @@ from framegate.joinbarrier.reference.history import Frame, Source
 from framegate.joinbarrier.reference.latest_policy import LatestPolicy
 from framegate.joinbarrier.reference.sequence_policy import SequencePolicy
 from framegate.joinbarrier.reference.stage_config import I64_MAX
-from framegate.joinbarrier.reference.stage_core import history_slots
 from framegate.joinbarrier.reference.stage_intake import StageIntake
 from framegate.joinbarrier.reference.timestamp import TimestampBarrier
 from framegate.joinbarrier.reference.timestamp_policy import TimestampPolicy
@@ -130,9 +129,8 @@ class StageRecall(StageIntake):
         """How far everything was heard. ``is_same_cut``: the state is the checkpoint's, not one that was sealed later;
         ``keeps_clock``: ticks go on where they were, for time is that of what is fed."""
         for each in self.inputs:
-            # What comes now is bounded by its ring, and takes the place of no copy.
-            while each.capacity - len(each.pending) < history_slots(each.config):
-                each.capacity *= 2
+            # What comes now has all the room that it would have had.
+            each.room = max(each.room, len(each.pending) + self.config.history)
         for told in rest.streams:
             source = self.sources.get(told.stream)
             if source is not None and told.epoch is not None and source.epoch in (None, told.epoch):
@@ -165,9 +163,9 @@ class StageRecall(StageIntake):
             self.times.next_tick = rest.next_tick_ns + -(-behind_ns // self.times.period_ns) * self.times.period_ns
 
     def _make_room(self, stream: int) -> None:
-        """The next frame of a stream waits in a copy: it takes the place of none whose slot was written over."""
+        """The next frame of a stream is one of a checkpoint's: it was promised its place."""
         for each in self.on(stream):
-            each.capacity *= 2 if len(each.pending) == each.capacity else 1
+            each.room = max(each.room, len(each.pending) + 1)
 
     def _is_of_another_life(self, stream: int, epoch: int) -> bool:
         """Whether the stream went on in another epoch since: all of this one is decided."""

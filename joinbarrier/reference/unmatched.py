@@ -40,8 +40,8 @@ class UnmatchedQueue:
 
     @property
     def is_backed_up(self) -> bool:
-        """Three quarters full: nothing more is decided until it was drained."""
-        return len(self.entries) * 4 >= self.capacity * 3
+        """Half full: nothing more is decided until it was drained, for one decision may fill as much again."""
+        return len(self.entries) * 2 >= self.capacity
 
     def push(self, entry: Unmatched) -> bool:
         """False: there was no room, and the entry is lost."""

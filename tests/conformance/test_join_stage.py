@@ -155,13 +155,29 @@ def test_lost_at_arrival_counts_as_observed_and_gives_no_row(world: MakeWorld) -
     assert stage.left() == [(1, 1, 1, "overwritten"), (0, 1, 1, "no_partner")]
 
 
-def test_lapped_frames_are_overwritten_and_rules_move_on(world: MakeWorld) -> None:
-    stage = world({"ring_slots": 64}, {})
-    stage.frames(0, range(70))
-    stage.frames(1, range(8))
-    assert stage.join() == [(6, 6, 6), (7, 7, 7)]
-    assert stage.left() == [(0, 0, 5, "overwritten"), (1, 0, 5, "before_first")]
-    assert stage.counters["overwritten"] == [6, 0]
+def test_full_history_keeps_what_waits_longest_and_loses_what_comes(world: MakeWorld) -> None:
+    stage = world({}, {}, history=4)
+    stage.frames(0, range(7))
+    stage.frames(1, range(2))
+    assert stage.join() == [(0, 0, 0), (1, 1, 1)]
+    # There is room again, behind a range that goes on as long as frames came in vain.
+    stage.frames(0, [7])
+    stage.frames(1, range(2, 4))
+    assert stage.join() == [(2, 2, 2), (3, 3, 3)]
+    stage.frames(1, range(4, 8))
+    assert stage.join() == [(7, 7, 7)]
+    assert stage.left() == [(0, 4, 6, "no_room"), (1, 4, 6, "no_partner")]
+    assert stage.counters["overwritten"] == [0, 0]
+
+
+def test_full_history_gives_up_its_oldest_where_two_ranges_do_not_meet(world: MakeWorld) -> None:
+    """Frame 5 was never sent, so it belongs to no range."""
+    stage = world({}, {}, history=3)
+    stage.frames(0, [0, 1, 2, 3, 4, 6])
+    assert stage.left() == [(0, 0, 0, "no_room")]
+    stage.frames(1, range(3))
+    assert stage.join() == [(1, 1, 1), (2, 2, 2)]
+    assert stage.left() == [(1, 0, 0, "before_first"), (0, 3, 4, "no_room"), (0, 6, 6, "no_room")]
 
 
 def test_input_drive_makes_one_output_of_each_of_its_frames(world: MakeWorld) -> None:
@@ -925,7 +941,7 @@ def test_nothing_is_decided_while_the_unmatched_are_not_drained(world: MakeWorld
     assert stage.stage.status()["is_backed_up"]
     assert stage.join() == []
     left = stage.left()
-    assert len(left) == 768
+    assert len(left) == 512
     assert stage.counters["unmatched_dropped"] == 0
     assert not stage.stage.status()["is_backed_up"]
 

@@ -27,7 +27,7 @@ class NativeStage:
         from framegate._native import JoinStage
 
         is_by_time = config.order_by == "timestamp"
-        numbers = (config.max_skew_ns, config.max_age_ns, config.out_epoch)
+        numbers = (config.max_skew_ns, config.max_age_ns, config.out_epoch, config.history)
         drive = (config.drive, config.drive_input, config.period_ns)
         head = (config.policy, config.out_stream, *drive, config.first, config.late == "stall", is_by_time, *numbers)
         self._stage = JoinStage(head, [_numbers(each) for each in config.inputs], state)
@@ -213,5 +213,5 @@ class World:
 def _numbers(each: InputConfig) -> Any:
     offset = None if each.window is not None else each.shift
     rule = (each.stream, offset, each.window, each.tolerance_ns, int(each.source))
-    how = (each.pick == "nearest", each.reuse, each.deadline_ns, each.optional, each.processed, each.ring_slots)
+    how = (each.pick == "nearest", each.reuse, each.deadline_ns, each.optional, each.processed)
     return (*rule, *how)

@@ -71,6 +71,7 @@ def configs(draw: st.DrawFn, policy: str | None = None) -> StageConfig:
         max_skew_ns=draw(st.sampled_from([0, 0, 0, 12])),
         max_age_ns=draw(st.sampled_from([0, 0, 0, 18])),
         out_epoch=draw(st.sampled_from([0, 4])),
+        history=draw(st.sampled_from([64, 64, 3])),
     )
 
 

@@ -24,13 +24,14 @@ THOROUGH = settings(max_examples=40, deadline=None, suppress_health_check=list(H
 
 
 def _timeless(config: StageConfig) -> StageConfig:
-    """How long something has waited is no part of a checkpoint, so nothing here goes by it."""
+    """How long something has waited is no part of a checkpoint, so nothing here goes by it. Nor is a full history: what
+    is told again has the room that it had, and what comes then has as much as ever."""
     fields: dict[str, Any] = {name: getattr(config, name) for name in StageConfig.__slots__}
     inputs = []
     for each in config.inputs:
         own = {name: getattr(each, name) for name in InputConfig.__slots__}
         inputs.append(InputConfig(**{**own, "deadline_ns": 0, "processed": False}))
-    return StageConfig(**{**fields, "inputs": tuple(inputs), "max_age_ns": 0})
+    return StageConfig(**{**fields, "inputs": tuple(inputs), "max_age_ns": 0, "history": 64})
 
 
 def _plain(script: list[Op]) -> list[Op]:

@@ -86,7 +86,7 @@ def _config(folder: Path) -> JoinConfig:
 
 
 def _plan(config: JoinConfig) -> dict[str, Any]:
-    return engine_plan(config, {_LEFT: 64, _RIGHT: 64}) | {"pending_bytes": 32 << 20}
+    return engine_plan(config) | {"pending_bytes": 32 << 20}
 
 
 def _cut(config: JoinConfig, store: CheckpointStore, events: int) -> None:

@@ -44,7 +44,6 @@ fn stage(policy: PolicyKind, drive: Drive, inputs: usize) -> Stage {
         deadline_ns: 0,
         optional: false,
         processed: false,
-        ring_slots: 128,
     };
     let config = StageConfig {
         policy,
@@ -57,6 +56,7 @@ fn stage(policy: PolicyKind, drive: Drive, inputs: usize) -> Stage {
         max_skew_ns: 0,
         max_age_ns: 0,
         out_epoch: 0,
+        history: 4096,
     };
     let mut stage = Stage::new(config);
     let rule = |stream| RawRule { stream, rule_type: 0, source: 2, offset: Some(0), window: None };

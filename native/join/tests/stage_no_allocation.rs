@@ -22,7 +22,6 @@ fn input(stream: u32, need: Need, pick: Preference) -> InputConfig {
         deadline_ns: u64::from(stream) % 3 * 40,
         optional: stream == 4,
         processed: false,
-        ring_slots: 64,
     }
 }
 
@@ -45,6 +44,7 @@ fn stage(policy: PolicyKind, drive: Drive) -> Stage {
         max_skew_ns: 90,
         max_age_ns: 200,
         out_epoch: 0,
+        history: 64,
     };
     let mut stage = Stage::new(config);
     apply(&mut stage);

@@ -56,7 +56,7 @@ class CutBench:
         )
         self.path = path
         self.folder = JournalFolder(path, shape)
-        plan = engine_plan(self.config, {LEFT: 64, RIGHT: 64})
+        plan = engine_plan(self.config)
         plan["pending_bytes"] = pending_bytes
         if computes:
             plan["checkpoints"] |= {"is_computed": True, "published_input": 0}

@@ -15,10 +15,10 @@ pub struct Progress {
     pub last_time_ns: Option<u64>,
     /// When it came, local clock.
     pub last_at_ns: Option<u64>,
-    /// Frames that wait in its ring.
+    /// The stream's place in [`super::StageConfig::streams`].
+    pub stream: usize,
+    /// Frames that wait.
     pub pending: u64,
-    /// Slots of its ring.
-    pub ring_slots: u32,
     /// Frames that were lapped before they could be read.
     pub overwritten: u64,
     /// How many frames it is ahead of the input that is furthest behind; of the sequence policy only.
@@ -77,11 +77,11 @@ impl Stage {
         let progress = |(index, input): (usize, &super::Input)| {
             let source = &self.sources[input.source];
             Progress {
+                stream: input.source,
                 last_seq: source.last_seq,
                 last_time_ns: source.last_times[input.place],
                 last_at_ns: source.is_observed.then_some(source.last_arrival_ns),
                 pending: input.len() as u64,
-                ring_slots: input.config.ring_slots,
                 overwritten: self.counters.inputs[index].overwritten,
                 ahead: place(input).zip(furthest_behind).map(|(own, least)| (own - least) as u64),
             }

@@ -64,8 +64,6 @@ pub struct InputConfig {
     pub optional: bool,
     /// Whether the processed cursor counts too.
     pub processed: bool,
-    /// Slots of the stream's ring: older frames cannot be read any more.
-    pub ring_slots: u32,
 }
 
 /// All of it. Staleness and lateness come with the map.
@@ -91,6 +89,8 @@ pub struct StageConfig {
     pub max_age_ns: u64,
     /// Epoch of the output to begin with.
     pub out_epoch: u64,
+    /// How many frames of each input may wait.
+    pub history: u32,
 }
 
 impl StageConfig {

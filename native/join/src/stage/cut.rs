@@ -65,10 +65,10 @@ impl Stage {
         self.gate.heard(stream, now_ns);
     }
 
-    /// The next frame of a stream waits in a copy: it takes the place of none whose slot was written over.
+    /// The next frame of a stream is one of a checkpoint's, or waited behind a barrier: it was promised its place.
     pub fn make_room(&mut self, stream: usize) {
         for at in 0..self.on[stream].len() {
-            self.inputs[self.on[stream][at]].make_room();
+            self.inputs[self.on[stream][at]].reserve(1);
         }
     }
 
@@ -178,7 +178,6 @@ mod tests {
             deadline_ns: 0,
             optional: false,
             processed: false,
-            ring_slots: 64,
         };
         let mut stage = Stage::new(StageConfig {
             policy: PolicyKind::Sequence,
@@ -191,6 +190,7 @@ mod tests {
             max_skew_ns: 0,
             max_age_ns: 0,
             out_epoch: 1,
+            history: 64,
         });
         let rule = |stream| RawRule { stream, rule_type: 0, source: 2, offset: Some(0), window: None };
         let rules = [rule(1), rule(2)];

@@ -44,8 +44,7 @@ impl Stage {
     /// Decides an input's oldest frame: not joined.
     pub(super) fn drop_front(&mut self, input: usize, cause: Cause) {
         let each = &mut self.inputs[input];
-        let frame = *each.at(each.head);
-        each.head += 1;
+        let Some(frame) = each.pop() else { return };
         each.decided = Some(frame.seq_last);
         let epoch = self.sources[each.source].epoch.unwrap_or(0);
         self.note(input, epoch, &frame, frame.lost.unwrap_or(cause));
@@ -66,15 +65,29 @@ impl Stage {
         }
     }
 
-    /// A frame waits. A full history gives up the oldest: its slot has been written over.
+    /// A frame waits, if there is room for it.
     #[inline]
     pub(super) fn add(&mut self, input: usize, frame: Frame) {
         if self.inputs[input].is_full() {
-            let is_readable = self.inputs[input].front().is_some_and(Frame::is_readable);
-            self.counters.inputs[input].overwritten += u64::from(is_readable);
-            self.drop_front(input, Cause::Overwritten);
+            return self.add_to_full(input, frame);
         }
         self.inputs[input].push(frame);
+        self.settle(input);
+    }
+
+    /// A full history loses what comes, as one range at its end: what waits longest is nearest to its partner.
+    #[cold]
+    fn add_to_full(&mut self, input: usize, frame: Frame) {
+        let cause = frame.lost.unwrap_or(Cause::NoRoom);
+        if self.inputs[input].extend_lost(&frame, cause) {
+            return;
+        }
+        if self.inputs[input].is_crammed() {
+            // Two ranges that do not go on in one another: the oldest frame makes room for the second.
+            self.drop_front(input, Cause::NoRoom);
+            self.settle(input);
+        }
+        self.inputs[input].push(Frame { lost: Some(cause), ..frame });
         self.settle(input);
     }
 
@@ -86,9 +99,9 @@ impl Stage {
                 self.drop_front(input, Cause::Superseded);
             }
             let each = &mut self.inputs[input];
-            let frame = *each.at(position);
-            each.head = position + 1;
-            (each.decided, each.joined, each.kept) = (Some(frame.seq), Some(frame.seq), Some(frame));
+            each.kept = each.pop();
+            let seq = each.kept.map(|frame| frame.seq);
+            (each.decided, each.joined) = (seq, seq);
         }
         self.settle(input);
     }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The frames of one input that wait for a decision, oldest first, in a ring of fixed size.
+//! The frames of one input that wait for a decision, oldest first. Memory for all that may wait is reserved, not touched.
 //!
 //! Frames are decided in order, so one cursor, `decided`, tells what is behind. A frame that is known to be lost stays
 //! in its place until everything older is decided.
+
+use std::collections::VecDeque;
 
 use super::config::{InputConfig, Preference};
 use super::unmatched::Cause;
@@ -62,7 +64,9 @@ pub(super) struct Input {
     /// Of the rule's source in pairs of times.
     pub place: usize,
     pub is_anchor: bool,
-    frames: Box<[Frame]>,
+    frames: VecDeque<Frame>,
+    /// How many may wait, beside one range of lost frames at the end.
+    room: usize,
     pub head: u64,
     pub tail: u64,
     /// The last joined frame; it may be joined again.
@@ -74,7 +78,7 @@ pub(super) struct Input {
 }
 
 impl Input {
-    pub fn new(config: InputConfig, source: usize, is_anchor: bool, capacity: usize) -> Self {
+    pub fn new(config: InputConfig, source: usize, is_anchor: bool, room: usize) -> Self {
         let (shift, window) = match config.need {
             Need::Offset(offset) => (offset.into(), None),
             Need::Window(window) => (0, Some(window)),
@@ -86,7 +90,8 @@ impl Input {
             window,
             place: usize::from(config.source == Source::FrameDescriptor),
             is_anchor,
-            frames: vec![Frame::gone(0, 0, 0, 0); capacity].into_boxed_slice(),
+            frames: VecDeque::with_capacity(room + 1),
+            room,
             head: 0,
             tail: 0,
             kept: None,
@@ -96,59 +101,75 @@ impl Input {
         }
     }
 
-    pub fn capacity(&self) -> usize {
-        self.frames.len()
+    pub fn room(&self) -> usize {
+        self.room
     }
 
     #[inline]
     pub fn len(&self) -> usize {
-        (self.tail - self.head) as usize
+        self.frames.len()
     }
 
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.head == self.tail
+        self.frames.is_empty()
     }
 
     pub fn is_full(&self) -> bool {
-        self.len() == self.frames.len()
+        self.len() >= self.room
     }
 
     #[inline]
     pub fn at(&self, position: u64) -> &Frame {
-        &self.frames[position as usize & (self.frames.len() - 1)]
+        &self.frames[(position - self.head) as usize]
     }
 
     #[inline]
     pub fn at_mut(&mut self, position: u64) -> &mut Frame {
-        &mut self.frames[position as usize & (self.frames.len() - 1)]
+        &mut self.frames[(position - self.head) as usize]
     }
 
     #[inline]
     pub fn front(&self) -> Option<&Frame> {
-        if self.is_empty() { None } else { Some(self.at(self.head)) }
+        self.frames.front()
     }
 
     #[inline]
     pub fn push(&mut self, frame: Frame) {
-        *self.at_mut(self.tail) = frame;
+        self.frames.push_back(frame);
         self.tail += 1;
     }
 
-    /// Room for one more, where the frames that wait are not in a ring that bounds them. Takes memory when it is full.
-    pub fn make_room(&mut self) {
-        self.reserve(1);
+    /// Takes the oldest frame. A history that is empty then begins at the start of its memory again.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Frame> {
+        let frame = self.frames.pop_front()?;
+        self.head += 1;
+        if self.frames.is_empty() {
+            self.frames.clear();
+        }
+        Some(frame)
     }
 
-    /// The same for so many more.
-    pub fn reserve(&mut self, more: usize) {
-        while self.frames.len() - self.len() < more {
-            let mut frames = vec![Frame::gone(0, 0, 0, 0); 2 * self.frames.len()].into_boxed_slice();
-            for at in self.head..self.tail {
-                frames[at as usize & (frames.len() - 1)] = *self.at(at);
-            }
-            self.frames = frames;
+    /// Makes lost frames part of the range at the end, if it goes on with them and has the same cause.
+    pub fn extend_lost(&mut self, frame: &Frame, cause: Cause) -> bool {
+        let Some(newest) = self.frames.back_mut() else { return false };
+        let goes_on = newest.lost == Some(cause) && newest.seq_last.checked_add(1) == Some(frame.seq);
+        if goes_on {
+            newest.seq_last = frame.seq_last;
         }
+        goes_on
+    }
+
+    /// Whether nothing more can be added at all: the range at the end is there already.
+    pub fn is_crammed(&self) -> bool {
+        self.len() > self.room
+    }
+
+    /// Room for so many more than wait now: a checkpoint may hold more than this join lets wait. Takes memory.
+    pub fn reserve(&mut self, more: usize) {
+        self.room = self.room.max(self.len() + more);
+        self.frames.reserve(self.room + 1 - self.len());
     }
 
     /// The last joined frame, if it may be joined again.

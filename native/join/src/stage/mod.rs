@@ -47,7 +47,6 @@ use source::Source;
 use unmatched::Queue;
 
 const I64_MAX: u64 = i64::MAX as u64;
-const HISTORY_MIN: u32 = 64;
 const QUEUE_MIN: usize = 1024;
 /// Outputs that one call of `next` passes over; the rest waits for the next call.
 pub const SKIPS_MAX: usize = 256;
@@ -111,10 +110,7 @@ impl Stage {
             .inputs
             .iter()
             .enumerate()
-            .map(|(at, each)| {
-                let capacity = each.ring_slots.max(HISTORY_MIN).next_power_of_two() as usize;
-                Input::new(*each, place(each.stream), anchor == Some(at), capacity)
-            })
+            .map(|(at, each)| Input::new(*each, place(each.stream), anchor == Some(at), config.history as usize))
             .collect();
         let mut on = vec![Vec::new(); streams.len()];
         for (at, each) in inputs.iter().enumerate() {
@@ -128,13 +124,13 @@ impl Stage {
         let own_start =
             config.inputs.iter().map(|each| start(each.need, config.has_timestamp_map())).max().unwrap_or(0);
         let count = inputs.len();
-        let waiting: usize = inputs.iter().map(Input::capacity).sum();
+        let waiting: usize = inputs.iter().map(Input::room).sum();
         let mut stage = Self {
             sources: vec![Source::default(); streams.len()],
             on,
             ordered,
             gate: Gate::new(&config),
-            queue: Queue::new((4 * waiting).max(QUEUE_MIN), count),
+            queue: Queue::new((2 * waiting).max(QUEUE_MIN), count),
             counters: Counters { inputs: vec![InputCounters::default(); count], ..Counters::default() },
             out_epoch: config.out_epoch,
             out_seq: 0,

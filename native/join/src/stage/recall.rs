@@ -8,7 +8,7 @@
 use super::config::{Drive, PolicyKind};
 use super::observe::Observed;
 use super::unmatched::Cause;
-use super::{HISTORY_MIN, I64_MAX, Stage};
+use super::{I64_MAX, Stage};
 use crate::barrier::{NULL_TIMESTAMP, Observation};
 
 /// How far a stream was heard.
@@ -82,8 +82,8 @@ impl Stage {
     /// `keeps_clock`: ticks go on where they were, for time is that of what is fed.
     pub fn recall_rest(&mut self, rest: &Rest, now_ns: u64, is_same_cut: bool, keeps_clock: bool) {
         for each in &mut self.inputs {
-            // What comes now is bounded by its ring, and takes the place of no copy.
-            each.reserve(each.config.ring_slots.max(HISTORY_MIN).next_power_of_two() as usize);
+            // What comes now has all the room that it would have had.
+            each.reserve(self.config.history as usize);
         }
         for told in &rest.streams {
             let own = self.sources[told.stream].epoch;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What was not joined: a bounded queue of ranges of frames, each with its cause.
 
+use std::collections::VecDeque;
+
 /// Why a frame was not joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
@@ -33,10 +35,12 @@ pub enum Cause {
     AgentDown,
     /// It waited when the join ended.
     PendingAtEnd,
+    /// It could not wait: there was no room for it.
+    NoRoom,
 }
 
 /// Number of causes.
-pub const CAUSES: usize = 14;
+pub const CAUSES: usize = 15;
 
 /// By number.
 pub const CAUSE_NAMES: [&str; CAUSES] = [
@@ -54,6 +58,7 @@ pub const CAUSE_NAMES: [&str; CAUSES] = [
     "epoch",
     "agent_down",
     "pending_at_end",
+    "no_room",
 ];
 
 const ALL: [Cause; CAUSES] = [
@@ -71,6 +76,7 @@ const ALL: [Cause; CAUSES] = [
     Cause::Epoch,
     Cause::AgentDown,
     Cause::PendingAtEnd,
+    Cause::NoRoom,
 ];
 
 impl Cause {
@@ -122,68 +128,57 @@ impl Unmatched {
 /// First in, first out. A range goes on where it stands as long as nobody has taken it.
 #[derive(Debug)]
 pub(super) struct Queue {
-    entries: Box<[Unmatched]>,
+    /// Reserved for `capacity`, and not touched before.
+    entries: VecDeque<Unmatched>,
+    capacity: usize,
+    /// How many were taken.
     head: u64,
-    tail: u64,
     /// Position of each input's latest entry.
     latest: Box<[u64]>,
 }
 
 impl Queue {
     pub(super) fn new(capacity: usize, inputs: usize) -> Self {
-        let nothing = Unmatched {
-            input: 0,
-            cause: Cause::NoMatch,
-            epoch: 0,
-            seq: 0,
-            seq_last: 0,
-            timestamp_ns: None,
-            out_seq: None,
-        };
-        let entries = vec![nothing; capacity.next_power_of_two()].into_boxed_slice();
-        Self { entries, head: 0, tail: 0, latest: vec![u64::MAX; inputs].into_boxed_slice() }
+        let entries = VecDeque::with_capacity(capacity);
+        Self { entries, capacity, head: 0, latest: vec![u64::MAX; inputs].into_boxed_slice() }
     }
 
     /// False: there was no room, and the entry is lost.
     pub(super) fn push(&mut self, entry: Unmatched) -> bool {
-        let latest = self.latest[usize::from(entry.input)];
-        if (self.head..self.tail).contains(&latest) {
-            let at = self.place(latest);
-            let known = &mut self.entries[at];
-            if known.is_continued_by(&entry) {
-                known.seq_last = entry.seq_last;
-                return true;
-            }
+        let latest = self.latest[usize::from(entry.input)].checked_sub(self.head);
+        if let Some(known) = latest.and_then(|at| self.entries.get_mut(usize::try_from(at).ok()?))
+            && known.is_continued_by(&entry)
+        {
+            known.seq_last = entry.seq_last;
+            return true;
         }
-        if self.len() == self.entries.len() as u64 {
+        if self.entries.len() == self.capacity {
             return false;
         }
-        let at = self.place(self.tail);
-        self.entries[at] = entry;
-        self.latest[usize::from(entry.input)] = self.tail;
-        self.tail += 1;
+        self.latest[usize::from(entry.input)] = self.head + self.len();
+        self.entries.push_back(entry);
         true
     }
 
     pub(super) fn drain(&mut self, mut take: impl FnMut(&Unmatched) -> bool) -> usize {
         let before = self.head;
-        while self.head < self.tail && take(&self.entries[self.place(self.head)]) {
+        while self.entries.front().is_some_and(&mut take) {
+            self.entries.pop_front();
             self.head += 1;
+        }
+        if self.entries.is_empty() {
+            self.entries.clear();
         }
         (self.head - before) as usize
     }
 
     pub(super) fn len(&self) -> u64 {
-        self.tail - self.head
+        self.entries.len() as u64
     }
 
-    /// Three quarters full: nothing more is decided until it was drained.
+    /// Half full: nothing more is decided until it was drained, for one decision may fill as much again.
     #[inline]
     pub(super) fn is_backed_up(&self) -> bool {
-        self.len() * 4 >= self.entries.len() as u64 * 3
-    }
-
-    fn place(&self, position: u64) -> usize {
-        position as usize & (self.entries.len() - 1)
+        self.entries.len() * 2 >= self.capacity
     }
 }

@@ -60,6 +60,7 @@ pub(super) fn stage_of(plan: &Bound<'_, PyDict>) -> PyResult<StageConfig> {
         max_skew_ns: number(plan, "max_skew_ns")?,
         max_age_ns: number(plan, "max_age_ns")?,
         out_epoch: number(plan, "out_epoch")?,
+        history: plan.as_any().get_item("history")?.extract()?,
     })
 }
 
@@ -78,7 +79,6 @@ fn input_of(input: &Bound<'_, PyDict>, is_by_time: bool) -> PyResult<InputConfig
         deadline_ns: get("deadline_ns")?.extract()?,
         optional: get("optional")?.extract()?,
         processed: get("processed")?.extract()?,
-        ring_slots: get("ring_slots")?.extract()?,
     })
 }
 

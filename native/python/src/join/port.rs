@@ -88,6 +88,11 @@ impl Port {
         self.reader.as_ref().map(|reader| reader.regions().epoch)
     }
 
+    /// How deep the ring is that is read; 0: none is.
+    pub(super) fn nslots(&self) -> u32 {
+        self.reader.as_ref().map_or(0, |reader| reader.regions().nslots())
+    }
+
     /// The same, where it has a producer.
     pub(super) fn written_epoch(&self) -> Option<u64> {
         self.epoch().filter(|epoch| self.vacant != Some(*epoch))

@@ -35,7 +35,7 @@ pub(super) fn status<'py>(py: Python<'py>, engine: &Engine) -> PyResult<Bound<'p
         input.set_item("last_time_ns", each.last_time_ns)?;
         input.set_item("last_at_ns", each.last_at_ns)?;
         input.set_item("pending", each.pending)?;
-        input.set_item("ring_slots", each.ring_slots)?;
+        input.set_item("ring_slots", engine.ports[each.stream].nslots())?;
         input.set_item("overwritten", each.overwritten)?;
         input.set_item("ahead", each.ahead)?;
         inputs.append(input)?;

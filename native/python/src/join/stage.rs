@@ -13,10 +13,10 @@ use super::recall::{self, Waiting};
 use super::report::by_cause;
 use crate::errors::raise;
 
-/// (stream, offset, window, tolerance, source, is nearest, reuse, deadline, optional, processed, ring slots).
-type Input = (u32, Option<i64>, Option<u64>, Option<u64>, u8, bool, bool, u64, bool, bool, u32);
-/// (policy, out stream, drive, drive input, period, first, late is stalled, ordered by time, max skew, max age, out epoch).
-type Config = (String, u32, String, usize, u64, Option<u64>, bool, bool, u64, u64, u64);
+/// (stream, offset, window, tolerance, source, is nearest, reuse, deadline, optional, processed).
+type Input = (u32, Option<i64>, Option<u64>, Option<u64>, u8, bool, bool, u64, bool, bool);
+/// (policy, out stream, drive, drive input, period, first, late is stalled, ordered by time, max skew, max age, out epoch, history).
+type Config = (String, u32, String, usize, u64, Option<u64>, bool, bool, u64, u64, u64, u32);
 /// (stream, rule type, source, offset, window), nulls as None.
 type Rule = (u32, u32, u32, Option<i64>, Option<u64>);
 /// (out epoch, out sequence, out time, picks).
@@ -354,7 +354,7 @@ fn tried<'py>(py: Python<'py>, attempt: &Attempt<'_>) -> PyResult<Tried<'py>> {
 
 fn stage_config(config: Config, inputs: &[Input]) -> Option<StageConfig> {
     let (policy, out_stream, drive, drive_input, period_ns, first, is_late_stalled, is_ordered_by_time, ..) = config;
-    let (.., max_skew_ns, max_age_ns, out_epoch) = config;
+    let (.., max_skew_ns, max_age_ns, out_epoch, history) = config;
     let policy = match policy.as_str() {
         "sequence" => PolicyKind::Sequence,
         "timestamp" => PolicyKind::Timestamp,
@@ -381,23 +381,12 @@ fn stage_config(config: Config, inputs: &[Input]) -> Option<StageConfig> {
         max_skew_ns,
         max_age_ns,
         out_epoch,
+        history,
     })
 }
 
 fn input_config(input: &Input) -> InputConfig {
-    let &(
-        stream,
-        offset,
-        window,
-        tolerance_ns,
-        source,
-        is_nearest,
-        reuse,
-        deadline_ns,
-        optional,
-        processed,
-        ring_slots,
-    ) = input;
+    let &(stream, offset, window, tolerance_ns, source, is_nearest, reuse, deadline_ns, optional, processed) = input;
     InputConfig {
         stream,
         need: window.map_or(Need::Offset(offset.unwrap_or(0)), Need::Window),
@@ -408,6 +397,5 @@ fn input_config(input: &Input) -> InputConfig {
         deadline_ns,
         optional,
         processed,
-        ring_slots,
     }
 }
