@@ -77,16 +77,35 @@ class LeaseDriverAgent:
         self._store = store
         self._clock = clock
         self._wait_ns = wait_ns
+        self._streams = streams
         self._outbox = Outbox()
         self._full_turns = 0
         self._heard_ns = 0
-        # It sleeps while it waits: an attach may take a millisecond, and an idle driver on the backoff strategy costs a
-        # quarter of a core. The subscription comes first: the publication is connected from its beginning.
-        self._requests = transport.add_subscription(streams.control_channel, streams.control_stream_id, idle="sleep")
-        self._control = transport.add_publication(streams.control_channel, streams.control_stream_id)
-        self._announces = transport.add_publication(streams.announce_channel, streams.announce_stream_id)
+        self._open_streams(transport)
         self._carry_out(authority.start(clock()))
         self.checkpoints.start(self._say, clock())
+
+    def _open_streams(self, transport: Transport) -> None:
+        streams = self._streams
+        # It sleeps while it waits: an attach may take a millisecond, and an idle driver on the backoff strategy costs a
+        # quarter of a core. The subscription comes first: the publication is connected from its beginning.
+        requests = transport.add_subscription(streams.control_channel, streams.control_stream_id, idle="sleep")
+        control = transport.add_publication(streams.control_channel, streams.control_stream_id)
+        announces = transport.add_publication(streams.announce_channel, streams.announce_stream_id)
+        # All or none: what waits is sent by those that took the place of the former ones.
+        self._requests, self._control, self._announces = requests, control, announces
+
+    def go_on(self, transport: Transport) -> None:
+        """Serve over another transport, after the one before was lost: leases, epochs and what was not said yet stay.
+
+        Raises what adding streams raises; it can be called again then.
+        """
+        control, announces = self._control, self._announces
+        self.close()
+        self._open_streams(transport)
+        self._outbox.go_over(control, self._control)
+        self._outbox.go_over(announces, self._announces)
+        self.authority.on_return(self._clock())
 
     @property
     def is_ready(self) -> bool:
@@ -102,6 +121,7 @@ class LeaseDriverAgent:
         """One turn; how much it did."""
         # Before the wait: what arrives from now on may still be unheard when the leases are looked at.
         before_ns = self._clock()
+        self._outbox.check()
         done = self._outbox.flush()
         received = self._requests.poll(TURN_MESSAGES_MAX, 0 if self._outbox else self._wait_ns)
         for message in received:

@@ -144,6 +144,11 @@ class LeaseAuthority:
             actions += self._keeper.announce_period(now_ns)
         return actions
 
+    def on_return(self, now_ns: int) -> None:
+        """The driver hears again, after it did not for a while: keepalives of that time may be lost."""
+        for lease in self.leases.values():
+            lease.expires_ns = max(lease.expires_ns, now_ns + self.rules.lease_ns)
+
     def revoke(self, lease_id: int, now_ns: int, why: str) -> list[Action]:
         """End a lease by decision of the driver."""
         lease = self.leases.get(lease_id)

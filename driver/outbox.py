@@ -4,6 +4,9 @@
 A revocation goes out before the announce of the epoch that it raised, although they travel on two streams; so one
 queue serves both, and a blocked head holds everything behind it. The queue is bounded. A slow subscriber costs the
 driver no time: each turn makes one attempt.
+
+A stream may be lost while half of what one event brings about is said. So nothing is raised there: what was said waits
+for the stream that takes its place.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from typing import Final
 
-from framegate.schema.errors import MessageTooLong, OfferFailed
+from framegate.schema.errors import MessageTooLong, OfferFailed, TransportError
 from framegate.shmpool.transport import Outcome, Publication
 
 OUTBOX_MAX: Final = 16_384
@@ -25,6 +28,7 @@ class Outbox:
         self.counts = Counter[str]()
         self._limit = limit
         self._queue: deque[tuple[Publication, bytes]] = deque()
+        self._loss: TransportError | None = None
 
     def __len__(self) -> int:
         """How many messages wait."""
@@ -40,10 +44,20 @@ class Outbox:
             self._queue.append((publication, message))
             self.flush()
 
+    def check(self) -> None:
+        """Raise what ended a publication, if something did."""
+        if self._loss is not None:
+            raise self._loss
+
+    def go_over(self, old: Publication, new: Publication) -> None:
+        """Send by ``new`` what waits for ``old``, which was lost."""
+        self._loss = None
+        self._queue = deque((new if each is old else each, message) for each, message in self._queue)
+
     def flush(self) -> int:
         """Send what can be sent now; how many went."""
         sent = 0
-        while self._queue and self._try(*self._queue[0]):
+        while self._queue and self._loss is None and self._try(*self._queue[0]):
             self._queue.popleft()
             sent += 1
         return sent
@@ -56,6 +70,9 @@ class Outbox:
             # A profile of thousands of pools: the streams of it cannot be announced, all others can.
             self.counts["too_long"] += 1
             return True
+        except TransportError as loss:
+            self._loss = loss
+            return False
         if answer >= 0:
             self.counts["sent"] += 1
         elif answer == Outcome.NOT_CONNECTED:
@@ -64,6 +81,7 @@ class Outbox:
             self.counts["send_blocked"] += 1
             return False
         else:
-            outcome = Outcome(answer).name.lower()
-            raise OfferFailed("the driver lost a stream of its own", outcome=outcome, stream=publication.stream_id)
+            outcome, stream = Outcome(answer).name.lower(), publication.stream_id
+            self._loss = OfferFailed("the driver lost a stream of its own", outcome=outcome, stream=stream)
+            return False
         return True

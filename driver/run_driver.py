@@ -7,33 +7,28 @@ import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from typing import Final, Protocol
+from dataclasses import dataclass
+from typing import Final
 
 from framegate.driver.agent import LeaseDriverAgent
 from framegate.driver.checkpoint_agent import coordinating
 from framegate.driver.configuration import DriverConfig, load_driver_config
 from framegate.driver.lease_service import claimed, lease_driver
+from framegate.driver.media_driver_watch import JoinedDriver, MediaDriverWatch, StartedDriver
 from framegate.driver.mediadriver import MediaDriver, MediaDriverOptions, await_orphan, is_live
 from framegate.driver.options import DriverOptions
 from framegate.schema.config.settings import default_aeron_dir
 from framegate.schema.console.reporting import emit
-from framegate.schema.errors import DONE, MediaDriverGone, TransportError
-from framegate.shmpool.aeron import AeronTransport, is_driver_live
+from framegate.schema.errors import DONE, TransportError
+from framegate.shmpool.aeron import AeronTransport
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.stop_signal import StopSignal
 
 _WATCH_NS: Final = 250_000_000
 _FAREWELL_NS: Final = 1_000_000_000
 """How long the last messages may wait for a slow subscriber."""
+_RECONNECT_S: Final = 0.2
 _log = logging.getLogger(__name__)
-
-
-class MediaDriverWatch(Protocol):
-    """What the run loop asks of the media driver, ours or a foreign one."""
-
-    def check(self) -> None:
-        """Raise ``MediaDriverGone`` when it no longer lives."""
-        ...
 
 
 def run(options: DriverOptions) -> int:
@@ -46,11 +41,12 @@ def run(options: DriverOptions) -> int:
         claimed(config) as directory,
         coordinating(config.checkpoint) as checkpoints,
         serving(aeron_dir, config) as media_driver,
-        AeronTransport(aeron_dir, config.media_driver.driver_timeout_ms, "lease driver") as transport,
-        closing(lease_driver(transport, config, directory, checkpoints)) as agent,
+        closing(Connection(aeron_dir, config.media_driver.driver_timeout_ms)) as connection,
+        closing(lease_driver(connection.transport, config, directory, checkpoints)) as agent,
     ):
-        _serve(stop, media_driver, transport, agent, lambda: _say_ready(aeron_dir, config, as_json=options.json))
-        summary: dict[str, object] = {**agent.counters()}
+        served = _Served(stop, media_driver, connection, agent)
+        served.serve(lambda: _say_ready(aeron_dir, config, as_json=options.json))
+        summary: dict[str, object] = {**agent.counters(), "reconnects": connection.renewals}
         if config.checkpoint:
             summary["checkpoints"] = checkpoints.counters()
     if options.json:
@@ -58,42 +54,84 @@ def run(options: DriverOptions) -> int:
     return DONE
 
 
-def _serve(
-    stop: StopSignal,
-    media_driver: MediaDriverWatch,
-    transport: AeronTransport,
-    agent: LeaseDriverAgent,
-    say_ready: Callable[[], None],
-) -> None:
-    is_ready = False
-    next_look_ns = monotonic_ns()
-    while not stop.is_set and not agent.has_ended:
-        _turn(agent, media_driver)
-        if not is_ready and agent.is_ready:
-            is_ready = True
-            say_ready()
-        if monotonic_ns() >= next_look_ns:
-            next_look_ns = monotonic_ns() + _WATCH_NS
-            media_driver.check()
-            for error in transport.errors():
-                _log.warning("%s", error)
-    _say_farewell(agent, media_driver)
+class Connection:
+    """The Aeron client of the moment. A process that stood still for long gets another one."""
+
+    def __init__(self, aeron_dir: str, driver_timeout_ms: int) -> None:
+        self._aeron_dir = aeron_dir
+        self._driver_timeout_ms = driver_timeout_ms
+        self.renewals = 0
+        self.transport = self._connect()
+
+    def renew(self) -> None:
+        """Leave the lost client, if that was not done yet, and make another. Raises what connecting raises."""
+        self.transport.close()
+        self.transport = self._connect()
+
+    def _connect(self) -> AeronTransport:
+        return AeronTransport(self._aeron_dir, self._driver_timeout_ms, "lease driver")
+
+    def close(self) -> None:
+        """Leave the media driver."""
+        self.transport.close()
 
 
-def _turn(agent: LeaseDriverAgent, media_driver: MediaDriverWatch) -> None:
-    try:
-        agent.do_work()
-    except TransportError:
-        # The watch knows more of why: it has the exit status and the log of a media driver that was started here.
-        media_driver.check()
-        raise
+@dataclass(frozen=True, slots=True)
+class _Served:
+    """Everything that the run loop looks after."""
 
+    stop: StopSignal
+    media_driver: MediaDriverWatch
+    connection: Connection
+    agent: LeaseDriverAgent
 
-def _say_farewell(agent: LeaseDriverAgent, media_driver: MediaDriverWatch) -> None:
-    agent.shutdown()
-    deadline_ns = monotonic_ns() + _FAREWELL_NS
-    while not agent.has_ended and monotonic_ns() < deadline_ns:
-        _turn(agent, media_driver)
+    def serve(self, say_ready: Callable[[], None]) -> None:
+        is_ready = False
+        next_look_ns = monotonic_ns()
+        while not self.stop.is_set and not self.agent.has_ended:
+            self._turn()
+            if not is_ready and self.agent.is_ready:
+                is_ready = True
+                say_ready()
+            if monotonic_ns() >= next_look_ns:
+                next_look_ns = monotonic_ns() + _WATCH_NS
+                self.media_driver.check()
+                for error in self.connection.transport.errors():
+                    _log.warning("%s", error)
+        self._say_farewell()
+
+    def _turn(self) -> None:
+        try:
+            self.agent.do_work()
+        except TransportError as loss:
+            # The watch knows more of why: it has the exit status and the log of a media driver that was started here.
+            self.media_driver.check()
+            _log.warning("%s", loss)
+            self._reconnect()
+
+    def _reconnect(self) -> None:
+        """This process or the media driver stood still. While that one lives, nothing that was granted ends."""
+        while not self.stop.wait(_RECONNECT_S):
+            try:
+                self.connection.renew()
+                self.agent.go_on(self.connection.transport)
+            except TransportError:
+                self.media_driver.check()
+            else:
+                self.connection.renewals += 1
+                _log.warning("connected again to the media driver; all leases hold")
+                return
+
+    def _say_farewell(self) -> None:
+        self.agent.shutdown()
+        deadline_ns = monotonic_ns() + _FAREWELL_NS
+        while not self.agent.has_ended and monotonic_ns() < deadline_ns:
+            try:
+                self.agent.do_work()
+            except TransportError:
+                # Nobody hears it; the end of the announces tells them.
+                self.media_driver.check()
+                return
 
 
 @contextmanager
@@ -103,11 +141,11 @@ def serving(aeron_dir: str, config: DriverConfig) -> Iterator[MediaDriverWatch]:
     await_orphan(aeron_dir)
     if is_live(aeron_dir):
         _log.info("joined the media driver that serves %s", aeron_dir)
-        yield _Joined(aeron_dir, config.media_driver.driver_timeout_ms)
+        yield JoinedDriver(aeron_dir, config.media_driver.driver_timeout_ms)
         return
     with MediaDriver(aeron_dir=aeron_dir, options=_media_driver_options(config)) as child:
         _log.info("started the media driver, pid %d, log %s", child.pid, child.log_file)
-        yield _Started(child)
+        yield StartedDriver(child, config.media_driver.driver_timeout_ms)
 
 
 def _media_driver_options(config: DriverConfig) -> MediaDriverOptions:
@@ -119,41 +157,6 @@ def _media_driver_options(config: DriverConfig) -> MediaDriverOptions:
         client_liveness_timeout_ms=section.client_liveness_timeout_ms,
         driver_timeout_ms=section.driver_timeout_ms,
     )
-
-
-class _Started:
-    """Our child: its exit is seen at once."""
-
-    def __init__(self, child: MediaDriver) -> None:
-        self._child = child
-
-    def check(self) -> None:
-        status = self._child.exit_status
-        if status is None:
-            return
-        how = f"was killed by signal {-status}" if status < 0 else f"ended with exit code {status}"
-        raise MediaDriverGone(
-            f"the media driver {how}: {self._child.log_tail() or 'its log is empty'}",
-            aeron_dir=self._child.aeron_dir,
-            pid=self._child.pid,
-            log=self._child.log_file,
-        )
-
-
-class _Joined:
-    """A foreign driver: seen by its mark alone."""
-
-    def __init__(self, aeron_dir: str, driver_timeout_ms: int) -> None:
-        self._aeron_dir = aeron_dir
-        self._driver_timeout_ms = driver_timeout_ms
-
-    def check(self) -> None:
-        if not is_driver_live(self._aeron_dir, self._driver_timeout_ms):
-            raise MediaDriverGone(
-                "the media driver that was joined stopped working",
-                aeron_dir=self._aeron_dir,
-                driver_timeout_ms=self._driver_timeout_ms,
-            )
 
 
 def _say_ready(aeron_dir: str, config: DriverConfig, *, as_json: bool) -> None:

@@ -10,7 +10,8 @@
 ```
 
 An attach is followed by announces of the stream, once a second: they are how a client knows that its driver lives, for
-keep-alives have no answer. A lease that nobody vouches for is lost.
+keep-alives have no answer. A lease that nobody vouches for is lost. A driver that only stood still holds it all the
+same: so it is given back before each attach until the driver answers, and an announce ends the waiting for it.
 
 Feed it the driver's messages and the time; carry out the actions that it returns, in order. When a lease ends, its
 regions must not be used from that moment on.
@@ -32,6 +33,7 @@ from framegate.schema.driver import (
     ShmAttachRequest,
     ShmAttachResponse,
     ShmDetachRequest,
+    ShmDetachResponse,
     ShmDriverShutdown,
     ShmLeaseKeepalive,
     ShmLeaseRevoked,
@@ -44,6 +46,8 @@ _ALREADY_ATTACHED: Final = "client_id already attached"
 _NS: Final = 1_000_000_000
 _SHORTEST_INTERVAL_NS: Final = 10_000_000
 _CORRELATION_MASK: Final = (1 << 62) - 1
+_UNHEARD_NS: Final = 200_000_000
+"""A driver that announces so long after a request, and did not answer it, did not hear it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +56,7 @@ class LeaseTimes:
 
     attach_timeout_ns: int = 1 * _NS
     backoff_ns: int = 200_000_000
-    backoff_max_ns: int = 2 * _NS
+    backoff_max_ns: int = 1 * _NS
     keepalive_interval_ns: int = 1 * _NS
     """At most; a lease that is granted for less than three of them is kept alive more often."""
     silence_ns: int = 5 * _NS
@@ -92,6 +96,10 @@ class Lease:
     _attempts: int = 0
     _first_correlation_id: int = 0
     _detach_id: int = 0
+    _owed: ShmDetachRequest | None = None
+    """Gives back a lease that was lost here; said before each attach until the driver has answered."""
+    _waits_since_ns: int | None = None
+    """Since when an announce is waited for, because the driver was not heard."""
     _taken_ids: int = 0
 
     def __post_init__(self) -> None:
@@ -113,7 +121,7 @@ class Lease:
             case LeaseState.UNATTACHED:
                 return self._ask(now_ns)
             case LeaseState.ATTACHING if now_ns >= self._deadline_ns:
-                return self._back_off(now_ns)
+                return self._lose_driver("", now_ns)
             case LeaseState.BACKOFF if now_ns >= self._deadline_ns:
                 return self._ask(now_ns)
             case LeaseState.ATTACHED:
@@ -124,6 +132,8 @@ class Lease:
         """An answer on the control stream; whether it is ours tells the correlation id."""
         if self.state is not LeaseState.ATTACHING or response.correlation_id != self._correlation_id:
             return self._give_back_late(response)
+        # The detach went before the request, on one stream.
+        self._owed = None
         if response.code is not ResponseCode.OK:
             return self._refused(response, now_ns)
         if (flaw := flaw_of(response, self.stream_id)) is not None:
@@ -138,18 +148,26 @@ class Lease:
 
     def on_announce(self, announce: ShmPoolAnnounce, now_ns: int) -> list[Action]:
         """An announce of any stream: of this one, it shows that the driver lives and which epoch is the stream's."""
-        if not self.is_attached or self.epoch is None or announce.stream_id != self.stream_id:
+        if announce.stream_id != self.stream_id:
             return []
+        # What was announced long ago and heard only now shows no life.
+        is_local = announce.announce_clock_domain is ClockDomain.MONOTONIC
+        said_ns = min(now_ns, announce.announce_timestamp_ns) if is_local else now_ns
+        if not self.is_attached or self.epoch is None:
+            is_back = self._waits_since_ns is not None and said_ns >= self._waits_since_ns
+            return self._ask(now_ns) if is_back else []
         if self.role is Role.PRODUCER and announce.epoch > self.epoch:
             return self._lose(f"the stream went on to epoch {announce.epoch} without this producer", now_ns)
         if self.role is Role.PRODUCER and announce.producer_id != self.client_id:
             return []
         if announce.epoch >= self.epoch:
-            # What was announced long ago and heard only now shows no life.
-            is_local = announce.announce_clock_domain is ClockDomain.MONOTONIC
-            said_ns = min(now_ns, announce.announce_timestamp_ns) if is_local else now_ns
             self._vouched_ns = max(self._vouched_ns, said_ns)
         return []
+
+    def on_detached(self, response: ShmDetachResponse) -> None:
+        """The driver has taken a lease back, or does not know it."""
+        if self._owed is not None and response.correlation_id == self._owed.correlation_id:
+            self._owed = None
 
     def on_revoked(self, message: ShmLeaseRevoked, now_ns: int) -> list[Action]:
         """Somebody's lease ended; ours, when id, stream and role agree."""
@@ -162,20 +180,18 @@ class Lease:
         """The driver goes: every lease is void."""
         if not self.is_attached:
             return []
-        return self._end(f"the driver shut down: {message.reason.name.lower()}", now_ns)
+        actions = self._end(f"the driver shut down: {message.reason.name.lower()}", now_ns)
+        self._waits_since_ns = now_ns
+        return actions
 
     def on_send_failed(self, now_ns: int) -> list[Action]:
         """A keep-alive could not be sent: the driver would expire the lease, so it counts as lost now. A request that
         was not sent is sent again soon."""
-        if self.state is LeaseState.ATTACHING:
-            return self._back_off(now_ns)
-        return self._end("a keep-alive could not be sent", now_ns) if self.is_attached else []
+        return self._lose_driver("a keep-alive could not be sent", now_ns)
 
     def on_link_lost(self, reason: str, now_ns: int) -> list[Action]:
         """There is no way to the driver any more: it would not hear keep-alives."""
-        if self.state is LeaseState.ATTACHING:
-            return self._back_off(now_ns)
-        return self._end(reason, now_ns) if self.is_attached else []
+        return self._lose_driver(reason, now_ns)
 
     def on_unusable(self, reason: str, now_ns: int) -> list[Action]:
         """The regions of the lease cannot be mapped: give it back, and ask again later."""
@@ -184,25 +200,25 @@ class Lease:
     def close(self) -> list[Action]:
         """Give the lease back."""
         held, self.state = self.is_attached, LeaseState.CLOSED
-        return self._detach(self.lease_id) if held else []
+        last = self._giving_back(self.lease_id) if held else self._owed
+        self._owed = None
+        return [] if last is None else [Send(last)]
 
     def _ask(self, now_ns: int) -> list[Action]:
         self.state = LeaseState.ATTACHING
         self._correlation_id += 1
         self._deadline_ns = now_ns + self.times.attach_timeout_ns
-        return [
-            Send(
-                ShmAttachRequest(
-                    correlation_id=self._correlation_id,
-                    stream_id=self.stream_id,
-                    client_id=self.client_id,
-                    role=self.role,
-                    expected_layout_version=LAYOUT_VERSION,
-                    publish_mode=PublishMode.EXISTING_OR_CREATE,
-                    require_hugepages=driver_messages.HugepagesPolicy.UNSPECIFIED,
-                )
-            )
-        ]
+        self._waits_since_ns = now_ns + _UNHEARD_NS
+        request = ShmAttachRequest(
+            correlation_id=self._correlation_id,
+            stream_id=self.stream_id,
+            client_id=self.client_id,
+            role=self.role,
+            expected_layout_version=LAYOUT_VERSION,
+            publish_mode=PublishMode.EXISTING_OR_CREATE,
+            require_hugepages=driver_messages.HugepagesPolicy.UNSPECIFIED,
+        )
+        return [Send(request)] if self._owed is None else [Send(self._owed), Send(request)]
 
     def _take_times(self, expiry_ns: int | None, now_ns: int) -> None:
         times = self.times
@@ -225,7 +241,7 @@ class Lease:
         return [refusal, *self._back_off(now_ns)]
 
     def _back_off(self, now_ns: int) -> list[Action]:
-        self.state = LeaseState.BACKOFF
+        self.state, self._waits_since_ns = LeaseState.BACKOFF, None
         delay_ns = min(self.times.backoff_ns << min(self._attempts, 10), self.times.backoff_max_ns)
         self._attempts += 1
         self._deadline_ns = now_ns + delay_ns
@@ -235,7 +251,9 @@ class Lease:
         if self._expires_at_ns is not None and now_ns >= self._expires_at_ns:
             return self._lose("the lease expired: this process did not run in time", now_ns)
         if now_ns - self._vouched_ns >= self.times.silence_ns:
-            return self._lose("the driver fell silent", now_ns)
+            actions = self._lose("the driver fell silent", now_ns)
+            self._waits_since_ns = now_ns
+            return actions
         if now_ns < self._keepalive_at_ns or self.lease_id is None:
             return []
         self._keepalive_at_ns = now_ns + self._keepalive_every_ns
@@ -255,7 +273,7 @@ class Lease:
         ]
 
     def _end(self, reason: str, now_ns: int) -> list[Action]:
-        """The driver holds no lease for us, or cannot be told."""
+        """The driver holds no lease for us."""
         self.lease_id = self.epoch = self._expires_at_ns = None
         self._back_off(now_ns)
         return [Lost(reason)]
@@ -263,31 +281,42 @@ class Lease:
     def _lose(self, reason: str, now_ns: int) -> list[Action]:
         """Our side ends it, and the driver may still hold it: without a detach it would stand in the way of the next
         attach until it expires."""
-        lease_id = self.lease_id
-        return [*self._end(reason, now_ns), *self._detach(lease_id)]
+        self._owed = self._giving_back(self.lease_id)
+        actions = self._end(reason, now_ns)
+        return actions if self._owed is None else [*actions, Send(self._owed)]
+
+    def _lose_driver(self, reason: str, now_ns: int) -> list[Action]:
+        """The driver does not hear, or cannot be told: ask again soon, and at once when it announces the stream."""
+        actions: list[Action] = []
+        if self.is_attached:
+            self._owed = self._giving_back(self.lease_id)
+            actions = self._end(reason, now_ns)
+        elif self.state is LeaseState.ATTACHING:
+            self._back_off(now_ns)
+        else:
+            return []
+        self._waits_since_ns = now_ns
+        return actions
 
     def _give_back_late(self, response: ShmAttachResponse) -> list[Action]:
         """A lease that came after the attach had timed out changes nothing here; the driver is told to take it back."""
         is_ours = self._first_correlation_id < response.correlation_id <= self._correlation_id
         if not is_ours or self.state is LeaseState.CLOSED or response.code is not ResponseCode.OK:
             return []
-        return [] if response.lease_id == self.lease_id else self._detach(response.lease_id)
+        late = None if response.lease_id == self.lease_id else self._giving_back(response.lease_id)
+        return [] if late is None else [Send(late)]
 
-    def _detach(self, lease_id: int | None) -> list[Action]:
+    def _giving_back(self, lease_id: int | None) -> ShmDetachRequest | None:
         if lease_id is None:
-            return []
+            return None
         self._detach_id = (self._detach_id + 1) & _CORRELATION_MASK
-        return [
-            Send(
-                ShmDetachRequest(
-                    correlation_id=self._detach_id,
-                    lease_id=lease_id,
-                    stream_id=self.stream_id,
-                    client_id=self.client_id,
-                    role=self.role,
-                )
-            )
-        ]
+        return ShmDetachRequest(
+            correlation_id=self._detach_id,
+            lease_id=lease_id,
+            stream_id=self.stream_id,
+            client_id=self.client_id,
+            role=self.role,
+        )
 
 
 def new_client_id(chance: random.Random) -> int:

@@ -8,7 +8,13 @@ import threading
 from typing import TYPE_CHECKING, Final
 
 from framegate.schema import Message
-from framegate.schema.driver import Role, ShmAttachResponse, ShmDriverShutdown, ShmLeaseRevoked
+from framegate.schema.driver import (
+    Role,
+    ShmAttachResponse,
+    ShmDetachResponse,
+    ShmDriverShutdown,
+    ShmLeaseRevoked,
+)
 from framegate.schema.errors import AttachRefused, DriverSilent, FramegateError
 from framegate.schema.wire import ShmPoolAnnounce
 from framegate.shmpool.aeron import how_to_start
@@ -70,6 +76,8 @@ class Leaseholder:
         match message:
             case ShmAttachResponse():
                 self._carry_out(self.lease.on_response(message, now_ns), now_ns)
+            case ShmDetachResponse():
+                self.lease.on_detached(message)
             case ShmLeaseRevoked():
                 self._carry_out(self.lease.on_revoked(message, now_ns), now_ns)
             case ShmPoolAnnounce():
@@ -86,7 +94,9 @@ class Leaseholder:
             match action:
                 case Send(message):
                     if not self.client.send(message):
+                        # What follows would be out of order.
                         self._carry_out(self.lease.on_send_failed(now_ns), now_ns)
+                        return
                 case Gained(response):
                     self._gain(response, now_ns)
                 case Lost(reason):

@@ -65,6 +65,8 @@ class _Run:
     stop: StopSignal
     log: SentLog | None = None
     frames: int = 0
+    refused: int = 0
+    """Frames whose time came while there was no lease."""
     began_ns: int = field(default_factory=monotonic_ns)
     shown_at_ns: int = 0
 
@@ -110,7 +112,13 @@ class _Run:
         """What was done."""
         seconds = (monotonic_ns() - self.began_ns) / 1e9
         counters = self.producer.counters()
-        return {"event": "summary", "stream": self.options.stream, "seconds": round(seconds, 6), **counters}
+        return {
+            "event": "summary",
+            "stream": self.options.stream,
+            "seconds": round(seconds, 6),
+            **counters,
+            "refused": self.refused,
+        }
 
 
 def run(options: ProduceOptions) -> int:
@@ -190,8 +198,21 @@ def _synthesise(run: _Run, pattern: Payloads) -> None:
         except NotAttached:
             if not run.wait_attached():
                 return
+            missed = _due(next_ns, interval_ns, monotonic_ns())
+            run.refused += 1 + missed
+            # At the present: what a camera could not deliver does not come in a burst.
+            next_ns += missed * interval_ns
             continue
         run.show_progress()
+
+
+def _due(next_ns: int, interval_ns: int, now_ns: int) -> int:
+    """How many frames were due from ``next_ns`` until now.
+
+    >>> _due(100, 10, 125), _due(100, 10, 99), _due(100, 0, 125)
+    (3, 0, 0)
+    """
+    return max(0, (now_ns - next_ns) // interval_ns + 1) if interval_ns else 0
 
 
 def _play(run: _Run, steps: list[Step]) -> None:
@@ -248,8 +269,9 @@ def _say_summary(options: ProduceOptions, summary: dict[str, Any]) -> None:
     if sys.stderr.isatty():
         print(file=sys.stderr)
     rate = summary["frames"] / max(summary["seconds"], 1e-9)
-    lost = summary["descriptors_lost"]
+    lost, refused = summary["descriptors_lost"], summary["refused"]
     tail = f", {lost} descriptors lost to a subscriber that does not keep up" if lost else ""
+    tail += f", {refused} refused while there was no lease" if refused else ""
     print(f"{summary['frames']} frames, {summary['bytes']} bytes in {summary['seconds']:.3f} s ({rate:,.0f}/s){tail}")
 
 

@@ -31,7 +31,7 @@ from framegate.schema.driver import (
     ShmLeaseRevoked,
     ShutdownReason,
 )
-from framegate.schema.errors import NoRoom
+from framegate.schema.errors import NoRoom, OfferFailed
 from framegate.schema.wire import Bool, ClockDomain, ConsumerConfig, Mode, ShmPoolAnnounce, ShmRegionSuperblock
 from framegate.shmpool.clock import ManualClock
 from framegate.shmpool.loopback import LoopbackNetwork
@@ -193,6 +193,38 @@ def test_a_revocation_that_the_stream_does_not_take_holds_the_announce_back(scen
     assert one(spoken, ShmLeaseRevoked).lease_id == lease.lease_id
     assert scene.announces()[0].epoch > lease.epoch
     assert scene.agent.counters()["send_blocked"] == 5
+
+
+def test_a_driver_that_was_cut_off_keeps_its_leases_and_says_what_waited(scene: Scene) -> None:
+    """Its Aeron client was given up while it stood still; the keepalives of that time are lost with it."""
+    kept, leaving = scene.grant(1), scene.grant(2, Role.CONSUMER)
+    scene.announces()
+    assert scene.speaks.offer(leaving.detach().encode()) > 0
+    scene.network.force_outcome(Outcome.CLOSED, times=1, stream_id=1000)
+    with pytest.raises(OfferFailed):
+        scene.turn()
+    scene.clock.advance(10 * RULES.lease_ns)
+    scene.agent.go_on(scene.network.client())
+    kinds = [type(message) for message in scene.turn()]
+    assert kinds == [ShmDetachResponse, ShmLeaseRevoked]
+    assert list(scene.agent.authority.leases) == [kept.lease_id]
+    assert only(scene.announces()).epoch == kept.epoch
+    scene.turn(RULES.lease_ns // 2)
+    assert scene.say(kept.keepalive()) == []
+    revoked = one(scene.turn(RULES.lease_ns), ShmLeaseRevoked)
+    assert (revoked.lease_id, revoked.reason) == (kept.lease_id, LeaseRevokeReason.EXPIRED)
+
+
+def test_a_stream_that_is_lost_while_a_grant_is_said_loses_nothing_of_what_follows(scene: Scene) -> None:
+    """The regions were made and nobody could be told: the client hears of them over the next streams."""
+    assert scene.speaks.offer(attach().encode()) > 0
+    scene.network.force_outcome(Outcome.CLOSED, times=1, stream_id=1000)
+    with pytest.raises(OfferFailed):
+        scene.turn()
+    scene.agent.go_on(scene.network.client())
+    response = one(scene.turn(), ShmAttachResponse)
+    assert response.code == ResponseCode.OK
+    assert only(scene.announces()).epoch == response.epoch
 
 
 def test_a_full_disk_is_an_internal_error_with_the_reason_and_leaves_nothing(scene: Scene) -> None:

@@ -77,7 +77,9 @@ def _announce_on_a_stream_that_is_used_up() -> None:
     network = LoopbackNetwork()
     publication = network.client().add_publication(CHANNEL, STREAM)
     network.force_outcome(Outcome.MAX_POSITION)
-    Outbox().send(publication, b"an announce")
+    outbox = Outbox()
+    outbox.send(publication, b"an announce")
+    outbox.check()
 
 
 def _use_after_close() -> None:

@@ -17,6 +17,7 @@ from framegate.schema.driver import (
     ShmAttachRequest,
     ShmAttachResponse,
     ShmDetachRequest,
+    ShmDetachResponse,
     ShmDriverShutdown,
     ShmLeaseKeepalive,
     ShmLeaseRevoked,
@@ -107,8 +108,8 @@ def test_an_attach_without_answer_is_given_up_and_tried_again_after_a_back_off_t
         pauses.append(now_ns - before_ns)
         lease.state = LeaseState.BACKOFF
         now_ns += 3 * SECOND
-    assert pauses[:4] == [200_000_000, 400_000_000, 800_000_000, 1_600_000_000]
-    assert set(pauses[4:]) == {2 * SECOND}
+    assert pauses[:3] == [200_000_000, 400_000_000, 800_000_000]
+    assert set(pauses[3:]) == {SECOND}
 
 
 def test_a_request_that_could_not_be_sent_is_sent_again_soon() -> None:
@@ -403,6 +404,97 @@ def test_without_its_link_a_lease_is_lost_and_an_attach_tried_again() -> None:
     ask(waiting)
     assert waiting.on_link_lost("the media driver is gone", START) == []
     ask(waiting, START + SECOND)
+
+
+@pytest.mark.parametrize(
+    "lose",
+    [
+        lambda lease: lease.on_tick(START + 5 * SECOND),
+        lambda lease: lease.on_link_lost("the media driver is gone", START + 5 * SECOND),
+        lambda lease: lease.on_send_failed(START + 5 * SECOND),
+    ],
+    ids=["silence", "no link", "a keep-alive that could not be sent"],
+)
+def test_a_lease_that_the_driver_may_still_hold_is_given_back_before_each_attach_until_it_answers(
+    lose: Callable[[Lease], list[object]],
+) -> None:
+    """A driver that stood still holds it, and would refuse the next attach of the same producer."""
+    lease = attached()
+    assert lose(lease)
+    for now_ns in (START + 6 * SECOND, START + 9 * SECOND):
+        detach, request = lease.on_tick(now_ns)
+        assert isinstance(detach, Send)
+        assert isinstance(detach.message, ShmDetachRequest)
+        assert (detach.message.lease_id, detach.message.client_id) == (LEASE, 42)
+        assert isinstance(request, Send)
+        assert isinstance(request.message, ShmAttachRequest)
+        lease.on_tick(now_ns + SECOND)
+    again = ask_again(lease, START + 12 * SECOND)
+    lease.on_response(refused(again.correlation_id), START + 12 * SECOND)
+    assert len(lease.on_tick(START + 14 * SECOND)) == 1
+
+
+def ask_again(lease: Lease, now_ns: int) -> ShmAttachRequest:
+    """The request behind a detach."""
+    _detach, request = lease.on_tick(now_ns)
+    assert isinstance(request, Send)
+    assert isinstance(request.message, ShmAttachRequest)
+    return request.message
+
+
+def test_an_answer_to_the_detach_ends_its_repetition() -> None:
+    lease = attached()
+    (detach,) = sent(lease.on_tick(START + 5 * SECOND), ShmDetachRequest)
+    lease.on_detached(ShmDetachResponse(correlation_id=detach.correlation_id - 1, code=ResponseCode.OK))
+    ask_again(lease, START + 6 * SECOND)
+    lease.on_detached(ShmDetachResponse(correlation_id=detach.correlation_id, code=ResponseCode.REJECTED))
+    lease.on_tick(START + 7 * SECOND)
+    ask(lease, START + 9 * SECOND)
+
+
+def test_a_lease_that_was_lost_and_never_given_back_is_when_its_holder_closes() -> None:
+    lease = attached()
+    lease.on_link_lost("the media driver is gone", START)
+    (detach,) = sent(lease.close(), ShmDetachRequest)
+    assert detach.lease_id == LEASE
+
+
+@pytest.mark.parametrize(
+    "lose",
+    [
+        lambda lease: lease.on_tick(START + 5 * SECOND),
+        lambda lease: lease.on_link_lost("the media driver is gone", START + 5 * SECOND),
+        lambda lease: lease.on_shutdown(shutdown(), START + 5 * SECOND),
+    ],
+    ids=["silence", "no link", "shutdown"],
+)
+def test_a_driver_that_is_heard_again_is_asked_at_once(lose: Callable[[Lease], list[object]]) -> None:
+    lease = attached()
+    lose(lease)
+    now_ns = START + 5 * SECOND + 1
+    assert lease.on_announce(announced(at_ns=START + 4 * SECOND), now_ns) == []
+    assert lease.on_announce(announced(at_ns=now_ns, stream_id=STREAM + 1), now_ns) == []
+    assert sent(lease.on_announce(announced(at_ns=now_ns), now_ns), ShmAttachRequest)
+    assert lease.state is LeaseState.ATTACHING
+
+
+def test_a_request_that_the_driver_did_not_hear_is_repeated_when_it_announces() -> None:
+    lease = lease_of()
+    first = ask(lease)
+    early_ns, late_ns = START + 100_000_000, START + 300_000_000
+    assert lease.on_announce(announced(at_ns=early_ns), early_ns) == []
+    (second,) = sent(lease.on_announce(announced(at_ns=late_ns), late_ns), ShmAttachRequest)
+    assert second.correlation_id != first.correlation_id
+
+
+def test_an_announce_does_not_hurry_a_client_that_was_refused_or_cannot_map() -> None:
+    """Every grant brings an announce: without a pause they would follow each other as fast as messages go."""
+    lease = lease_of()
+    lease.on_response(refused(ask(lease).correlation_id), START)
+    assert lease.on_announce(announced(at_ns=START + 1), START + 1) == []
+    lease = attached()
+    lease.on_unusable("no such file", START)
+    assert lease.on_announce(announced(at_ns=START + 1), START + 1) == []
 
 
 # --- closing -----------------------------------------------------------------------------------------------

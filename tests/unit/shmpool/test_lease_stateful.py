@@ -119,7 +119,11 @@ class Leases(RuleBasedStateMachine):
     @rule(epoch=st.sampled_from([999, 1_000, 1_001]), is_ours=st.booleans())
     def announce(self, epoch: int, is_ours: bool) -> None:
         producer_id = self.lease.client_id if is_ours else 7
-        self.take(self.lease.on_announce(announced(epoch, self.now_ns, producer_id=producer_id), self.now_ns))
+        actions = self.lease.on_announce(announced(epoch, self.now_ns, producer_id=producer_id), self.now_ns)
+        if sent(actions, ShmAttachRequest):
+            # The driver is there and did not hear the request before.
+            self.outstanding = None
+        self.take(actions)
 
     @rule()
     def shut_down(self) -> None:

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the media driver still lives: the one that was started here, or a foreign one.
+
+One that stands still is not dead. It goes on where it was, its clients connect again, and nothing that the lease
+driver granted ends with it.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from framegate.driver.mediadriver import MediaDriver
+from framegate.schema.errors import MediaDriverGone
+from framegate.shmpool.aeron import is_driver_live
+from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.processes import process_exists
+
+from framegate._native import driver_mark
+
+_STANDSTILL_MAX_NS: Final = 120_000_000_000
+"""A media driver whose process lives but has not worked for so long will not work again."""
+
+
+class MediaDriverWatch(Protocol):
+    """What the run loop asks of the media driver, ours or a foreign one."""
+
+    def check(self) -> None:
+        """Raise ``MediaDriverGone`` when it no longer lives."""
+        ...
+
+
+class StartedDriver:
+    """Our child: its exit is seen at once."""
+
+    def __init__(self, child: MediaDriver, driver_timeout_ms: int) -> None:
+        self._child = child
+        self._standstill = _Standstill(child.aeron_dir, driver_timeout_ms)
+
+    def check(self) -> None:
+        """Raise ``MediaDriverGone`` when it ended, or has not worked for too long."""
+        status = self._child.exit_status
+        if status is not None:
+            how = f"was killed by signal {-status}" if status < 0 else f"ended with exit code {status}"
+        elif self._standstill.is_too_long():
+            how = "stopped working"
+        else:
+            return
+        raise MediaDriverGone(
+            f"the media driver {how}: {self._child.log_tail() or 'its log is empty'}",
+            aeron_dir=self._child.aeron_dir,
+            pid=self._child.pid,
+            log=self._child.log_file,
+        )
+
+
+class JoinedDriver:
+    """A foreign driver: seen by its mark, and by the process that it names."""
+
+    def __init__(self, aeron_dir: str, driver_timeout_ms: int) -> None:
+        self._aeron_dir = aeron_dir
+        self._driver_timeout_ms = driver_timeout_ms
+        self._standstill = _Standstill(aeron_dir, driver_timeout_ms)
+
+    def check(self) -> None:
+        """Raise ``MediaDriverGone`` when it ended, or has not worked for too long."""
+        is_gone = self._standstill.is_too_long()
+        if not is_gone and self._standstill.has_begun:
+            mark = driver_mark(self._aeron_dir)
+            is_gone = mark is None or not process_exists(mark[1])
+        if is_gone:
+            raise MediaDriverGone(
+                "the media driver that was joined stopped working",
+                aeron_dir=self._aeron_dir,
+                driver_timeout_ms=self._driver_timeout_ms,
+            )
+
+
+class _Standstill:
+    """How long the mark of a media driver has not moved, as far as this process has seen it.
+
+    Not how old the mark is: after a pause of the whole machine it is old, and the media driver is about to refresh it.
+    """
+
+    def __init__(self, aeron_dir: str, driver_timeout_ms: int) -> None:
+        self._aeron_dir = aeron_dir
+        self._driver_timeout_ms = driver_timeout_ms
+        self._since_ns: int | None = None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether it did not work within its time-out when it was looked at last."""
+        return self._since_ns is not None
+
+    def is_too_long(self) -> bool:
+        """Look at the mark; whether the media driver has to be taken for dead."""
+        now_ns = monotonic_ns()
+        if is_driver_live(self._aeron_dir, self._driver_timeout_ms):
+            self._since_ns = None
+        elif self._since_ns is None:
+            self._since_ns = now_ns
+        return self._since_ns is not None and now_ns - self._since_ns > _STANDSTILL_MAX_NS
