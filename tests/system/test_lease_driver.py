@@ -241,6 +241,7 @@ def test_a_consumer_is_granted_a_control_stream_and_declined_a_descriptor_stream
     assert (config.control_channel, config.control_stream_id) == ("aeron:ipc", 32_000)
 
 
+@pytest.mark.usefixtures("media_driver")  # It outlives the lease driver, so what was said last can be read.
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_revokes_announces_the_end_and_leaves_nothing_under_the_base(
     number: signal.Signals, client: Client, driver: Program, shm: Path
@@ -267,6 +268,7 @@ def test_a_base_that_was_there_stays_and_is_empty(words: list[str], shm: Path, s
     assert list((shm / "pool").iterdir()) == []
 
 
+@pytest.mark.usefixtures("media_driver")
 def test_a_shutdown_request_needs_the_token(client: Client, driver: Program) -> None:
     for token in ("", "wrong"):
         client.say(ShmDriverShutdownRequest(correlation_id=1, reason=ShutdownReason.ADMIN, token=token))
