@@ -32,6 +32,7 @@ __all__ = [
     "JoinSnapshot",
     "JoinStage",
     "JournalWriter",
+    "NearestPairing",
     "OutputWatermarks",
     "PoolConsumer",
     "PoolProducer",
@@ -700,6 +701,23 @@ class SignalCounter:
     def pending(self) -> tuple[int, int] | None: ...
     @property
     def last(self) -> tuple[int, int] | None: ...
+
+@final
+class NearestPairing:
+    """Best one-to-one nearest; for the conformance suite, as a stage holds it natively."""
+
+    def __new__(cls) -> NearestPairing: ...
+    def first_choice(
+        self,
+        xs: Sequence[int],
+        ys: Sequence[int],
+        reach: tuple[int | None, int | None],
+        horizons: tuple[int | None, int | None],
+        outputs_max: int,
+        is_forced: bool,
+    ) -> tuple[int | None, bool] | None: ...
+    @property
+    def cells(self) -> int: ...
 
 @final
 class OutputWatermarks:

@@ -9,4 +9,5 @@ pub mod barrier;
 pub mod input_set;
 pub mod map;
 pub mod output_watermarks;
+pub mod pairing;
 pub mod stage;

@@ -31,8 +31,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::join::{
-        JoinBarrier, JoinEngine, JoinMailbox, JoinPort, JoinSnapshot, JoinStage, OutputWatermarks, join_causes,
-        join_check_records,
+        JoinBarrier, JoinEngine, JoinMailbox, JoinPort, JoinSnapshot, JoinStage, NearestPairing, OutputWatermarks,
+        join_causes, join_check_records,
     };
     #[pymodule_export]
     use crate::journal::{JournalWriter, crc32c, journal_fault_points};
