@@ -20,6 +20,7 @@ from framegate.joinbarrier.journal.readers import NamedReader
 from framegate.joinbarrier.journal.reading import RowReading
 from framegate.joinbarrier.journal.schema import UNMATCHED_SCHEMA, rows_schema
 from framegate.joinbarrier.journal.segments import Segment
+from framegate.joinbarrier.journal.unmatched import counted, spread
 from framegate.joinbarrier.journal.walk import Found, OnLoss, Spot, Walk
 from framegate.schema.errors import JournalDamaged
 
@@ -142,15 +143,24 @@ class Journal:
         kinds = {pa.int64(): pd.Int64Dtype()}
         return (table.flatten() if flatten else table).to_pandas(types_mapper=kinds.get)
 
-    def unmatched(self) -> pa.Table:
-        """What was not joined, with its cause, as far as the sealed rows account for it."""
+    def unmatched(self, *, frame_by_frame: bool = False) -> pa.Table:
+        """What was not joined, with its cause, as far as the sealed rows account for it.
+
+        A row is a range of frames, from ``seq`` to ``seq_last``, so rows are not what to count: ``unmatched_counts()``
+        does, and with ``frame_by_frame`` each frame is a row of its own.
+        """
         last_seal = self._end()[1]
         walk = self.walk("unmatched")
         found = list[pa.RecordBatch]()
         while (batch := walk.next()) is not None:
             if accounted_by(batch) <= last_seal:
                 found.append(batch.record_batch)
-        return pa.Table.from_batches(found, schema=UNMATCHED_SCHEMA)
+        entries = pa.Table.from_batches(found, schema=UNMATCHED_SCHEMA)
+        return spread(entries) if frame_by_frame else entries
+
+    def unmatched_counts(self) -> dict[str, dict[str, int]]:
+        """How many frames of each input are in no row, by cause: ``{"left": {"no_partner": 3}}``."""
+        return counted(self.unmatched())
 
     @property
     def unmatched_rows(self) -> tuple[int, int]:

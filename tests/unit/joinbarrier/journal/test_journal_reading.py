@@ -17,7 +17,14 @@ import pyarrow as pa
 import pytest
 from framegate.joinbarrier.journal import layout, segments
 from framegate.joinbarrier.journal.layout import SegmentName
-from framegate.schema.errors import DataLoss, JournalDamaged, JournalMissing, JournalNewer, JournalRecreated
+from framegate.schema.errors import (
+    DataLoss,
+    InvalidValue,
+    JournalDamaged,
+    JournalMissing,
+    JournalNewer,
+    JournalRecreated,
+)
 
 import framegate as fg
 from tests.unit.joinbarrier.journal.journal_world import EPOCH, INPUTS, assert_is_row, fill, left, segments_of, writer
@@ -408,6 +415,41 @@ def test_unmatched_entries_are_given_once_a_sealed_state_accounts_for_them(folde
     ]
     fill(made, 1)
     assert fg.journal(folder).unmatched().num_rows == 2
+
+
+def test_unmatched_frames_are_counted_and_spread_out_although_entries_are_ranges(folder: Path) -> None:
+    made = writer(folder)
+    made.unmatched("left", 7, "no_partner", seq_last=9)
+    made.unmatched("left", 20, "overwritten", seq_last=20)
+    made.unmatched("right", 1, "late")
+    fill(made, 1)
+    journal = fg.journal(folder)
+    assert journal.unmatched_counts() == {"left": {"no_partner": 3, "overwritten": 1}, "right": {"late": 1}}
+    frames = journal.unmatched(frame_by_frame=True)
+    assert frames.schema == journal.unmatched().schema
+    assert frames.select(["input", "seq", "cause"]).to_pandas().to_numpy().tolist() == [
+        ["left", 7, "no_partner"],
+        ["left", 8, "no_partner"],
+        ["left", 9, "no_partner"],
+        ["left", 20, "overwritten"],
+        ["right", 1, "late"],
+    ]
+    assert frames.column("seq_last").equals(frames.column("seq"))
+
+
+def test_more_unmatched_frames_than_memory_holds_are_counted_and_not_spread_out(folder: Path) -> None:
+    made = writer(folder)
+    made.unmatched("left", 0, "agent_down", seq_last=2**40 - 1)
+    fill(made, 1)
+    assert fg.journal(folder).unmatched_counts() == {"left": {"agent_down": 2**40}}
+    with pytest.raises(InvalidValue, match="too many frames"):
+        fg.journal(folder).unmatched(frame_by_frame=True)
+
+
+def test_a_journal_in_which_everything_was_joined_has_nothing_unmatched(folder: Path) -> None:
+    fill(writer(folder), 1)
+    journal = fg.journal(folder)
+    assert (journal.unmatched_counts(), journal.unmatched(frame_by_frame=True).num_rows) == ({}, 0)
 
 
 def test_other_arrow_libraries_take_a_batch_as_it_is(folder: Path) -> None:
