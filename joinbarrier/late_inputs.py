@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a join's lateness does to inputs that come late, where that is probably not meant.
+
+A lateness is how far an input may be behind when a row is made all the same. It does not make the join wait: it makes
+the join wait less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from framegate.joinbarrier.config_sections import InputSection
+    from framegate.joinbarrier.configuration import JoinConfig
+
+_UNITS: Final[tuple[tuple[int, str], ...]] = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
+
+
+def late_input_warnings(config: JoinConfig) -> list[str]:
+    """A sentence with an example for each input whose rows a lateness can cost."""
+    return list(_warnings(config))
+
+
+def duration(ns: int) -> str:
+    """Nanoseconds in the largest unit that keeps the number above 1.
+
+    >>> duration(10_000_000), duration(1_500_000_000), duration(7)
+    ('10 ms', '1.5 s', '7 ns')
+    """
+    unit, name = next(each for each in _UNITS if abs(ns) >= each[0] or each[0] == 1)
+    return f"{ns / unit:.9g} {name}"
+
+
+def _warnings(config: JoinConfig) -> Iterator[str]:
+    lateness_ns = config.mergemap.lateness_ns
+    if config.join.policy != "timestamp" or config.mergemap.late == "stall":
+        return
+    for each in config.input:
+        bound = _bound(each)
+        if bound is None or (config.drive.kind == "input" and config.drive.input == each.name):
+            continue
+        key, width_ns = bound
+        if lateness_ns > width_ns:
+            late = duration(lateness_ns)
+            yield (
+                f"mergemap.lateness_ns ({late}) is above {key} of {each.name} ({duration(width_ns)}): a row for time t "
+                f"is made when {each.name} has reached t - {late}, and then no frame of it from t - "
+                f"{duration(width_ns)} on need have come. An input that is {late} behind loses its rows so. Set "
+                f"lateness_ns = {width_ns} or less, or 0 to wait for every input; deadline_ms bounds that wait"
+            )
+
+
+def _bound(each: InputSection) -> tuple[str, int] | None:
+    """The key that says how old a frame of the input may be, and its nanoseconds."""
+    if each.window_ns is not None:
+        return "window_ns", each.window_ns
+    return None if each.tolerance_ns is None else ("tolerance_ns", each.tolerance_ns)
