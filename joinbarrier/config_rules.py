@@ -30,6 +30,7 @@ def conflicts(config: JoinConfig) -> Iterator[Conflict]:
     for index, each in enumerate(config.input):
         yield from _rule(config.join.policy, index, each)
         yield from _timestamp_only(config.join.policy, index, each)
+        yield from _processed(index, each)
     yield from _drive(config)
     yield from _publish(config)
     yield from _map_wide(config)
@@ -72,6 +73,16 @@ def _timestamp_only(policy: str, index: int, each: InputSection) -> Iterator[Con
     if policy == "union" and each.deadline_ms:
         message = "no frame of a union waits for another, so none has a deadline"
         yield Conflict(_key(index, "deadline_ms"), _POLICY, message)
+
+
+def _processed(index: int, each: InputSection) -> Iterator[Conflict]:
+    if each.processed:
+        message = (
+            "processed = true would wait for ever: no message says what a stage has consumed of an input, and a "
+            "QosConsumer says only what its reader has seen. Leave the key out; join.wait_consumers waits for readers "
+            "of what this join publishes"
+        )
+        yield Conflict(_key(index, "processed"), ("join", "wait_consumers"), message)
 
 
 def _drive(config: JoinConfig) -> Iterator[Conflict]:

@@ -474,3 +474,11 @@ def test_a_full_journal_that_blocks_needs_a_reader_and_says_so(toml: Path) -> No
     assert loaded(toml, LEFT).warnings() == []
     (warning,) = loaded(toml, '[journal]\nwhen_full = "block"\n' + LEFT).warnings()
     assert "named reader" in warning
+
+
+def test_a_processed_cursor_that_nothing_feeds_is_refused(toml: Path) -> None:
+    with pytest.raises(ConflictingKeys) as refused:
+        loaded(toml, '[[input]]\nname = "a"\nstream = 1\nprocessed = true\n')
+    assert refused.value.facts["key"] == "input[0].processed"
+    assert "no message says what a stage has consumed" in refused.value.message
+    assert "join.wait_consumers" in refused.value.message
