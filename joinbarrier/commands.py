@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands ``framegate mergemap serve``, ``request`` and ``show``."""
+"""The commands ``framegate mergemap serve``, ``request``, ``show`` and ``check``."""
 
 from __future__ import annotations
 
@@ -30,32 +30,45 @@ def register(app: typer.Typer) -> None:
     maps.command("serve")(_serve)
     maps.command("request")(_request)
     maps.command("show")(_show)
+    maps.command("check")(_check)
     app.add_typer(maps, name="mergemap")
     app.command("join")(join)
 
 
 def _serve(
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="FILE...", help="The joins whose maps are served (TOML).")
+    ] = None,
     configs: Annotated[
-        list[Path],
-        typer.Option("--config", metavar="FILE", help="The join whose map is served (TOML); may be repeated."),
-    ],
+        list[Path] | None, typer.Option("--config", metavar="FILE", help="As FILE; may be repeated.")
+    ] = None,
     epoch: Annotated[
         int | None,
-        typer.Option("--epoch", metavar="E", min=0, max=_EPOCH_MAX, help="The output's epoch (default: the file's)."),
+        typer.Option(
+            "--epoch",
+            metavar="E",
+            min=0,
+            max=_EPOCH_MAX,
+            help="The epoch that is announced first (default: the file's).",
+        ),
     ] = None,
     aeron_dir: AeronDirOption = None,
     base_dir: BaseDirOption = None,
     wait_driver: WaitDriverOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Be the authority of one or more outputs: announce their maps, and answer requests, until told to end."""
+    """Be the authority of one or more outputs: announce their maps, and answer requests for any of their epochs."""
     from framegate.joinbarrier.map_options import ServeOptions
     from framegate.joinbarrier.map_serve import run
+    from framegate.schema.errors import WrongUsage
 
+    paths = (*(files or ()), *(configs or ()))
+    if not paths:
+        raise WrongUsage("there is no map to serve: name the file of a join, FILE")
     return run(
         ServeOptions(
-            config=configs[0],
-            configs=tuple(configs),
+            config=paths[0],
+            configs=paths,
             epoch=epoch,
             aeron_dir=absolute(aeron_dir),
             base_dir=absolute(base_dir),
@@ -67,7 +80,16 @@ def _serve(
 
 def _request(
     out_stream: OutStreamOption,
-    epoch: Annotated[int, typer.Option("--epoch", metavar="E", min=0, max=_EPOCH_MAX, help="The output's epoch.")] = 0,
+    epoch: Annotated[
+        int | None,
+        typer.Option(
+            "--epoch",
+            metavar="E",
+            min=0,
+            max=_EPOCH_MAX,
+            help="The output's epoch (default: the one that is announced).",
+        ),
+    ] = None,
     timestamp: Annotated[bool, typer.Option("--timestamp", help="Ask for a map by timestamp.")] = False,
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="S", min=0, max=86_400, help="Seconds to wait for the answer.")
@@ -78,7 +100,7 @@ def _request(
     wait_driver: WaitDriverOption = None,
     as_json: JsonOption = False,
 ) -> int:
-    """Ask for the map of an output, as a join agent would, and print it. Exit code 1 when nobody answers."""
+    """Print the map of an output: the one that is announced, or with --epoch the answer. Exit code 1 without one."""
     from framegate.joinbarrier.map_options import RequestOptions
     from framegate.joinbarrier.map_request import run
 
@@ -130,3 +152,13 @@ def _show(
             json=as_json,
         )
     )
+
+
+def _check(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The join to explain (TOML).")],
+    as_json: JsonOption = False,
+) -> int:
+    """Say in plain words, with examples, what a configuration joins and what it does to inputs that come late."""
+    from framegate.joinbarrier.map_check import run
+
+    return run(file, as_json=as_json)

@@ -17,6 +17,7 @@ from framegate.joinbarrier.config_sections import (
     MergeMapSection,
 )
 from framegate.joinbarrier.drive import Drive
+from framegate.joinbarrier.map_messages import MapKind
 from framegate.joinbarrier.mergemap import MergeMap, SequenceRule, TimestampRule
 from framegate.schema.config.loading import Given, load
 from framegate.schema.config.settings import ClientSettings
@@ -25,11 +26,13 @@ from framegate.schema.merge import ClockDomain, TimestampSource
 from pydantic import Field, model_validator
 
 _NS_PER_MS: Final = 1_000_000
-_SOURCES: Final = {
+SOURCES: Final = {
     "slot_header": TimestampSource.SLOT_HEADER,
     "frame_descriptor": TimestampSource.FRAME_DESCRIPTOR,
 }
-_DOMAINS: Final = {"monotonic": ClockDomain.MONOTONIC, "realtime_synced": ClockDomain.REALTIME_SYNCED}
+"""The field of the map for each word of ``timestamp_source``."""
+DOMAINS: Final = {"monotonic": ClockDomain.MONOTONIC, "realtime_synced": ClockDomain.REALTIME_SYNCED}
+"""The field of the map for each word of ``clock_domain``."""
 
 
 class JoinConfig(Section):
@@ -62,6 +65,18 @@ class JoinConfig(Section):
         by_time = self.join.policy == "latest" and self.mergemap.order_by == "timestamp"
         return by_time or self.join.policy == "timestamp"
 
+    @property
+    def map_kinds(self) -> tuple[MapKind, ...]:
+        """The kinds of map that this join takes; by latest value and sequence parameters are ignored, so both."""
+        if self.has_timestamp_map:
+            return ("timestamp",)
+        return ("sequence", "timestamp") if self.join.policy == "latest" else ("sequence",)
+
+    @property
+    def first_epoch(self) -> int:
+        """The epoch in which this join's output begins in a new journal."""
+        return self.mergemap.epoch or 1
+
     def merge_map(self, epoch: int) -> MergeMap | None:
         """The map of this join for an epoch of its output; None for a union, which joins nothing."""
         if self.join.policy == "union":
@@ -75,7 +90,7 @@ class JoinConfig(Section):
             epoch,
             [_timestamp_rule(each) for each in self.input],
             stale_timeout_ns=stale_ns,
-            clock_domain=_DOMAINS[self.mergemap.clock_domain],
+            clock_domain=DOMAINS[self.mergemap.clock_domain],
             lateness_ns=self.mergemap.lateness_ns,
         )
 
@@ -108,7 +123,7 @@ def _sequence_rule(each: InputSection) -> SequenceRule:
 
 
 def _timestamp_rule(each: InputSection) -> TimestampRule:
-    source = _SOURCES[each.timestamp_source]
+    source = SOURCES[each.timestamp_source]
     if each.window_ns is not None:
         return TimestampRule(each.stream, window_ns=each.window_ns, source=source)
     return TimestampRule(each.stream, offset_ns=each.offset_ns or 0, source=source)

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from typing import Any, Final
 
 from framegate.joinbarrier.configuration import JoinConfig
-from framegate.joinbarrier.engine_plan import applied_rules
+from framegate.joinbarrier.engine_plan import noted_map
 from framegate.joinbarrier.journal_folder import JournalFolder
+from framegate.joinbarrier.map_rules import REASONS, refused
 from framegate.joinbarrier.mergemap import MergeMap
 from framegate.joinbarrier.native_barrier import plain_numbers
 from framegate.joinbarrier.user_function import user_function
@@ -18,16 +18,22 @@ from framegate.shmpool.clock import monotonic_ns
 from framegate._native import JoinEngine
 
 _TIMES_AHEAD: Final = 64
-_log = logging.getLogger(__name__)
 
 
 def apply_map(engine: JoinEngine, config: JoinConfig, folder: JournalFolder, applied: MergeMap) -> int:
-    """Give the engine a map, which the journal notes; its version. One that it refuses is told in the log."""
+    """Give the engine a map, which the journal notes; its version. Raises MapRefused if the stage cannot apply it."""
+    pair = {"out_stream": applied.out_stream, "epoch": applied.epoch}
+    known = {each.stream for each in config.input}
+    for index, each in enumerate(applied.rules):
+        if each.stream not in known:
+            raise refused({"reason": "unknown_stream", "rule": index, "stream": each.stream}, **pair)
     _, epoch, stale_ns, times, rules = plain_numbers(applied.to_message())
-    version = folder.note_map(epoch, applied_rules(config, applied))
+    version = folder.note_map(noted_map(config, applied))
     refusal = engine.apply_map(epoch, stale_ns, times, rules, version)
     if refusal is not None:
-        _log.warning("the map of this output is not applied: %s (rule %s, stream %s)", refusal[2], *refusal[:2])
+        rule, stream, reason = refusal
+        where = {} if rule is None else {"rule": rule, "stream": stream}
+        raise refused({"reason": reason if reason in REASONS else "unknown_stream", **where}, **pair)
     return version
 
 

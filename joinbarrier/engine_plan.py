@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from typing import Any, Final
 
 from framegate.joinbarrier.configuration import JoinConfig
+from framegate.joinbarrier.contradiction import bound
 from framegate.joinbarrier.journal_folder import JournalFolder
 from framegate.joinbarrier.mergemap import MergeMap, SequenceRule
 from framegate.shmpool.clock import monotonic_ns, realtime_ns
@@ -28,7 +30,7 @@ def engine_plan(config: JoinConfig) -> dict[str, Any]:
         "drive_input": names.index(drive.input) if drive.kind == "input" else None,
         "clock_period_ns": drive.period_ns if drive.kind == "clock" else 0,
         "first": None if config.join.first == "auto" else int(config.join.first),
-        "out_epoch": config.mergemap.epoch or 1,
+        "out_epoch": config.first_epoch,
         "stale_timeout_ns": config.mergemap.stale_timeout_ms * _NS_PER_MS or None,
         "lateness_ns": config.mergemap.lateness_ns,
         "stall": config.mergemap.late == "stall",
@@ -117,12 +119,32 @@ def journal_plan(config: JoinConfig, folder: JournalFolder) -> dict[str, Any]:
     }
 
 
-def applied_rules(config: JoinConfig, applied: MergeMap) -> list[dict[str, Any]]:
-    """A map's rules with the names of their inputs, as journal.json keeps them."""
-    names = {each.stream: each.name for each in config.input}
+def noted_map(config: JoinConfig, applied: MergeMap) -> dict[str, Any]:
+    """A map as journal.json keeps it: its announce with epoch 0, the local keys, and its rules for people."""
+    names = [each.name for each in config.input]
+    inputs = {place: names[index] for index, place in enumerate(bound(config, applied)) if place is not None}
     described = []
-    for rule in applied.rules:
+    for place, rule in enumerate(applied.rules):
         fields = ("offset", "window") if isinstance(rule, SequenceRule) else ("offset_ns", "window_ns")
         given = {field: value for field in fields if (value := getattr(rule, field)) is not None}
-        described.append({"input": names.get(rule.stream), "stream": rule.stream, **given})
-    return described
+        described.append({"input": inputs.get(place), "stream": rule.stream, **given})
+    message = replace(applied, epoch=0).to_message().encode().hex()
+    return {"out_epoch": applied.epoch, "rules": described, "message": message, "local": local_keys(config)}
+
+
+def local_keys(config: JoinConfig) -> dict[str, Any]:
+    """What a join's own file says of which frames it takes: keys for which a map has no field."""
+    join, mergemap = config.join, config.mergemap
+    return {
+        "policy": join.policy,
+        "drive": asdict(config.drive),
+        "first": join.first,
+        "max_skew_ns": join.max_skew_ns,
+        "max_age_ms": join.max_age_ms,
+        "order_by": mergemap.order_by,
+        "late": mergemap.late,
+        "inputs": [each.model_dump(include=set(_LOCAL)) for each in config.input],
+    }
+
+
+_LOCAL: Final = ("name", "stream", "tolerance_ns", "pick", "reuse", "deadline_ms", "optional")

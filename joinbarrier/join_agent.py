@@ -17,6 +17,7 @@ from typing import Any, Final
 from framegate.joinbarrier.checkpoint.choosing import Chosen
 from framegate.joinbarrier.checkpoint_member import CheckpointMember, Heard
 from framegate.joinbarrier.configuration import JoinConfig
+from framegate.joinbarrier.contradiction import contradiction
 from framegate.joinbarrier.control_signals import ControlSignals
 from framegate.joinbarrier.engine_duties import apply_map, external_times, push_times, summary_of
 from framegate.joinbarrier.engine_plan import engine_plan
@@ -32,8 +33,8 @@ from framegate.joinbarrier.mergemap import MergeMap
 from framegate.joinbarrier.republish import End, Republisher
 from framegate.joinbarrier.restore_store import announced_store
 from framegate.joinbarrier.restoring import RestoreOptions, Resumption, chosen_of, open_engine, own_part
-from framegate.joinbarrier.waiting import Watch
-from framegate.schema.errors import InputRestarted, JournalFailed
+from framegate.joinbarrier.waiting import NO_MAP, Watch
+from framegate.schema.errors import InputRestarted, JoinError, JournalFailed, MapRefused
 from framegate.shmpool.client import Client
 from framegate.shmpool.clock import monotonic_ns, realtime_ns
 from framegate.shmpool.idle import sleep_ns
@@ -83,7 +84,10 @@ class JoinAgent:
         self._care_at_ns = 0
         self._cares = (self._ring_in_ends, self._serve_readers, self._explain)
         self._care = cycle(self._cares)
-        self._map_epoch: int | None = None
+        self._has_applied = False
+        """Whether a map was in force in this life: until then, one that contradicts the file is a wrong start."""
+        self._blocked = NO_MAP
+        """Why there is no map, in one word, where there is none."""
         self._rung: list[str] = []
         self._end: End | None = None
 
@@ -157,7 +161,7 @@ class JoinAgent:
     def _new_out_epoch(self) -> None:
         """The output begins anew: the map of its epoch is needed."""
         epoch = self.engine.out_epoch()
-        self._map_epoch = epoch
+        self._blocked = NO_MAP
         exchange = self._exchange
         if exchange is None:
             return
@@ -167,16 +171,34 @@ class JoinAgent:
             exchange.own(own)
             self._apply(own)
         elif self._follows is None:
-            by_time = self.config.has_timestamp_map
-            self._follows = MapClient(self.config.join.out_stream, epoch, is_by_timestamp=by_time)
+            self._follows = MapClient(self.config.join.out_stream, epoch, self.config.map_kinds)
             exchange.follow(self._follows, self._actions.append)
         else:
             exchange.new_epoch(self._follows, epoch)
 
     def _apply(self, applied: MergeMap) -> None:
         version = apply_map(self.engine, self.config, self.folder, applied)
+        self._has_applied = True
         if self._checkpoints is not None:
             self._checkpoints.note_map(version, applied)
+
+    def _apply_announced(self, announced: MergeMap) -> None:
+        """Apply a map of another authority, or say why not: then nothing is joined, and the asking goes on."""
+        assert self._exchange is not None  # noqa: S101  (maps are heard by the exchange alone)
+        assert self._follows is not None  # noqa: S101
+        if announced.epoch != self.engine.out_epoch():
+            # The output began anew since it was heard, and its own map is asked for.
+            return
+        refusal: JoinError | None = contradiction(self.config, announced)
+        if refusal is not None and not self._has_applied:
+            raise refusal
+        try:
+            if refusal is None:
+                self._apply(announced)
+        except MapRefused as bare:
+            refusal = bare
+        if refusal is not None:
+            self._exchange.refuse(self._follows, announced, refusal)
 
     @property
     def engine(self) -> JoinEngine:
@@ -238,13 +260,14 @@ class JoinAgent:
     def _follow(self, action: ClientAction) -> None:
         match action:
             case Apply(found):
-                self._apply(found)
+                self._apply_announced(found)
             case Invalidate():
                 self.engine.invalidate()
             case Refused(error):
                 self.engine.invalidate()
+                self._blocked = str(error.facts.get("reason", "contradiction"))
                 _log.warning(
-                    "the map of this output is refused, and nothing is joined until a valid one comes: %s", error
+                    "the map of this output is refused, and nothing is joined until another one comes: %s", error
                 )
 
     # --- one of these at a time: what comes meanwhile waits -------------------------------------------------
@@ -268,7 +291,7 @@ class JoinAgent:
             take_away(self.folder.path, reader)
 
     def _explain(self, outcome: dict[str, Any], now_ns: int) -> None:
-        for line in self._watch.look(self.engine.status(), outcome, now_ns):
+        for line in self._watch.look({**self.engine.status(), "blocked": self._blocked}, outcome, now_ns):
             _log.warning("%s", line)
 
     # --- ending --------------------------------------------------------------------------------------------

@@ -140,9 +140,11 @@ class JoinCheckpoints:
 
     def note_map(self, version: int, applied: MergeMap) -> None:
         """A map is in force: a state holds the one that its rows were made by."""
+        # The newest stands last: a version comes again when its map does.
+        self._maps.pop(version, None)
         self._maps[version] = applied
         while len(self._maps) > _ATTEMPTS_KEPT:
-            del self._maps[min(self._maps)]
+            del self._maps[next(iter(self._maps))]
 
     def obey_all(self, heard: Iterable[Heard]) -> None:
         """Carry out what was heard before there was an engine."""

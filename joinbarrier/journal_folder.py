@@ -13,6 +13,7 @@ import json
 import logging
 import os
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self
@@ -84,12 +85,18 @@ class JournalFolder:
         self.info = _begun(self._shape)
         write_description(self.path, self.info)
 
-    def note_map(self, out_epoch: int, rules: list[dict[str, Any]]) -> int:
-        """Remember an applied map; its version, which every row that it makes carries."""
+    def note_map(self, noted: Mapping[str, Any]) -> int:
+        """Remember an applied map; its version, which every row that it makes carries.
+
+        ``noted`` holds ``message``, the announce with epoch 0, and ``local``, the keys of the join's own file that
+        choose among the frames that the map admits. A version is one pair of these two: a map that comes again, in
+        another epoch too, has the version that it had. What else ``noted`` holds is for people.
+        """
         maps = self.info.maps
-        if maps and maps[-1]["rules"] == rules and maps[-1]["out_epoch"] == out_epoch:
-            return self.map_version
-        maps = (*maps, {"version": self.map_version + 1, "out_epoch": out_epoch, "rules": rules})
+        for known in reversed(maps):
+            if all(key in known and known[key] == noted[key] for key in ("message", "local")):
+                return int(known["version"])
+        maps = (*maps, {"version": self.map_version + 1, **noted})
         surplus = max(0, len(maps) - _KEPT_MAPS)
         self.info = replace(self.info, maps=maps[surplus:], maps_forgotten=self.info.maps_forgotten + surplus)
         write_description(self.path, self.info)

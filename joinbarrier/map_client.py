@@ -14,12 +14,13 @@ invalid announce until a valid one comes (PROTOCOL 11.3). What it says must be c
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from framegate.joinbarrier.map_messages import Announced, Pair, Request, request_for
+from framegate.joinbarrier.map_messages import Announced, MapKind, Pair, Request, kind_of, request_for
 from framegate.joinbarrier.mergemap import MergeMap
-from framegate.schema.errors import MapRefused
+from framegate.schema.errors import JoinError
 
 ASK_AGAIN_NS: Final = 100_000_000
 ASK_AGAIN_MAX_NS: Final = 1_000_000_000
@@ -46,33 +47,36 @@ class Apply:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A map for this output breaks a rule; the error names the rule and the reason. Told once for each such map."""
+    """A map for this output breaks a rule, or the stage could not apply it; the error says why. Told once for each."""
 
-    error: MapRefused
+    error: JoinError
 
 
 ClientAction: TypeAlias = Ask | Invalidate | Apply | Refused
 
 
 class MapClient:
-    """Follows the map of one output in one epoch. ``is_by_timestamp`` is the kind that its barrier takes."""
+    """Follows the map of one output in one epoch. ``kinds`` are the kinds of map that its stage takes."""
 
     def __init__(
         self,
         out_stream: int,
         epoch: int,
+        kinds: Sequence[MapKind] = ("sequence",),
         *,
-        is_by_timestamp: bool = False,
         ask_again_ns: int = ASK_AGAIN_NS,
         ask_again_max_ns: int = ASK_AGAIN_MAX_NS,
     ) -> None:
         self.out_stream = out_stream
         self.epoch = epoch
-        self.is_by_timestamp = is_by_timestamp
+        self.kinds = tuple(kinds)
         self.map: MergeMap | None = None
         """The map that holds now; None while the stage is blocked."""
-        self.refusal: MapRefused | None = None
+        self.refusal: JoinError | None = None
         """Why the last map was refused; None once a valid one came."""
+        self._refused: tuple[MergeMap, JoinError] | None = None
+        """The map that the stage could not apply, and why: announced again, it is not given to the stage again."""
+        self._next_kind = 0
         self.counts = Counter[str]()
         self._first_pause_ns = ask_again_ns
         self._longest_pause_ns = ask_again_max_ns
@@ -85,30 +89,37 @@ class MapClient:
         return self.out_stream, self.epoch
 
     def on_tick(self, now_ns: int) -> list[ClientAction]:
-        """Ask while there is no valid map, with longer and longer pauses."""
+        """Ask while there is no valid map, with longer and longer pauses: for one kind after the other."""
         if self.map is not None or (self._ask_at_ns is not None and now_ns < self._ask_at_ns):
             return []
         self._pause(now_ns)
         self.counts["requests"] += 1
-        return [Ask(request_for(self.pair, is_by_timestamp=self.is_by_timestamp))]
+        kind = self.kinds[self._next_kind % len(self.kinds)]
+        self._next_kind += 1
+        return [Ask(request_for(self.pair, is_by_timestamp=kind == "timestamp"))]
 
     def on_announce(self, announced: Announced, now_ns: int) -> list[ClientAction]:
         """An announce was heard, ours or another output's."""
         if announced.pair != self.pair:
             self.counts["other_pairs"] += 1
             return []
-        if announced.is_by_timestamp is not self.is_by_timestamp:
+        if kind_of(is_by_timestamp=announced.is_by_timestamp) not in self.kinds:
             self.counts["other_kind"] += 1
             return []
         if announced.map is None:
             assert announced.refusal is not None  # noqa: S101 - an announce has one of the two
             return self.on_refused(announced.refusal, now_ns)
-        return self._on_valid(announced.map)
+        return self._on_valid(announced.map, now_ns)
 
-    def on_refused(self, refusal: MapRefused, now_ns: int) -> list[ClientAction]:
-        """A map for this output is invalid, or the barrier could not apply it: blocked until a valid one comes."""
+    def on_refused(self, refusal: JoinError, now_ns: int, refused: MergeMap | None = None) -> list[ClientAction]:
+        """A map for this output is invalid, or the stage could not apply ``refused``: blocked until another comes."""
+        if refused is not None:
+            self._refused = refused, refusal
+            if self.map is not None and self.map != refused:
+                # Another one came before the stage got round to saying so.
+                return []
         self.counts["refused"] += 1
-        is_known = self.refusal is not None and self.refusal.facts == refusal.facts
+        is_known = self.refusal is not None and (self.refusal.code, self.refusal.facts) == (refusal.code, refusal.facts)
         self.refusal = refusal
         stop = self._stop(now_ns)
         return stop if is_known and not stop else [*stop, Refused(refusal)]
@@ -117,7 +128,7 @@ class MapClient:
         """The output began anew: the map of before does not hold for it, and is asked for anew at once."""
         if epoch == self.epoch:
             return []
-        self.epoch, self.refusal = epoch, None
+        self.epoch, self.refusal, self._refused = epoch, None, None
         stop = self._stop(now_ns)
         self.ask_anew()
         return stop
@@ -126,10 +137,12 @@ class MapClient:
         """Ask at the next tick, if there is no map: nobody heard the requests so far."""
         self._ask_at_ns, self._pause_ns = None, self._first_pause_ns
 
-    def _on_valid(self, found: MergeMap) -> list[ClientAction]:
+    def _on_valid(self, found: MergeMap, now_ns: int) -> list[ClientAction]:
         if self.map == found:
             self.counts["identical"] += 1
             return []
+        if self._refused is not None and found == self._refused[0]:
+            return self.on_refused(self._refused[1], now_ns)
         before: list[ClientAction] = [] if self.map is None else [Invalidate()]
         self.map, self.refusal = found, None
         self.counts["applied"] += 1

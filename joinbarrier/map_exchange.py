@@ -13,10 +13,10 @@ from typing import Final, TypeAlias
 
 from framegate.joinbarrier.authority import ANNOUNCE_PERIOD_NS, Announce, AuthorityAction, MapAuthority
 from framegate.joinbarrier.map_client import Ask, ClientAction, MapClient
-from framegate.joinbarrier.map_messages import Announced, Pair, Requested, hear
+from framegate.joinbarrier.map_messages import Announced, Requested, hear
 from framegate.joinbarrier.mergemap import MergeMap
 from framegate.schema import Message
-from framegate.schema.errors import MessageError, TwoAuthorities
+from framegate.schema.errors import JoinError, MessageError, TwoAuthorities
 from framegate.shmpool.client import Client
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.link import Link
@@ -53,15 +53,15 @@ class MapExchange:
 
     # --- for users ---------------------------------------------------------------------------------------
 
-    def own(self, owned: MergeMap) -> None:
-        """Announce this map from now on, and answer requests for it."""
+    def own(self, owned: MergeMap, *, is_any_epoch: bool = False) -> None:
+        """Announce this map from now on, and answer requests for it, or with ``is_any_epoch`` for all its epochs."""
         with self._client.turn:
-            self.authority.own(owned)
+            self.authority.own(owned, is_any_epoch=is_any_epoch)
 
-    def disown(self, pair: Pair) -> None:
-        """Announce it no longer."""
+    def disown(self, out_stream: int) -> None:
+        """Announce nothing of this output any longer."""
         with self._client.turn:
-            self.authority.disown(pair)
+            self.authority.disown(out_stream)
 
     def follow(self, map_client: MapClient, on_action: OnAction) -> None:
         """Keep a stage's map: ``on_action`` is told what to do, in order, on the client's thread; keep it short."""
@@ -72,6 +72,11 @@ class MapExchange:
         """The output of a follower began anew."""
         with self._client.turn:
             self._tell(map_client, map_client.new_epoch(epoch, monotonic_ns()))
+
+    def refuse(self, map_client: MapClient, refused: MergeMap, refusal: JoinError) -> None:
+        """A follower's stage could not apply a map that the exchange gave it: the asking goes on."""
+        with self._client.turn:
+            self._tell(map_client, map_client.on_refused(refusal, monotonic_ns(), refused))
 
     def unfollow(self, map_client: MapClient) -> None:
         """The stage has ended."""

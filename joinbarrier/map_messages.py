@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from framegate.joinbarrier.mergemap import MergeMap
 from framegate.schema.codec import HEADER, HEADER_LENGTH
@@ -21,6 +21,7 @@ from framegate.schema.merge import (
 
 Pair: TypeAlias = tuple[int, int]
 """Output stream and epoch: what a map belongs to (PROTOCOL 11.3)."""
+MapKind: TypeAlias = Literal["sequence", "timestamp"]
 Request: TypeAlias = SequenceMergeMapRequest | TimestampMergeMapRequest
 _BY_TIMESTAMP: Final = {TimestampMergeMapAnnounce.TEMPLATE_ID, TimestampMergeMapRequest.TEMPLATE_ID}
 _ANNOUNCES: Final = {SequenceMergeMapAnnounce.TEMPLATE_ID, TimestampMergeMapAnnounce.TEMPLATE_ID}
@@ -63,6 +64,11 @@ def hear(data: bytes) -> Announced | Requested | None:
     if template in _REQUESTS:
         return Requested(_requested_pair(_REQUESTS[template], data, block, version), is_by_timestamp)
     return None
+
+
+def kind_of(*, is_by_timestamp: bool) -> MapKind:
+    """The word for one of the two kinds of map."""
+    return "timestamp" if is_by_timestamp else "sequence"
 
 
 def request_for(pair: Pair, *, is_by_timestamp: bool) -> Request:

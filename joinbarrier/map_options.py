@@ -11,7 +11,7 @@ from framegate.shmpool.client_options import ClientOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions(ClientOptions):
-    """``configs`` are the joins whose maps are served; ``epoch`` None takes each file's own."""
+    """``configs`` are the joins whose maps are served; ``epoch`` None announces each file's own at first."""
 
     configs: tuple[Path, ...] = ()
     epoch: int | None = None
@@ -19,10 +19,10 @@ class ServeOptions(ClientOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestOptions(ClientOptions):
-    """Whose map is wanted, and how long it may take."""
+    """Whose map is wanted, and how long it may take; ``epoch`` None takes the one that is announced."""
 
     out_stream: int
-    epoch: int = 0
+    epoch: int | None = None
     timestamp: bool = False
     timeout_s: float = 10.0
 

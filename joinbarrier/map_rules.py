@@ -29,6 +29,8 @@ REASONS: Final = {
     "window_zero": "a window is above 0",
     "out_of_range": "the number does not fit its field, or is the field's null value",
     "too_many_inputs": f"a barrier follows at most {INPUTS_MAX} inputs",
+    "unknown_stream": "a rule names a stream that has no [[input]] in this join",
+    "drive_without_rule": "the input that drives this join has no rule",
     "two_sources": "ordered by timestamp, an input has one source",
 }
 """Each ``reason`` of a refusal, as a sentence."""

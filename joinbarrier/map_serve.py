@@ -37,7 +37,7 @@ def run(options: ServeOptions) -> int:
         closing(MapExchange(client, announce_period_ns=period_ns, on_conflict=conflicts.append)) as exchange,
     ):
         for owned in maps:
-            exchange.own(owned)
+            exchange.own(owned, is_any_epoch=True)
         _say_ready(client.aeron_dir, maps, as_json=options.json)
         while not stop.wait(_WAIT_SLICE_S):
             _say_conflicts(conflicts, as_json=options.json)
@@ -51,16 +51,15 @@ def run(options: ServeOptions) -> int:
 
 
 def _maps(options: ServeOptions, configs: list[JoinConfig]) -> list[MergeMap]:
-    owners: dict[tuple[int, int], Path] = {}
+    owners: dict[int, Path] = {}
     maps = []
     for path, config in zip(options.configs, configs, strict=True):
-        owned = config.merge_map(config.mergemap.epoch if options.epoch is None else options.epoch)
+        owned = config.merge_map(config.first_epoch if options.epoch is None else options.epoch)
         if owned is None:
             raise WrongUsage("a union joins nothing, so it has no map to serve", file=path)
-        pair = owned.out_stream, owned.epoch
-        if pair in owners:
-            raise WrongUsage(f"output {pair[0]}, epoch {pair[1]} is also that of {owners[pair]}", file=path)
-        owners[pair] = path
+        if owned.out_stream in owners:
+            raise WrongUsage(f"output {owned.out_stream} is also that of {owners[owned.out_stream]}", file=path)
+        owners[owned.out_stream] = path
         maps.append(owned)
     return maps
 
@@ -71,7 +70,7 @@ def _say_ready(aeron_dir: str, maps: list[MergeMap], *, as_json: bool) -> None:
         return
     print(f"ready pid={os.getpid()} aeron_dir={aeron_dir}", flush=True)
     for each in maps:
-        print(f"output {each.out_stream}, epoch {each.epoch}: {described(each)}", flush=True)
+        print(f"output {each.out_stream}, epoch {each.epoch} and every other: {described(each)}", flush=True)
 
 
 def _say_conflicts(conflicts: deque[TwoAuthorities], *, as_json: bool) -> None:

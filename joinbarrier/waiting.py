@@ -10,6 +10,8 @@ from framegate.joinbarrier.configuration import JoinConfig
 QUIET_NS: Final = 2_000_000_000
 """So long without a row, and the join says why."""
 AGAIN_NS: Final = 10_000_000_000
+NO_MAP: Final = "no_map"
+"""Why an output is blocked when nobody has announced a map for it; other words are reasons of a refusal."""
 STALL_NS: Final = 8_000_000
 """How long a scheduler may keep an agent from running: a ring should hold what a producer writes meanwhile."""
 
@@ -54,12 +56,21 @@ class Watch:
         self._said_ns = now_ns
         quiet = f"no row for {(now_ns - self._last_row_ns) / 1e9:.1f} s"
         if not status["has_map"]:
-            return [f"{quiet}: the output has no valid map yet"]
+            return [f"{quiet}: {self._blocked(status.get('blocked', NO_MAP))}"]
         waits = [self._waits(each, status["inputs"], now_ns) for each in status["waiting"]]
         if not waits:
             return [f"{quiet}: no input brings frames that make an output"]
         out = "the first output" if status["out"] is None else f"out {status['out']}"
         return [f"{quiet}: {out} waits for {'; '.join(waits)}"]
+
+    def _blocked(self, reason: str) -> str:
+        out_stream = self._config.join.out_stream
+        if reason == NO_MAP:
+            return (
+                f"no valid map of output {out_stream} was announced yet; its authority may not run "
+                "(framegate mergemap serve FILE)"
+            )
+        return f"output {out_stream} is blocked ({reason}): the map that was announced last is refused"
 
     def _waits(self, each: dict[str, Any], inputs: list[dict[str, Any]], now_ns: int) -> str:
         name, known = self._names[each["input"]], inputs[each["input"]]

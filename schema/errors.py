@@ -364,7 +364,18 @@ class NoMapAnnounced(JoinError):
     """Nobody announced the map that was asked for."""
 
     code = 411
-    default_hint = "Start its authority with: framegate mergemap serve --config join.toml"
+    default_hint = "Start its authority with: framegate mergemap serve join.toml"
+
+
+class MapContradicted(JoinError):
+    """The announced map of an output says otherwise than a key that is written in the join's own file."""
+
+    code = 412
+    exit_code = WRONG_USAGE
+    default_hint = (
+        "The announced map is the rule: leave the key out of the file, or serve the map from this file "
+        "(framegate mergemap serve FILE, or serve = true)."
+    )
 
 
 class JournalBusy(JoinError):

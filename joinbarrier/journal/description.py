@@ -39,7 +39,8 @@ class JournalDescription:
     """Empty where it is not said."""
     reader_lease_s: int = READER_LEASE_S
     maps: tuple[Mapping[str, Any], ...] = field(default=())
-    """The newest maps that were applied: version, out_epoch and its rules."""
+    """The newest maps that were applied: version, out_epoch (the first), rules; and, since there are these two, message
+    and local, which together are what a version counts."""
     maps_forgotten: int = 0
     """How many came before those."""
 

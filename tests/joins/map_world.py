@@ -54,7 +54,7 @@ class Stage:
     """A stage whose barrier is a variable: it checks that what it is told keeps the order of the protocol."""
 
     def __init__(self, station: Station, out_stream: int, epoch: int, *, is_by_timestamp: bool = False) -> None:
-        self.client = MapClient(out_stream, epoch, is_by_timestamp=is_by_timestamp)
+        self.client = MapClient(out_stream, epoch, ["timestamp" if is_by_timestamp else "sequence"])
         self.station = station
         self.applied: MergeMap | None = None
         self.history: list[MergeMap] = []
@@ -66,7 +66,7 @@ class Stage:
             case Apply(found):
                 assert self.applied is None, "a map was applied over another that still held"
                 assert (found.out_stream, found.epoch) == self.client.pair
-                assert found.is_by_timestamp is self.client.is_by_timestamp
+                assert found.is_by_timestamp is ("timestamp" in self.client.kinds)
                 self.applied = found
                 self.history.append(found)
             case Invalidate():

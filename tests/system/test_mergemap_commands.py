@@ -133,12 +133,11 @@ def test_a_request_waits_for_an_authority_that_comes_later(maps: Maps) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("--out-stream", str(OUT), "--epoch", "4"),
         ("--out-stream", "20009", "--epoch", "3"),
         ("--out-stream", str(OUT), "--epoch", "3", "--timestamp"),
     ],
 )
-def test_another_output_epoch_or_kind_is_not_answered(maps: Maps, words: tuple[str, ...]) -> None:
+def test_another_output_or_kind_is_not_answered(maps: Maps, words: tuple[str, ...]) -> None:
     maps.serve(BY_SEQ)
     asks = maps.run("request", *words, "--timeout", "0.5", "--json")
     assert asks.wait() == 1, asks
@@ -146,9 +145,31 @@ def test_another_output_epoch_or_kind_is_not_answered(maps: Maps, words: tuple[s
     assert (error["event"], error["code"], error["facts"]["out_stream"]) == ("error", 411, int(words[1]))
 
 
+def test_rules_hold_in_every_epoch_of_their_output_and_the_one_asked_for_last_is_announced(maps: Maps) -> None:
+    authority = maps.run("serve", maps.file(BY_SEQ), "--json")
+    authority.says(event="ready")
+    for epoch in (7, 4):
+        asks = maps.run("request", "--out-stream", str(OUT), "--epoch", str(epoch), "--json")
+        assert asks.wait() == 0, asks
+        assert only_object(asks) == {"event": "map", **AS_JSON, "epoch": epoch}
+    asks = maps.run("request", "--out-stream", str(OUT), "--json")
+    assert asks.wait() == 0, asks
+    assert only_object(asks) == {"event": "map", **AS_JSON, "epoch": 4}
+
+
+def test_a_file_is_explained_without_a_driver(maps: Maps) -> None:
+    late = BY_TIME.replace("lateness_ns = 7", "lateness_ns = 901")
+    checks = maps.system.framegate("mergemap", "check", maps.file(late), "--json")
+    assert checks.wait() == 0, checks
+    told = only_object(checks)
+    assert any("right (stream 10002): its newest frame from t - 900 ns to t" in line for line in told["joins"])
+    (warning,) = told["warnings"]
+    assert "lateness_ns (901 ns) is above window_ns of right (900 ns)" in warning
+
+
 def test_a_stage_that_is_told_to_end_before_the_answer_came_has_failed(maps: Maps, transport: AeronTransport) -> None:
     hears = transport.add_subscription(CHANNEL, CONTROL)
-    asks = maps.run("request", "--out-stream", str(OUT), "--timeout", "60", "--json")
+    asks = maps.run("request", "--out-stream", str(OUT), "--epoch", "3", "--timeout", "60", "--json")
     asks.until(hears.poll, "asking")
     asks.send(signal.SIGINT)
     assert asks.wait() == 1, asks
@@ -211,7 +232,7 @@ def test_show_prints_every_map_or_those_of_one_output(maps: Maps) -> None:
     assert (ready["event"], summary) == ("ready", {"event": "summary", "maps": 2})
     assert [(each["out_stream"], each["epoch"], each["kind"]) for each in found] == [
         (OUT, 3, "sequence"),
-        (20002, 0, "timestamp"),
+        (20002, 1, "timestamp"),
     ]
     shows = maps.run("show", "--seconds", "1", "--out-stream", str(OUT))
     assert shows.wait() == 0, shows

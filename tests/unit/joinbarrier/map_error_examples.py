@@ -7,6 +7,8 @@ from collections.abc import Callable
 from typing import Final
 
 from framegate.joinbarrier.authority import Conflict, MapAuthority
+from framegate.joinbarrier.configuration import JoinConfig
+from framegate.joinbarrier.contradiction import contradiction
 from framegate.joinbarrier.map_messages import Announced
 from framegate.joinbarrier.map_options import RequestOptions
 from framegate.joinbarrier.map_request import Answers
@@ -26,7 +28,15 @@ def _wait_for_a_map_that_nobody_has() -> None:
     Answers().expire(RequestOptions(out_stream=20001, timeout_s=0))
 
 
+def _contradict_a_file() -> None:
+    config = JoinConfig.model_validate({"input": [{"name": "left", "stream": 10001, "offset": 0}]})
+    error = contradiction(config, MergeMap(20001, 1, [SequenceRule(10001, offset=-2)]))
+    assert error is not None
+    raise error
+
+
 MAP_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     410: _hear_another_authority,
     411: _wait_for_a_map_that_nobody_has,
+    412: _contradict_a_file,
 }

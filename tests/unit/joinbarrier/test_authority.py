@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from framegate.joinbarrier.authority import REPORTS_MAX, Announce, Conflict, MapAuthority
 from framegate.joinbarrier.map_messages import Announced, Requested, hear
@@ -46,9 +48,8 @@ def announced(found: MergeMap) -> Announced:
 
 
 def test_a_request_is_answered_at_once_with_the_map_of_exactly_that_pair() -> None:
-    owner = authority(FIRST, NEXT_EPOCH, BY_TIME)
+    owner = authority(FIRST, BY_TIME)
     assert owner.on_request(asked((20001, 3))) == [Announce(FIRST)]
-    assert owner.on_request(asked((20001, 4))) == [Announce(NEXT_EPOCH)]
     assert owner.on_request(asked((20002, 3), by_timestamp=True)) == [Announce(BY_TIME)]
 
 
@@ -136,10 +137,51 @@ def test_what_nobody_heard_is_announced_anew() -> None:
 
 def test_an_output_that_is_given_up_is_neither_announced_nor_answered_for() -> None:
     owner = authority(FIRST, BY_TIME)
-    owner.disown((20001, 3))
-    owner.disown((20001, 3))
+    owner.disown(20001)
+    owner.disown(20001)
     assert owner.on_tick(0) == [Announce(BY_TIME)]
     assert owner.on_request(asked((20001, 3))) == []
+
+
+def test_an_output_that_goes_on_in_another_epoch_is_announced_in_that_one_alone() -> None:
+    owner = authority(FIRST)
+    owner.on_tick(0)
+    owner.own(NEXT_EPOCH)
+    assert owner.on_tick(1) == [Announce(NEXT_EPOCH)]
+    assert owner.on_tick(100 * MS + 1) == [Announce(NEXT_EPOCH)]
+    assert owner.on_request(asked((20001, 3))) == []
+    assert owner.on_request(asked((20001, 4))) == [Announce(NEXT_EPOCH)]
+
+
+def test_rules_for_every_epoch_answer_a_request_for_any_of_them() -> None:
+    owner = authority()
+    owner.own(FIRST, is_any_epoch=True)
+    for epoch in (3, 9, 0, 2**64 - 1):
+        assert owner.on_request(asked((20001, epoch))) == [Announce(replace(FIRST, epoch=epoch))]
+    assert owner.on_request(asked((20001, 3), by_timestamp=True)) == []
+    assert owner.on_request(asked((20009, 3))) == []
+
+
+def test_of_rules_for_every_epoch_only_the_epoch_that_was_asked_for_last_is_announced() -> None:
+    """Not the highest: one wrong request must not end the announces of the epoch that runs."""
+    owner = authority()
+    owner.own(FIRST, is_any_epoch=True)
+    assert owner.on_tick(0) == [Announce(FIRST)]
+    for epoch in (900, 5):
+        owner.on_request(asked((20001, epoch)))
+    assert owner.on_tick(100 * MS) == [Announce(replace(FIRST, epoch=5))]
+    assert owner.maps == (replace(FIRST, epoch=5),)
+
+
+def test_rules_for_every_epoch_conflict_with_an_announce_for_any_of_them() -> None:
+    owner = authority()
+    owner.own(FIRST, is_any_epoch=True)
+    (same,) = owner.on_announce(announced(replace(FIRST, epoch=8)), THEIR_SESSION)
+    (other,) = owner.on_announce(announced(replace(OTHER, epoch=8)), THEIR_SESSION)
+    assert isinstance(same, Conflict)
+    assert isinstance(other, Conflict)
+    assert "the same" in same.error.message
+    assert "another map" in other.error.message
 
 
 def test_another_map_by_another_authority_is_reported_once_with_both_and_not_taken_over() -> None:

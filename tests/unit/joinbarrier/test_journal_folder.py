@@ -30,6 +30,11 @@ SHAPE: Final = JournalShape(
 RULES: Final = [{"input": "left", "stream": 10001, "offset": 0}]
 
 
+def noted(out_epoch: int, message: str = "a") -> dict[str, Any]:
+    """An applied map as the agent notes it."""
+    return {"out_epoch": out_epoch, "rules": RULES, "message": message, "local": {"policy": "sequence"}}
+
+
 def opened_and_closed(folder: Path, **changes: Any) -> JournalFolder:
     with JournalFolder(folder, replace(SHAPE, **changes)) as held:
         return held
@@ -77,10 +82,10 @@ def test_a_new_journal_says_what_it_is(folder: Path) -> None:
 
 def test_the_next_agent_goes_on_in_the_same_epoch_with_the_same_maps(folder: Path) -> None:
     with JournalFolder(folder, SHAPE) as first:
-        assert first.note_map(1, RULES) == 1
+        assert first.note_map(noted(1)) == 1
     with JournalFolder(folder, replace(SHAPE, durability="disk", reader_lease_s=5)) as second:
         assert (second.epoch, second.map_version) == (first.epoch, 1)
-    assert written(folder)["maps"] == [{"version": 1, "out_epoch": 1, "rules": RULES}]
+    assert written(folder)["maps"] == [{"version": 1, **noted(1)}]
     assert (written(folder)["durability"], written(folder)["reader_lease_s"]) == ("disk", 5)
 
 
@@ -92,16 +97,35 @@ def test_a_description_of_before_there_was_durability_is_continued(folder: Path)
     assert opened_and_closed(folder).epoch == held.epoch
 
 
-def test_a_map_is_counted_once_and_again_for_another_output_epoch(folder: Path) -> None:
+def test_a_map_is_counted_once_also_in_another_epoch_and_when_it_comes_again(folder: Path) -> None:
+    """Otherwise two authorities that take turns would fill journal.json."""
     with JournalFolder(folder, SHAPE) as held:
-        assert [held.note_map(epoch, RULES) for epoch in (1, 1, 2)] == [1, 1, 2]
+        taken = [held.note_map(noted(epoch, message)) for epoch, message in ((1, "a"), (1, "a"), (2, "a"), (2, "b"))]
+        assert taken == [1, 1, 1, 2]
+        assert [held.note_map(noted(3, message)) for message in "abab"] == [1, 2, 1, 2]
+    assert [each["version"] for each in written(folder)["maps"]] == [1, 2]
+
+
+def test_the_same_announce_under_other_local_keys_is_another_version(folder: Path) -> None:
+    with JournalFolder(folder, SHAPE) as held:
+        assert held.note_map(noted(1)) == 1
+        assert held.note_map({**noted(1), "local": {"policy": "latest"}}) == 2
+
+
+def test_a_map_of_before_there_were_messages_keeps_its_version_and_is_not_taken_for_another(folder: Path) -> None:
+    opened_and_closed(folder)
+    found = written(folder)
+    found["maps"] = [{"version": 1, "out_epoch": 1, "rules": RULES}]
+    (folder / "journal.json").write_text(json.dumps(found, indent=1))
+    with JournalFolder(folder, SHAPE) as held:
+        assert held.note_map(noted(1)) == 2
     assert [each["version"] for each in written(folder)["maps"]] == [1, 2]
 
 
 def test_forgotten_maps_still_count(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journal_folder, "_KEPT_MAPS", 2)
     with JournalFolder(folder, SHAPE) as held:
-        assert [held.note_map(epoch, RULES) for epoch in range(4)] == [1, 2, 3, 4]
+        assert [held.note_map(noted(1, str(each))) for each in range(4)] == [1, 2, 3, 4]
     with JournalFolder(folder, SHAPE) as again:
         assert again.map_version == 4
     assert [each["version"] for each in written(folder)["maps"]] == [3, 4]
@@ -246,7 +270,7 @@ def test_what_was_set_aside_already_is_not_set_aside_because_it_was_asked_for_to
 
 def test_a_new_epoch_sets_the_old_one_aside(folder: Path) -> None:
     with JournalFolder(folder, SHAPE) as held:
-        held.note_map(1, RULES)
+        held.note_map(noted(1))
     for name in ("segments", "unmatched", "readers"):
         (folder / name).mkdir()
     (folder / "segments" / "00000001-0000000000000000.open").touch()

@@ -54,7 +54,7 @@ def with_map() -> MapClient:
 
 def test_a_stage_without_a_map_asks_at_once_and_for_its_kind() -> None:
     assert MapClient(20001, 3).on_tick(5) == [Ask(THE_REQUEST)]
-    by_time = MapClient(20001, 3, is_by_timestamp=True).on_tick(5)
+    by_time = MapClient(20001, 3, ["timestamp"]).on_tick(5)
     assert by_time == [Ask(TimestampMergeMapRequest(out_stream_id=20001, epoch=3))]
 
 
@@ -139,6 +139,41 @@ def test_a_map_that_the_barrier_cannot_apply_blocks_like_an_invalid_one() -> Non
     refusal = MapRefused("a barrier follows at most 256 inputs", reason="too_many_inputs")
     assert client.on_refused(refusal, 0) == [Invalidate(), Refused(refusal)]
     assert asks(client, 100) == [True]
+
+
+def test_a_map_that_the_stage_could_not_apply_is_not_given_to_it_again_and_the_asking_goes_on() -> None:
+    client = with_map()
+    refusal = MapRefused("a rule names a stream that has no [[input]]", reason="unknown_stream", stream=10001)
+    assert client.on_refused(refusal, 0, MAP) == [Invalidate(), Refused(refusal)]
+    assert [client.on_announce(announced(MAP), at) for at in (1, 2)] == [[], []]
+    assert asks(client, 100) == [True]
+    assert client.on_announce(announced(CHANGED), 101) == [Apply(CHANGED)]
+    # The authority says again what cannot be applied: what it said between holds no longer.
+    assert client.on_announce(announced(MAP), 102) == [Invalidate(), Refused(refusal)]
+    assert client.map is None
+
+
+def test_a_refusal_that_comes_when_another_map_is_already_in_force_stops_nothing() -> None:
+    client = with_map()
+    client.on_announce(announced(CHANGED), 1)
+    assert client.on_refused(MapRefused("too late", reason="unknown_stream"), 2, MAP) == []
+    assert client.map == CHANGED
+
+
+def test_a_map_that_was_refused_in_one_epoch_is_tried_in_the_next() -> None:
+    client = with_map()
+    client.on_refused(MapRefused("no such stream", reason="unknown_stream"), 0, MAP)
+    client.new_epoch(4, 1)
+    assert client.on_announce(announced(NEXT_EPOCH), 2) == [Apply(NEXT_EPOCH)]
+
+
+def test_a_stage_that_takes_both_kinds_asks_for_one_after_the_other_and_applies_either() -> None:
+    for found in (MAP, BY_TIME):
+        client = MapClient(20001, 3, ["sequence", "timestamp"])
+        asked = [client.on_tick(at * MS) for at in (0, 100, 300)]
+        by_time = Ask(TimestampMergeMapRequest(out_stream_id=20001, epoch=3))
+        assert asked == [[Ask(THE_REQUEST)], [by_time], [Ask(THE_REQUEST)]]
+        assert client.on_announce(announced(found), 301 * MS) == [Apply(found)]
 
 
 def test_a_new_epoch_blocks_and_asks_for_its_own_map_at_once() -> None:
