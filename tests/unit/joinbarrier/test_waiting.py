@@ -100,7 +100,12 @@ def test_a_full_journal_is_told_once_and_that_it_has_room_again() -> None:
 
 def test_without_a_map_it_is_the_map_that_is_missing() -> None:
     (line,) = said(status(has_map=False))
-    assert line.endswith("the output has no valid map yet")
+    assert "no valid map of output 20001 was announced yet; its authority may not run" in line
+
+
+def test_a_map_that_was_refused_is_told_by_its_reason() -> None:
+    (line,) = said(status(has_map=False, blocked="unknown_stream"))
+    assert "output 20001 is blocked (unknown_stream)" in line
 
 
 @pytest.mark.parametrize(("missing", "is_hopeless"), [(None, False), (SLOTS, False), (SLOTS + 1, True)])
