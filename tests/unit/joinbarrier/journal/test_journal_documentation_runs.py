@@ -35,7 +35,7 @@ def test_the_example_of_the_page_runs(
     monkeypatch.chdir(folder)
     (example,) = re.findall(r"```python\n(.*?)```", (PACKAGE / "README.md").read_text(), re.DOTALL)
     exec(compile(example, "README.md", "exec"), {})  # noqa: S102 - our own page
-    assert capsys.readouterr().out.splitlines() == ["0 0 15 present", "1 1 21 present", "2 2 27 stale", "2 3", "0"]
+    assert capsys.readouterr().out.splitlines() == ["0 0 15 present", "1 1 21 present", "2 2 27 stale", "2 3", "{}"]
 
 
 def test_every_file_is_named_on_the_page() -> None:
