@@ -14,7 +14,7 @@ from framegate.joinbarrier.map_rules import U32_MAX, U64_MAX
 from framegate.joinbarrier.mergemap import Announce, MergeMap
 from framegate.joinbarrier.native_barrier import NativeBarrier
 from framegate.joinbarrier.readiness import Readiness
-from framegate.joinbarrier.reference import LatestBarrier, SequenceBarrier, TimestampBarrier
+from framegate.joinbarrier.reference import Barrier, Kind
 from framegate.schema.errors import InvalidValue
 from framegate.schema.merge import ClockDomain
 from framegate.shmpool.clock import monotonic_ns
@@ -170,27 +170,20 @@ class SequenceJoinBarrier(JoinBarrier):
     [2, 3, 4, 5, 6, 7, 8, 9, 10]
     """
 
-    _KIND: ClassVar[str] = "sequence"
-    _REFERENCE: ClassVar[type[SequenceBarrier | TimestampBarrier]] = SequenceBarrier
+    _KIND: ClassVar[Kind] = Kind.SEQUENCE
 
     def __init__(
         self, out_stream: int, epoch: int = 0, needs_processed: Iterable[int] = (), impl: Implementation = "native"
     ) -> None:
         out_stream, epoch = _number("out_stream", out_stream, U32_MAX), _number("epoch", epoch, U64_MAX)
         needed = sorted({_number("needs_processed", stream, U32_MAX) for stream in needs_processed})
-        made: _Decides
-        if _is_native(impl):
-            made = NativeBarrier(self._KIND, out_stream, epoch, needed)
-        else:
-            made = self._REFERENCE(out_stream, epoch, needed)
-        super().__init__(made, out_stream)
+        super().__init__(_made(impl, self._KIND, out_stream, epoch, needed), out_stream)
 
 
 class TimestampJoinBarrier(SequenceJoinBarrier):
     """Output t is ready when every input's time has come as far as its rules ask, less the map's lateness."""
 
-    _KIND = "timestamp"
-    _REFERENCE = TimestampBarrier
+    _KIND = Kind.TIMESTAMP
 
 
 class LatestValueJoinBarrier(JoinBarrier):
@@ -206,12 +199,7 @@ class LatestValueJoinBarrier(JoinBarrier):
         out_stream, epoch = _number("out_stream", out_stream, U32_MAX), _number("epoch", epoch, U64_MAX)
         if order_by not in ("seq", "timestamp"):
             raise InvalidValue("newest by seq or by timestamp", field="order_by", found=order_by)
-        is_native, is_by_time = _is_native(impl), order_by == "timestamp"
-        self._latest: NativeBarrier | LatestBarrier
-        if is_native:
-            self._latest = NativeBarrier(f"latest_by_{order_by}", out_stream, epoch, [])
-        else:
-            self._latest = LatestBarrier(out_stream, epoch, is_by_time=is_by_time)
+        self._latest = _made(impl, Kind(f"latest_by_{order_by}"), out_stream, epoch, [])
         super().__init__(self._latest, out_stream)
 
     def ready(self, out: int = 0, now_ns: int | None = None, *, clock_domain: ClockDomain | None = None) -> Readiness:
@@ -233,10 +221,12 @@ class LatestValueJoinBarrier(JoinBarrier):
 _IMPLEMENTATIONS: Final = ("native", "reference")
 
 
-def _is_native(impl: str) -> bool:
+def _made(impl: str, kind: Kind, out_stream: int, epoch: int, needed: list[int]) -> NativeBarrier | Barrier:
     if impl not in _IMPLEMENTATIONS:
         raise InvalidValue(f"one of {', '.join(_IMPLEMENTATIONS)}", field="impl", found=impl)
-    return impl == "native"
+    if impl == "native":
+        return NativeBarrier(kind.value, out_stream, epoch, needed)
+    return Barrier(kind, out_stream, epoch, needed)
 
 
 def _number(field: str, value: int, most: int) -> int:

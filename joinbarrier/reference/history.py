@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from framegate.joinbarrier.missing import Cause
+from framegate.joinbarrier.reference.demand import Demand
+from framegate.joinbarrier.reference.seen import Seen, Times, place_of
 from framegate.joinbarrier.reference.stage_config import InputConfig
 
 
@@ -35,21 +37,30 @@ class Source:
     """One stream, in its producer's current epoch."""
 
     stream: int
-    epoch: int | None = None
+    seen: Seen = field(default_factory=Seen)
     is_observed: bool = False
+    """A frame came, not only news of frames that nobody heard."""
     is_ended: bool = False
-    is_rejected: bool = False
-    last_seq: int | None = None
-    last_arrival_ns: int = 0
-    last_times: list[int | None] = field(default_factory=lambda: [None, None])
-    """Of slot headers and of descriptors."""
     watermark_ms: int | None = None
 
     def begin(self, epoch: int) -> None:
         """A new epoch forgets everything of the one before."""
-        fresh = Source(self.stream, epoch)
-        for name in self.__slots__:
-            setattr(self, name, getattr(fresh, name))
+        self.seen, self.is_observed, self.is_ended, self.watermark_ms = Seen(epoch), False, False, None
+
+    @property
+    def epoch(self) -> int | None:
+        """The producer's."""
+        return self.seen.epoch
+
+    @property
+    def last_seq(self) -> int | None:
+        """The newest sequence."""
+        return self.seen.observed.seq
+
+    @property
+    def last_times(self) -> Times:
+        """The newest times."""
+        return self.seen.observed.times
 
 
 @dataclass(slots=True)
@@ -61,6 +72,8 @@ class Input:
     source: Source
     room: int
     """How many frames may wait, beside one range of lost ones at the end."""
+    demand: Demand | None = None
+    """Its rule."""
     pending: list[Frame] = field(default_factory=list)
     kept: Frame | None = None
     """The last joined frame; it may be joined again."""
@@ -72,7 +85,7 @@ class Input:
     @property
     def place(self) -> int:
         """Of the rule's source in pairs of times."""
-        return 1 if self.config.source.name == "FRAME_DESCRIPTOR" else 0
+        return place_of(self.config.source)
 
     @property
     def readable(self) -> Iterator[Frame]:

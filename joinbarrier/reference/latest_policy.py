@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from framegate.joinbarrier.missing import Cause
 from framegate.joinbarrier.reference.history import Frame, Input, Source
-from framegate.joinbarrier.reference.latest import LatestBarrier
 from framegate.joinbarrier.reference.out_times import OutTimes
 from framegate.joinbarrier.reference.stage_config import SKIPS_MAX
 from framegate.joinbarrier.reference.stage_core import StageCore
@@ -14,8 +13,6 @@ from framegate.joinbarrier.reference.stage_policy import Policy
 
 class LatestPolicy(Policy):
     """An output is asked for by a tick: an observation, or a time. What comes between two calls of next is one tick."""
-
-    OUTLIVES_END = True
 
     def __init__(self, core: StageCore, times: OutTimes) -> None:
         super().__init__(core)
@@ -44,7 +41,7 @@ class LatestPolicy(Policy):
         if frame.lost is not None:
             if self.is_by_time or frame.lost is Cause.AGENT_DOWN:
                 return
-            self._invalid(each, frame)
+            each.source.seen.invalid(frame.seq)
         known = [other for other in (each.kept, *each.readable) if other is not None and other is not frame]
         if frame.lost is None and any(self._order(other) > self._order(frame) for other in known):
             frame.lost = Cause.SUPERSEDED
@@ -65,10 +62,6 @@ class LatestPolicy(Policy):
     def candidate(self, each: Input) -> Frame | None:
         """The newest frame."""
         return next(each.readable, None) or each.again
-
-    def holds(self, each: Input, out: int) -> bool:
-        # A stale or unread input is absent, whatever it last showed: the barrier alone says so.
-        return True
 
     # --- Outputs ---
 
@@ -115,14 +108,10 @@ class LatestPolicy(Policy):
 
     def failed(self, each: Input, frame: Frame) -> None:
         """The output is tried again at the next tick, with what is newest then."""
-        self._invalid(each, frame)
+        each.source.seen.invalid(frame.seq)
         if self.t is not None or self.has_tick:
             self._not_ready()
             self.t = None
-
-    def _invalid(self, each: Input, frame: Frame) -> None:
-        if isinstance(self.core.barrier, LatestBarrier):
-            self.core.barrier.invalid(each.config.stream, frame.seq)
 
     def joined(self, now_ns: int) -> None:
         self._consume()

@@ -58,10 +58,6 @@ class SequencePolicy(Policy):
         nearest = later[0] if later else each.next_seq
         return n if nearest is None else max(n, nearest - each.config.shift)
 
-    def holds(self, each: Input, out: int) -> bool:
-        last_seq = each.source.last_seq
-        return last_seq is not None and last_seq >= self.need(each, out)
-
     def arrival_cause(self, each: Input, frame: Frame) -> Cause | None:
         if self.n is None or frame.seq >= self.floor(each, self.n):
             return None
@@ -131,7 +127,7 @@ class SequencePolicy(Policy):
     def _is_over(self, each: Input, n: int) -> bool:
         """Whether no output from n on can ever be: the input has ended before."""
         may_be_absent = each.config.optional or each.config.deadline_ns > 0
-        return each.source.is_ended and not may_be_absent and not self.holds(each, n)
+        return each.source.is_ended and not may_be_absent and self.core.lacks(each, n) is not None
 
     def _instead(
         self, n: int, frames: list[Frame | None], now_ns: int
@@ -165,7 +161,7 @@ class SequencePolicy(Policy):
         if (
             self.core.asked_ns is None
             and self.n is not None
-            and any(self.holds(each, self.n) for each in self.core.inputs)
+            and any(self.core.lacks(each, self.n) is None for each in self.core.inputs)
         ):
             self.core.asked_ns = now_ns
 

@@ -12,7 +12,9 @@ from typing import Final, cast
 
 from framegate.joinbarrier.mergemap import MergeMap
 from framegate.joinbarrier.missing import Cause
+from framegate.joinbarrier.reference.demand import start
 from framegate.joinbarrier.reference.history import Frame, Input
+from framegate.joinbarrier.reference.kind import Kind
 from framegate.joinbarrier.reference.latest_policy import LatestPolicy
 from framegate.joinbarrier.reference.out_times import OutTimes
 from framegate.joinbarrier.reference.sequence_policy import SequencePolicy
@@ -57,37 +59,33 @@ class Stage(StageRecall):
 
     def apply(self, announced: MergeMap, version: int) -> bool:
         """Whether the map is in force now. One that does not name just the inputs' streams is refused."""
-        if self.barrier is None or not self._takes(announced):
+        if self.kind is None or not self._takes(self.kind, announced):
             return False
+        self.has_map = False
         if set(announced.streams) != set(self.sources):
-            self.barrier.invalidate()
             self.counters.maps_refused += 1
             return False
+        self.kind.check(announced)
         if self.config.late == "stall" and announced.is_by_timestamp:
             announced = replace(announced, lateness_ns=0)
-        if not self.barrier.apply(announced):
-            return False
-        self.map_version = version
+        self.obey(self.kind, announced)
         self.lateness_ns, self.stale_timeout_ns = announced.lateness_ns, announced.stale_timeout_ns
-        starts = [rule.window - 1 if rule.window else max(0, -(rule.offset or 0)) for rule in announced.sequence_rules]
-        starts += [rule.window_ns or max(0, -(rule.offset_ns or 0)) for rule in announced.timestamp_rules]
-        self.start = max(self.own_start, *starts)
+        self.start = max(self.own_start, *map(start, announced.rules))
+        self.has_map, self.map_version = True, version
         return True
 
-    def _takes(self, announced: MergeMap) -> bool:
+    def _takes(self, kind: Kind, announced: MergeMap) -> bool:
         """Whether a map is for this output, and of the policy's kind."""
         is_pair = (announced.out_stream, announced.epoch) == (self.config.out_stream, self.out_epoch)
-        is_any_kind = self.config.policy == "latest" and self.config.order_by == "seq"
-        return is_pair and (is_any_kind or announced.is_by_timestamp == self.config.has_timestamp_map)
+        return is_pair and kind.takes(is_by_timestamp=announced.is_by_timestamp)
 
     def invalidate(self) -> None:
         """Another map was announced, or an invalid one: nothing is attempted until one is applied."""
-        if self.barrier is not None:
-            self.barrier.invalidate()
+        self.has_map = self.kind is None
 
     def wants_map(self) -> int | None:
         """The output epoch that a map is wanted for."""
-        return None if self.barrier is None or self.barrier.is_valid else self.out_epoch
+        return None if self.has_map else self.out_epoch
 
     # --- What goes out ---
 
@@ -170,8 +168,6 @@ class Stage(StageRecall):
     def _resume(self, state: dict[str, object]) -> None:
         numbers = {key: value for key, value in state.items() if isinstance(value, int)}
         self.out_epoch, self.out_seq, self.map_version = numbers["out_epoch"], numbers["out_seq"], numbers["map"]
-        if self.barrier is not None:
-            self.barrier.new_epoch(self.out_epoch)
         self.policy.resume(numbers)
         last_ns = self.policy.last_ns if isinstance(self.policy, TimestampPolicy) else None
         if self.config.drive == "watermark" and last_ns is not None:
@@ -180,7 +176,7 @@ class Stage(StageRecall):
         rows = cast("list[list[int]]", state["inputs"])
         for each, (epoch, decided, joined, is_ended) in zip(self.inputs, rows, strict=True):
             if epoch >= 0:
-                each.source.epoch, each.source.is_ended = epoch, bool(is_ended)
+                each.source.seen.epoch, each.source.is_ended = epoch, bool(is_ended)
             each.decided = None if decided < 0 else decided
             each.joined = None if joined < 0 else joined
 

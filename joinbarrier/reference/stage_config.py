@@ -9,6 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 from framegate.joinbarrier.mergemap import MergeMap, SequenceRule, TimestampRule
 from framegate.joinbarrier.missing import Absence
+from framegate.joinbarrier.reference.kind import Kind
 from framegate.schema.merge import ClockDomain, TimestampSource
 
 I64_MAX: Final = 2**63 - 1
@@ -65,9 +66,16 @@ class StageConfig:
         return tuple(dict.fromkeys(each.stream for each in self.inputs))
 
     @property
+    def kind(self) -> Kind | None:
+        """What readiness is about; None: nothing of a union waits for a map or for another input."""
+        if self.policy == "latest":
+            return Kind.LATEST_BY_TIME if self.order_by == "timestamp" else Kind.LATEST_BY_SEQ
+        return {"sequence": Kind.SEQUENCE, "timestamp": Kind.TIMESTAMP}.get(self.policy)
+
+    @property
     def has_timestamp_map(self) -> bool:
         """Whether rules speak of times."""
-        return self.policy == "timestamp" or (self.policy == "latest" and self.order_by == "timestamp")
+        return self.kind is not None and self.kind.reads_times
 
     def map(self, epoch: int, stale_timeout_ns: int | None = None, lateness_ns: int = 0) -> MergeMap:
         """The map that these inputs describe."""

@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from framegate.joinbarrier.mergemap import MergeMap
 from framegate.joinbarrier.missing import Absence, Cause
-from framegate.joinbarrier.reference.base import Barrier
+from framegate.joinbarrier.readiness import Reason
+from framegate.joinbarrier.reference.demand import MET, STALE, Demand, demands, start
 from framegate.joinbarrier.reference.history import Frame, Input, Source
-from framegate.joinbarrier.reference.latest import LatestBarrier
-from framegate.joinbarrier.reference.sequence import SequenceBarrier
-from framegate.joinbarrier.reference.stage_config import I64_MAX, InputConfig, StageConfig
-from framegate.joinbarrier.reference.timestamp import TimestampBarrier
+from framegate.joinbarrier.reference.kind import Kind
+from framegate.joinbarrier.reference.stage_config import I64_MAX, StageConfig
 from framegate.joinbarrier.reference.unmatched import Unmatched, UnmatchedQueue
 
 if TYPE_CHECKING:
@@ -60,14 +60,17 @@ class StageCore:
         self.out_epoch, self.out_seq = config.out_epoch, 0
         self.map_version = 0
         self.lateness_ns, self.stale_timeout_ns = 0, None
-        self.own_start = max((_start(each, config.has_timestamp_map) for each in config.inputs), default=0)
+        self.kind = config.kind
+        """What readiness is about; None: nothing of a union waits for a map or for another input."""
+        self.demands = list[Demand]()
+        """The rules, of the map that was applied last."""
+        self.has_map = self.kind is None
+        if self.kind is not None:
+            # So that the demands are those of the inputs before the authority has announced a map.
+            self.obey(self.kind, config.map(config.out_epoch))
+        self.own_start = max((start(rule) for rule in config.map(0).rules), default=0)
         self.start = self.own_start
         """The first output that every rule can be fulfilled for."""
-        self.barrier = _barrier(config)
-        if self.barrier is not None:
-            # So that the barrier follows the inputs before the authority has announced a map.
-            self.barrier.apply(config.map(config.out_epoch))
-            self.barrier.invalidate()
         self.asked_ns: int | None = None
         """Since when the current output waits."""
         self.is_counted = False
@@ -151,19 +154,29 @@ class StageCore:
 
     # --- The gate ---
 
+    def obey(self, kind: Kind, applied: MergeMap) -> None:
+        """The demands of a map. The k-th rule of a stream is that of its k-th input; more inputs share the last."""
+        self.demands = demands(applied, kind, {each.stream for each in self.config.inputs if each.processed})
+        for stream in self.sources:
+            rules = [demand for demand in self.demands if demand.stream == stream]
+            for place, each in enumerate(self.on(stream)):
+                each.demand = rules[min(place, len(rules) - 1)]
+
     def opens(self, out: int, now_ns: int, policy: Policy) -> bool:
         """Whether an output may be tried; ``absent`` says which inputs it then goes without."""
         self.absent = [None] * len(self.inputs)
-        if self.barrier is None:
-            return True
-        answer = self.barrier.ready(out, now_ns)
-        if answer.reason is not None and not answer.waiting:
-            return False
-        for stream in self.config.streams:
-            is_waiting = stream in answer.waiting
-            if (is_waiting or stream in answer.absent) and not self._goes_without(
-                stream, is_waiting, out, now_ns, policy
-            ):
+        for demand in self.demands:
+            verdict = demand.verdict(self.sources[demand.stream].seen, out, now_ns, self.stale_timeout_ns)
+            on = [each for each in self.inputs if each.demand is demand]
+            if verdict == MET:
+                continue
+            if verdict == STALE:
+                is_passed = all(self._goes_stale(each, out, policy) for each in on)
+            else:
+                is_passed = verdict is not Reason.BEFORE_START and all(
+                    self._excused(each, now_ns, policy) for each in on
+                )
+            if not on or not is_passed:
                 return False
         for each in self.inputs:
             is_near = self.absent[each.index] is not None or policy.is_near(each, out, now_ns)
@@ -171,18 +184,24 @@ class StageCore:
                 return False
         return True
 
-    def _goes_without(self, stream: int, is_waiting: bool, out: int, now_ns: int, policy: Policy) -> bool:
-        """Whether an output goes on though a stream is not as far, or is stale: for each input that lacks something."""
-        on = self.on(stream)
-        for each in [each for each in on if not policy.holds(each, out)] or on:
-            if is_waiting:
-                if not self._excused(each, now_ns, policy):
-                    return False
-            elif each is policy.anchor:
-                if not policy.holds(each, out):
-                    return False
-            elif not (policy.OUTLIVES_END and each.source.is_ended):
-                self.absent[each.index] = "stale"
+    def lacks(self, each: Input, out: int) -> Reason | None:
+        """What the input's own rule has to wait for."""
+        return Reason.NO_MAP if each.demand is None else each.demand.unseen(each.source.seen, out)
+
+    def is_rejected(self, source: Source) -> bool:
+        """Whether the times of a stream's rules have decreased: nothing of it is joined by them any more."""
+        return self.config.policy == "timestamp" and bool(
+            source.seen.rejected & {each.place for each in self.on(source.stream)}
+        )
+
+    def _goes_stale(self, each: Input, out: int, policy: Policy) -> bool:
+        """Whether an output goes on though this input is stale: the last frame of one that has ended may be joined
+        again, and without its anchor's frame it is none."""
+        if each is policy.anchor:
+            return self.lacks(each, out) is None
+        outlives_end = self.config.policy in ("timestamp", "latest")
+        if not (outlives_end and each.source.is_ended):
+            self.absent[each.index] = "stale"
         return True
 
     def _excused(self, each: Input, now_ns: int, policy: Policy) -> bool:
@@ -203,8 +222,7 @@ class StageCore:
 
     def is_stale(self, source: Source, now_ns: int) -> bool:
         """Silent for longer than the map's time-out."""
-        timeout_ns = self.stale_timeout_ns
-        return timeout_ns is not None and source.is_observed and now_ns - source.last_arrival_ns > timeout_ns
+        return source.seen.is_stale(now_ns, self.stale_timeout_ns)
 
     def not_ready(self) -> None:
         """Count an output that was asked for in vain, once."""
@@ -237,19 +255,3 @@ class StageCore:
 def encoded(state: dict[str, object]) -> str:
     """Numbers only, without spaces."""
     return json.dumps(state, separators=(",", ":"))
-
-
-def _start(each: InputConfig, is_by_time: bool) -> int:
-    if each.window is not None:
-        return each.window if is_by_time else each.window - 1
-    return max(0, -each.shift)
-
-
-def _barrier(config: StageConfig) -> Barrier | None:
-    processed = [each.stream for each in config.inputs if each.processed]
-    make: dict[str, Callable[[], Barrier]] = {
-        "sequence": lambda: SequenceBarrier(config.out_stream, config.out_epoch, processed),
-        "timestamp": lambda: TimestampBarrier(config.out_stream, config.out_epoch, processed),
-        "latest": lambda: LatestBarrier(config.out_stream, config.out_epoch, is_by_time=config.order_by == "timestamp"),
-    }
-    return make[config.policy]() if config.policy in make else None

@@ -9,13 +9,12 @@ from typing import Final
 from framegate.joinbarrier.missing import Cause
 from framegate.joinbarrier.reference.history import Frame, Input, Source
 from framegate.joinbarrier.reference.out_times import OutTimes
-from framegate.joinbarrier.reference.sequence import SequenceBarrier
+from framegate.joinbarrier.reference.seen import Times, higher, times_of
 from framegate.joinbarrier.reference.stage_config import I64_MAX
 from framegate.joinbarrier.reference.stage_core import StageCore
 from framegate.joinbarrier.reference.stage_policy import Policy
 from framegate.joinbarrier.reference.timestamp_policy import TimestampPolicy
 
-_NULL: Final = 2**64 - 1
 _NS_PER_MS: Final = 1_000_000
 
 
@@ -39,7 +38,7 @@ class StageIntake(StageCore):
         now_ns: int = 0,
     ) -> bool:
         """A descriptor came; ``slot_ns`` is its slot's time where the stage needs it. Whether it is a new frame."""
-        times = [None if time == _NULL else time for time in (slot_ns, descriptor_ns)]
+        times = times_of(slot_ns, descriptor_ns)
         if not self._admits(stream, epoch, seq, times):
             return False
         lost = None
@@ -47,10 +46,7 @@ class StageIntake(StageCore):
         if any(time is not None and time > I64_MAX for time in times):
             self.counters.out_of_range += 1
             lost, times = Cause.NO_MATCH, [None, None]
-        source = self._arrive(stream, seq, now_ns)
-        self._follow_times(source, times)
-        if self.barrier is not None:
-            self.barrier.observe(stream, seq, times[0], times[1], now_ns, epoch, None)
+        source = self._see(stream, seq, times, now_ns)
         is_new = False
         for each in self.on(stream):
             frame = Frame(seq, seq, times[each.place], given[0], given[1], trace_id, now_ns, self._ordered(), lost)
@@ -68,9 +64,7 @@ class StageIntake(StageCore):
         """A frame was announced, and its slot could not be read."""
         if not self._admits(stream, epoch, seq, [None, None]):
             return False
-        source = self._arrive(stream, seq, now_ns)
-        if self.barrier is not None:
-            self.barrier.observe(stream, seq, None, None, now_ns, epoch, None)
+        source = self._see(stream, seq, [None, None], now_ns)
         self._add_lost(stream, seq, seq, cause, now_ns)
         self.policy.observed(source, False, now_ns)
         return True
@@ -88,9 +82,9 @@ class StageIntake(StageCore):
         seq_first = max(seq_first, -1 if source.last_seq is None else source.last_seq + 1)
         if seq_first > seq_last:
             return
-        source.last_seq = seq_last
-        if isinstance(self.barrier, SequenceBarrier):
-            self.barrier.observe(stream, seq_last, None, None, now_ns, epoch, None)
+        source.seen.observed.seq = seq_last
+        if self.config.policy == "sequence":
+            source.seen.heard_ns = higher(source.seen.heard_ns, now_ns)
         self._add_lost(stream, seq_first, seq_last, Cause.AGENT_DOWN, now_ns)
         self.policy.observed(source, False, now_ns)
 
@@ -109,7 +103,7 @@ class StageIntake(StageCore):
     def _gone(self, seq_first: int, seq_last: int, now_ns: int) -> Frame:
         return Frame(seq_first, seq_last, None, None, None, 0, now_ns, self._ordered())
 
-    def _admits(self, stream: int, epoch: int, seq: int, times: list[int | None]) -> bool:
+    def _admits(self, stream: int, epoch: int, seq: int, times: Times) -> bool:
         """Whether a frame is one of the present epoch, and a new one."""
         outside = Frame(seq, seq, None, None, None, 0, 0, 0)
         if max(seq, epoch) > I64_MAX:
@@ -127,23 +121,16 @@ class StageIntake(StageCore):
             return False
         return True
 
-    def _arrive(self, stream: int, seq: int, now_ns: int) -> Source:
+    def _see(self, stream: int, seq: int, times: Times, now_ns: int) -> Source:
         source = self.sources[stream]
-        source.last_seq, source.is_observed = seq, True
-        source.last_arrival_ns = max(source.last_arrival_ns, now_ns)
+        was_rejected = self.is_rejected(source)
+        source.is_observed = True
+        if self.kind is None:
+            source.seen.observe(seq, times, now_ns, is_ordered=False)
+        else:
+            self.kind.see(source.seen, seq, times, self.on(stream)[0].config.source, now_ns)
+        self.counters.regressions += self.is_rejected(source) and not was_rejected
         return source
-
-    def _follow_times(self, source: Source, times: list[int | None]) -> None:
-        used = {each.place for each in self.on(source.stream)}
-        for place, time in enumerate(times):
-            if time is None or source.is_rejected:
-                continue
-            last = source.last_times[place]
-            if self.config.policy == "timestamp" and place in used and last is not None and time < last:
-                source.is_rejected = True
-                self.counters.regressions += 1
-            else:
-                source.last_times[place] = time
 
     def _seen_before(self, each: Input, frame: Frame) -> None:
         """A resumed stage sees frames again. The last joined one may be joined again, of the others all is known."""
@@ -160,7 +147,7 @@ class StageIntake(StageCore):
         """Whether this is the stream's present epoch; a higher one ends it, and the output's epoch with it."""
         source = self.sources[stream]
         if source.epoch is None:
-            source.epoch = epoch
+            source.seen.epoch = epoch
         elif epoch > source.epoch:
             for each in self.on(stream):
                 self.drop_all(each, Cause.EPOCH)
@@ -168,9 +155,7 @@ class StageIntake(StageCore):
             source.begin(epoch)
             self.out_epoch, self.out_seq = self.out_epoch + 1, 0
             self.last_watermark_ms = None
-            if self.barrier is not None:
-                self.barrier.input_epoch(stream, epoch)
-                self.barrier.new_epoch(self.out_epoch)
+            self.has_map = self.kind is None
             self.policy.new_epoch()
         return epoch == source.epoch
 
@@ -178,8 +163,9 @@ class StageIntake(StageCore):
         self, stream: int, epoch: int, seq: int, slot_ns: int | None = None, descriptor_ns: int | None = None
     ) -> None:
         """What was consumed downstream, for inputs whose processed cursor counts."""
-        if self.barrier is not None:
-            self.barrier.processed(stream, seq, slot_ns, descriptor_ns, epoch, None)
+        seen = self.sources[stream].seen
+        if seen.epoch == epoch:
+            seen.consumed(seq, times_of(slot_ns, descriptor_ns))
 
     def ended(self, stream: int, epoch: int, now_ns: int) -> None:
         """No more frames of this epoch come."""
@@ -233,7 +219,7 @@ class StageIntake(StageCore):
         """Time passes. A clock drive begins with the first tick at which all required inputs were observed."""
         if self.config.drive != "clock" or clock_ns > I64_MAX:
             return
-        is_ready = self.barrier is not None and self.barrier.is_valid and self.is_all_observed
+        is_ready = self.kind is not None and self.has_map and self.is_all_observed
         if self.times.next_tick is None and is_ready:
             if self._is_before_last(clock_ns):
                 self.counters.time_refused += 1

@@ -13,9 +13,6 @@ from framegate.joinbarrier.reference.stage_core import StageCore
 class Policy(ABC):
     """One way to tell which frames belong together."""
 
-    OUTLIVES_END = False
-    """Whether the last frame of an ended input goes on being joined."""
-
     def __init__(self, core: StageCore) -> None:
         self.core = core
         self.config = core.config
@@ -44,10 +41,6 @@ class Policy(ABC):
 
     def new_epoch(self) -> None:
         """The output goes on in another epoch."""
-
-    def holds(self, each: Input, out: int) -> bool:
-        """Whether the input's own rule has what it needs."""
-        return True
 
     def is_near(self, each: Input, out: int, now_ns: int) -> bool:
         """Whether a nearest frame can be told."""

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from framegate.joinbarrier.missing import Cause
 from framegate.joinbarrier.reference.history import Frame, Source
 from framegate.joinbarrier.reference.latest_policy import LatestPolicy
+from framegate.joinbarrier.reference.seen import higher
 from framegate.joinbarrier.reference.sequence_policy import SequencePolicy
 from framegate.joinbarrier.reference.stage_config import I64_MAX
 from framegate.joinbarrier.reference.stage_intake import StageIntake
-from framegate.joinbarrier.reference.timestamp import TimestampBarrier
 from framegate.joinbarrier.reference.timestamp_policy import TimestampPolicy
 
 
@@ -82,7 +82,7 @@ class StageRecall(StageIntake):
     def rest(self) -> Rest:
         """See ``Rest``."""
         return Rest(
-            streams=tuple(_rest_of(source) for source in self.sources.values()),
+            streams=tuple(self._rest_of(source) for source in self.sources.values()),
             watermark_ms=self.last_watermark_ms,
             next_tick_ns=self.times.next_tick,
             out_times=tuple(self.times.queue),
@@ -117,11 +117,11 @@ class StageRecall(StageIntake):
         if epoch > I64_MAX or self._is_of_another_life(stream, epoch):
             return
         source = self.sources[stream]
-        source.epoch = epoch
+        source.seen.epoch = epoch
         seq_first = max(seq_first, -1 if source.last_seq is None else source.last_seq + 1)
         if seq_first > seq_last:
             return
-        source.last_seq = seq_last
+        source.seen.observed.seq = seq_last
         self._make_room(stream)
         self._add_lost(stream, seq_first, seq_last, cause, now_ns)
 
@@ -174,24 +174,35 @@ class StageRecall(StageIntake):
         return own is not None and epoch != own
 
     def _recall_stream(self, source: Source, told: StreamRest, now_ns: int) -> None:
-        source.epoch = told.epoch
-        if told.last_seq is not None and (source.last_seq is None or told.last_seq > source.last_seq):
-            source.last_seq = told.last_seq
         source.is_observed |= told.is_observed
         source.is_ended |= told.is_ended
-        source.is_rejected |= told.is_rejected
-        source.last_arrival_ns = max(source.last_arrival_ns, now_ns)
-        times = [told.last_slot_ns, told.last_descriptor_ns]
-        source.last_times = [
-            known if time is None else time for time, known in zip(times, source.last_times, strict=True)
-        ]
         if told.watermark_ms is not None:
-            source.watermark_ms = max(told.watermark_ms, source.watermark_ms or 0)
-        if self.barrier is None or not told.is_observed or source.last_seq is None or self.config.policy == "latest":
-            return
-        self.barrier.observe(source.stream, source.last_seq, times[0], times[1], now_ns, source.epoch, None)
-        if isinstance(self.barrier, TimestampBarrier) and told.is_rejected:
-            self.barrier.reject(source.stream, {each.config.source for each in self.on(source.stream)})
+            source.watermark_ms = higher(source.watermark_ms, told.watermark_ms)
+        seen = source.seen
+        seen.epoch = told.epoch
+        if told.last_seq is not None:
+            seen.observed.seq = higher(seen.observed.seq, told.last_seq)
+        times = [told.last_slot_ns, told.last_descriptor_ns]
+        seen.observed.times = [
+            known if time is None else time for time, known in zip(times, seen.observed.times, strict=True)
+        ]
+        if told.is_observed:
+            seen.heard_ns = higher(seen.heard_ns, now_ns)
+        if told.is_rejected:
+            seen.rejected |= {each.place for each in self.on(source.stream)}
+
+    def _rest_of(self, source: Source) -> StreamRest:
+        return StreamRest(
+            stream=source.stream,
+            epoch=source.epoch,
+            last_seq=source.last_seq,
+            watermark_ms=source.watermark_ms,
+            is_observed=source.is_observed,
+            is_ended=source.is_ended,
+            is_rejected=self.is_rejected(source),
+            last_slot_ns=source.last_times[0],
+            last_descriptor_ns=source.last_times[1],
+        )
 
 
 def _waiting(source: Source, frame: Frame) -> Waiting:
@@ -200,17 +211,3 @@ def _waiting(source: Source, frame: Frame) -> Waiting:
         # Its cause is all that is asked of it.
         return Waiting(*span, None, None, 0, frame.lost)
     return Waiting(*span, frame.descriptor_ns, frame.slot_ns, frame.trace_id, None)
-
-
-def _rest_of(source: Source) -> StreamRest:
-    return StreamRest(
-        stream=source.stream,
-        epoch=source.epoch,
-        last_seq=source.last_seq,
-        watermark_ms=source.watermark_ms,
-        is_observed=source.is_observed,
-        is_ended=source.is_ended,
-        is_rejected=source.is_rejected,
-        last_slot_ns=source.last_times[0],
-        last_descriptor_ns=source.last_times[1],
-    )

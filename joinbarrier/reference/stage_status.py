@@ -17,8 +17,8 @@ def status(core: StageCore, policy: Policy) -> dict[str, object]:
         out = policy.n
     elif isinstance(policy, TimestampPolicy):
         out = policy.t
-    has_map = core.barrier is None or core.barrier.is_valid
-    waiting = [_waiting(each, policy, out) for each in core.inputs]
+    has_map = core.has_map
+    waiting = [_waiting(core, each, policy, out) for each in core.inputs]
     return {
         "out": out,
         "since_ns": core.asked_ns,
@@ -29,16 +29,16 @@ def status(core: StageCore, policy: Policy) -> dict[str, object]:
     }
 
 
-def _waiting(each: Input, policy: Policy, out: int | None) -> dict[str, object] | None:
+def _waiting(core: StageCore, each: Input, policy: Policy, out: int | None) -> dict[str, object] | None:
     """Why an input holds the output up, and how much it lacks: sequences or nanoseconds."""
     source = each.source
     known = source.last_seq if isinstance(policy, SequencePolicy) else source.last_times[each.place]
     missing = None
     if not source.is_observed:
         reason = "not_observed"
-    elif source.is_rejected:
+    elif core.is_rejected(source):
         reason = "rejected"
-    elif out is None or policy.holds(each, out):
+    elif out is None or core.lacks(each, out) is None:
         return None
     else:
         reason = "behind"

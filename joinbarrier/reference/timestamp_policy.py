@@ -14,8 +14,6 @@ from framegate.joinbarrier.reference.stage_policy import Policy
 class TimestampPolicy(Policy):
     """``t`` is the current output; None while nothing asks for one."""
 
-    OUTLIVES_END = True
-
     def __init__(self, core: StageCore, times: OutTimes) -> None:
         super().__init__(core)
         self.times = times
@@ -60,11 +58,6 @@ class TimestampPolicy(Policy):
     def _time(self, each: Input) -> int | None:
         return each.source.last_times[each.place]
 
-    def holds(self, each: Input, out: int) -> bool:
-        time = self._time(each)
-        least = max(0, out + each.config.shift - self.core.lateness_ns)
-        return time is not None and not each.source.is_rejected and time >= least
-
     def is_near(self, each: Input, out: int, now_ns: int) -> bool:
         if each.config.pick == "newest" or each is self.anchor:
             return True
@@ -77,7 +70,7 @@ class TimestampPolicy(Policy):
         return is_there or is_overtaken or each.source.is_ended or self.core.is_stale(each.source, now_ns)
 
     def arrival_cause(self, each: Input, frame: Frame) -> Cause | None:
-        if each.source.is_rejected:
+        if self.core.is_rejected(each.source):
             return Cause.REGRESSED
         if frame.time is None:
             return Cause.NULL_TIMESTAMP
@@ -204,8 +197,6 @@ class TimestampPolicy(Policy):
             self._leave(each, t, None, None)
         if self.anchor is None:
             self.times.pop()
-        if self.core.barrier is not None:
-            self.core.barrier.emitted(t)
         self._done(t)
 
     def new_epoch(self) -> None:

@@ -8,7 +8,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use framegate_join::barrier::{Barrier, Observation, Policy, SequenceBarrier, TimestampBarrier};
+use framegate_join::barrier::{Barrier, Kind, Observation};
 use framegate_join::map::{Announced, RawRule};
 
 const ROUNDS: usize = 31;
@@ -19,12 +19,12 @@ fn main() {
         for is_shuffled in [false, true] {
             let order = order(inputs, is_shuffled);
             let how = if is_shuffled { "shuffled" } else { "in order" };
-            let mut by_seq = SequenceBarrier::new(9, 0, &[]);
+            let mut by_seq = Barrier::new(Kind::Sequence, 9, 0, &[]);
             apply(&mut by_seq, &rules(inputs, 0), None);
             report(&format!("by sequence, {inputs} inputs, {how}"), inputs, how, |from| {
                 run(&mut by_seq, &order, inputs, from)
             });
-            let mut by_time = TimestampBarrier::new(9, 0, &[]);
+            let mut by_time = Barrier::new(Kind::Timestamp, 9, 0, &[]);
             apply(&mut by_time, &rules(inputs, 0), Some((1, Some(0))));
             report(&format!("by timestamp, {inputs} inputs, {how}"), inputs, how, |from| {
                 run(&mut by_time, &order, inputs, from)
@@ -39,7 +39,7 @@ fn rules(inputs: usize, offset: i64) -> Vec<RawRule> {
     (0..inputs as u32).map(rule).collect()
 }
 
-fn apply<P: Policy>(barrier: &mut Barrier<P>, rules: &[RawRule], times: Option<(u32, Option<u64>)>) {
+fn apply(barrier: &mut Barrier, rules: &[RawRule], times: Option<(u32, Option<u64>)>) {
     let announced = Announced { out_stream: 9, epoch: 0, stale_timeout_ns: None, times, rules };
     assert_eq!(barrier.apply(&announced), Ok(true));
 }
@@ -62,7 +62,7 @@ fn order(inputs: usize, is_shuffled: bool) -> Vec<u16> {
 }
 
 /// Every output becomes ready with the last of its inputs, and not before.
-fn run<P: Policy>(barrier: &mut Barrier<P>, order: &[u16], inputs: usize, from: u64) -> u64 {
+fn run(barrier: &mut Barrier, order: &[u16], inputs: usize, from: u64) -> u64 {
     let mut out = from;
     for arrivals in order.chunks_exact(inputs) {
         for (place, &index) in arrivals.iter().enumerate() {
@@ -91,7 +91,7 @@ fn report(name: &str, inputs: usize, how: &str, mut run: impl FnMut(u64) -> u64)
 /// The same 64 rules with another offset each time: nothing is left out as identical.
 fn applying() {
     let maps = [rules(64, 0), rules(64, -1)];
-    let mut barrier = SequenceBarrier::new(9, 0, &[]);
+    let mut barrier = Barrier::new(Kind::Sequence, 9, 0, &[]);
     let mut costs = Vec::new();
     for _ in 0..=ROUNDS {
         let began = Instant::now();

@@ -3,23 +3,21 @@
 
 use std::hint::black_box;
 
-use framegate_join::barrier::{
-    Barrier, LatestBarrier, NULL_TIMESTAMP, Observation, Policy, Processed, SequenceBarrier, TimestampBarrier,
-};
+use framegate_join::barrier::{Barrier, Kind, NULL_TIMESTAMP, Observation, Processed};
 use framegate_join::map::{Announced, RawRule};
 
 fn allocations(work: impl FnOnce()) -> u64 {
     allocation_counter::measure(work).count_total
 }
 
-fn apply<P: Policy>(barrier: &mut Barrier<P>, times: Option<(u32, Option<u64>)>) {
+fn apply(barrier: &mut Barrier, times: Option<(u32, Option<u64>)>) {
     let rule = |stream| RawRule { stream, rule_type: 0, source: 1 + stream % 2, offset: Some(0), window: None };
     let rules: Vec<RawRule> = (0..200).map(rule).collect();
     let announced = Announced { out_stream: 9, epoch: 0, stale_timeout_ns: Some(50), times, rules: &rules };
     assert_eq!(barrier.apply(&announced), Ok(true));
 }
 
-fn work<P: Policy>(barrier: &mut Barrier<P>) {
+fn work(barrier: &mut Barrier) {
     for out in 0..20 {
         for stream in 0..200 {
             let index = barrier.index_of(stream).expect("an input");
@@ -41,18 +39,18 @@ fn the_witness_sees_an_allocation() {
 
 #[test]
 fn no_barrier_allocates_between_two_maps() {
-    let mut by_seq = SequenceBarrier::new(9, 0, &[3]);
+    let mut by_seq = Barrier::new(Kind::Sequence, 9, 0, &[3]);
     apply(&mut by_seq, None);
     assert_eq!(allocations(|| work(&mut by_seq)), 0);
 
-    let mut by_time = TimestampBarrier::new(9, 0, &[3]);
+    let mut by_time = Barrier::new(Kind::Timestamp, 9, 0, &[3]);
     apply(&mut by_time, Some((1, Some(5))));
     assert_eq!(allocations(|| work(&mut by_time)), 0);
 
-    for is_by_time in [false, true] {
-        let mut latest = LatestBarrier::new(9, 0, is_by_time);
+    for kind in [Kind::LatestBySeq, Kind::LatestByTime] {
+        let mut latest = Barrier::new(kind, 9, 0, &[]);
         apply(&mut latest, Some((1, None)));
-        let selecting = |latest: &mut LatestBarrier| {
+        let selecting = |latest: &mut Barrier| {
             work(latest);
             for index in 0..200 {
                 let seq = latest.selected(index).expect("it was observed");

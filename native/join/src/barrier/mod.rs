@@ -6,18 +6,15 @@
 
 mod demand;
 mod inputs;
-mod latest;
-mod sequence;
-mod timestamp;
+mod kind;
+mod seen;
 
-pub use demand::Demand;
-pub use inputs::{Entry, Observation, Processed};
-pub use latest::{Latest, LatestBarrier};
-pub use sequence::{Sequence, SequenceBarrier};
-pub use timestamp::{OutputTimeDecreased, Timestamp, TimestampBarrier};
+pub use demand::{Demand, Verdict, demands, start};
+pub use kind::Kind;
+pub use seen::{Cursor, Observation, Processed, Seen};
 
-use crate::input_set::{INPUTS_MAX, InputSet};
-use crate::map::{Announced, Cause, ClockDomain, MergeMap, Refusal};
+use crate::input_set::InputSet;
+use crate::map::{Announced, ClockDomain, MergeMap, Refusal};
 use inputs::Inputs;
 
 /// The value of a timestamp field that says there is none.
@@ -92,55 +89,16 @@ pub struct Blocked {
     pub input: Option<u16>,
 }
 
-/// What differs between the three barriers.
-pub trait Policy {
-    /// What is kept of an input, in its epoch.
-    type State: Copy + Default;
-    /// Whether a stale input is absent even when nothing else is wrong with it.
-    const STALE_IS_ABSENT: bool = false;
-    /// Whether each rule is asked for, or each input once.
-    const ONE_DEMAND_AN_INPUT: bool = false;
-
-    /// Whether a map of that kind is for this barrier; the other kind is ignored.
-    fn takes(&self, is_by_time: bool) -> bool;
-    /// What else a map must fulfil.
-    ///
-    /// # Errors
-    /// Why it does not.
-    fn check(&self, _map: &MergeMap) -> Result<(), Refusal> {
-        Ok(())
-    }
-    /// Whether times are read, so that their clock domain matters.
-    fn reads_times(&self) -> bool;
-    /// Whether what is known of a stream holds under another map too.
-    fn keeps(&self, _stream: u32, _old: &MergeMap, _fresh: &MergeMap) -> bool {
-        true
-    }
-    /// A map was taken; `demands` are its rules.
-    fn applied(&mut self, _map: &MergeMap, _demands: &[Demand]) {}
-    /// The output goes on in another epoch.
-    fn new_epoch(&mut self) {}
-    /// A descriptor of the input's current epoch.
-    fn see(&self, index: usize, state: &mut Self::State, seen: &Observation);
-    /// What the stage consumed of the input's current epoch.
-    fn consumed(&self, state: &mut Self::State, processed: &Processed);
-    /// Whether the output lies before one that was emitted.
-    fn is_too_early(&self, _out: u64) -> bool {
-        false
-    }
-    /// What a demand has to wait for.
-    fn obstacle(&self, demand: &Demand, entry: &Entry<Self::State>, out: u64) -> Option<Reason>;
+/// An output was emitted for an earlier time than the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputTimeDecreased {
+    /// The one before it.
+    pub last_ns: u64,
 }
 
-enum Verdict {
-    Present,
-    Absent,
-    Waiting(Reason),
-}
-
-/// The gate; [`SequenceBarrier`], [`TimestampBarrier`] and [`LatestBarrier`] are its three kinds.
-pub struct Barrier<P: Policy> {
-    policy: P,
+/// The gate.
+pub struct Barrier {
+    kind: Kind,
     out_stream: u32,
     epoch: u64,
     map: Option<MergeMap>,
@@ -148,18 +106,21 @@ pub struct Barrier<P: Policy> {
     is_foreign_domain: bool,
     stale_timeout_ns: Option<u64>,
     demands: Vec<Demand>,
-    inputs: Inputs<P::State>,
+    inputs: Inputs,
     needs_processed: Vec<u32>,
+    last_emitted_ns: u64,
     /// The demand that blocked last: while it does, no other needs a look. Any value is right, some are quicker.
     blocker: usize,
     unknown_streams: u64,
     older_epochs: u64,
 }
 
-impl<P: Policy> Barrier<P> {
-    fn with_policy(policy: P, out_stream: u32, epoch: u64, needs_processed: &[u32]) -> Self {
+impl Barrier {
+    /// Blocked until a map is applied.
+    #[must_use]
+    pub fn new(kind: Kind, out_stream: u32, epoch: u64, needs_processed: &[u32]) -> Self {
         Self {
-            policy,
+            kind,
             out_stream,
             epoch,
             map: None,
@@ -169,6 +130,7 @@ impl<P: Policy> Barrier<P> {
             demands: Vec::new(),
             inputs: Inputs::default(),
             needs_processed: needs_processed.to_vec(),
+            last_emitted_ns: 0,
             blocker: 0,
             unknown_streams: 0,
             older_epochs: 0,
@@ -183,7 +145,7 @@ impl<P: Policy> Barrier<P> {
     /// What is wrong with the map; the barrier is blocked then.
     pub fn apply(&mut self, announced: &Announced<'_>) -> Result<bool, Refusal> {
         if (announced.out_stream, announced.epoch) != (self.out_stream, self.epoch)
-            || !self.policy.takes(announced.times.is_some())
+            || !self.kind.takes(announced.times.is_some())
         {
             return Ok(false);
         }
@@ -199,16 +161,10 @@ impl<P: Policy> Barrier<P> {
         if self.is_valid && self.map.as_ref() == Some(&fresh) {
             return Ok(());
         }
-        let order = Inputs::<P::State>::order(&fresh);
-        if order.len() > INPUTS_MAX {
-            return Err(Cause::TooManyInputs.into());
-        }
-        self.policy.check(&fresh)?;
-        let (policy, old) = (&self.policy, self.map.as_ref());
-        self.inputs
-            .replace(order, &self.needs_processed, |stream| old.is_some_and(|old| policy.keeps(stream, old, &fresh)));
-        demand::compile(&fresh, &self.inputs, P::ONE_DEMAND_AN_INPUT, &mut self.demands);
-        self.policy.applied(&fresh, &self.demands);
+        self.kind.check(&fresh)?;
+        let (kind, old) = (self.kind, self.map.as_ref());
+        self.inputs.replace(&fresh, |stream| old.is_some_and(|old| kind.keeps(stream, old, &fresh)));
+        self.demands = demands(&fresh, kind, &self.needs_processed, |stream| self.inputs.index_of(stream));
         self.stale_timeout_ns = fresh.stale_timeout_ns;
         self.map = Some(fresh);
         (self.is_valid, self.is_foreign_domain, self.blocker) = (true, false, 0);
@@ -226,7 +182,7 @@ impl<P: Policy> Barrier<P> {
             return false;
         }
         self.epoch = epoch;
-        self.policy.new_epoch();
+        self.last_emitted_ns = 0;
         self.invalidate();
         true
     }
@@ -273,7 +229,7 @@ impl<P: Policy> Barrier<P> {
     /// Whether times are read, and the last applied map declares another domain for them.
     #[must_use]
     pub fn is_foreign(&self, domain: ClockDomain) -> bool {
-        self.policy.reads_times() && self.declared_domain().is_some_and(|own| own != domain)
+        self.kind.reads_times() && self.declared_domain().is_some_and(|own| own != domain)
     }
 
     /// The domain that the last applied map declared.
@@ -284,41 +240,57 @@ impl<P: Policy> Barrier<P> {
 
     /// A descriptor, with its slot's timestamp. False: it belongs to an earlier epoch of its input.
     #[inline]
-    pub fn observe(&mut self, index: usize, seen: &Observation, now_ns: u64) -> bool {
-        let Some(entry) = self.inputs.get_mut(index) else { return false };
-        if !entry.enter(seen.epoch) {
+    pub fn observe(&mut self, index: usize, frame: &Observation, now_ns: u64) -> bool {
+        let Some(seen) = self.inputs.get_mut(index) else { return false };
+        if !seen.enter(frame.epoch) {
             self.older_epochs += 1;
             return false;
         }
-        entry.last_observed_ns = entry.last_observed_ns.max(now_ns);
-        entry.is_observed = true;
-        self.policy.see(index, &mut entry.state, seen);
+        // Of the latest kinds, there is one demand for each input.
+        let place = if self.kind == Kind::LatestByTime { self.demands[index].place() } else { 0 };
+        self.kind.see(seen, frame, place, now_ns);
         true
-    }
-
-    /// Something of an input came that is observed later: it is not silent.
-    pub fn heard(&mut self, index: usize, now_ns: u64) {
-        if let Some(entry) = self.inputs.get_mut(index) {
-            entry.last_observed_ns = entry.last_observed_ns.max(now_ns);
-        }
     }
 
     /// An input is known to go on in a higher epoch, of which no frame has come yet.
     pub fn input_epoch(&mut self, index: usize, epoch: u64) -> bool {
-        self.inputs
-            .get_mut(index)
-            .is_some_and(|entry| entry.epoch.is_none_or(|own| epoch > own) && entry.enter(Some(epoch)))
+        let seen = self.inputs.get_mut(index);
+        seen.is_some_and(|seen| seen.epoch.is_none_or(|own| epoch > own) && seen.enter(Some(epoch)))
     }
 
     /// What the stage consumed. False: it is not of the input's current epoch.
     #[inline]
     pub fn processed(&mut self, index: usize, processed: &Processed) -> bool {
-        let Some(entry) = self.inputs.get_mut(index) else { return false };
-        if processed.epoch.is_some() && processed.epoch != entry.epoch {
-            return false;
+        self.inputs.get_mut(index).is_some_and(|seen| seen.consumed(processed))
+    }
+
+    /// By newest frame: its sequence; None while there is none that can be read.
+    #[inline]
+    #[must_use]
+    pub fn selected(&self, index: usize) -> Option<u64> {
+        self.inputs.get(index)?.selected()
+    }
+
+    /// By newest frame: it could not be read, and the input is absent until a newer one comes. False: another is it.
+    #[inline]
+    pub fn invalid(&mut self, index: usize, seq: u64) -> bool {
+        self.inputs.get_mut(index).is_some_and(|seen| seen.invalid(seq))
+    }
+
+    /// An output was made. By timestamp, from now on no earlier one is ready.
+    ///
+    /// # Errors
+    /// It is itself earlier than the last.
+    pub fn emitted(&mut self, out: u64) -> Result<(), OutputTimeDecreased> {
+        if self.kind != Kind::Timestamp {
+            return Ok(());
         }
-        self.policy.consumed(&mut entry.state, processed);
-        true
+        let last_ns = self.last_emitted_ns;
+        if out < last_ns {
+            return Err(OutputTimeDecreased { last_ns });
+        }
+        self.last_emitted_ns = out;
+        Ok(())
     }
 
     /// Whether one attempt at this output is permitted: which inputs it goes without, or what blocks it.
@@ -339,8 +311,8 @@ impl<P: Policy> Barrier<P> {
         for _ in 0..count {
             let demand = &self.demands[index];
             match self.verdict(demand, out, now_ns) {
-                Verdict::Present => {}
-                Verdict::Absent => absent.insert(usize::from(demand.input)),
+                Verdict::Met => {}
+                Verdict::Stale => absent.insert(usize::from(demand.input)),
                 // The usual outcome, mostly of the first look.
                 Verdict::Waiting(reason) => {
                     self.blocker = index;
@@ -362,8 +334,8 @@ impl<P: Policy> Barrier<P> {
         let mut first = None;
         for demand in &self.demands {
             match self.verdict(demand, out, now_ns) {
-                Verdict::Present => {}
-                Verdict::Absent => absent.insert(usize::from(demand.input)),
+                Verdict::Met => {}
+                Verdict::Stale => absent.insert(usize::from(demand.input)),
                 Verdict::Waiting(reason) => {
                     waiting.insert(usize::from(demand.input));
                     first = Some(first.map_or(reason, |known: Reason| known.min(reason)));
@@ -381,24 +353,11 @@ impl<P: Policy> Barrier<P> {
         if self.is_foreign_domain {
             return Some(Reason::Domain);
         }
-        self.policy.is_too_early(out).then_some(Reason::OutOfOrder)
+        (out < self.last_emitted_ns).then_some(Reason::OutOfOrder)
     }
 
     #[inline]
     fn verdict(&self, demand: &Demand, out: u64, now_ns: u64) -> Verdict {
-        let entry = self.inputs.at(demand.input);
-        match self.policy.obstacle(demand, entry, out) {
-            None if !P::STALE_IS_ABSENT || !self.is_stale(entry, now_ns) => Verdict::Present,
-            Some(Reason::BeforeStart) => Verdict::Waiting(Reason::BeforeStart),
-            Some(reason) if !self.is_stale(entry, now_ns) => Verdict::Waiting(reason),
-            _ => Verdict::Absent,
-        }
-    }
-
-    /// Silent for longer than the time-out; an input that never was observed is not stale.
-    #[inline]
-    fn is_stale(&self, entry: &Entry<P::State>, now_ns: u64) -> bool {
-        self.stale_timeout_ns
-            .is_some_and(|timeout_ns| entry.is_observed && now_ns.saturating_sub(entry.last_observed_ns) > timeout_ns)
+        demand.verdict(self.inputs.at(demand.input), out, now_ns, self.stale_timeout_ns)
     }
 }

@@ -49,13 +49,13 @@ impl Stage {
     #[must_use]
     pub fn decided(&self, stream: usize) -> Option<(u64, u64)> {
         let decided = self.on[stream].iter().map(|input| self.inputs[*input].decided).min()??;
-        Some((self.sources[stream].epoch?, decided))
+        Some((self.sources[stream].epoch()?, decided))
     }
 
     /// Epoch and sequence of the last frame that came of a stream.
     #[must_use]
     pub fn last_heard(&self, stream: usize) -> Option<(u64, u64)> {
-        Some((self.sources[stream].epoch?, self.sources[stream].last_seq?))
+        Some((self.sources[stream].epoch()?, self.sources[stream].last_seq()?))
     }
 
     /// Whether a frame that was joined may be joined again by an output to come.
@@ -69,7 +69,7 @@ impl Stage {
     #[must_use]
     pub fn progress(&self) -> Vec<Progress> {
         let place = |input: &super::Input| {
-            let last = Wide::from(self.sources[input.source].last_seq?);
+            let last = Wide::from(self.sources[input.source].last_seq()?);
             Some(last - input.shift)
         };
         let is_counted = self.config.policy == PolicyKind::Sequence;
@@ -78,9 +78,9 @@ impl Stage {
             let source = &self.sources[input.source];
             Progress {
                 stream: input.source,
-                last_seq: source.last_seq,
-                last_time_ns: source.last_times[input.place],
-                last_at_ns: source.is_observed.then_some(source.last_arrival_ns),
+                last_seq: source.last_seq(),
+                last_time_ns: source.seen.observed.times[input.place],
+                last_at_ns: source.seen.heard_ns,
                 pending: input.len() as u64,
                 overwritten: self.counters.inputs[index].overwritten,
                 ahead: place(input).zip(furthest_behind).map(|(own, least)| (own - least) as u64),

@@ -75,7 +75,7 @@ impl Attempt<'_> {
 impl Stage {
     /// An output whose frames to read, if one is possible.
     pub fn next(&mut self, now_ns: u64) -> Option<Attempt<'_>> {
-        if self.is_finishing || self.queue.is_backed_up() || !self.gate.is_valid() {
+        if self.is_finishing || self.queue.is_backed_up() || !self.has_map {
             self.is_stuck = !self.is_finishing;
             return None;
         }
@@ -111,7 +111,7 @@ impl Stage {
             None => Pick::Absent(self.absent[input].unwrap_or(Absence::NotJoined)),
             Some(frame) => Pick::Frame {
                 stream: source as u16,
-                epoch: self.sources[source].epoch.unwrap_or(0),
+                epoch: self.sources[source].epoch().unwrap_or(0),
                 seq: frame.seq,
                 timestamp_ns: frame.slot_ns,
                 descriptor_timestamp_ns: frame.descriptor_ns,

@@ -78,7 +78,7 @@ impl Stage {
         if !matches!(self.config.drive, Drive::Clock { .. }) || clock_ns > I64_MAX {
             return;
         }
-        let is_ready = !self.gate.is_open() && self.gate.is_valid() && self.is_all_observed();
+        let is_ready = self.kind.is_some() && self.has_map && self.is_all_observed();
         if self.times.next_tick.is_none() && is_ready {
             if self.is_before_last(clock_ns) {
                 self.counters.time_refused += 1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a stage is told once: the policy, the inputs with their rules, and what makes outputs.
 
+use crate::barrier::Kind;
 use crate::map::{Announced, Need, RawRule, Source};
 
 /// Which frames belong together.
@@ -106,9 +107,20 @@ impl StageConfig {
         streams
     }
 
+    /// What readiness is about; None: nothing of a union waits for a map or for another input.
+    pub(super) fn kind(&self) -> Option<Kind> {
+        match self.policy {
+            PolicyKind::Sequence => Some(Kind::Sequence),
+            PolicyKind::Timestamp => Some(Kind::Timestamp),
+            PolicyKind::Latest if self.is_ordered_by_time => Some(Kind::LatestByTime),
+            PolicyKind::Latest => Some(Kind::LatestBySeq),
+            PolicyKind::Union => None,
+        }
+    }
+
     /// Whether rules speak of times.
     pub(super) fn has_timestamp_map(&self) -> bool {
-        self.policy == PolicyKind::Timestamp || (self.policy == PolicyKind::Latest && self.is_ordered_by_time)
+        self.kind().is_some_and(Kind::reads_times)
     }
 
     /// The map that these inputs describe, so that a barrier follows them before the authority has announced one.

@@ -60,9 +60,7 @@ impl Display for Number {
 impl Stage {
     /// Something of a stream came that this stage is told later: the stream is not silent.
     pub fn heard(&mut self, stream: usize, now_ns: u64) {
-        let source = &mut self.sources[stream];
-        source.last_arrival_ns = source.last_arrival_ns.max(now_ns);
-        self.gate.heard(stream, now_ns);
+        self.sources[stream].seen.heard(now_ns);
     }
 
     /// The next frame of a stream is one of a checkpoint's, or waited behind a barrier: it was promised its place.
@@ -81,7 +79,7 @@ impl Stage {
     /// Whether that epoch of a stream is the present one and is over.
     #[must_use]
     pub fn has_ended_in(&self, stream: usize, epoch: u64) -> bool {
-        self.sources[stream].is_ended && self.sources[stream].epoch == Some(epoch)
+        self.sources[stream].is_ended && self.sources[stream].epoch() == Some(epoch)
     }
 
     /// Every frame that waits, once, in the order in which they came; and what is lost.
@@ -90,7 +88,7 @@ impl Stage {
         let (mut frames, mut lost) = (Vec::new(), Vec::new());
         for input in &self.inputs {
             let waiting = (input.head..input.tail).map(|at| input.at(at));
-            let epoch = self.sources[input.source].epoch.unwrap_or(0);
+            let epoch = self.sources[input.source].epoch().unwrap_or(0);
             for frame in input.kept.iter().chain(waiting) {
                 match frame.lost {
                     None => frames.push(pending(input.source, epoch, frame)),
@@ -129,14 +127,14 @@ impl Stage {
                 into,
                 "{comma}{{\"stream\":{stream},\"epoch\":{},\"last_seq\":{},\"watermark_ms\":{},\"is_observed\":{},\
                  \"is_ended\":{},\"is_rejected\":{},\"last_slot_ns\":{},\"last_descriptor_ns\":{}}}",
-                Number(source.epoch),
-                Number(source.last_seq),
+                Number(source.epoch()),
+                Number(source.last_seq()),
                 Number(source.watermark_ms),
                 source.is_observed,
                 source.is_ended,
-                source.is_rejected,
-                Number(source.last_times[0]),
-                Number(source.last_times[1]),
+                self.is_rejected(at),
+                Number(source.seen.observed.times[0]),
+                Number(source.seen.observed.times[1]),
             )?;
         }
         write!(into, "],\"watermark_ms\":{},", Number(self.last_watermark_ms))?;

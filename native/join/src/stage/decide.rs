@@ -46,7 +46,7 @@ impl Stage {
         let each = &mut self.inputs[input];
         let Some(frame) = each.pop() else { return };
         each.decided = Some(frame.seq_last);
-        let epoch = self.sources[each.source].epoch.unwrap_or(0);
+        let epoch = self.sources[each.source].epoch().unwrap_or(0);
         self.note(input, epoch, &frame, frame.lost.unwrap_or(cause));
     }
 

@@ -64,6 +64,8 @@ pub(super) struct Input {
     /// Of the rule's source in pairs of times.
     pub place: usize,
     pub is_anchor: bool,
+    /// Its rule, among the demands of the stage.
+    pub demand: usize,
     frames: VecDeque<Frame>,
     /// How many may wait, beside one range of lost frames at the end.
     room: usize,
@@ -90,6 +92,7 @@ impl Input {
             window,
             place: usize::from(config.source == Source::FrameDescriptor),
             is_anchor,
+            demand: 0,
             frames: VecDeque::with_capacity(room + 1),
             room,
             head: 0,

@@ -33,7 +33,7 @@ impl Stage {
             if is_by_time || lost == Cause::AgentDown {
                 return;
             }
-            self.gate.invalid(self.inputs[input].source, arrived.seq);
+            self.sources[self.inputs[input].source].seen.invalid(arrived.seq);
         }
         let order = |frame: &Frame| (if is_by_time { frame.time } else { 0 }, frame.seq);
         let each = &mut self.inputs[input];
@@ -120,7 +120,7 @@ impl Stage {
 
     /// The output is tried again at the next tick, with what is newest then.
     pub(super) fn failed_by_latest(&mut self, input: usize, seq: u64) {
-        self.gate.invalid(self.inputs[input].source, seq);
+        self.sources[self.inputs[input].source].seen.invalid(seq);
         if self.ticking.t.is_some() || self.ticking.has_tick {
             self.tick_not_ready();
             self.ticking.t = None;

@@ -11,7 +11,6 @@ mod config;
 mod counters;
 mod cut;
 mod decide;
-mod gate;
 mod history;
 mod latest;
 mod map;
@@ -38,10 +37,9 @@ pub use recall::{Rest, StreamRest};
 pub use status::{Status, Waiting};
 pub use unmatched::{CAUSE_NAMES, CAUSES, Cause, Unmatched};
 
+use crate::barrier::{Demand, Kind, start};
 use decide::Choice;
-use gate::Gate;
 use history::Input;
-use map::start;
 use out_times::OutTimes;
 use source::Source;
 use unmatched::Queue;
@@ -61,7 +59,12 @@ pub struct Stage {
     on: Vec<Box<[usize]>>,
     /// Timestamp fields of each stream that must not decrease, as bits.
     ordered: Vec<u8>,
-    gate: Gate,
+    kind: Option<Kind>,
+    /// The rules, of the map that was applied last.
+    demands: Vec<Demand>,
+    /// The demand that blocked last. Any value is right, some are quicker.
+    blocker: usize,
+    has_map: bool,
     queue: Queue,
     counters: Counters,
     out_epoch: u64,
@@ -75,7 +78,6 @@ pub struct Stage {
     /// The input whose frames make the outputs of sequence and timestamp policies.
     anchor: Option<usize>,
     has_nearest: bool,
-    has_excuses: bool,
     has_ended: bool,
     /// Since when the current output waits.
     asked_ns: Option<u64>,
@@ -129,7 +131,10 @@ impl Stage {
             sources: vec![Source::default(); streams.len()],
             on,
             ordered,
-            gate: Gate::new(&config),
+            kind: config.kind(),
+            demands: Vec::new(),
+            blocker: 0,
+            has_map: false,
             queue: Queue::new((2 * waiting).max(QUEUE_MIN), count),
             counters: Counters { inputs: vec![InputCounters::default(); count], ..Counters::default() },
             out_epoch: config.out_epoch,
@@ -141,7 +146,6 @@ impl Stage {
             start: own_start,
             anchor,
             has_nearest: is_timed && inputs.iter().any(Input::is_nearest),
-            has_excuses: config.inputs.iter().any(|each| each.optional || each.deadline_ns > 0),
             has_ended: false,
             asked_ns: None,
             is_counted: false,

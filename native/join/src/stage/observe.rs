@@ -37,10 +37,7 @@ impl Stage {
         let is_out_of_range = given.iter().any(|time| *time > I64_MAX && *time != NULL_TIMESTAMP);
         self.counters.out_of_range += u64::from(is_out_of_range);
         let times = if is_out_of_range { NO_TIMES } else { given };
-        self.sources[stream].arrive(seen.seq, now_ns);
-        let is_rejected_now = self.sources[stream].follow_times(times, self.ordered[stream]);
-        self.counters.regressions += u64::from(is_rejected_now);
-        self.gate.observe(stream, &Observation { seq: seen.seq, epoch: Some(seen.epoch), times }, now_ns);
+        self.see(stream, &Observation { seq: seen.seq, epoch: None, times }, now_ns);
         let mut is_new = false;
         for at in 0..self.on[stream].len() {
             let input = self.on[stream][at];
@@ -71,8 +68,7 @@ impl Stage {
         if !self.admits(stream, epoch, seq, NO_TIMES) {
             return false;
         }
-        self.sources[stream].arrive(seq, now_ns);
-        self.gate.observe(stream, &Observation { seq, epoch: Some(epoch), times: NO_TIMES }, now_ns);
+        self.see(stream, &Observation::of(seq), now_ns);
         self.add_lost(stream, seq, seq, cause, now_ns);
         self.observed(stream, false, now_ns);
         true
@@ -94,12 +90,26 @@ impl Stage {
         if seq_first > seq_last {
             return;
         }
-        self.sources[stream].last_seq = Some(seq_last);
+        let seen = &mut self.sources[stream].seen;
+        seen.observed.seq = Some(seq_last);
         if self.config.policy == PolicyKind::Sequence {
-            self.gate.observe(stream, &Observation { seq: seq_last, epoch: Some(epoch), times: NO_TIMES }, now_ns);
+            seen.heard_ns = seen.heard_ns.max(Some(now_ns));
         }
         self.add_lost(stream, seq_first, seq_last, Cause::AgentDown, now_ns);
         self.observed(stream, false, now_ns);
+    }
+
+    #[inline]
+    fn see(&mut self, stream: usize, frame: &Observation, now_ns: u64) {
+        let place = self.inputs[self.on[stream][0]].place;
+        let was_rejected = self.is_rejected(stream);
+        let source = &mut self.sources[stream];
+        source.is_observed = true;
+        match self.kind {
+            Some(kind) => kind.see(&mut source.seen, frame, place, now_ns),
+            None => source.seen.observe(frame.seq, frame.times, 0, now_ns),
+        }
+        self.counters.regressions += u64::from(!was_rejected && self.is_rejected(stream));
     }
 
     pub(super) fn add_lost(&mut self, stream: usize, seq_first: u64, seq_last: u64, cause: Cause, now_ns: u64) {
@@ -132,7 +142,7 @@ impl Stage {
             }
             return false;
         }
-        let is_repeated = self.sources[stream].last_seq.is_some_and(|last| seq <= last);
+        let is_repeated = self.sources[stream].last_seq().is_some_and(|last| seq <= last);
         self.counters.repeated += u64::from(is_repeated);
         !is_repeated
     }
@@ -176,10 +186,10 @@ impl Stage {
     /// Whether this is the stream's present epoch; a higher one ends it, and the output's epoch with it.
     #[inline]
     fn enter(&mut self, stream: usize, epoch: u64) -> bool {
-        match self.sources[stream].epoch {
+        match self.sources[stream].epoch() {
             Some(own) if epoch <= own => epoch == own,
             None => {
-                self.sources[stream].epoch = Some(epoch);
+                self.sources[stream].seen.epoch = Some(epoch);
                 true
             }
             Some(_) => {
@@ -199,8 +209,7 @@ impl Stage {
         self.has_ended = self.sources.iter().any(|source| source.is_ended);
         (self.out_epoch, self.out_seq) = (self.out_epoch + 1, 0);
         self.last_watermark_ms = None;
-        self.gate.input_epoch(stream, epoch);
-        self.gate.new_epoch(self.out_epoch);
+        self.invalidate();
         match self.config.policy {
             PolicyKind::Sequence => self.counting = Default::default(),
             PolicyKind::Timestamp => self.timing = Default::default(),
@@ -221,7 +230,7 @@ impl Stage {
         descriptor_timestamp_ns: u64,
     ) {
         let times = [slot_timestamp_ns, descriptor_timestamp_ns];
-        self.gate.processed(stream, &Processed { seq: Some(seq), epoch: Some(epoch), times });
+        self.sources[stream].seen.consumed(&Processed { seq: Some(seq), epoch: Some(epoch), times });
     }
 
     /// No more frames of this epoch come.

@@ -5,59 +5,61 @@ use super::Stage;
 use super::attempt::Absence;
 use super::config::PolicyKind;
 use super::history::Wide;
-use super::source::Source;
-use crate::barrier::Ready;
+use crate::barrier::{Reason, Verdict};
 
 impl Stage {
     /// Whether an output may be tried; `absent` says which inputs it then goes without.
+    ///
+    /// Looks at the demand that blocked last and, while it does, at no other.
     #[inline]
     pub(super) fn opens(&mut self, out: u64, now_ns: u64) -> bool {
         self.absent.fill(None);
-        let is_open = match self.gate.attempt(out, now_ns) {
-            Ok(absent) if absent.is_empty() => true,
-            Err(blocked) if blocked.input.is_none() || !self.can_excuse() => false,
-            _ => self.opens_without(out, now_ns),
-        };
-        is_open && (!self.has_nearest || self.is_all_near(out, now_ns))
-    }
-
-    /// Whether anything but silence can make an input absent.
-    fn can_excuse(&self) -> bool {
-        self.has_excuses || (self.has_ended && self.config.policy == PolicyKind::Timestamp)
-    }
-
-    /// The whole answer: not every input is as far.
-    fn opens_without(&mut self, out: u64, now_ns: u64) -> bool {
-        let Some(ready) = self.gate.ready(out, now_ns) else { return true };
-        if ready.reason().is_some() && ready.waiting().is_empty() {
-            return false;
+        let count = self.demands.len();
+        let mut at = self.blocker;
+        for _ in 0..count {
+            let demand = &self.demands[at];
+            let seen = &self.sources[usize::from(demand.input)].seen;
+            let is_passed = match demand.verdict(seen, out, now_ns, self.stale_timeout_ns) {
+                Verdict::Met => true,
+                Verdict::Waiting(Reason::BeforeStart) => false,
+                Verdict::Stale => self.all_of(at, |stage, input| stage.goes_stale(input, out)),
+                Verdict::Waiting(_) => self.all_of(at, |stage, input| stage.excuse(input, now_ns)),
+            };
+            if !is_passed {
+                self.blocker = at;
+                return false;
+            }
+            at = if at + 1 == count { 0 } else { at + 1 };
         }
-        (0..self.sources.len()).all(|stream| self.goes_without(stream, &ready, out, now_ns))
+        !self.has_nearest || self.is_all_near(out, now_ns)
     }
 
-    fn goes_without(&mut self, stream: usize, ready: &Ready, out: u64, now_ns: u64) -> bool {
-        let is_waiting = self.gate.is_in(stream, ready.waiting());
-        if !is_waiting && !self.gate.is_in(stream, ready.absent()) {
-            return true;
-        }
-        let is_any_failing = self.on[stream].iter().any(|input| !self.holds(*input, out));
+    /// The inputs of a demand, as long as each of them lets an output go on. A demand of no input excuses nobody.
+    fn all_of(&mut self, demand: usize, mut passes: impl FnMut(&mut Self, usize) -> bool) -> bool {
+        let stream = usize::from(self.demands[demand].input);
+        let mut is_passed = false;
         for at in 0..self.on[stream].len() {
             let input = self.on[stream][at];
-            let is_holding = self.holds(input, out);
-            if is_any_failing && is_holding {
-                continue;
-            }
-            if is_waiting {
-                if !self.excuse(input, now_ns) {
+            if self.inputs[input].demand == demand {
+                is_passed = passes(self, input);
+                if !is_passed {
                     return false;
                 }
-            } else if self.inputs[input].is_anchor {
-                if !is_holding {
-                    return false;
-                }
-            } else if !(self.outlives_end() && self.sources[stream].is_ended) {
-                self.absent[input] = Some(Absence::Stale);
             }
+        }
+        is_passed
+    }
+
+    /// Whether an output goes on though this input is stale: the last frame of one that has ended may be joined again,
+    /// and without its anchor's frame it is none.
+    fn goes_stale(&mut self, input: usize, out: u64) -> bool {
+        let each = &self.inputs[input];
+        if each.is_anchor {
+            return self.lacks(input, out).is_none();
+        }
+        let outlives_end = matches!(self.config.policy, PolicyKind::Timestamp | PolicyKind::Latest);
+        if !(outlives_end && self.sources[each.source].is_ended) {
+            self.absent[input] = Some(Absence::Stale);
         }
         true
     }
@@ -103,38 +105,25 @@ impl Stage {
             let furthest = (0..self.inputs.len()).filter_map(|other| self.time_of(other)).max();
             furthest.map_or(-1, Wide::from) >= asked + Wide::from(self.lateness_ns)
         };
-        is_there || is_overtaken() || source.is_ended || self.is_stale(source, now_ns)
+        is_there || is_overtaken() || source.is_ended || source.seen.is_stale(now_ns, self.stale_timeout_ns)
     }
 
     fn time_of(&self, input: usize) -> Option<u64> {
         let each = &self.inputs[input];
-        self.sources[each.source].last_times[each.place]
+        self.sources[each.source].seen.observed.times[each.place]
     }
 
-    fn is_stale(&self, source: &Source, now_ns: u64) -> bool {
-        let silent_ns = now_ns.saturating_sub(source.last_arrival_ns);
-        source.is_observed && self.stale_timeout_ns.is_some_and(|timeout_ns| silent_ns > timeout_ns)
-    }
-
-    /// Whether the input's own rule has what it needs.
+    /// What the input's own rule has to wait for.
     #[inline]
-    pub(super) fn holds(&self, input: usize, out: u64) -> bool {
+    pub(super) fn lacks(&self, input: usize, out: u64) -> Option<Reason> {
         let each = &self.inputs[input];
-        let source = &self.sources[each.source];
-        let asked = Wide::from(out) + each.shift;
-        match self.config.policy {
-            PolicyKind::Sequence => source.last_seq.is_some_and(|seq| Wide::from(seq) >= asked),
-            PolicyKind::Timestamp => {
-                let least = (asked - Wide::from(self.lateness_ns)).max(0);
-                !source.is_rejected && source.last_times[each.place].is_some_and(|time| Wide::from(time) >= least)
-            }
-            // A stale or unread input is absent, whatever it last showed: the barrier alone says so.
-            PolicyKind::Latest | PolicyKind::Union => true,
-        }
+        let Some(demand) = self.demands.get(each.demand) else { return Some(Reason::NoMap) };
+        demand.unseen(&self.sources[each.source].seen, out)
     }
 
-    /// Whether the last frame of an ended input goes on being joined.
-    fn outlives_end(&self) -> bool {
-        matches!(self.config.policy, PolicyKind::Timestamp | PolicyKind::Latest)
+    /// Whether the times of a stream's rules have decreased: nothing of it is joined by them any more.
+    #[inline]
+    pub(super) fn is_rejected(&self, stream: usize) -> bool {
+        self.sources[stream].seen.rejected & self.ordered[stream] != 0
     }
 }

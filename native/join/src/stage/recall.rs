@@ -9,7 +9,6 @@ use super::config::{Drive, PolicyKind};
 use super::observe::Observed;
 use super::unmatched::Cause;
 use super::{I64_MAX, Stage};
-use crate::barrier::{NULL_TIMESTAMP, Observation};
 
 /// How far a stream was heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,12 +67,12 @@ impl Stage {
             return;
         }
         let source = &mut self.sources[stream];
-        source.epoch = Some(epoch);
+        source.seen.epoch = Some(epoch);
         let seq_first = seq_first.max(source.next_seq().unwrap_or(0));
         if seq_first > seq_last {
             return;
         }
-        source.last_seq = Some(seq_last);
+        source.seen.observed.seq = Some(seq_last);
         self.make_room(stream);
         self.add_lost(stream, seq_first, seq_last, cause, now_ns);
     }
@@ -86,7 +85,7 @@ impl Stage {
             each.reserve(self.config.history as usize);
         }
         for told in &rest.streams {
-            let own = self.sources[told.stream].epoch;
+            let own = self.sources[told.stream].epoch();
             if told.epoch.is_some() && (own.is_none() || own == told.epoch) {
                 self.recall_stream(told, now_ns);
             }
@@ -120,7 +119,7 @@ impl Stage {
     /// Epoch and sequence up to which a stream was heard; up to which it was decided, where that is all that is known.
     #[must_use]
     pub fn heard_until(&self, stream: usize) -> Option<(u64, u64)> {
-        self.sources[stream].epoch.zip(self.sources[stream].last_seq).or_else(|| self.decided(stream))
+        self.sources[stream].epoch().zip(self.sources[stream].last_seq()).or_else(|| self.decided(stream))
     }
 
     /// The source of a stream that had ended goes on in the same life: more of it comes.
@@ -137,38 +136,33 @@ impl Stage {
             let undecided = each.decided.map_or(0, |decided| decided + 1);
             each.kept.map_or(undecided, |kept| kept.seq.min(undecided))
         };
-        Some((self.sources[stream].epoch?, self.on[stream].iter().map(needed).min()?))
+        Some((self.sources[stream].epoch()?, self.on[stream].iter().map(needed).min()?))
     }
 
     /// Whether the stream went on in another epoch since: all of this one is decided.
     fn is_of_another_life(&mut self, stream: usize, epoch: u64) -> bool {
-        let is_other = self.sources[stream].epoch.is_some_and(|own| own != epoch);
+        let is_other = self.sources[stream].epoch().is_some_and(|own| own != epoch);
         self.counters.already_decided += u64::from(is_other);
         is_other
     }
 
     fn recall_stream(&mut self, told: &StreamRest, now_ns: u64) {
-        let stream = told.stream;
-        let source = &mut self.sources[stream];
-        source.epoch = told.epoch;
-        source.last_seq = source.last_seq.max(told.last_seq);
+        let source = &mut self.sources[told.stream];
         source.is_observed |= told.is_observed;
         source.is_ended |= told.is_ended;
-        source.is_rejected |= told.is_rejected;
-        source.last_arrival_ns = source.last_arrival_ns.max(now_ns);
-        for (known, time) in source.last_times.iter_mut().zip(told.last_times) {
+        source.watermark_ms = source.watermark_ms.max(told.watermark_ms);
+        let seen = &mut source.seen;
+        seen.epoch = told.epoch;
+        seen.observed.seq = seen.observed.seq.max(told.last_seq);
+        for (known, time) in seen.observed.times.iter_mut().zip(told.last_times) {
             *known = time.or(*known);
         }
-        source.watermark_ms = source.watermark_ms.max(told.watermark_ms);
-        let last_seq = source.last_seq;
-        self.has_ended |= told.is_ended;
-        let Some(seq) = last_seq.filter(|_| told.is_observed && self.config.policy != PolicyKind::Latest) else {
-            return;
-        };
-        let times = told.last_times.map(|time| time.unwrap_or(NULL_TIMESTAMP));
-        self.gate.observe(stream, &Observation { seq, epoch: told.epoch, times }, now_ns);
-        if told.is_rejected {
-            self.gate.reject(stream, self.ordered[stream]);
+        if told.is_observed {
+            seen.heard_ns = seen.heard_ns.max(Some(now_ns));
         }
+        if told.is_rejected {
+            seen.rejected |= self.ordered[told.stream];
+        }
+        self.has_ended |= told.is_ended;
     }
 }

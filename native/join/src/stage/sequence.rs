@@ -95,7 +95,7 @@ impl Stage {
     fn is_over(&self, input: usize, n: u64) -> bool {
         let each = &self.inputs[input];
         let may_be_absent = each.config.optional || each.config.deadline_ns > 0;
-        self.sources[each.source].is_ended && !may_be_absent && !self.holds(input, n)
+        self.sources[each.source].is_ended && !may_be_absent && self.lacks(input, n).is_some()
     }
 
     /// Whether an output takes one certain frame of this input: by an offset, or as the anchor.
@@ -157,7 +157,7 @@ impl Stage {
         if self.is_aged(now_ns) {
             let last = |input: usize| {
                 let each = &self.inputs[input];
-                Wide::from(self.sources[each.source].last_seq.unwrap_or(0)) - each.shift
+                Wide::from(self.sources[each.source].last_seq().unwrap_or(0)) - each.shift
             };
             let newest = present().map(last).min()?;
             if newest > n {
@@ -194,7 +194,7 @@ impl Stage {
     #[inline]
     pub(super) fn touch(&mut self, stream: usize, now_ns: u64) {
         let Some(n) = self.counting.n.filter(|_| self.asked_ns.is_none()) else { return };
-        if self.on[stream].iter().any(|input| self.holds(*input, n)) {
+        if self.on[stream].iter().any(|input| self.lacks(*input, n).is_none()) {
             self.asked_ns = Some(now_ns);
         }
     }

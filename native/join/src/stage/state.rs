@@ -41,7 +41,7 @@ impl Stage {
         for (at, each) in self.inputs.iter().enumerate() {
             let source = &self.sources[each.source];
             let comma = if at == 0 { "" } else { "," };
-            let (epoch, decided, joined) = (Number(source.epoch), Number(each.decided), Number(each.joined));
+            let (epoch, decided, joined) = (Number(source.epoch()), Number(each.decided), Number(each.joined));
             write!(into, "{comma}[{epoch},{decided},{joined},{}]", u8::from(source.is_ended))?;
         }
         into.write_all(b"]}")
@@ -76,7 +76,6 @@ impl Stage {
         let (head, rest) = numbers.split_at(3);
         let (policy, inputs) = rest.split_at(policy_numbers);
         (stage.out_epoch, stage.out_seq, stage.map_version) = (head[0]?, head[1]?, head[2]?);
-        stage.gate.new_epoch(stage.out_epoch);
         match *policy {
             [n, first, last_row] => stage.counting = super::sequence::Counting { n, first, last_row },
             [last_ns] => stage.timing.last_ns = last_ns,
@@ -90,7 +89,7 @@ impl Stage {
             (each.decided, each.joined) = (known[1], known[2]);
             let source = &mut stage.sources[each.source];
             if known[0].is_some() {
-                (source.epoch, source.is_ended) = (known[0], known[3] == Some(1));
+                (source.seen.epoch, source.is_ended) = (known[0], known[3] == Some(1));
                 stage.has_ended |= source.is_ended;
             }
         }

@@ -49,7 +49,7 @@ impl Stage {
         Status {
             out,
             since_ns: self.asked_ns,
-            has_map: self.gate.is_valid(),
+            has_map: self.has_map,
             is_backed_up: self.queue.is_backed_up(),
             waiting: (0..self.inputs.len()).filter_map(|input| self.waiting(input, out)).collect(),
             pending: self.inputs.iter().map(|each| each.len() as u32).collect(),
@@ -59,14 +59,14 @@ impl Stage {
     fn waiting(&self, input: usize, out: Option<u64>) -> Option<Waiting> {
         let each = &self.inputs[input];
         let source = &self.sources[each.source];
-        let (last_seq, last_time_ns) = (source.last_seq, source.last_times[each.place]);
+        let (last_seq, last_time_ns) = (source.last_seq(), source.seen.observed.times[each.place]);
         let mut missing = None;
         let reason = if !source.is_observed {
             "not_observed"
-        } else if source.is_rejected {
+        } else if self.is_rejected(each.source) {
             "rejected"
         } else {
-            let out = out.filter(|out| !self.holds(input, *out))?;
+            let out = out.filter(|out| self.lacks(input, *out).is_some())?;
             let known = if self.config.policy == PolicyKind::Sequence { last_seq } else { last_time_ns };
             let lacks = |known: u64| (Wide::from(out) + each.shift - Wide::from(known)).max(0) as u64;
             missing = known.map(lacks);

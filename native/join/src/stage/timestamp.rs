@@ -212,7 +212,7 @@ impl Stage {
     #[inline]
     pub(super) fn arrival_by_timestamp(&self, input: usize, frame: &Frame) -> Option<Cause> {
         let each = &self.inputs[input];
-        if self.sources[each.source].is_rejected {
+        if self.is_rejected(each.source) {
             return Some(Cause::Regressed);
         }
         if frame.time == NULL_TIMESTAMP {
@@ -230,7 +230,6 @@ impl Stage {
         if self.anchor.is_none() {
             self.times.pop();
         }
-        self.gate.emitted(t);
         self.done(t);
     }
 }

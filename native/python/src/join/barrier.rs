@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The three barriers as one Python class. What it is given was checked by `joinbarrier/barriers.py`, which users hold.
 
-use framegate_join::barrier::{
-    Blocked, LatestBarrier, NULL_TIMESTAMP, Observation, Processed, Ready, Reason, SequenceBarrier, TimestampBarrier,
-};
+use framegate_join::barrier::{Barrier, Kind, NULL_TIMESTAMP, Observation, Processed, Ready, Reason};
 use framegate_join::input_set::InputSet;
 use framegate_join::map::{Announced, ClockDomain, RawRule};
 use pyo3::prelude::*;
@@ -17,28 +15,10 @@ type Refused = (Option<usize>, Option<u32>, &'static str);
 /// (reason or None, waiting, absent).
 type Answer = (Option<&'static str>, Vec<u32>, Vec<u32>);
 
-#[allow(clippy::large_enum_variant, reason = "there is one, behind a Python object")]
-enum Kind {
-    Sequence(SequenceBarrier),
-    Timestamp(TimestampBarrier),
-    Latest(LatestBarrier),
-}
-
-/// The same words for whichever barrier it is.
-macro_rules! each {
-    ($kind:expr, $barrier:ident => $work:expr) => {
-        match $kind {
-            Kind::Sequence($barrier) => $work,
-            Kind::Timestamp($barrier) => $work,
-            Kind::Latest($barrier) => $work,
-        }
-    };
-}
-
 /// See `framegate.joinbarrier`, whose classes users hold.
 #[pyclass(module = "framegate._native")]
 pub struct JoinBarrier {
-    kind: Kind,
+    barrier: Barrier,
 }
 
 #[pymethods]
@@ -46,13 +26,13 @@ impl JoinBarrier {
     #[new]
     fn new(py: Python<'_>, kind: &str, out_stream: u32, epoch: u64, needs_processed: Vec<u32>) -> PyResult<Self> {
         let kind = match kind {
-            "sequence" => Kind::Sequence(SequenceBarrier::new(out_stream, epoch, &needs_processed)),
-            "timestamp" => Kind::Timestamp(TimestampBarrier::new(out_stream, epoch, &needs_processed)),
-            "latest_by_seq" => Kind::Latest(LatestBarrier::new(out_stream, epoch, false)),
-            "latest_by_timestamp" => Kind::Latest(LatestBarrier::new(out_stream, epoch, true)),
+            "sequence" => Kind::Sequence,
+            "timestamp" => Kind::Timestamp,
+            "latest_by_seq" => Kind::LatestBySeq,
+            "latest_by_timestamp" => Kind::LatestByTime,
             _ => return Err(raise(py, "InvalidValue", "no such kind of barrier", &[])),
         };
-        Ok(Self { kind })
+        Ok(Self { barrier: Barrier::new(kind, out_stream, epoch, &needs_processed) })
     }
 
     /// Whether the map is in force, and why it is refused.
@@ -69,7 +49,7 @@ impl JoinBarrier {
             |&(stream, rule_type, source, offset, window): &Rule| RawRule { stream, rule_type, source, offset, window };
         let rules: Vec<RawRule> = rules.iter().map(raw).collect();
         let announced = Announced { out_stream, epoch, stale_timeout_ns, times, rules: &rules };
-        match each!(&mut self.kind, barrier => barrier.apply(&announced)) {
+        match self.barrier.apply(&announced) {
             Ok(is_in_force) => (is_in_force, None),
             Err(refusal) => {
                 let (index, stream) = refusal.rule.unzip();
@@ -79,18 +59,16 @@ impl JoinBarrier {
     }
 
     fn invalidate(&mut self) {
-        each!(&mut self.kind, barrier => barrier.invalidate());
+        self.barrier.invalidate();
     }
 
     fn new_epoch(&mut self, epoch: u64) -> bool {
-        each!(&mut self.kind, barrier => barrier.new_epoch(epoch))
+        self.barrier.new_epoch(epoch)
     }
 
     /// Whether times of this domain may come from this stream; if not, the join is rejected.
     fn admit_domain(&mut self, stream: u32, clock_domain: u8) -> bool {
-        each!(&mut self.kind, barrier => {
-            !barrier.streams().contains(&stream) || barrier.admit_domain(domain(clock_domain))
-        })
+        !self.barrier.streams().contains(&stream) || self.barrier.admit_domain(domain(clock_domain))
     }
 
     #[pyo3(signature = (stream, seq, timestamp_ns, descriptor_timestamp_ns, now_ns, epoch))]
@@ -103,18 +81,14 @@ impl JoinBarrier {
         now_ns: u64,
         epoch: Option<u64>,
     ) -> bool {
-        let seen = Observation { seq, epoch, times: times(timestamp_ns, descriptor_timestamp_ns) };
-        each!(&mut self.kind, barrier => {
-            let index = barrier.index_of(stream);
-            index.is_some_and(|index| barrier.observe(index, &seen, now_ns))
-        })
+        let frame = Observation { seq, epoch, times: times(timestamp_ns, descriptor_timestamp_ns) };
+        let index = self.barrier.index_of(stream);
+        index.is_some_and(|index| self.barrier.observe(index, &frame, now_ns))
     }
 
     fn input_epoch(&mut self, stream: u32, epoch: u64) -> bool {
-        each!(&mut self.kind, barrier => {
-            let index = barrier.index_of(stream);
-            index.is_some_and(|index| barrier.input_epoch(index, epoch))
-        })
+        let index = self.barrier.index_of(stream);
+        index.is_some_and(|index| self.barrier.input_epoch(index, epoch))
     }
 
     #[pyo3(signature = (stream, seq, timestamp_ns, descriptor_timestamp_ns, epoch))]
@@ -127,67 +101,58 @@ impl JoinBarrier {
         epoch: Option<u64>,
     ) -> bool {
         let processed = Processed { seq, epoch, times: times(timestamp_ns, descriptor_timestamp_ns) };
-        each!(&mut self.kind, barrier => {
-            let index = barrier.index_of(stream);
-            index.is_some_and(|index| barrier.processed(index, &processed))
-        })
+        let index = self.barrier.index_of(stream);
+        index.is_some_and(|index| self.barrier.processed(index, &processed))
     }
 
     #[pyo3(signature = (out, now_ns, clock_domain))]
     fn ready(&self, out: u64, now_ns: u64, clock_domain: Option<u8>) -> Answer {
-        each!(&self.kind, barrier => {
-            if barrier.is_valid() && clock_domain.is_some_and(|own| barrier.is_foreign(domain(own))) {
-                return (Some(name(Reason::Domain)), Vec::new(), Vec::new());
-            }
-            answer(&barrier.ready(out, now_ns), barrier.streams())
-        })
+        let barrier = &self.barrier;
+        if barrier.is_valid() && clock_domain.is_some_and(|own| barrier.is_foreign(domain(own))) {
+            return (Some(name(Reason::Domain)), Vec::new(), Vec::new());
+        }
+        answer(&barrier.ready(out, now_ns), barrier.streams())
     }
 
     /// What the join stage asks: the inputs to go without, or None when the output is blocked.
     fn attempt(&mut self, out: u64, now_ns: u64) -> Option<Vec<u32>> {
-        each!(&mut self.kind, barrier => {
-            let attempt: Result<InputSet, Blocked> = barrier.attempt(out, now_ns);
-            attempt.ok().map(|absent| named(&absent, barrier.streams()))
-        })
+        let absent = self.barrier.attempt(out, now_ns).ok()?;
+        Some(named(&absent, self.barrier.streams()))
     }
 
     /// The last emitted output, where that was later than this one, which is then not taken.
     fn emitted(&mut self, out: u64) -> Option<u64> {
-        match &mut self.kind {
-            Kind::Timestamp(barrier) => barrier.emitted(out).err().map(|decreased| decreased.last_ns),
-            Kind::Sequence(_) | Kind::Latest(_) => None,
-        }
+        self.barrier.emitted(out).err().map(|decreased| decreased.last_ns)
     }
 
     fn selected(&mut self, stream: u32) -> Option<u64> {
-        let Kind::Latest(barrier) = &self.kind else { return None };
-        barrier.selected(position(barrier.streams(), stream)?)
+        self.barrier.selected(position(self.barrier.streams(), stream)?)
     }
 
     fn invalid(&mut self, stream: u32, seq: u64) -> bool {
-        let Kind::Latest(barrier) = &mut self.kind else { return false };
-        position(barrier.streams(), stream).is_some_and(|index| barrier.invalid(index, seq))
+        let index = position(self.barrier.streams(), stream);
+        index.is_some_and(|index| self.barrier.invalid(index, seq))
     }
 
     #[getter]
     fn epoch(&self) -> u64 {
-        each!(&self.kind, barrier => barrier.epoch())
+        self.barrier.epoch()
     }
 
     #[getter]
     fn is_valid(&self) -> bool {
-        each!(&self.kind, barrier => barrier.is_valid())
+        self.barrier.is_valid()
     }
 
     #[getter]
     fn declared_domain(&self) -> Option<u8> {
-        each!(&self.kind, barrier => barrier.declared_domain()).map(|domain| domain as u8)
+        self.barrier.declared_domain().map(|domain| domain as u8)
     }
 
     /// What was told of unknown streams, and what belonged to earlier epochs.
     #[getter]
     fn ignored(&self) -> (u64, u64) {
-        each!(&self.kind, barrier => barrier.ignored())
+        self.barrier.ignored()
     }
 }
 
