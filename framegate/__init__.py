@@ -6,8 +6,8 @@
 2
 
 ``fg.connect()`` gives a client; see ``framegate.shmpool``. ``fg.journal(path)`` opens what a join has written; see
-``framegate.joinbarrier.journal``. What is named here is imported when it is first used, so
-that ``import framegate`` stays light.
+``framegate.joinbarrier.journal``. ``fg.audit(path, sent=[...])`` keeps its books; see ``framegate.tools.audit``.
+What is named here is imported when it is first used, so that ``import framegate`` stays light.
 """
 
 from __future__ import annotations
@@ -21,16 +21,18 @@ if TYPE_CHECKING:
     from framegate.shmpool.client import Client, connect
     from framegate.shmpool.consumer import Consumer
     from framegate.shmpool.producer import Producer
+    from framegate.tools.audit.auditing import audit
 
 __version__ = VERSION
 
-__all__ = ["Client", "Consumer", "Journal", "Producer", "__version__", "connect", "journal"]
+__all__ = ["Client", "Consumer", "Journal", "Producer", "__version__", "audit", "connect", "journal"]
 
 _HOMES = {
     "Client": "framegate.shmpool.client",
     "Consumer": "framegate.shmpool.consumer",
     "Journal": "framegate.joinbarrier.journal.journal",
     "Producer": "framegate.shmpool.producer",
+    "audit": "framegate.tools.audit.auditing",
     "connect": "framegate.shmpool.client",
     "journal": "framegate.joinbarrier.journal.journal",
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands ``framegate doctor``, ``demo``, ``record``, ``replay`` and ``inspect``."""
+"""The commands ``framegate doctor``, ``demo``, ``record``, ``replay``, ``inspect`` and ``audit``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 from framegate.schema.console.command_options import AeronDirOption, BaseDirOption, ConfigOption, JsonOption, absolute
+from framegate.tools.audit_command import audit
 from framegate.tools.demo.options import INPUTS, RATE, SECONDS, SHAPE, DemoOptions
 from framegate.tools.inspect.inspect_command import inspect
 from framegate.tools.record.record_command import record
@@ -22,6 +23,7 @@ def register(app: typer.Typer) -> None:
     app.command("record")(record)
     app.command("replay")(replay)
     app.command("inspect")(inspect)
+    app.command("audit")(audit)
 
 
 def _doctor(

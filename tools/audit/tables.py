@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two tables of a journal as they lie on disk, read by pyarrow (PROTOCOL 16)."""
+
+from __future__ import annotations
+
+import json
+import mmap
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+_SKIPPED_BYTES: Final = 8
+"""An open segment without them is an Arrow stream, up to its last sealed batch."""
+_STATE_WORD: Final = slice(32, 40)
+_CLOSED: Final = 2
+
+
+class AuditError(Exception):
+    """The journal, or what was published, cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One sealed batch."""
+
+    columns: pa.RecordBatch
+    first_row: int
+    seal: int
+    file: int
+    """The ordinal of the file that holds it: one life of the agent wrote it."""
+    state: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What ``journal.json`` and ``journal.head`` say."""
+
+    journal_epoch: int
+    policy: str
+    inputs: dict[str, int]
+    """The stream of each input."""
+    is_closed: bool
+    """Whether the last agent ended in good order."""
+    is_offset: dict[int, set[str]] = field(default_factory=dict)
+    """For each version of the map the inputs of which a frame belongs to one output at most."""
+
+
+def describe(journal: Path) -> Description:
+    """Read what the journal is. Raises AuditError."""
+    try:
+        found = json.loads((journal / "journal.json").read_text())
+        inputs = {str(each["name"]): int(each["stream"]) for each in found["inputs"]}
+        return Description(
+            journal_epoch=int(found["journal_epoch"]),
+            policy=str(found["policy"]),
+            inputs=inputs,
+            is_closed=_is_closed(journal / "journal.head"),
+            is_offset={int(each["version"]): _once(each, found["policy"]) for each in found.get("maps", ())},
+        )
+    except FileNotFoundError:
+        raise AuditError(f"there is no journal in {journal}") from None
+    except (OSError, ValueError, KeyError, TypeError) as broken:
+        raise AuditError(f"{journal / 'journal.json'} makes no sense: {broken!r}") from broken
+
+
+def _once(applied: dict[str, Any], policy: str) -> set[str]:
+    """The inputs of which no two rows may hold one frame: by sequence, those with an offset; and ``reuse = false``."""
+    rules = [each for each in applied.get("rules", ()) if policy == "sequence" and each.get("offset") is not None]
+    found = {str(each["input"]) for each in rules if "input" in each}
+    local = applied.get("local")
+    if isinstance(local, dict):
+        found |= {name for name, keys in local.items() if isinstance(keys, dict) and keys.get("reuse") is False}
+    return found
+
+
+def _is_closed(head: Path) -> bool:
+    try:
+        return int.from_bytes(head.read_bytes()[_STATE_WORD], "little") == _CLOSED
+    except FileNotFoundError:
+        return False
+
+
+def batches(journal: Path, table: str, journal_epoch: int) -> Iterator[Batch]:
+    """Every sealed batch of a table, in the order of its files. Raises AuditError."""
+    folder = journal / table
+    files: dict[int, Path] = {}
+    for path in sorted(folder.glob("[0-9]*.*")):
+        if path.suffix in {".open", ".arrow"}:
+            files[int(path.name.partition(".")[0].partition("-")[0])] = path
+    for ordinal in sorted(files):
+        try:
+            yield from _segment(files[ordinal], ordinal, journal_epoch)
+        except FileNotFoundError:
+            continue  # Retention dropped it, or it got its final name; its rows are in an account or in the next look.
+        except (pa.ArrowException, ValueError, KeyError, TypeError) as broken:
+            raise AuditError(f"{files[ordinal]} makes no sense: {broken!r}") from broken
+
+
+def _segment(path: Path, ordinal: int, journal_epoch: int) -> Iterator[Batch]:
+    with path.open("rb") as file:
+        try:
+            data = pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        except ValueError:
+            return  # It is empty: its writer has only begun.
+    if path.suffix == ".arrow":
+        opened = pa.ipc.open_file(data)
+        found = (opened.get_batch_with_custom_metadata(index) for index in range(opened.num_record_batches))
+    elif bytes(data[_SKIPPED_BYTES : 2 * _SKIPPED_BYTES]) == bytes(_SKIPPED_BYTES):
+        return
+    else:
+        opened = pa.ipc.open_stream(data.slice(_SKIPPED_BYTES))
+        found = opened.iter_batches_with_custom_metadata()
+    facts = json.loads(opened.schema.metadata[b"framegate.segment"])
+    if int(facts["journal_epoch"]) != journal_epoch:
+        return
+    for batch, metadata in found:
+        numbers = json.loads(metadata[b"framegate.batch"])
+        if int(numbers["generation"]) != int(facts["generation"]):
+            return
+        state = json.loads(metadata[b"framegate.state"].decode())
+        yield Batch(batch, int(numbers["first_row"]), int(numbers["seal"]), ordinal, state)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command ``framegate audit``: the edge of the auditor, where its answer is printed and its errors get numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+from framegate.schema.console.command_options import JsonOption
+from framegate.schema.errors import DONE, FAILED, JournalDamaged
+
+if TYPE_CHECKING:
+    from framegate.tools.audit.auditing import Audit
+
+_SHOWN: Final = 100
+"""Findings that are printed; the summary counts all."""
+
+
+def audit(
+    journal: Annotated[Path, typer.Argument(metavar="JOURNAL", help="The journal's directory.", show_default=False)],
+    sent: Annotated[
+        list[Path] | None,
+        typer.Option("--sent", metavar="CSV", help="A log of `produce --sent-log`; may be given repeatedly."),
+    ] = None,
+    recording: Annotated[
+        Path | None, typer.Option("--recording", metavar="IN.mcap", help="A recording of the inputs.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> int:
+    """Keep the books of a join: what became of every published frame. Exit code 1 where one has no fate, or two."""
+    from framegate.schema.console.reporting import emit
+    from framegate.tools.audit.auditing import audit as keep
+    from framegate.tools.audit.tables import AuditError
+
+    try:
+        found = keep(journal, sent or [], recording)
+    except AuditError as broken:
+        raise JournalDamaged(str(broken)) from broken
+    if as_json:
+        for each in found.findings[:_SHOWN]:
+            what = {
+                "input": each.input,
+                "epoch": each.epoch,
+                "seq": each.first,
+                "seq_last": each.last,
+                "what": each.what,
+            }
+            emit({"event": "unexplained", **what})
+        emit(found.summary)
+    else:
+        _print(found)
+    return FAILED if found.unexplained else DONE
+
+
+def _print(found: Audit) -> None:
+    for name, book in found.books.items():
+        published = "not known" if book.published is None else book.published
+        causes = ", ".join(f"{count} {cause}" for cause, count in sorted(book.unmatched.items()) if count) or "none"
+        print(f"{name}: published {published}; joined {book.joined}; unmatched: {causes}; ", end="")
+        print(f"surplus {book.surplus}; pending {book.pending}; unexplained {book.unexplained}")
+    for each in found.findings[:_SHOWN]:
+        frames = f"frame {each.first}" if each.first == each.last else f"frames {each.first} to {each.last}"
+        print(f"unexplained: {each.input}, epoch {each.epoch}, {frames}: {each.what}")
+    if len(found.findings) > _SHOWN:
+        print(f"and {len(found.findings) - _SHOWN} more")
+    for note in found.notes:
+        print(f"note: {note}")
+    print("every frame is explained" if not found.unexplained else f"{found.unexplained} frames are unexplained")
