@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The two beds: one whose driver all tests of a file share, and one of a test's own, whose driver it may kill."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.outside.bed import Bed
+
+
+@pytest.fixture(scope="module")
+def bed() -> Iterator[Bed]:
+    """A bed with a driver, on which tests use streams and folders of their own."""
+    with Bed() as bed:
+        bed.driver()
+        yield bed
+
+
+@pytest.fixture
+def own_bed() -> Iterator[Bed]:
+    """An empty bed of the test's own."""
+    with Bed() as bed:
+        yield bed
