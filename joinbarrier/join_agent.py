@@ -34,9 +34,9 @@ from framegate.joinbarrier.republish import End, Republisher
 from framegate.joinbarrier.restore_store import announced_store
 from framegate.joinbarrier.restoring import RestoreOptions, Resumption, chosen_of, open_engine, own_part
 from framegate.joinbarrier.waiting import NO_MAP, Watch
-from framegate.schema.errors import InputRestarted, JoinError, JournalFailed, MapRefused
+from framegate.schema.errors import FramegateError, InputRestarted, JoinError, JournalFailed, MapRefused
 from framegate.shmpool.client import Client
-from framegate.shmpool.clock import monotonic_ns, realtime_ns
+from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 
 from framegate._native import JoinEngine, JoinMailbox
@@ -90,6 +90,10 @@ class JoinAgent:
         """Why there is no map, in one word, where there is none."""
         self._rung: list[str] = []
         self._end: End | None = None
+        self.has_begun = False
+        """Whether ``attach`` has done all it does."""
+        self.failure: FramegateError | None = None
+        """Why ``close`` could not write all of what was pending; the summary says what was joined all the same."""
 
     # --- beginning -----------------------------------------------------------------------------------------
 
@@ -121,6 +125,7 @@ class JoinAgent:
         self._new_out_epoch()
         self._note_joined()
         self._begin_to_listen()
+        self.has_begun = True
 
     def _begin_to_listen(self) -> bool:
         """Producers that wait for their readers are told now; False while readers of its own output are waited for."""
@@ -279,10 +284,10 @@ class JoinAgent:
             if ended is not None:
                 self.engine.note_end(each.stream_id, *ended)
 
-    def _serve_readers(self, _outcome: dict[str, Any], _now_ns: int) -> None:
+    def _serve_readers(self, _outcome: dict[str, Any], now_ns: int) -> None:
         if self._readers is None:
             return
-        found = self._readers.look(realtime_ns())
+        found = self._readers.look(now_ns)
         self.engine.set_floor(found.floor)
         if found.living != self._rung:
             self._rung = found.living
@@ -308,6 +313,7 @@ class JoinAgent:
             if self._engine is not None:
                 self._resumption.look(self._engine, self.config)
             counted = self._engine.finish() if self._engine is not None else {}
+            self.failure = counted.pop("failure", None)
             if self._republisher is not None:
                 self._republisher.close(self._end)
             if self._signals is not None:

@@ -25,8 +25,8 @@ from framegate.joinbarrier.recording_checkpoints import RecordingCheckpoints
 from framegate.joinbarrier.restoring import RestoreOptions, chosen_of, open_engine, own_part
 from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, Passage
 from framegate.schema.control import Watermark
-from framegate.schema.errors import ConflictingKeys, InputRestarted
-from framegate.shmpool.clock import monotonic_ns, realtime_ns
+from framegate.schema.errors import ConflictingKeys, FramegateError, InputRestarted
+from framegate.shmpool.clock import monotonic_ns
 
 from framegate._native import JoinMailbox
 
@@ -73,6 +73,8 @@ class RecordingJoin:
         self._left_out: Counter[str] = Counter()
         self._last: dict[int, tuple[int, int]] = {}
         self.began_ns = monotonic_ns()
+        self.failure: FramegateError | None = None
+        """Why ``close`` could not write all of what was pending."""
         self._checkpoints: RecordingCheckpoints | None = None
         if restore.store is not None:
             self._checkpoints = RecordingCheckpoints(restore.store, config, folder, self._engine)
@@ -84,6 +86,9 @@ class RecordingJoin:
             apply_map(self._engine, self.config, self.folder, own)
         if self._checkpoints is not None:
             self._checkpoints.applied = own
+
+    has_begun = True
+    """It has nobody to wait for."""
 
     # --- working -------------------------------------------------------------------------------------------
 
@@ -164,7 +169,7 @@ class RecordingJoin:
             elif outcome["is_full"]:
                 if self._is_stopping():
                     return True
-                self._engine.set_floor(surveyed(self.folder.path, realtime_ns()).floor)
+                self._engine.set_floor(surveyed(self.folder.path, monotonic_ns()).floor)
             elif not (outcome["needs_time"] and self._external and push_times(self._engine, self._external)):
                 return bool(outcome["has_all_outputs"])
             outcome = self._engine.settle(outputs)
@@ -191,7 +196,9 @@ class RecordingJoin:
         """Write what is pending and close the journal; the summary."""
         if self._checkpoints is not None:
             self._checkpoints.close()
-        return self._summary(self._engine.finish())
+        counted = self._engine.finish()
+        self.failure = counted.pop("failure")
+        return self._summary(counted)
 
     def _summary(self, counted: dict[str, Any]) -> dict[str, Any]:
         recording = self._passage.recording

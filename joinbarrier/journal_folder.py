@@ -54,13 +54,13 @@ class JournalFolder:
         self.path = path
         self._shape = shape
         _make(path)
-        self._lock = _locked(path)
+        self._locks = _locked(path)
         try:
             self.info, goes_on = _continued(path, shape)
             self._is_epoch_due = new_epoch and goes_on
             write_description(path, self.info)
         except BaseException:
-            os.close(self._lock)
+            self.close()
             raise
 
     @property
@@ -104,7 +104,8 @@ class JournalFolder:
 
     def close(self) -> None:
         """Let another agent have it."""
-        os.close(self._lock)
+        for lock in self._locks:
+            os.close(lock)
 
     def __enter__(self) -> Self:
         return self
@@ -120,14 +121,24 @@ def _make(path: Path) -> None:
         raise NoPermission(f"no journal can be made there: {refused.strerror}", path=str(path)) from refused
 
 
-def _locked(path: Path) -> int:
-    lock = os.open(path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+def _locked(path: Path) -> tuple[int, int]:
+    """The directory itself is locked as well: who deletes what lies in it deletes the lock's file too."""
+    directory = _held(path, path, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return directory, _held(path, path / LOCK, os.O_RDWR | os.O_CREAT)
+    except BaseException:
+        os.close(directory)
+        raise
+
+
+def _held(journal: Path, path: Path, flags: int) -> int:
+    descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        os.close(lock)
-        raise JournalBusy("another agent writes this journal", journal=str(path)) from None
-    return lock
+        os.close(descriptor)
+        raise JournalBusy("another agent writes this journal", journal=str(journal)) from None
+    return descriptor
 
 
 def _continued(path: Path, shape: JournalShape) -> tuple[JournalDescription, bool]:

@@ -72,14 +72,13 @@ def run(options: JoinOptions) -> int:
         connect(aeron_dir, config.client.base_dir, wait_driver_s=config.client.wait_driver) as client,
     ):
         agent = JoinAgent(client, config, folder, options.restore)
-        with _closing(agent) as ending:
+        with _closing(options, agent, server):
             agent.attach(partial(_wait, stop))
             _say_ready(options, agent, server)
             shown_at_ns = monotonic_ns()
             while not stop.is_set and agent.work():
                 _look_after(server)
                 shown_at_ns = _show_progress(options, agent, shown_at_ns)
-    _say_summary(options, ending["summary"], server)
     return DONE
 
 
@@ -95,14 +94,13 @@ def _run_recording(options: JoinOptions, config: JoinConfig, source: Path) -> in
     ):
         passage = Passage(recording, options.topics, options.times)
         join = RecordingJoin(config, folder, passage, lambda: stop.is_set, options.restore)
-        with _closing(join) as ending:
+        with _closing(options, join, server):
             _say_ready(options, join, server)
             shown_at_ns = monotonic_ns()
             while not stop.is_set and join.work():
                 _look_after(server)
                 shown_at_ns = _show_progress(options, join, shown_at_ns)
         recording.require_start()
-    _say_summary(options, ending["summary"], server)
     return DONE
 
 
@@ -138,13 +136,16 @@ def journal_shape(config: JoinConfig) -> JournalShape:
 
 
 @contextmanager
-def _closing(agent: JoinAgent | RecordingJoin) -> Iterator[dict[str, dict[str, Any]]]:
-    """Whatever happens, what is pending is written and the journal closed."""
-    ending: dict[str, dict[str, Any]] = {}
+def _closing(options: JoinOptions, agent: JoinAgent | RecordingJoin, server: FlightChild | None) -> Iterator[None]:
+    """Whatever happens, what is pending is written, the journal closed, and said what a join that began has done."""
     try:
-        yield ending
+        yield
     finally:
-        ending["summary"] = agent.close()
+        summary = agent.close()
+        if agent.has_begun:
+            _say_summary(options, summary, server)
+    if agent.failure is not None:
+        raise agent.failure
 
 
 @contextmanager

@@ -26,11 +26,18 @@ class Watch:
         self._last_row_ns: int | None = None
         self._said_ns: int | None = None
         self._said_full = False
+        self._dropped_early = 0
+        self._said_dropped_ns: int | None = None
         self._ring_said: set[int] = set()
 
     def look(self, status: dict[str, Any], outcome: dict[str, Any], now_ns: int) -> list[str]:
         """The lines of this moment; a row resets them."""
-        return [*self._full(outcome), *self._quiet(status, outcome, now_ns), *self._shallow(status)]
+        return [
+            *self._full(outcome),
+            *self._dropped(status, now_ns),
+            *self._quiet(status, outcome, now_ns),
+            *self._shallow(status),
+        ]
 
     def _full(self, outcome: dict[str, Any]) -> list[str]:
         if outcome["is_full"] and not self._said_full:
@@ -44,6 +51,19 @@ class Watch:
             self._said_full = False
             return ["the journal has room again: the join goes on"]
         return []
+
+    def _dropped(self, status: dict[str, Any], now_ns: int) -> list[str]:
+        """Rows that retention took below its bound."""
+        dropped = status["rows_dropped_early"]
+        is_said = self._said_dropped_ns is not None and now_ns - self._said_dropped_ns < AGAIN_NS
+        if dropped == self._dropped_early or is_said:
+            return []
+        self._dropped_early, self._said_dropped_ns = dropped, now_ns
+        return [
+            f"the file system has no room for another segment: {dropped} rows were dropped although the journal has "
+            f"not reached max_bytes = {self._config.journal.max_bytes}; row {status['first_row']} is now its first. "
+            "Free room there, or set max_bytes to what it can have"
+        ]
 
     def _quiet(self, status: dict[str, Any], outcome: dict[str, Any], now_ns: int) -> list[str]:
         if status["rows"] != self._rows or self._last_row_ns is None:

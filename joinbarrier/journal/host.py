@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 
+@cache
 def boot_id() -> str:
     """The kernel's name for the time since it was started."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -14,7 +14,7 @@ from framegate.joinbarrier.journal.readers import readers
 from framegate.schema.console.reporting import emit
 from framegate.schema.console.terminal import print_table
 from framegate.schema.errors import DONE
-from framegate.shmpool.clock import monotonic_ns, realtime_ns
+from framegate.shmpool.clock import monotonic_ns
 
 
 def ls(directory: Path, *, as_json: bool) -> int:
@@ -79,7 +79,7 @@ def _file_bytes(folder: Path, name: SegmentName) -> int | None:
 
 
 def _readers(journal: Journal) -> Iterator[dict[str, Any]]:
-    info, now_ns = journal.info, realtime_ns()
+    info, now_ns = journal.info, monotonic_ns()
     for state in readers(journal.path):
         yield {
             "reader": state.reader,

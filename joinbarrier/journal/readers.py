@@ -3,6 +3,9 @@
 
 ``readers/NAME.json`` is replaced as a whole under a lock on the folder. ``committed_row`` is the first row that the
 reader is not done with; it never goes back. ``claim`` grows with every claim of the name, and fences earlier ones.
+
+Leases go by the host's monotonic clock: a step of the wall clock ends none. The file says which run of the host its
+monotonic time is of. Where that is another one, or an older reader left it out, the wall clock is all there is.
 """
 
 from __future__ import annotations
@@ -23,9 +26,10 @@ from framegate.joinbarrier.journal.description import (
     read_regular_file,
     replace_file,
 )
+from framegate.joinbarrier.journal.host import boot_id
 from framegate.joinbarrier.journal.layout import READER_NAME, READERS_FOLDER
 from framegate.schema.errors import JournalDamaged, ReaderFenced, ReaderNameRefused
-from framegate.shmpool.clock import Clock, realtime_ns
+from framegate.shmpool.clock import Clock, monotonic_ns, realtime_ns
 
 _BYTES_MAX: Final = 4096
 _log = logging.getLogger(__name__)
@@ -39,14 +43,21 @@ class ReaderState:
     claim: int
     committed_row: int
     seen_at_ns: int
-    """Realtime."""
+    """Realtime, for whoever reads the file."""
     journal_epoch: int
     pid: int
+    seen_monotonic_ns: int
+    """The same moment by this host's monotonic clock."""
+    boot_id: str
 
     def is_living(self, now_ns: int, lease_s: int) -> bool:
-        """Whether its lease holds at ``now_ns`` of the realtime clock."""
-        # Both ways: a clock that was set back must not make a reader immortal.
-        return abs(now_ns - self.seen_at_ns) <= lease_s * 1_000_000_000
+        """Whether its lease holds at ``now_ns`` of the monotonic clock."""
+        # Both ways: a time that lies ahead must not make a reader immortal.
+        return abs(now_ns - self.seen_monotonic_ns) <= lease_s * 1_000_000_000
+
+    def seen(self, now_ns: int) -> Self:
+        """The same reader, seen at ``now_ns`` of the monotonic clock."""
+        return replace(self, seen_at_ns=realtime_ns(), seen_monotonic_ns=now_ns, boot_id=boot_id())
 
 
 class NamedReader:
@@ -61,7 +72,7 @@ class NamedReader:
 
     @classmethod
     def claim(
-        cls, directory: Path, name: str, *, journal_epoch: int, first_row: int = 0, clock: Clock = realtime_ns
+        cls, directory: Path, name: str, *, journal_epoch: int, first_row: int = 0, clock: Clock = monotonic_ns
     ) -> Self:
         """Take the name, from whoever has it. A new name, or one of an older journal epoch, begins at ``first_row``.
 
@@ -72,10 +83,10 @@ class NamedReader:
             before = _read(directory, name)
             is_new = before is None or before.journal_epoch != journal_epoch
             committed = first_row if before is None or is_new else before.committed_row
-            now_ns = clock()
+            now_ns, realtime = clock(), realtime_ns()
             # At least the time: a name that was given up and taken again must not unfence who held it before.
-            claim = max(now_ns, 1 + (0 if before is None else before.claim))
-            state = ReaderState(name, claim, committed, now_ns, journal_epoch, os.getpid())
+            claim = max(realtime, 1 + (0 if before is None else before.claim))
+            state = ReaderState(name, claim, committed, realtime, journal_epoch, os.getpid(), now_ns, boot_id())
             _write(directory, state)
         return cls(directory, state, clock, is_new=is_new)
 
@@ -94,7 +105,7 @@ class NamedReader:
         with _locked(self._directory):
             _checked(self._directory, self.state.reader, self.state.claim)
             committed = max(row, self.state.committed_row)
-            self.state = replace(self.state, committed_row=committed, seen_at_ns=self._clock())
+            self.state = replace(self.state, committed_row=committed).seen(self._clock())
             _write(self._directory, self.state)
 
     def release(self) -> None:
@@ -105,21 +116,21 @@ class NamedReader:
                 _path(self._directory, self.state.reader).unlink(missing_ok=True)
 
 
-def renew(directory: Path, name: str, claim: int, clock: Clock = realtime_ns) -> None:
+def renew(directory: Path, name: str, claim: int, clock: Clock = monotonic_ns) -> None:
     """Renew a claim's lease from another process than the one that made it. Raises ReaderFenced when it was lost."""
     check_name(name)
     with _locked(directory):
         found = _checked(directory, name, claim)
-        _write(directory, replace(found, seen_at_ns=clock()))
+        _write(directory, found.seen(clock()))
 
 
-def commit(directory: Path, name: str, claim: int, row: int, clock: Clock = realtime_ns) -> int:
+def commit(directory: Path, name: str, claim: int, row: int, clock: Clock = monotonic_ns) -> int:
     """Commit for a claim that another process holds; the first row that is not done. Raises ReaderFenced."""
     check_name(name)
     with _locked(directory):
         found = _checked(directory, name, claim)
         committed = max(row, found.committed_row)
-        _write(directory, replace(found, committed_row=committed, seen_at_ns=clock()))
+        _write(directory, replace(found, committed_row=committed).seen(clock()))
     return committed
 
 
@@ -157,7 +168,7 @@ class Survey:
 
 
 def survey(states: Sequence[ReaderState], description: JournalDescription, now_ns: int) -> Survey:
-    """Pure. ``now_ns`` is realtime."""
+    """Pure. ``now_ns`` is monotonic."""
     lease_s = description.reader_lease_s
     held = [each for each in states if each.is_living(now_ns, lease_s)]
     living = [each for each in held if each.journal_epoch == description.journal_epoch]
@@ -169,7 +180,7 @@ def survey(states: Sequence[ReaderState], description: JournalDescription, now_n
 
 
 def surveyed(directory: Path, now_ns: int) -> Survey:
-    """Writer: look at the readers once. ``now_ns`` is realtime. An agent keeps a ``ReaderWatch`` instead."""
+    """Writer: look at the readers once. ``now_ns`` is monotonic. An agent keeps a ``ReaderWatch`` instead."""
     return survey(readers(directory), read_description(directory), now_ns)
 
 
@@ -198,11 +209,15 @@ def _read(directory: Path, name: str) -> ReaderState | None:
         numbers = [found[key] for key in ("claim", "committed_row", "seen_at_ns", "journal_epoch", "pid")]
         if found["reader"] != name or not all(type(number) is int and number >= 0 for number in numbers):
             raise ValueError(f"reader {found['reader']!r} with {numbers}")
+        claim, committed_row, seen_at_ns, epoch, pid = numbers
+        boot, seen_ns = str(found.get("boot_id", "")), found.get("seen_monotonic_ns")
+        if boot != boot_id() or type(seen_ns) is not int:
+            seen_ns = monotonic_ns() - (realtime_ns() - seen_at_ns)
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as broken:
         raise JournalDamaged(f"a reader's file makes no sense: {broken!r}", path=path) from None
-    return ReaderState(name, *numbers)
+    return ReaderState(name, claim, committed_row, seen_at_ns, epoch, pid, seen_ns, boot)
 
 
 def _write(directory: Path, state: ReaderState) -> None:

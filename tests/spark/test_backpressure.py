@@ -8,7 +8,7 @@ from pathlib import Path
 
 from framegate.joinbarrier.journal.description import JournalDescription, JournalInput, write_description
 from framegate.joinbarrier.journal.readers import surveyed
-from framegate.shmpool.clock import realtime_ns
+from framegate.shmpool.clock import monotonic_ns
 from pyspark.sql import DataFrame, SparkSession
 
 from framegate._native import JournalWriter
@@ -31,7 +31,7 @@ class Agent(threading.Thread):
 
     def run(self) -> None:
         # As a join agent does at every turn: who knows of no reader keeps only what fits.
-        self._writer.set_floor(surveyed(self._directory, realtime_ns()).floor)
+        self._writer.set_floor(surveyed(self._directory, monotonic_ns()).floor)
         for seq in range(ROWS):
             while (outcome := self._writer.append({"left": cell(PAYLOAD, seq)}, out_seq=seq)) != "ready":
                 if self._is_over.is_set():
@@ -43,7 +43,7 @@ class Agent(threading.Thread):
         if outcome == "seal_first":
             self._writer.seal()
             return
-        self._writer.set_floor(surveyed(self._directory, realtime_ns()).floor)
+        self._writer.set_floor(surveyed(self._directory, monotonic_ns()).floor)
         self.has_waited = not self._writer.wait_for_segment(0.01) or self.has_waited
 
     def stop(self) -> None:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
 import signal
 from itertools import count
 from pathlib import Path
@@ -11,11 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from framegate.joinbarrier.journal.description import replace_file
 from framegate.joinbarrier.journal.doorbell import bell_name
 from framegate.joinbarrier.journal.readers import NamedReader
+from framegate.schema.errors import FAILED
 from framegate.shmpool.idle import sleep_ns
 
-from tests.system.frame_account import sent, sent_so_far
+from tests.system.frame_account import accounts, sent, sent_so_far
 from tests.system.join_bed import (
     LEFT,
     PAIR,
@@ -34,6 +38,9 @@ from tests.system.small_disk import fill
 
 if TYPE_CHECKING:
     from tests.system.conftest import System
+
+
+FULL_SOON = {"max_bytes": "4MiB", "segment_bytes": "1MiB", "seal_bytes": "256KiB", "when_full": "block"}
 
 
 @pytest.fixture
@@ -223,6 +230,97 @@ def test_a_full_journal_waits_for_its_named_reader_and_goes_on_after_its_commit(
     reader.release()
     # Of each pair the input that is ahead loses its frame first, and the other one's frame has no partner then.
     assert sum(interrupted(agent)["overwritten"].values()) > 0
+
+
+@pytest.mark.parametrize("ended_by", ["streams", "user"])
+def test_a_join_whose_streams_end_while_its_journal_is_full_accounts_for_every_frame(
+    bed: JoinBed, ended_by: str
+) -> None:
+    """It waits for its reader. Told to end, it seals its last state and the fate of each frame all the same."""
+    agent = bed.join(bed.lockstep(keys={"pending": "copy"}, journal=FULL_SOON))
+    epoch = agent.says(event="ready")["journal_epoch"]
+    reader = NamedReader.claim(bed.journal(), "slow", journal_epoch=epoch)
+    producers = {"left": bed.counted(LEFT, rate=1000), "right": bed.counted(RIGHT, rate=1000)}
+    agent.until(lambda: "the journal is full" in agent.stderr, "full")
+    for each in producers.values():
+        each.tell("end")
+        each.says(event="ended")
+    if ended_by == "user":
+        agent.send(signal.SIGINT)
+    else:
+        reader.release()
+    summary = summary_of(agent)
+    known = accounts(bed.journal())
+    for name, producer in producers.items():
+        if ended_by == "streams":
+            assert summary["rows"] + summary["unmatched"][name] == len(sent(producer))
+        else:
+            assert read_rows(bed.journal())[0].row == 0
+            assert summary["rows"] + summary["unmatched"][name] == len(known[name].joined) + len(known[name].causes)
+            known[name].check(sent(producer), may_pend=True)
+
+
+def test_a_step_of_the_wall_clock_drops_no_row_that_a_living_reader_has_not_committed(bed: JoinBed) -> None:
+    """Nobody may set this host's clock, so the reader's file says what it would say after a step."""
+    for stream in (LEFT, RIGHT):
+        bed.counted(stream, rate=1000)
+    agent = bed.join(bed.lockstep(journal=FULL_SOON))
+    epoch = agent.says(event="ready")["journal_epoch"]
+    NamedReader.claim(bed.journal(), "slow", journal_epoch=epoch)
+    file = bed.journal() / "readers" / "slow.json"
+    replace_file(file, json.dumps(json.loads(file.read_text()) | {"seen_at_ns": 1}).encode(), is_durable=False)
+    agent.until(lambda: "the journal is full" in agent.stderr, "full")
+    assert read_rows(bed.journal())[0].row == 0
+    interrupted(agent)
+
+
+def test_a_journal_that_is_deleted_while_it_is_written_ends_its_join_and_not_the_next_one_there(bed: JoinBed) -> None:
+    for stream in (LEFT, RIGHT):
+        bed.counted(stream, rate=1000)
+    config = bed.lockstep()
+    first = bed.join(config)
+    bed.until_rows(first, 100)
+    shutil.rmtree(bed.journal())
+    second = bed.join(config)
+    assert first.wait() == FAILED, first
+    summary, error = first.objects()[-2:]
+    assert (summary["event"], error["name"]) == ("summary", "JOURNAL_FAILED")
+    assert str(bed.journal()) in error["message"]
+    bed.until_rows(second, 100)
+    interrupted(second)
+    assert_rows_go_on(bed.journal())
+
+
+def test_a_journal_whose_lock_is_deleted_is_still_held(bed: JoinBed) -> None:
+    for stream in (LEFT, RIGHT):
+        bed.counted(stream)
+    config = bed.lockstep()
+    first = bed.join(config)
+    bed.until_rows(first, 100)
+    for name in ("journal.lock", "journal.json"):
+        (bed.journal() / name).unlink()
+    second = bed.join(config, is_ready=False)
+    assert second.wait() == 3, second
+    assert second.objects()[-1]["name"] == "JOURNAL_BUSY"
+    bed.until_rows(first, row_count(bed.journal()) + 100)
+    interrupted(first)
+    assert_rows_go_on(bed.journal())
+
+
+def test_rows_dropped_for_want_of_room_below_the_journals_bound_are_told_and_counted(
+    small_disk: Path, bed: JoinBed
+) -> None:
+    bed.folder = small_disk
+    for stream in (LEFT, RIGHT):
+        bed.counted(stream, rate=1000)
+    sizes = {"max_bytes": "64MiB", "segment_bytes": "1MiB", "seal_bytes": "256KiB"}
+    agent = bed.join(bed.lockstep(journal=sizes))
+    bed.until_rows(agent, 1)
+    agent.until(lambda: "rows were dropped although" in agent.stderr, "telling")
+    assert "max_bytes = 67108864" in agent.stderr
+    summary = interrupted(agent)
+    assert summary["journal"]["rows_dropped_early"] == read_rows(bed.journal())[0].row > 0
+    assert_rows_go_on(bed.journal())
 
 
 def test_a_full_file_system_is_told_and_the_join_goes_on_when_there_is_room(small_disk: Path, bed: JoinBed) -> None:

@@ -314,6 +314,11 @@ impl Region {
     }
 }
 
+/// Bytes of a body without rows: one offset for each text, list and payload.
+pub(crate) const fn empty_body_bytes(inputs: usize) -> usize {
+    inputs * 4 * ALIGNMENT
+}
+
 /// Bytes that the fixed columns of so many rows need at most.
 pub(crate) const fn fixed_bytes_max(inputs: usize, rows: usize) -> usize {
     let buffers = HEAD_COLUMNS.len() * 2 + inputs * BUFFERS_PER_INPUT;

@@ -50,6 +50,8 @@ pub(crate) struct ChainCounters {
     pub(crate) dropped: u64,
     pub(crate) held: u64,
     pub(crate) no_room: u64,
+    /// Rows of segments that were dropped below `max_bytes`, because the file system had no room.
+    pub(crate) rows_dropped_early: u64,
 }
 
 /// All segments of one table.
@@ -140,10 +142,17 @@ impl Chain {
         }
         let segment_bytes = self.rules.segment_bytes as u64;
         let mut has_room = self.failure.is_none();
-        while !has_room || self.bytes() + segment_bytes > self.rules.max_bytes {
+        loop {
+            let is_at_its_bound = self.bytes() + segment_bytes > self.rules.max_bytes;
+            if has_room && !is_at_its_bound {
+                break;
+            }
             let Some(dropped) = self.drop_oldest(&may_drop, &before_drop) else {
                 break;
             };
+            if !is_at_its_bound {
+                self.counters.rows_dropped_early += dropped.end_row - dropped.first_row;
+            }
             // One that kept its length becomes the spare; a short one only makes room.
             if dropped.bytes == segment_bytes {
                 return self.recycle(dropped);

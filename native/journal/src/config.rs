@@ -120,6 +120,11 @@ pub enum JournalError {
     Full,
     /// The same, but the next segment's file is being made: nobody has to do anything. Try again in a moment.
     SegmentComing,
+    /// The journal's files were deleted, or others lie in their place. What is there now is left alone.
+    Gone {
+        /// What is not there.
+        path: PathBuf,
+    },
     /// A row that no segment of this length can hold.
     RowTooLarge {
         /// Bytes that it needs.
@@ -159,6 +164,9 @@ impl fmt::Display for JournalError {
             Self::NoRoom { want_bytes } => write!(out, "the file system has no room for {want_bytes} bytes"),
             Self::Full => write!(out, "the journal is full"),
             Self::SegmentComing => write!(out, "the journal's next file is being made"),
+            Self::Gone { path } => {
+                write!(out, "{}: the journal's files were deleted or replaced while it was written", path.display())
+            }
             Self::RowTooLarge { want_bytes, segment_bytes } => write!(
                 out,
                 "a row needs {want_bytes} bytes, and segment_bytes={segment_bytes} cannot hold it: raise segment_bytes"
@@ -200,6 +208,8 @@ pub struct Counters {
     pub blocked: u64,
     /// How often the file system had no room.
     pub no_room: u64,
+    /// Rows dropped below `max_bytes`, because the file system had no room for another segment.
+    pub rows_dropped_early: u64,
     /// The oldest row still there.
     pub first_row: u64,
     /// The next row's number, unsealed ones not counted.

@@ -4,12 +4,13 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use crate::config::JournalError;
 use crate::layout::{HEAD_BYTES, HEAD_MAGIC, HeadWord, STATE_CLOSED, STATE_RUNNING};
 use crate::mapping::Mapping;
+use crate::segment::is_same_file;
 use crate::spare::lock_exclusively;
 
 /// The mapped head. The writer alone stores into it, and holds it locked: whoever starts a writer has the lock on
@@ -17,7 +18,8 @@ use crate::spare::lock_exclusively;
 #[derive(Debug)]
 pub(crate) struct Head {
     mapping: Mapping,
-    _locked: File,
+    locked: File,
+    path: PathBuf,
 }
 
 impl Head {
@@ -29,14 +31,14 @@ impl Head {
         if !lock_exclusively(&file).map_err(failed)? {
             return Err(JournalError::Locked { path: path.to_owned() });
         }
-        Self::map(file).map_err(failed)
+        Self::map(file, path).map_err(failed)
     }
 
-    fn map(file: File) -> io::Result<(Self, bool)> {
+    fn map(file: File, path: &Path) -> io::Result<(Self, bool)> {
         if file.metadata()?.len() != HEAD_BYTES as u64 {
             file.set_len(HEAD_BYTES as u64)?;
         }
-        let head = Self { mapping: Mapping::new(&file, HEAD_BYTES)?, _locked: file };
+        let head = Self { mapping: Mapping::new(&file, HEAD_BYTES)?, locked: file, path: path.to_owned() };
         let is_ours = head.get(HeadWord::Magic) == HEAD_MAGIC;
         let was_clean = is_ours && head.get(HeadWord::State) == STATE_CLOSED;
         Ok((head, was_clean))
@@ -57,6 +59,11 @@ impl Head {
 
     pub(crate) fn get(&self, word: HeadWord) -> u64 {
         u64::from_le(self.mapping.word(word as usize * 8).load(Ordering::Acquire))
+    }
+
+    /// Whether the journal is still where it was opened: nobody deleted or replaced its directory.
+    pub(crate) fn is_there(&self) -> bool {
+        is_same_file(&self.locked, &self.path)
     }
 
     pub(crate) fn closed(&self) {

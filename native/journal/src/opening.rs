@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
-use crate::batch::{Batch, fixed_bytes_max};
+use crate::batch::{Batch, empty_body_bytes, fixed_bytes_max};
 use crate::chain::{Chain, ChainRules};
 use crate::config::{Config, Counters, JournalError, Recovered};
 use crate::faults::{arm_from_environment, fault};
@@ -21,7 +21,7 @@ use crate::schema::{
     UNMATCHED_NODES, rows_fields, unmatched_fields,
 };
 use crate::unmatched::{self, UnmatchedRows};
-use crate::writer::Writer;
+use crate::writer::{CLOSING_BATCHES, Writer};
 
 /// Cells that are kept beside the open batch at most.
 const CELLS_MAX: usize = 1 << 22;
@@ -36,7 +36,8 @@ pub(crate) fn open(config: Config) -> Result<(Writer, Recovered), JournalError> 
     let buffers = HEAD_COLUMNS.len() * 2 + inputs * BUFFERS_PER_INPUT;
     let rows_encoder = Encoder::new(nodes, buffers, config.state_capacity);
     let unmatched_encoder = Encoder::new(UNMATCHED_NODES, UNMATCHED_BUFFERS, unmatched::STATE_BYTES);
-    let fresh_room = fresh_room(&config, &rows_schema);
+    let closing_bytes = CLOSING_BATCHES * (rows_encoder.message_bytes() + empty_body_bytes(inputs));
+    let fresh_room = fresh_room(&config, &rows_schema, closing_bytes);
     check(&config, fresh_room, rows_encoder.message_bytes())?;
 
     make_folders(&config.dir)?;
@@ -89,6 +90,9 @@ pub(crate) fn open(config: Config) -> Result<(Writer, Recovered), JournalError> 
         unmatched_next_row,
         floor: None,
         fresh_room,
+        closing_bytes,
+        is_closing: false,
+        looked_at_ns: 0,
         counters: Counters::default(),
         config,
     };
@@ -116,13 +120,13 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> JournalError + '_ {
     move |error| JournalError::Io { path: path.to_owned(), error }
 }
 
-/// Room for one message in an empty segment.
-fn fresh_room(config: &Config, schema: &TableSchema) -> usize {
+/// Room for one message in an empty segment, beside what is kept for the journal's end.
+fn fresh_room(config: &Config, schema: &TableSchema, closing_bytes: usize) -> usize {
     let longest =
         SegmentNumbers { out_stream: u64::MAX, journal_epoch: u64::MAX, ordinal: u64::MAX, generation: u64::MAX };
     let header = schema.header(&longest).len();
     // As `Segment::limit` has it for the first batch.
-    let tail = PREFIX_BYTES + header + 256 + BLOCK_BYTES + TRAILER_BYTES;
+    let tail = PREFIX_BYTES + header + 256 + BLOCK_BYTES * (1 + CLOSING_BATCHES) + TRAILER_BYTES + closing_bytes;
     let segment_bytes = usize::try_from(config.segment_bytes).unwrap_or(usize::MAX);
     (segment_bytes.saturating_sub(tail) & !63).saturating_sub(header)
 }

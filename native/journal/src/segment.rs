@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use arrow_ipc::{Block, FooterBuilder, MetadataVersion};
@@ -53,6 +54,12 @@ pub(crate) fn stem(table: Table, ordinal: u64, first_row: u64) -> String {
         Table::Rows => format!("{ordinal:08}-{first_row:016}"),
         Table::Unmatched => format!("{ordinal:08}"),
     }
+}
+
+/// Whether a path leads to the file that is open. A deleted folder, or another one in its place, does not.
+pub(crate) fn is_same_file(open: &File, path: &Path) -> bool {
+    let is_same = |open: fs::Metadata, found: fs::Metadata| (open.dev(), open.ino()) == (found.dev(), found.ino());
+    open.metadata().and_then(|open| Ok(is_same(open, fs::symlink_metadata(path)?))).unwrap_or(false)
 }
 
 fn failed(path: &Path) -> impl FnOnce(io::Error) -> JournalError + '_ {
@@ -129,13 +136,20 @@ impl Segment {
         !self.blocks.is_empty()
     }
 
-    /// Where a message may end at most: the end mark and the footer must still fit behind it.
-    pub(crate) fn limit(&self) -> usize {
-        if self.is_finished || self.blocks.len() == self.blocks.capacity() {
+    /// Where a message may end at most: the end mark and the footer must still fit behind it, and so must
+    /// `kept_batches` further messages of `kept_bytes` together.
+    pub(crate) fn limit(&self, kept_batches: usize, kept_bytes: usize) -> usize {
+        let batches = self.blocks.len() + 1 + kept_batches;
+        if self.is_finished || batches > self.blocks.capacity() {
             return 0;
         }
-        let footer = self.footer_base_bytes + BLOCK_BYTES * (self.blocks.len() + 1);
-        self.mapping.bytes().saturating_sub(PREFIX_BYTES + footer + TRAILER_BYTES) & !63
+        let footer = self.footer_base_bytes + BLOCK_BYTES * batches;
+        self.mapping.bytes().saturating_sub(PREFIX_BYTES + footer + TRAILER_BYTES + kept_bytes) & !63
+    }
+
+    /// Whether the name that the writer gave it still names this file.
+    pub(crate) fn is_there(&self) -> bool {
+        is_same_file(&self.file, &self.path)
     }
 
     /// Seals the batch whose body lies behind the place of the next message: metadata, then an empty place behind

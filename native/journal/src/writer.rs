@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::batch::Batch;
+use crate::batch::{Batch, empty_body_bytes};
 use crate::chain::Chain;
 use crate::config::{Config, Counters, Durability, JournalError, Recovered, Reserved, Sealed, WhenFull};
 use crate::faults::{fault, index_of};
@@ -19,6 +19,12 @@ use crate::walk::batch_crc;
 
 /// Unmatched rows wait for a seal of rows at most this long.
 const UNMATCHED_WAIT_NS: u64 = 1_000_000_000;
+
+/// Batches without rows for which every segment keeps room until the journal is closed: the last states can be sealed
+/// also where no further segment may be opened.
+pub(crate) const CLOSING_BATCHES: usize = 2;
+/// How often the writer looks whether its files are still there, beside every seal.
+const LOOK_NS: u64 = 500_000_000;
 
 const ROWS_POINTS: SealPoints = SealPoints {
     metadata: index_of("seal.metadata"),
@@ -49,6 +55,11 @@ pub struct Writer {
     pub(crate) floor: Option<u64>,
     /// Room for one batch in an empty segment.
     pub(crate) fresh_room: usize,
+    /// Kept in each segment for the end.
+    pub(crate) closing_bytes: usize,
+    pub(crate) is_closing: bool,
+    /// When it last saw that its files are there.
+    pub(crate) looked_at_ns: u64,
     pub(crate) counters: Counters,
 }
 
@@ -71,7 +82,7 @@ impl Writer {
             if !self.batch.has_room(payload_bytes) {
                 return Ok(Reserved::SealFirst);
             }
-        } else if !self.begin_batch(payload_bytes, now_ns)? {
+        } else if !self.begin_batch(payload_bytes, self.batch.least_bytes(payload_bytes), now_ns)? {
             self.counters.blocked += 1;
             return Ok(Reserved::Full);
         }
@@ -137,6 +148,7 @@ impl Writer {
     /// Everything is as it was, and may be tried again.
     pub fn seal(&mut self, now_ns: u64, write_state: impl FnOnce(&mut Vec<u8>)) -> Result<Sealed, JournalError> {
         assert!(!self.batch.is_reserved(), "a row is neither committed nor abandoned");
+        self.look(now_ns)?;
         let capacity = self.config.state_capacity;
         self.rows_encoder.set_state(write_state).map_err(|want_bytes| {
             let is_text = want_bytes > capacity;
@@ -155,7 +167,7 @@ impl Writer {
 
     fn seal_rows(&mut self, now_ns: u64) -> Result<(), JournalError> {
         let (segment, encoder, batch) = (&mut self.rows.open, &mut self.rows_encoder, &mut self.batch);
-        let (config, limit) = (&self.config, segment.limit());
+        let (config, limit) = (&self.config, segment.limit(0, 0));
         let (first_row, generation) = (segment.end_row, segment.numbers.generation);
         let shared = Shared { first_row, out_stream: config.out_stream, journal_epoch: config.journal_epoch };
         let written = rows::write(batch, &shared, &mut segment.mapping.content_mut()[batch.body..limit], encoder);
@@ -192,7 +204,7 @@ impl Writer {
             return Ok(0);
         }
         let need = self.unmatched_encoder.message_bytes() + self.unmatched_rows.bytes_max(&self.config.inputs);
-        if self.unmatched.open.next + need > self.unmatched.open.limit() {
+        if self.unmatched.open.next + need > self.unmatched.open.limit(0, 0) {
             // Nobody holds this table's retention: its oldest rows go.
             self.unmatched.look_after(now_ns, |_| true, |_| {});
             if !self.unmatched.next_segment()? {
@@ -203,7 +215,7 @@ impl Writer {
         let seal = self.seals + 1;
         // It fits: the longest number was counted when the capacity was chosen.
         let _ = encoder.set_state(|state| unmatched::write_state(state, seal));
-        let (body, limit) = (segment.next + encoder.message_bytes(), segment.limit());
+        let (body, limit) = (segment.next + encoder.message_bytes(), segment.limit(0, 0));
         let content = &mut segment.mapping.content_mut()[body..limit];
         let written = self.unmatched_rows.write(&self.config.inputs, content, encoder);
         fault!("unmatched.columns");
@@ -235,6 +247,9 @@ impl Writer {
     /// What the system said about files.
     pub fn heartbeat(&mut self, now_ns: u64) -> Result<(), JournalError> {
         self.head.set(HeadWord::HeartbeatNs, now_ns);
+        if now_ns.saturating_sub(self.looked_at_ns) >= LOOK_NS {
+            self.look(now_ns)?;
+        }
         self.look_after(now_ns);
         if self.batch.rows() == 0 && !self.batch.is_reserved() && self.is_segment_old(now_ns) {
             self.next_segment(now_ns)?;
@@ -263,13 +278,21 @@ impl Writer {
         self.rows.open.sync()
     }
 
+    /// From now on a seal may use the room that every segment keeps for the end: nothing but `close` follows.
+    pub const fn begin_close(&mut self) {
+        self.is_closing = true;
+    }
+
     /// Seals what is open, finishes the open segments and says that the journal was closed.
     ///
     /// # Errors
     /// As `seal`; then nothing was closed, and the next writer recovers.
     pub fn close(mut self, now_ns: u64, write_state: impl FnOnce(&mut Vec<u8>)) -> Result<Counters, JournalError> {
-        self.look_after(now_ns);
-        self.wait_for_segment(now_ns, Duration::from_secs(1));
+        self.begin_close();
+        if self.unmatched_rows.rows() > 0 {
+            self.unmatched.look_after(now_ns, |_| true, |_| {});
+            self.unmatched.wait(Duration::from_secs(1));
+        }
         self.seal(now_ns, write_state)?;
         fault!("close.sealed");
         self.unmatched.finish_open()?;
@@ -296,6 +319,7 @@ impl Writer {
             segments_dropped: files.dropped,
             segments_held: files.held,
             no_room: files.no_room + self.unmatched.counters.no_room,
+            rows_dropped_early: files.rows_dropped_early,
             first_row: self.rows.first_row(),
             next_row: self.rows.open.end_row,
             ..self.counters
@@ -321,14 +345,15 @@ impl Writer {
     }
 
     /// Readies an empty batch for a row of these payloads; false where there is no segment for it yet.
-    fn begin_batch(&mut self, payload_bytes: &[u32], now_ns: u64) -> Result<bool, JournalError> {
+    /// A body of these payloads has at least `body_bytes`.
+    fn begin_batch(&mut self, payload_bytes: &[u32], body_bytes: usize, now_ns: u64) -> Result<bool, JournalError> {
         let message_bytes = self.rows_encoder.message_bytes();
-        let need = message_bytes + self.batch.least_bytes(payload_bytes);
+        let need = message_bytes + body_bytes;
         if need > self.fresh_room || payload_bytes.iter().any(|bytes| *bytes as usize > COLUMN_BYTES_MAX) {
             let segment_bytes = self.config.segment_bytes;
             return Err(JournalError::RowTooLarge { want_bytes: need as u64, segment_bytes });
         }
-        let has_room = self.rows.open.next + need <= self.rows.open.limit();
+        let has_room = self.rows.open.next + need <= self.limit();
         // An old segment goes on where there is no next one yet; a full one cannot.
         let is_over = !has_room || self.is_segment_old(now_ns);
         let has_next = is_over && self.next_segment(now_ns)?;
@@ -336,14 +361,31 @@ impl Writer {
             return Ok(false);
         }
         let body = self.rows.open.next + message_bytes;
-        self.batch.lay_out(payload_bytes, body, self.rows.open.limit() - body);
+        self.batch.lay_out(payload_bytes, body, self.limit() - body);
         Ok(true)
+    }
+
+    /// Where a batch of rows may end in the open segment.
+    fn limit(&self) -> usize {
+        let kept_bytes = if self.is_closing { 0 } else { self.closing_bytes };
+        self.rows.open.limit(if self.is_closing { 0 } else { CLOSING_BATCHES }, kept_bytes)
+    }
+
+    /// Fails where somebody deleted the journal, or put another one in its place: nothing that is there now is this
+    /// writer's.
+    fn look(&mut self, now_ns: u64) -> Result<(), JournalError> {
+        self.looked_at_ns = now_ns;
+        if self.head.is_there() && self.rows.open.is_there() {
+            return Ok(());
+        }
+        Err(JournalError::Gone { path: self.config.dir.clone() })
     }
 
     fn begin_empty_batch(&mut self, now_ns: u64) -> Result<bool, JournalError> {
         // Kept with the writer: this is on the way of every seal.
         const NOTHING: [u32; crate::INPUTS_MAX] = [0; crate::INPUTS_MAX];
-        self.begin_batch(&NOTHING[..self.config.inputs.len()], now_ns)
+        let inputs = self.config.inputs.len();
+        self.begin_batch(&NOTHING[..inputs], empty_body_bytes(inputs), now_ns)
     }
 
     fn is_segment_old(&self, now_ns: u64) -> bool {
@@ -352,6 +394,7 @@ impl Writer {
     }
 
     fn next_segment(&mut self, now_ns: u64) -> Result<bool, JournalError> {
+        self.look(now_ns)?;
         if !self.rows.has_spare() {
             self.look_after(now_ns);
             if let Some(failure) = self.rows.take_failure() {

@@ -339,12 +339,14 @@ impl JoinEngine {
         report::counters(py, guard.as_ref().ok_or_else(|| closed(py))?, &self.names)
     }
 
-    /// Records what is pending, seals, and closes the journal; the last counters.
+    /// Records what is pending, seals, and closes the journal; the last counters, and under `failure` the error that
+    /// kept something of it from the journal, or None.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let mut engine = py.detach(|| unpoisoned(&self.engine).take()).ok_or_else(|| closed(py))?;
         let finished = py.detach(|| engine.finish());
         let counters = report::counters(py, &engine, &self.names)?;
-        finished.and_then(|()| py.detach(|| engine.close())).map_err(|failure| raised(py, &failure))?;
+        let closed = finished.and_then(|()| py.detach(|| engine.close()));
+        counters.set_item("failure", closed.err().map(|failure| raised(py, &failure).into_value(py)))?;
         Ok(counters)
     }
 }

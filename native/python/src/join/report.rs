@@ -21,6 +21,9 @@ pub(super) fn status<'py>(py: Python<'py>, engine: &Engine) -> PyResult<Bound<'p
     found.set_item("rows", engine.counters.rows)?;
     found.set_item("out", status.out)?;
     found.set_item("has_map", status.has_map)?;
+    let journal = engine.writer.counters();
+    found.set_item("first_row", journal.first_row)?;
+    found.set_item("rows_dropped_early", journal.rows_dropped_early)?;
     let (waiting, inputs) = (PyList::empty(py), PyList::empty(py));
     for each in &status.waiting {
         let wait = PyDict::new(py);

@@ -19,6 +19,7 @@ pub(crate) fn counters<'py>(py: Python<'py>, counted: &Counters) -> PyResult<Bou
         ("slack_bytes", counted.slack_bytes),
         ("blocked", counted.blocked),
         ("no_room", counted.no_room),
+        ("rows_dropped_early", counted.rows_dropped_early),
         ("first_row", counted.first_row),
         ("next_row", counted.next_row),
     ] {

@@ -15,9 +15,9 @@ pub(crate) fn raised(py: Python<'_>, error: &JournalError) -> PyErr {
         JournalError::RowTooLarge { want_bytes, segment_bytes } => number(*want_bytes)
             .and_then(|want| Ok(vec![("want_bytes", want), ("segment_bytes", number(*segment_bytes)?)]))
             .ok(),
-        JournalError::Locked { path: file } | JournalError::Damaged { path: file, .. } => {
-            path(file).map(|file| vec![("path", file)]).ok()
-        }
+        JournalError::Locked { path: file }
+        | JournalError::Damaged { path: file, .. }
+        | JournalError::Gone { path: file } => path(file).map(|file| vec![("path", file)]).ok(),
         _ => None,
     };
     let class_name = match error {

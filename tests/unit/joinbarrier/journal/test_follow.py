@@ -21,7 +21,7 @@ from framegate.joinbarrier.journal.doorbell import Doorbell, bell_name, ring, ta
 from framegate.joinbarrier.journal.follow import BELL_NS, POLL_NS, Waited, Waiter
 from framegate.joinbarrier.journal.readers import surveyed
 from framegate.schema.errors import JournalRecreated
-from framegate.shmpool.clock import realtime_ns
+from framegate.shmpool.clock import monotonic_ns
 
 import framegate as fg
 from tests.unit.joinbarrier.journal.journal_world import EPOCH, assert_is_row, fill, segments_of, writer
@@ -34,7 +34,7 @@ import sys
 from pathlib import Path
 from framegate.joinbarrier.journal.doorbell import ring
 from framegate.joinbarrier.journal.readers import surveyed
-from framegate.shmpool.clock import realtime_ns
+from framegate.shmpool.clock import monotonic_ns
 from tests.unit.joinbarrier.journal.journal_world import fill, writer
 folder, rings = Path(sys.argv[1]), sys.argv[2] == "rings"
 made = writer(folder)
@@ -46,7 +46,7 @@ for line in sys.stdin:
         made.finish_segment()
     else:
         made.close()
-    for name in surveyed(folder, realtime_ns()).living if rings else ():
+    for name in surveyed(folder, monotonic_ns()).living if rings else ():
         ring(folder, name)
     print("done", flush=True)
 """
@@ -220,9 +220,9 @@ def test_a_bell_goes_by_the_journals_real_path(folder: Path, bell: Doorbell) -> 
 def test_the_bell_of_a_reader_goes_with_its_lease(folder: Path, bell: Doorbell) -> None:
     fill(writer(folder), 1)
     list(fg.journal(folder).rows("spark"))
-    assert surveyed(folder, realtime_ns()).expired == []
+    assert surveyed(folder, monotonic_ns()).expired == []
     assert ring(folder, "spark")
-    for reader in surveyed(folder, realtime_ns() + (READER_LEASE_S + 1) * 1_000_000_000).expired:
+    for reader in surveyed(folder, monotonic_ns() + (READER_LEASE_S + 1) * 1_000_000_000).expired:
         take_away(folder, reader)
     assert not ring(folder, "spark")
 

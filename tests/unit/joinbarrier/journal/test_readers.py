@@ -11,7 +11,7 @@ import pytest
 from framegate.joinbarrier.journal.description import JournalDescription, write_description
 from framegate.joinbarrier.journal.readers import NamedReader, readers, surveyed
 from framegate.schema.errors import JournalDamaged, ReaderFenced, ReaderNameRefused
-from framegate.shmpool.clock import ManualClock
+from framegate.shmpool.clock import ManualClock, monotonic_ns, realtime_ns
 
 import framegate as fg
 from tests.unit.joinbarrier.journal.journal_world import EPOCH, fill, segments_of, writer
@@ -80,6 +80,33 @@ def test_a_clock_that_was_set_back_makes_nobody_immortal(folder: Path, clock: Ma
     claim(folder, "a", clock)
     clock.advance(-(LEASE_S * SECOND + 1))
     assert surveyed(folder, clock()).floor is None
+
+
+def edited(folder: Path, name: str, **values: object) -> None:
+    path = folder / "readers" / f"{name}.json"
+    path.write_text(
+        json.dumps(
+            {key: value for key, value in {**json.loads(path.read_text()), **values}.items() if value is not None}
+        )
+    )
+
+
+@pytest.mark.parametrize("step_s", [600, -600])
+def test_a_step_of_the_wall_clock_ends_no_lease(folder: Path, clock: ManualClock, step_s: int) -> None:
+    claim(folder, "a", clock).commit(30)
+    edited(folder, "a", seen_at_ns=realtime_ns() - step_s * SECOND)
+    assert surveyed(folder, clock()).floor == 30
+
+
+@pytest.mark.parametrize("of_another_run", [{"boot_id": "another"}, {"boot_id": None, "seen_monotonic_ns": None}])
+def test_a_lease_of_another_run_of_the_host_goes_by_the_wall_clock(
+    folder: Path, clock: ManualClock, of_another_run: dict[str, str | None]
+) -> None:
+    claim(folder, "a", clock).commit(30)
+    edited(folder, "a", **of_another_run)
+    assert surveyed(folder, monotonic_ns()).floor == 30
+    edited(folder, "a", seen_at_ns=realtime_ns() - (LEASE_S + 1) * SECOND)
+    assert surveyed(folder, monotonic_ns()).floor is None
 
 
 def test_a_later_claim_fences_the_earlier(folder: Path, clock: ManualClock) -> None:

@@ -91,6 +91,8 @@ impl Engine {
         // What waits behind a barrier is let through, so that it is recorded as well.
         self.abort_checkpoint(None, self.stage_ns(now_ns));
         self.stage.finish(self.stage_ns(now_ns));
+        // A journal that is full, and waits for its reader, still takes the last state.
+        self.writer.begin_close();
         for _ in 0..FILES_AWAITED {
             match self.seal_all(now_ns) {
                 // A state must not be sealed before what it counts; so the file is waited for here, not by `close`.
