@@ -17,6 +17,7 @@ from framegate.joinbarrier.config_sections import (
     MergeMapSection,
 )
 from framegate.joinbarrier.drive import Drive
+from framegate.joinbarrier.late_inputs import late_input_warnings, long_wait_warnings
 from framegate.joinbarrier.map_messages import MapKind
 from framegate.joinbarrier.mergemap import MergeMap, SequenceRule, TimestampRule
 from framegate.schema.config.loading import Given, load
@@ -96,7 +97,7 @@ class JoinConfig(Section):
 
     def warnings(self) -> list[str]:
         """What is allowed and probably not meant, to be said at the start."""
-        found = []
+        found = [*late_input_warnings(self), *long_wait_warnings(self)]
         if self.journal.when_full == "block":
             found.append(
                 'journal.when_full = "block" needs a named reader: until one comes, nobody holds rows back, '

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a join's lateness does to inputs that come late, where that is probably not meant.
+"""What a join's rules do to inputs that come late and to rows that wait, where that is probably not meant.
 
 A lateness is how far an input may be behind when a row is made all the same. It does not make the join wait: it makes
 the join wait less.
@@ -14,12 +14,31 @@ if TYPE_CHECKING:
     from framegate.joinbarrier.config_sections import InputSection
     from framegate.joinbarrier.configuration import JoinConfig
 
+_EXAMPLE_PERIOD_NS: Final = 33_333_333
 _UNITS: Final[tuple[tuple[int, str], ...]] = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
 
 
 def late_input_warnings(config: JoinConfig) -> list[str]:
     """A sentence with an example for each input whose rows a lateness can cost."""
     return list(_warnings(config))
+
+
+def long_wait_warnings(config: JoinConfig) -> list[str]:
+    """A sentence for each one-to-one input without a tolerance, with one to set: nothing bounds how long rows wait."""
+    if config.join.policy != "timestamp":
+        return []
+    if config.drive.kind == "clock":
+        period_ns, whose = config.drive.period_ns, "this clock"
+    else:
+        period_ns, whose = _EXAMPLE_PERIOD_NS, "frames at 30 Hz"
+    return [
+        f'{each.name} has pick = "nearest" and reuse = false without a tolerance_ns: any frame may be the one of any '
+        "row, so a row can wait for 64 outputs, which is two seconds at 30 Hz. Set a tolerance_ns of half the period "
+        f"or less: for {whose}, tolerance_ns = {period_ns // 2}"
+        for each in config.input
+        if each.pick == "nearest" and not (each.reuse or each.optional or each.name == config.drive.input)
+        if each.tolerance_ns is None and each.window_ns is None
+    ]
 
 
 def duration(ns: int) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from framegate.joinbarrier.configuration import JoinConfig, load_join_config
-from framegate.joinbarrier.late_inputs import duration, late_input_warnings
+from framegate.joinbarrier.late_inputs import duration
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE
 
@@ -24,9 +24,7 @@ _NS_PER_MS: Final = 1_000_000
 def run(file: Path, *, as_json: bool) -> int:
     """Explain a file; the exit code."""
     config = load_join_config(file, os.environ)
-    lines, warnings = explained(config), [*config.warnings(), *late_input_warnings(config)]
-    # The start of a join warns of both, and may say the second kind by itself.
-    warnings = list(dict.fromkeys(warnings))
+    lines, warnings = explained(config), config.warnings()
     if as_json:
         emit({"event": "check", "file": str(file), "joins": lines, "warnings": warnings})
         return DONE
@@ -185,10 +183,5 @@ def _lateness(config: JoinConfig) -> Iterator[str]:
 
 
 def _nearest(each: InputSection) -> Iterator[str]:
-    if each.window_ns is None and not each.reuse:
-        yield (
-            f'{each.name}: pick = "nearest" with reuse = false and without tolerance_ns: any frame may be any row\'s, '
-            "so rows wait until no later frame can change the choice. Set a tolerance_ns to bound that."
-        )
-    elif each.window_ns is None:
+    if each.window_ns is None and each.reuse:
         yield f'{each.name}: pick = "nearest" without tolerance_ns takes the nearest frame even if it is seconds away.'

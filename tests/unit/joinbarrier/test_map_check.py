@@ -45,8 +45,24 @@ def test_it_says_who_waits_for_whom_and_until_when() -> None:
 
 
 def test_nearest_without_a_tolerance_is_told() -> None:
-    told = text(config({}, {"pick": "nearest", "reuse": False}, policy="timestamp"))
-    assert "rows wait until no later frame can change the choice" in told
+    assert "even if it is seconds away" in text(config({}, {"pick": "nearest"}, policy="timestamp", drive="input:i0"))
+
+
+@pytest.mark.parametrize(("drive", "tolerance_ns"), [("input:i0", 16_666_666), ("clock:100", 5_000_000)])
+def test_one_to_one_without_a_tolerance_is_warned_of_at_the_start_with_one_to_set(
+    drive: str, tolerance_ns: int
+) -> None:
+    once = {"pick": "nearest", "reuse": False}
+    (warning,) = config({}, once, policy="timestamp", drive=drive).warnings()
+    assert "a row can wait for 64 outputs" in warning
+    assert f"tolerance_ns = {tolerance_ns}" in warning
+    for bounded in ({"tolerance_ns": 5}, {"window_ns": 5}, {"optional": True}, {"reuse": True}):
+        assert config({}, {**once, **bounded}, policy="timestamp", drive=drive).warnings() == []
+
+
+def test_a_lateness_above_a_window_is_warned_of_at_the_start() -> None:
+    late = config({}, {"window_ns": 10}, policy="timestamp", mergemap={"lateness_ns": 50})
+    assert late.warnings() == late_input_warnings(late) != []
 
 
 def test_a_map_of_another_authority_is_said_to_be_the_rule() -> None:
