@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The open batch: a payload region per input in the segment, everything else beside it until the seal.
 //!
-//! How many rows to lay out for is learnt: a batch that was full before its time doubles it, one that was sealed by
-//! its age brings it back to what came.
+//! How many rows to lay out for is learnt: a batch that was full raises it to what comes until one is due by its age,
+//! one that was sealed by its age brings it back to what came. What is laid out and not used stays empty in the file, so there is a credit for it:
+//! it grows with what is written, and no batch is laid out so that it could leave more than the credit empty.
 
 use crate::config::Config;
 use crate::copy;
@@ -13,6 +14,9 @@ use crate::schema::{BUFFERS_PER_INPUT, HEAD_COLUMNS};
 
 /// Rows of the first layout.
 const FIRST_ROWS: u32 = 4;
+
+/// Of the bytes that are written, this part may be left empty.
+const CREDIT_PART: usize = 16;
 
 /// One input of one row.
 #[derive(Clone, Copy, Debug, Default)]
@@ -92,8 +96,7 @@ pub(crate) struct Batch {
     rows: u32,
     seal_rows: u32,
     seal_bytes: usize,
-    /// Rows to lay out for.
-    target_rows: u32,
+    last: Last,
     /// Rows of this layout at most.
     rows_max: u32,
     /// The body's place in the segment.
@@ -102,11 +105,16 @@ pub(crate) struct Batch {
     pub(crate) first_row_ns: u64,
     is_reserved: bool,
     was_filled: bool,
+    seal_ns: u64,
+    /// Bytes that the next layouts may leave empty.
+    credit: usize,
+    credit_max: usize,
 }
 
 impl Batch {
     pub(crate) fn new(config: &Config) -> Self {
         let inputs = config.inputs.len();
+        let credit_max = usize::try_from(config.segment_bytes).unwrap_or(usize::MAX) / CREDIT_PART;
         Self {
             regions: vec![Region::default(); inputs],
             cells: vec![CellRow::default(); inputs * config.seal_rows as usize],
@@ -114,13 +122,16 @@ impl Batch {
             rows: 0,
             seal_rows: config.seal_rows,
             seal_bytes: usize::try_from(config.seal_bytes).unwrap_or(usize::MAX),
-            target_rows: FIRST_ROWS.min(config.seal_rows),
+            last: Last { rows: FIRST_ROWS, first_row_ns: 0, was_full: false },
             rows_max: 0,
             body: 0,
             payload_bytes: 0,
             first_row_ns: 0,
             is_reserved: false,
             was_filled: false,
+            seal_ns: config.seal_ns,
+            credit: credit_max / 4,
+            credit_max,
         }
     }
 
@@ -153,10 +164,11 @@ impl Batch {
     }
 
     /// Lays out an empty batch whose body may be `room` bytes long, at least for a row of these payloads.
-    pub(crate) fn lay_out(&mut self, payload_bytes: &[u32], body: usize, room: usize) {
+    pub(crate) fn lay_out(&mut self, payload_bytes: &[u32], body: usize, room: usize, now_ns: u64) {
         self.body = body;
         self.was_filled = false;
-        let mut rows = self.target_rows.min(self.seal_rows);
+        let expected = self.last.rows_in_time(now_ns, self.seal_ns).max(1);
+        let mut rows = expected.min(self.seal_rows).min(self.rows_by_credit(payload_bytes));
         while rows > 1 && !self.fits(payload_bytes, rows, room) {
             rows /= 2;
         }
@@ -167,6 +179,22 @@ impl Batch {
             region.capacity = region.wanted(*bytes as usize, rows);
             at += aligned(region.capacity);
         }
+    }
+
+    /// So many rows that the credit is enough where only one of them comes. What the last region does not use is not
+    /// lost: the fixed columns begin there.
+    fn rows_by_credit(&self, payload_bytes: &[u32]) -> u32 {
+        let row = |(region, bytes): (&Region, &u32)| region.bytes_per_row.max(*bytes as usize);
+        let empty_by_row: usize = self.regions.iter().zip(payload_bytes).rev().skip(1).map(row).sum();
+        let rows = self.credit.checked_div(empty_by_row).unwrap_or(usize::MAX);
+        u32::try_from(rows.saturating_add(1)).unwrap_or(u32::MAX)
+    }
+
+    /// Bytes laid out before the last payload and not used.
+    fn empty_bytes(&self) -> usize {
+        let is_empty = |region: &&Region| region.used == 0;
+        let before_last = self.regions.iter().rev().skip_while(is_empty).skip(1);
+        before_last.map(|region| aligned(region.capacity) - aligned(region.used)).sum()
     }
 
     fn fits(&self, payload_bytes: &[u32], rows: u32, room: usize) -> bool {
@@ -281,16 +309,39 @@ impl Batch {
     /// The batch was sealed: learns from it and is empty again.
     pub(crate) fn restart(&mut self) {
         let rows = self.rows;
+        let earned = usize::try_from(self.payload_bytes).unwrap_or(usize::MAX) / CREDIT_PART;
+        self.credit = (self.credit + earned).saturating_sub(self.empty_bytes()).min(self.credit_max);
         for region in &mut self.regions {
             region.learn(rows as usize, self.was_filled);
             (region.used, region.crc) = (0, 0);
         }
         if rows > 0 {
-            let filled = rows >= self.rows_max || self.was_filled;
-            let next = if filled { self.target_rows.max(rows).saturating_mul(2) } else { rows + rows / 4 + 1 };
-            self.target_rows = next.clamp(1, self.seal_rows);
+            self.last =
+                Last { rows, first_row_ns: self.first_row_ns, was_full: rows >= self.rows_max || self.was_filled };
         }
         (self.rows, self.payload_bytes, self.rows_max) = (0, 0, 0);
+    }
+}
+
+/// The last batch with rows.
+#[derive(Clone, Copy, Debug)]
+struct Last {
+    rows: u32,
+    first_row_ns: u64,
+    was_full: bool,
+}
+
+impl Last {
+    /// How many rows come until a batch is due by its age, as fast as they came from this batch's first to `now_ns`; a
+    /// little less, so that the next one is full a moment before. At most twice as many.
+    fn rows_in_time(&self, now_ns: u64, seal_ns: u64) -> u32 {
+        if !self.was_full {
+            return self.rows;
+        }
+        let period_ns = u128::from(now_ns.saturating_sub(self.first_row_ns));
+        let in_time = (u128::from(self.rows) * u128::from(seal_ns) * 7 / 8).checked_div(period_ns);
+        let most = self.rows.saturating_mul(2);
+        in_time.map_or(most, |rows| u32::try_from(rows).unwrap_or(most).min(most))
     }
 }
 

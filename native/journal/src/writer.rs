@@ -361,7 +361,7 @@ impl Writer {
             return Ok(false);
         }
         let body = self.rows.open.next + message_bytes;
-        self.batch.lay_out(payload_bytes, body, self.limit() - body);
+        self.batch.lay_out(payload_bytes, body, self.limit() - body, now_ns);
         Ok(true)
     }
 
