@@ -17,6 +17,8 @@ _NS_PER_S: Final = 1_000_000_000
 _HISTORY_LEAST: Final = 4_096
 _HISTORY_MOST: Final = 262_144
 _SMALL_FRAME_BYTES: Final = 256
+_AHEAD_BYTES: Final = 32 << 20
+"""Of the memory for copies, so much is taken from the system ahead of its use."""
 
 
 def engine_plan(config: JoinConfig) -> dict[str, Any]:
@@ -40,7 +42,9 @@ def engine_plan(config: JoinConfig) -> dict[str, Any]:
         "max_age_ns": config.join.max_age_ms * _NS_PER_MS,
         "history": history_frames(config),
         "unmatched_rows": config.join.unmatched == "rows",
-        "pending_bytes": config.join.pending_bytes if config.join.pending == "copy" else 0,
+        "pending_bytes": 0 if config.join.pending == "ring" else config.join.pending_bytes,
+        "ahead_bytes": _AHEAD_BYTES,
+        "copies_at_arrival": config.join.pending == "copy",
         "checkpoints": checkpoint_plan(config),
         "inputs": [
             {

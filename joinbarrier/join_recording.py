@@ -56,6 +56,8 @@ class RecordingJoin:
         self._items: Iterator[Item] = iter(passage)
         self._streams = list(dict.fromkeys(each.stream for each in config.input))
         plan = engine_plan(config)
+        # Nothing is late here: memory is taken when it is needed.
+        plan["ahead_bytes"] = 0
         plan["pending_bytes"] = max(config.join.pending_bytes, _HISTORY_BYTES)
         self._name = Path(passage.recording.name).name
         restore = restore or RestoreOptions()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A join explains itself: which input it waits for, since when, and by how much that misses; and rings too shallow."""
+"""A join explains itself: which input it waits for, since when, and by how much that misses; and what it lost."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class Watch:
         self._said_full = False
         self._dropped_early = 0
         self._said_dropped_ns: int | None = None
-        self._ring_said: set[int] = set()
+        self._wanted: dict[int, int] = {}
+        """By input, what it was said to need."""
 
     def look(self, status: dict[str, Any], outcome: dict[str, Any], now_ns: int) -> list[str]:
         """The lines of this moment; a row resets them."""
@@ -36,7 +37,7 @@ class Watch:
             *self._full(outcome),
             *self._dropped(status, now_ns),
             *self._quiet(status, outcome, now_ns),
-            *self._shallow(status),
+            *self._cramped(status),
         ]
 
     def _full(self, outcome: dict[str, Any]) -> list[str]:
@@ -111,27 +112,39 @@ class Watch:
         """An input that began anew counts from 0, and the frames that it would be joined with are long overwritten."""
         if self._config.join.policy != "sequence":
             return ""
-        ahead = [other for other in range(len(inputs)) if (each["missing"] or 0) > inputs[other]["ring_slots"] > 0]
+        ahead = [other for other in range(len(inputs)) if (each["missing"] or 0) > inputs[other]["holds"] > 0]
         names = " and ".join(self._names[other] for other in ahead if other != each["input"])
         if not names:
             return ""
         return (
-            f", further behind than the ring of {names} holds: at the same pace they never meet. When one producer "
+            f", further behind than frames of {names} can wait: at the same pace they never meet. When one producer "
             'began anew start the others again too, or join by time (policy = "timestamp")'
         )
 
-    def _shallow(self, status: dict[str, Any]) -> list[str]:
-        """Frames that were overwritten while they waited for their partners: the ring holds less than the skew."""
+    def _cramped(self, status: dict[str, Any]) -> list[str]:
+        """Frames that found no place to wait for their partners: the skew is larger than ring and memory."""
         lines = []
         for index, each in enumerate(status["inputs"]):
             depth = max(each["ahead"] or 0, each["pending"])
-            if index in self._ring_said or not each["overwritten"] or depth < each["ring_slots"]:
-                continue
-            self._ring_said.add(index)
-            wanted = 1 << (depth * 5 // 4).bit_length()
-            lines.append(
-                f"{self._names[index]}: its ring of {each['ring_slots']} slots is too shallow: {depth} newer frames "
-                f"came while one waited for its partners, and it was overwritten. Give the stream {wanted} slots or "
-                'more (framegate driver --slots), or set pending = "copy"'
-            )
+            line = self._room_wanted(index, each, depth * 5 // 4)
+            if line is not None:
+                came = f"{depth} newer frames came while one waited for its partners"
+                lines.append(f"{self._names[index]}: {came}, {line}")
         return lines
+
+    def _room_wanted(self, index: int, each: dict[str, Any], frames: int) -> str | None:
+        """The number to set, where it is more than was said before."""
+        join = self._config.join
+        is_copied = join.pending != "ring"
+        if not (each["refused"] if is_copied else each["overwritten"]) or frames < each["holds"]:
+            return None
+        wanted = frames * each["frame_bytes"] if is_copied else frames
+        wanted = 1 << max(wanted, join.pending_bytes if is_copied else each["holds"]).bit_length()
+        if wanted <= self._wanted.get(index, 0):
+            return None
+        self._wanted[index] = wanted
+        if is_copied:
+            size = f"{join.pending_bytes} bytes hold no more copies, and what finds no room is overwritten in its ring"
+            return f'{size}. Set pending_bytes = "{-(-wanted >> 20)}MiB" or more'
+        size = f"and it was overwritten: its ring has {each['holds']} slots"
+        return f'{size}. Set pending = "auto", or give the stream {wanted} slots or more (framegate driver --slots)'

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use framegate_core::pool::commit;
 use framegate_core::pool::copy::CopyKind;
+use framegate_core::pool::hold::{Hold, Kept};
 use framegate_core::pool::reader::{Dropped, Reader};
 use framegate_core::pool::region::{CreateOptions, Region};
 use framegate_core::pool::regions::Regions;
@@ -332,4 +333,25 @@ fn a_superblock_that_changes_after_it_was_checked_changes_nothing() {
     // Round the ring: no index leads out of the mapping.
     assert_eq!(regions.slot(8 + 3).commit_word().load(std::sync::atomic::Ordering::Relaxed), 0);
     assert_eq!(regions.payload(0, 8 + 3), regions.payload(0, 3));
+}
+
+#[test]
+fn a_hold_allocates_nothing_whatever_comes_and_goes() {
+    let bed = Bed::new("hold");
+    let regions = bed.regions(8);
+    let (mut writer, mut reader) = (Writer::new(Arc::clone(&regions), bytes_of(3000)), Reader::new(regions));
+    let mut hold = Hold::new(1, 1 << 20, 300, 1 << 20).unwrap();
+    publish(&mut writer, &[0; 3000]);
+    let taken = allocations(|| {
+        for seq in 1..1000_u64 {
+            publish(&mut writer, &[seq as u8; 3000]);
+            let frame = reader.read(seq).unwrap();
+            let kept = hold.keep(0, 7, &frame, &reader.tensor().tensor, false);
+            assert_eq!(kept, Kept::Whole(3000), "{seq}");
+            hold.release(0, (7, seq.saturating_sub(200)));
+            assert!(hold.get(0, 7, seq.saturating_sub(150).max(1)).is_some_and(|(_, payload)| payload.len() == 3000));
+        }
+    });
+    assert_eq!(taken, 0);
+    assert_eq!(hold.len(), 201);
 }

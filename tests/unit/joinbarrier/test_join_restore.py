@@ -173,13 +173,15 @@ def test_p2_what_comes_after_a_restore_takes_no_copys_place(lives: Lives) -> Non
     assert lives.rows() == joined(*range(124))
 
 
-def test_p2_copies_in_an_arena_that_goes_round_would_not_live_as_long(lives: Lives) -> None:
-    """The rule broken: the same frames where everything waits, with the same arena."""
+def test_p2_copies_that_find_no_room_are_lost_by_that_name_and_the_oldest_stay(lives: Lives) -> None:
     world = lives.begin(pending_bytes=1 << 16)
     for seq in range(16):
         world.bench.frame(LEFT, seq, bytes(30_000))
     world.bench.frames(RIGHT, *range(16))
-    assert len(lives.rows()) < 16
+    counted = world.bench.counters()
+    assert (counted["arena_full"], counted["arena_peak_bytes"]) == (14, 1 << 16)
+    assert [row[0] for row in lives.rows()] == [0, 1]
+    assert lives.left_out()["left"] == [(2, 15, "no_room")]
 
 
 def test_memory_of_copies_that_were_given_back_goes_with_their_frames(lives: Lives) -> None:
@@ -325,7 +327,7 @@ def test_what_could_not_be_joined_before_the_cut_is_written_down_once(lives: Liv
     world.bench.frames(RIGHT, 3)
     assert lives.rows() == joined(0, 3)
     assert lives.left_out()["left"] == [(1, 2, "no_partner")]
-    assert [each for each in lives.left_out()["right"] if each[2] == "overwritten"] == [(2, 2, "overwritten")]
+    assert [each for each in lives.left_out()["right"] if each[2] == "no_room"] == [(2, 2, "no_room")]
 
 
 @pytest.mark.parametrize("policy", ["union", "latest"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a join says of itself: which input it waits for, and which ring is too shallow. No agent, and time is given."""
+"""What a join says of itself: which input it waits for, and how much room is wanted. No agent, and time is given."""
 
 from __future__ import annotations
 
@@ -13,23 +13,31 @@ SECOND_NS: Final = 1_000_000_000
 SLOTS: Final = 1024
 
 
-def watch(policy: str = "sequence") -> Watch:
+def watch(policy: str = "sequence", **join: object) -> Watch:
     inputs = [{"name": "left", "stream": 10001}, {"name": "right", "stream": 10002}]
     if policy == "timestamp":
         inputs = [{**each, "offset_ns": 0} for each in inputs]
-    return Watch(JoinConfig.model_validate({"join": {"journal": "here", "policy": policy}, "input": inputs}))
+    return Watch(JoinConfig.model_validate({"join": {"journal": "here", "policy": policy, **join}, "input": inputs}))
 
 
 def seen(**changes: Any) -> dict[str, Any]:
     """What is known of an input."""
     known = {"last_seq": 7, "last_time_ns": None, "last_at_ns": 0, "pending": 0, "ahead": 0}
-    return {**known, "ring_slots": SLOTS, "overwritten": 0, **changes}
+    return {**known, "holds": SLOTS, "frame_bytes": 4096, "refused": 0, "overwritten": 0, **changes}
 
 
 def status(*waiting: dict[str, Any], left: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
     found = [{"missing": 0, "reason": "behind", **each} for each in waiting]
     inputs = [left or seen(), seen()]
-    return {"rows": 0, "has_map": True, "out": 8, "waiting": found, "inputs": inputs, **changes}
+    return {
+        "rows": 0,
+        "rows_dropped_early": 0,
+        "has_map": True,
+        "out": 8,
+        "waiting": found,
+        "inputs": inputs,
+        **changes,
+    }
 
 
 def outcome(**changes: Any) -> dict[str, Any]:
@@ -109,11 +117,11 @@ def test_a_map_that_was_refused_is_told_by_its_reason() -> None:
 
 
 @pytest.mark.parametrize(("missing", "is_hopeless"), [(None, False), (SLOTS, False), (SLOTS + 1, True)])
-def test_an_input_further_behind_than_the_other_ones_ring_is_said_never_to_meet_it(
+def test_an_input_further_behind_than_the_other_ones_frames_can_wait_is_said_never_to_meet_it(
     missing: int | None, is_hopeless: bool
 ) -> None:
     (line,) = said(status({"input": 1, "missing": missing}))
-    assert ("further behind than the ring of left holds" in line) == is_hopeless
+    assert ("further behind than frames of left can wait" in line) == is_hopeless
     assert ('policy = "timestamp"' in line) == is_hopeless
 
 
@@ -126,14 +134,26 @@ def test_by_time_inputs_that_are_far_apart_may_meet() -> None:
 def test_a_ring_that_lost_what_waited_is_told_once_with_slots_that_hold_the_skew_and_a_quarter(
     ahead: int, wanted: int
 ) -> None:
-    watched = watch()
-    found = status(left=seen(ring_slots=128, overwritten=1, ahead=ahead), rows=1)
+    watched = watch(pending="ring")
+    found = status(left=seen(holds=128, overwritten=1, ahead=ahead), rows=1)
     (line,) = watched.look(found, outcome(), 0)
-    assert line.startswith(f"left: its ring of 128 slots is too shallow: {ahead} newer frames")
-    assert f"Give the stream {wanted} slots" in line
+    assert line.startswith(f"left: {ahead} newer frames came while one waited for its partners")
+    assert f'pending = "auto", or give the stream {wanted} slots' in line
     assert watched.look(found, outcome(), 1) == []
 
 
-@pytest.mark.parametrize("changes", [{"overwritten": 0, "ahead": 500}, {"overwritten": 9, "ahead": 127}])
-def test_a_ring_that_lost_nothing_or_nothing_by_waiting_is_deep_enough(changes: dict[str, Any]) -> None:
-    assert watch().look(status(left=seen(ring_slots=128, **changes), rows=1), outcome(), 0) == []
+def test_copies_that_find_no_room_are_told_with_the_bytes_to_set_and_again_when_it_is_more() -> None:
+    watched = watch(pending="auto", pending_bytes=1 << 20)
+    found = [status(left=seen(holds=256, refused=1, ahead=ahead), rows=1) for ahead in (256, 300, 1000)]
+    lines = [watched.look(each, outcome(), 0) for each in found]
+    assert [len(each) for each in lines] == [1, 0, 1]
+    assert 'Set pending_bytes = "2MiB" or more' in lines[0][0]
+    assert 'Set pending_bytes = "8MiB" or more' in lines[2][0]
+
+
+@pytest.mark.parametrize("pending", ["ring", "auto"])
+@pytest.mark.parametrize("changes", [{"ahead": 500}, {"overwritten": 9, "refused": 9, "ahead": 100}])
+def test_an_input_that_lost_nothing_or_nothing_by_waiting_has_room_enough(
+    pending: str, changes: dict[str, Any]
+) -> None:
+    assert watch(pending=pending).look(status(left=seen(holds=128, **changes), rows=1), outcome(), 0) == []

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Copies of what came behind a barrier, so that no producer laps it while its stream is blocked (`hold = "payload"`).
+//! Copies of frames that wait longer than a ring keeps them, or behind a barrier: a bounded arena; nothing is evicted.
 //!
-//! One arena for each stream, used as a ring. Nothing is evicted: a copy stays until its frame is decided, and what finds
-//! no room ends the wait instead.
+//! The copies of a stream lie one behind the other in chunks of an arena that all streams share, and are released in
+//! their order. So no stream holds up another, and what finds no place takes nobody's.
 
 use std::collections::VecDeque;
+use std::io;
 
+use super::arena::{Arena, NoPlace};
 use super::copy::{CopyKind, copy};
 use super::reader::FrameRef;
 use super::tensor::Tensor;
@@ -21,7 +23,7 @@ pub struct HeldFrame {
     /// The frame.
     pub seq: u64,
     /// Where its payload lies in its arena.
-    pub start: usize,
+    start: usize,
     /// Bytes of payload.
     pub bytes: u32,
     /// The slot's time, or null.
@@ -30,105 +32,144 @@ pub struct HeldFrame {
     pub tensor: Tensor,
 }
 
-/// The copies of one stream, oldest first.
+/// What came of a try to keep a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// It is kept, so many bytes.
+    Whole(u32),
+    /// It was overwritten under the copy.
+    Torn,
+    /// There is no place.
+    No(NoPlace),
+}
+
+/// The copies of all streams that are kept for one purpose.
 #[derive(Debug)]
 pub struct Hold {
-    arena: Vec<u8>,
-    frames: VecDeque<HeldFrame>,
-    most: usize,
-    next: usize,
+    arena: Arena,
+    /// By stream, oldest first.
+    streams: Vec<VecDeque<HeldFrame>>,
+    /// Of one stream.
+    frames_max: usize,
+    /// Copies that are kept.
+    len: usize,
+}
+
+impl Default for Hold {
+    /// Room for nothing.
+    fn default() -> Self {
+        Self { arena: Arena::default(), streams: Vec::new(), frames_max: 0, len: 0 }
+    }
 }
 
 impl Hold {
-    /// Room for so many bytes and frames. The system gives the memory when it is first used, or in `prefault`.
-    #[must_use]
-    pub fn new(bytes: usize, frames: usize) -> Self {
-        Self { arena: vec![0; bytes], frames: VecDeque::with_capacity(frames), most: frames, next: 0 }
-    }
-
-    /// Takes the memory from the system now: the first touch is several times slower than a copy.
-    pub fn prefault(&mut self) {
-        if self.frames.is_empty() {
-            self.arena.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
-        }
+    /// Room for so many bytes of all streams, and so many frames of each. `ahead_bytes` as of [`Arena::new`].
+    ///
+    /// # Errors
+    /// As [`Arena::new`].
+    pub fn new(streams: usize, bytes: usize, frames_max: usize, ahead_bytes: usize) -> io::Result<Self> {
+        let frames = if bytes == 0 { 0 } else { frames_max };
+        let streams = (0..streams).map(|_| VecDeque::with_capacity(frames)).collect();
+        Ok(Self { arena: Arena::new(bytes, ahead_bytes)?, streams, frames_max: frames, len: 0 })
     }
 
     /// Whether nothing is kept.
     #[inline]
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.frames.is_empty()
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
     }
 
-    /// How many copies are kept.
+    /// Copies that are kept.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.frames.len()
+    pub const fn len(&self) -> usize {
+        self.len
     }
 
-    /// Copies a frame of a ring; None: there is no room; false: it was overwritten meanwhile.
-    pub fn keep(&mut self, epoch: u64, frame: &FrameRef, tensor: &Tensor) -> Option<bool> {
+    /// The most bytes that were taken at one time.
+    #[must_use]
+    pub const fn peak_bytes(&self) -> usize {
+        self.arena.peak_bytes()
+    }
+
+    /// Copies a frame of a ring, behind those of its stream. `may_fault`: this thread takes memory from the system itself
+    /// where the helper has not yet.
+    pub fn keep(&mut self, stream: usize, epoch: u64, frame: &FrameRef, tensor: &Tensor, may_fault: bool) -> Kept {
         let bytes = frame.header.values_bytes;
-        let start = self.room(bytes as usize)?;
-        let target = self.arena[start..start + bytes as usize].as_mut_ptr();
+        let start = match self.place(stream, bytes as usize, may_fault) {
+            Ok(start) => start,
+            Err(why) => return Kept::No(why),
+        };
+        let target = self.arena.bytes_mut(start, bytes as usize).as_mut_ptr();
         // SAFETY: the frame's regions are mapped by whoever read it just now; the target is as long as the payload.
-        unsafe { copy(CopyKind::Plain, frame.payload, target, bytes as usize) };
+        unsafe { copy(CopyKind::for_payload(bytes as usize), frame.payload, target, bytes as usize) };
         if !frame.is_valid() {
-            return Some(false);
+            return Kept::Torn;
         }
-        self.remember((epoch, frame.seq), start, bytes, frame.header.timestamp_ns, tensor);
-        Some(true)
+        let held =
+            HeldFrame { epoch, seq: frame.seq, start, bytes, timestamp_ns: frame.header.timestamp_ns, tensor: *tensor };
+        self.remember(stream, held);
+        Kept::Whole(bytes)
     }
 
-    /// Copies a frame that lies in no ring; false: there is no room.
-    pub fn keep_bytes(&mut self, at: (u64, u64), payload: &[u8], timestamp_ns: u64, tensor: &Tensor) -> bool {
-        let Some((start, bytes)) = self.room(payload.len()).zip(u32::try_from(payload.len()).ok()) else {
-            return false;
-        };
-        self.arena[start..start + payload.len()].copy_from_slice(payload);
-        self.remember(at, start, bytes, timestamp_ns, tensor);
+    /// Copies a frame that lies in no ring; false: there is no place.
+    pub fn keep_bytes(
+        &mut self,
+        stream: usize,
+        (epoch, seq): (u64, u64),
+        payload: &[u8],
+        timestamp_ns: u64,
+        tensor: &Tensor,
+    ) -> bool {
+        let place = self.place(stream, payload.len(), true);
+        let (Ok(start), Ok(bytes)) = (place, u32::try_from(payload.len())) else { return false };
+        self.arena.bytes_mut(start, payload.len()).copy_from_slice(payload);
+        self.remember(stream, HeldFrame { epoch, seq, start, bytes, timestamp_ns, tensor: *tensor });
         true
     }
 
-    fn remember(&mut self, (epoch, seq): (u64, u64), start: usize, bytes: u32, timestamp_ns: u64, tensor: &Tensor) {
-        self.next = start + grains(bytes as usize);
-        self.frames.push_back(HeldFrame { epoch, seq, start, bytes, timestamp_ns, tensor: *tensor });
+    fn place(&self, stream: usize, bytes: usize, may_fault: bool) -> Result<usize, NoPlace> {
+        let Some(frames) = self.streams.get(stream) else { return Err(NoPlace::Full) };
+        if frames.len() == self.frames_max {
+            return Err(NoPlace::Full);
+        }
+        self.arena.place(frames.back().map(|newest| newest.start + newest.grains()), grains(bytes), may_fault)
     }
 
-    /// Where so many bytes can lie beside what is kept.
-    fn room(&self, bytes: usize) -> Option<usize> {
-        let (need, end) = (grains(bytes), self.arena.len());
-        let Some(oldest) = self.frames.front() else { return (need <= end).then_some(0) };
-        if self.frames.len() == self.most {
+    fn remember(&mut self, stream: usize, held: HeldFrame) {
+        self.arena.take(held.start, held.grains());
+        self.streams[stream].push_back(held);
+        self.len += 1;
+    }
+
+    /// Lets go of the copies of a stream that lie before this epoch and sequence.
+    pub fn release(&mut self, stream: usize, before: (u64, u64)) {
+        let Some(frames) = self.streams.get_mut(stream) else { return };
+        while let Some(oldest) = frames.front().filter(|oldest| (oldest.epoch, oldest.seq) < before) {
+            self.arena.give_back(oldest.start, oldest.grains());
+            frames.pop_front();
+            self.len -= 1;
+        }
+    }
+
+    /// The copy of a frame, if there is one, and its payload, which stays where it is until it is released.
+    #[inline]
+    #[must_use]
+    pub fn get(&self, stream: usize, epoch: u64, seq: u64) -> Option<(&HeldFrame, &[u8])> {
+        if self.len == 0 {
             return None;
         }
-        // Payloads are not split: what does not fit behind the newest goes to the start.
-        if self.next > oldest.start {
-            let behind = end - self.next >= need;
-            return if behind { Some(self.next) } else { (need <= oldest.start).then_some(0) };
-        }
-        (oldest.start - self.next >= need).then_some(self.next)
-    }
-
-    /// Lets go of what lies before this epoch and sequence.
-    pub fn release(&mut self, before: (u64, u64)) {
-        while self.frames.front().is_some_and(|oldest| (oldest.epoch, oldest.seq) < before) {
-            self.frames.pop_front();
-        }
-    }
-
-    /// The copy of a frame, if there is one.
-    #[must_use]
-    pub fn get(&self, epoch: u64, seq: u64) -> Option<&HeldFrame> {
+        let frames = self.streams.get(stream)?;
         // Sequences rise within an epoch, and epochs rise.
-        let at = self.frames.binary_search_by_key(&(epoch, seq), |frame| (frame.epoch, frame.seq)).ok()?;
-        self.frames.get(at)
+        let at = frames.binary_search_by_key(&(epoch, seq), |frame| (frame.epoch, frame.seq)).ok()?;
+        let frame = frames.get(at)?;
+        Some((frame, self.arena.bytes(frame.start, frame.bytes as usize)))
     }
+}
 
-    /// Its payload; it stays where it is until it is released.
-    #[must_use]
-    pub fn payload(&self, frame: &HeldFrame) -> &[u8] {
-        &self.arena[frame.start..frame.start + frame.bytes as usize]
+impl HeldFrame {
+    const fn grains(&self) -> usize {
+        grains(self.bytes as usize)
     }
 }
 
@@ -142,67 +183,89 @@ mod tests {
     use super::*;
 
     const EPOCH: u64 = 7;
+    const CHUNK: usize = 4096;
 
-    fn keep(hold: &mut Hold, seq: u64, bytes: usize) -> bool {
-        let payload = vec![seq as u8; bytes];
-        hold.keep_bytes((EPOCH, seq), &payload, seq, &Tensor::contiguous(1, ROW_MAJOR, &[bytes as i32]))
+    fn hold(streams: usize, chunks: usize, frames: usize) -> Hold {
+        Hold::new(streams, chunks * CHUNK, frames, 0).unwrap()
     }
 
-    fn held(hold: &Hold, seq: u64) -> Option<Vec<u8>> {
-        hold.get(EPOCH, seq).map(|frame| hold.payload(frame).to_vec())
+    fn keep(hold: &mut Hold, stream: usize, seq: u64, bytes: usize) -> bool {
+        let payload = vec![mark(stream, seq); bytes];
+        let tensor = Tensor::contiguous(1, ROW_MAJOR, &[bytes as i32]);
+        hold.keep_bytes(stream, (EPOCH, seq), &payload, seq, &tensor)
+    }
+
+    fn mark(stream: usize, seq: u64) -> u8 {
+        (seq as u8).wrapping_mul(5).wrapping_add(stream as u8)
+    }
+
+    fn held(hold: &Hold, stream: usize, seq: u64) -> Option<Vec<u8>> {
+        hold.get(stream, EPOCH, seq).map(|(_, payload)| payload.to_vec())
     }
 
     #[test]
-    fn what_finds_no_room_takes_nobodys_place() {
-        let mut hold = Hold::new(64, 16);
-        assert!(keep(&mut hold, 0, 30) && keep(&mut hold, 1, 32));
-        assert!(!keep(&mut hold, 2, 1));
-        assert_eq!(held(&hold, 0), Some(vec![0; 30]));
-        assert_eq!(held(&hold, 1), Some(vec![1; 32]));
-        assert_eq!(held(&hold, 2), None);
+    fn what_finds_no_place_takes_nobodys() {
+        let mut hold = hold(1, 2, 16);
+        assert!(keep(&mut hold, 0, 0, 30) && keep(&mut hold, 0, 1, 2 * CHUNK - 32));
+        assert!(!keep(&mut hold, 0, 2, 1));
+        assert_eq!(held(&hold, 0, 0), Some(vec![mark(0, 0); 30]));
+        assert_eq!(held(&hold, 0, 1), Some(vec![mark(0, 1); 2 * CHUNK - 32]));
+        assert_eq!(held(&hold, 0, 2), None);
     }
 
     #[test]
-    fn released_room_is_used_again_and_a_payload_is_never_split() {
-        let mut hold = Hold::new(64, 16);
-        assert!(keep(&mut hold, 0, 24) && keep(&mut hold, 1, 24));
-        assert!(!keep(&mut hold, 2, 24), "16 bytes are left behind, none before");
-        hold.release((EPOCH, 1));
-        assert!(keep(&mut hold, 2, 24), "at the start");
-        assert!(!keep(&mut hold, 3, 8), "the oldest begins where the newest ends");
-        assert_eq!(held(&hold, 1), Some(vec![1; 24]));
-        hold.release((EPOCH + 1, 0));
-        assert!(hold.is_empty() && keep(&mut hold, 4, 64));
+    fn a_stream_that_waits_long_holds_up_no_other() {
+        let mut hold = hold(2, 2, 10_000);
+        assert!(keep(&mut hold, 0, 0, 100));
+        for seq in 0..10_000 {
+            assert!(keep(&mut hold, 1, seq, 4000), "{seq}");
+            hold.release(1, (EPOCH, seq + 1));
+        }
+        assert_eq!(held(&hold, 0, 0), Some(vec![mark(0, 0); 100]));
+        assert_eq!(hold.len(), 1);
     }
 
     #[test]
     fn an_empty_payload_has_a_place_and_the_frames_are_counted() {
-        let mut hold = Hold::new(64, 3);
+        let mut hold = hold(1, 1, 3);
         for seq in 0..3 {
-            assert!(keep(&mut hold, seq, 0));
+            assert!(keep(&mut hold, 0, seq, 0));
         }
-        assert!(!keep(&mut hold, 3, 0));
-        assert_eq!(held(&hold, 2), Some(vec![]));
+        assert!(!keep(&mut hold, 0, 3, 0));
+        assert_eq!(held(&hold, 0, 2), Some(vec![]));
     }
 
     #[test]
     fn every_kept_frame_keeps_its_bytes_however_they_come_and_go() {
-        let mut hold = Hold::new(1000, 64);
-        let (mut next, mut oldest, mut word) = (0_u64, 0_u64, 1_u64);
-        for _ in 0..20_000 {
+        const STREAMS: usize = 3;
+        let mut hold = hold(STREAMS, 16, 64);
+        let (mut next, mut oldest, mut word, mut refused) = ([0_u64; STREAMS], [0_u64; STREAMS], 1_u64, 0);
+        for _ in 0..4_000 {
             word = word.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let bytes = (word >> 33) as usize % 200;
+            let stream = (word >> 50) as usize % STREAMS;
+            // Most are small, some as large as several chunks.
+            let most = if word >> 60 == 15 { 3 * CHUNK } else { 900 };
+            let bytes = (word >> 33) as usize % most;
             if word >> 62 == 0 {
-                oldest = (oldest + (word >> 40) % 4).min(next);
-                hold.release((EPOCH, oldest));
-            } else if keep(&mut hold, next, bytes) {
-                next += 1;
+                oldest[stream] = (oldest[stream] + (word >> 40) % 8).min(next[stream]);
+                hold.release(stream, (EPOCH, oldest[stream]));
+            } else if keep(&mut hold, stream, next[stream], bytes) {
+                next[stream] += 1;
+            } else {
+                refused += 1;
             }
-            for seq in oldest..next {
-                let found = held(&hold, seq).expect("it was not released");
-                assert!(found.iter().all(|byte| *byte == seq as u8), "{seq}");
+            for stream in 0..STREAMS {
+                for seq in oldest[stream]..next[stream] {
+                    let found = held(&hold, stream, seq).expect("it was not released");
+                    assert!(found.iter().all(|byte| *byte == mark(stream, seq)), "{stream} {seq}");
+                }
             }
         }
-        assert!(next > 1000);
+        assert!(next.iter().all(|next| *next > 100) && refused > 100, "{next:?} {refused}");
+        for (stream, next) in next.into_iter().enumerate() {
+            hold.release(stream, (EPOCH, next));
+        }
+        assert!(hold.is_empty());
+        assert!(keep(&mut hold, 0, next[0], 16 * CHUNK), "all of it is free again");
     }
 }

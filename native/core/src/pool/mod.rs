@@ -14,7 +14,8 @@
 //! | `writer`, `reader` | frames in, frames out |
 //! | `descriptor` | what announces a frame, read from a shared stream |
 //! | `frame_record` | a frame by itself, as checkpoints keep it |
-//! | `hold` | copies of frames, none of which makes room for another |
+//! | `arena` | memory for copies: reserved at the start, taken in chunks, faulted in ahead |
+//! | `hold` | a bounded arena of frame copies; nothing is evicted |
 //! | `arrivals` | what a descriptor's sequence means after those before it |
 //! | `catch_up`, `edge` | how a reader that was lapped comes back to frames that last: many passed over, or few copies |
 
@@ -27,6 +28,7 @@ pub mod tensor;
 
 // Under loom the commit word is a model of an atomic, which mapped memory cannot hold.
 #[cfg(not(loom))]
+pub mod arena;
 #[cfg(not(loom))]
 pub mod catch_up;
 #[cfg(not(loom))]

@@ -58,6 +58,23 @@ impl Stage {
         Some((self.sources[stream].epoch()?, self.sources[stream].last_seq()?))
     }
 
+    /// How many frames of each input may wait.
+    #[must_use]
+    pub fn history(&self) -> usize {
+        self.config.history as usize
+    }
+
+    /// The oldest frame of a stream from a sequence on that may still be asked for.
+    #[must_use]
+    pub fn waits_from(&self, stream: usize, seq: u64) -> Option<u64> {
+        let oldest = |input: &usize| {
+            let each = &self.inputs[*input];
+            let kept = each.again().filter(|kept| kept.seq >= seq && self.is_reusing()).map(|kept| kept.seq);
+            kept.or_else(|| Some(each.at(each.readable_from(each.position_from(seq.into()))?).seq))
+        };
+        self.on[stream].iter().filter_map(oldest).min()
+    }
+
     /// Whether a frame that was joined may be joined again by an output to come.
     #[must_use]
     pub fn is_reusing(&self) -> bool {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use framegate_core::idle::{IdleStrategy, Idler, tighten_timer_slack};
+use framegate_core::pool::hold::Hold;
 use framegate_core::pool::tensor::Tensor;
 use framegate_join::output_watermarks::OutputWatermarks;
 use framegate_join::stage::{Pick, Stage};
@@ -15,15 +16,16 @@ use framegate_journal::{JournalError, Writer};
 use super::clock::{monotonic_ns, realtime_ns};
 use super::doorbell::Doorbells;
 use super::fed::FedAt;
-use super::held::Held;
 use super::mailbox::{Command, Mailbox};
 use super::port::Port;
 use super::route::Route;
 use crate::aeron::SubscriptionShared;
 use crate::pool::PublishTarget;
-use row::Source;
+use copying::Copying;
+use row::{ROWS, Source};
 
 mod aligning;
+mod copying;
 mod cut;
 mod hearing;
 mod ingress;
@@ -41,8 +43,6 @@ pub(super) use sealing::{CHECKPOINT_STATE_BYTES, split_state};
 const FRAGMENTS: usize = 64;
 /// Producers that are paced by their readers wait for the facts: a slice is long for them, a turn of a busy loop short.
 const FACTS_NS: u64 = 1_000_000;
-/// Copies that wait, of one stream.
-const HELD_FRAMES: usize = 16_384;
 
 /// What a slice came to.
 #[derive(Clone, Copy, Default, Debug)]
@@ -81,8 +81,12 @@ pub(super) struct Habits {
     pub(super) keeps_unmatched: bool,
     /// Whether each observation may be an output of its own, so that no two are taken between two questions.
     pub(super) is_one_by_one: bool,
-    /// Memory for frames that wait; 0: they wait in their rings.
+    /// Memory for copies of frames that wait; 0: they wait in their rings.
     pub(super) pending_bytes: usize,
+    /// So much of it is ready before a frame has to be copied.
+    pub(super) ahead_bytes: usize,
+    /// Whether frames are copied as they come, or when half a ring has passed since.
+    pub(super) copies_at_arrival: bool,
     pub(super) checkpoints: CheckpointHabits,
     /// The last barrier that an earlier life snapshotted.
     pub(super) checkpoint_id: u64,
@@ -96,6 +100,11 @@ pub(super) struct EngineCounters {
     pub(super) other_streams: u64,
     pub(super) other_messages: u64,
     pub(super) publish_failures: u64,
+    /// Frames that were copied out of a ring, for it was about to come round.
+    pub(super) copied_out_frames: u64,
+    pub(super) copied_out_bytes: u64,
+    /// Frames that were to be copied and found no room.
+    pub(super) arena_full: u64,
     /// The longest that one turn took, with the pause behind it: a ring must hold what comes meanwhile.
     pub(super) longest_turn_ns: u64,
     /// The longest that nobody let the engine run.
@@ -127,8 +136,12 @@ pub(super) struct Engine {
     subscriptions: Vec<Arc<SubscriptionShared>>,
     mailbox: Arc<Mailbox>,
     frames: Vec<Option<Source>>,
-    /// Of each stream, where frames wait in memory of our own; empty where they wait in their rings.
-    pub(super) held: Vec<Held>,
+    /// Copies of frames that wait for their partners.
+    pub(super) waiting: Hold,
+    copies_at_arrival: bool,
+    pub(super) copying: Copying,
+    /// Whether each of the subscriptions had less to give than it was asked for.
+    is_drained: bool,
     /// Whether what was not joined becomes rows of the side table, or is only counted.
     keeps_unmatched: bool,
     /// What the frame of each input is.
@@ -155,15 +168,19 @@ impl Engine {
         mailbox: Arc<Mailbox>,
         resumed: Vec<Option<(u64, u64)>>,
         habits: &Habits,
-    ) -> Self {
+    ) -> std::io::Result<Self> {
         let count = inputs.len();
         let published = habits.checkpoints.published_input.and_then(|input| Some(inputs.get(input)?.stream));
         let out_epoch = stage.out_epoch();
         let streams = resumed.len();
-        let share = habits.pending_bytes / streams.max(1);
-        let held = (0..streams).filter(|_| share > 0).map(|_| Held::new(share, HELD_FRAMES)).collect();
+        // Of a stream, as many as its inputs let wait, and the one that was joined last.
+        let frames_max = stage.history() + 1;
         let watermarks = OutputWatermarks::new(published, stage.is_reusing());
-        Self {
+        Ok(Self {
+            waiting: Hold::new(streams, habits.pending_bytes, frames_max, habits.ahead_bytes)?,
+            copies_at_arrival: habits.copies_at_arrival && habits.pending_bytes > 0,
+            copying: Copying::new(streams, habits.pending_bytes),
+            is_drained: false,
             stage,
             watermarks,
             published_input: habits.checkpoints.published_input.filter(|input| *input < count),
@@ -177,10 +194,9 @@ impl Engine {
             is_one_by_one: habits.is_one_by_one,
             outputs: 0,
             checkpoint_id: habits.checkpoint_id,
-            cut: Cut::new(streams, &habits.checkpoints),
+            cut: Cut::new(streams, &habits.checkpoints)?,
             fragments: if habits.is_one_by_one { 1 } else { FRAGMENTS },
             keeps_unmatched: habits.keeps_unmatched,
-            held,
             ports: resumed.into_iter().map(Port::new).collect(),
             route: Route::new(mailbox.facts.iter().map(|facts| facts.stream_id)),
             subscriptions: Vec::new(),
@@ -196,7 +212,7 @@ impl Engine {
             fed_at: None,
             beat_at_ns: 0,
             facts_due_ns: 0,
-        }
+        })
     }
 
     /// Turns until the time is up, or something has to be decided elsewhere.
@@ -250,7 +266,11 @@ impl Engine {
             _ => stage_ns,
         };
         self.stage.tick(stage_ns, clock_ns);
-        work += self.join(now_ns, outputs, outcome);
+        let attempts = self.join(now_ns, outputs, outcome);
+        work += attempts;
+        if self.is_drained && attempts < ROWS {
+            work += self.copy_out();
+        }
         self.note_unmatched(now_ns);
         if self.watermarks.is_waiting() {
             self.pass_watermarks();
@@ -258,9 +278,7 @@ impl Engine {
         if self.writer.is_seal_due(now_ns) || self.cut.awaits_seal(self.writer.sealed_rows()) {
             self.seal(now_ns, outcome);
         }
-        if self.cut.has_holds {
-            self.release_holds();
-        }
+        self.release_copies();
         if self.stage.out_epoch() != self.out_epoch {
             self.out_epoch = self.stage.out_epoch();
             self.watermarks.forget();

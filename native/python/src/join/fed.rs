@@ -64,15 +64,21 @@ impl Engine {
         if self.fed_during_cut(frame, &seen, at.monotonic_ns) {
             return;
         }
-        let kept = self
-            .held
-            .get_mut(index)
-            .is_some_and(|held| held.keep_bytes((epoch, seq), frame.payload, slot_timestamp_ns, &frame.tensor));
-        if !kept {
-            self.stage.observe_lost(index, epoch, seq, Cause::Overwritten, at.monotonic_ns);
+        if !self.keep_fed(frame, slot_timestamp_ns) {
+            self.stage.observe_lost(index, epoch, seq, Cause::NoRoom, at.monotonic_ns);
             return;
         }
         self.stage.observe(index, &seen, at.monotonic_ns);
+    }
+
+    /// Copies a frame that lies in no ring to where frames wait; whether there was room.
+    pub(super) fn keep_fed(&mut self, frame: &Fed<'_>, slot_timestamp_ns: u64) -> bool {
+        let Fed { port, epoch, seq, payload, ref tensor, .. } = *frame;
+        let is_kept = self.waiting.keep_bytes(port, (epoch, seq), payload, slot_timestamp_ns, tensor);
+        if !is_kept {
+            self.refuse_copy(port, (epoch, seq));
+        }
+        is_kept
     }
 
     /// Takes what stands between the frames: barriers, watermarks and signals.

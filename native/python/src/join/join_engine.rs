@@ -83,11 +83,13 @@ impl JoinEngine {
             is_realtime: plan.as_any().get_item("realtime_domain")?.extract()?,
             keeps_unmatched: plan.as_any().get_item("unmatched_rows")?.extract()?,
             pending_bytes: plan.as_any().get_item("pending_bytes")?.extract()?,
+            ahead_bytes: plan.as_any().get_item("ahead_bytes")?.extract()?,
+            copies_at_arrival: plan.as_any().get_item("copies_at_arrival")?.extract()?,
             checkpoints,
             checkpoint_id,
         };
         let made = || Engine::new(stage, writer, inputs, Arc::clone(&mailbox), resumed, &habits);
-        let engine = py.detach(made);
+        let engine = py.detach(made).map_err(|failure| no_memory(py, &failure))?;
         Ok(Self { engine: Mutex::new(Some(engine)), mailbox, recovered, idle, names, out_stream })
     }
 
@@ -113,7 +115,7 @@ impl JoinEngine {
             let mut guard = self.locked(py);
             let engine = guard.as_mut().ok_or_else(|| closed(py))?;
             let restoring = restore::restoring_of(plan, &given, &engine.stage)?;
-            engine.restore(restoring, monotonic_ns())
+            engine.restore(restoring, monotonic_ns()).map_err(|failure| no_memory(py, &failure))?
         };
         restore::told(py, recalled)
     }
@@ -403,4 +405,10 @@ const fn fed_at((monotonic_ns, realtime_ns): (u64, u64)) -> FedAt {
 
 fn closed(py: Python<'_>) -> PyErr {
     raise(py, "JournalFailed", "the engine was closed before", &[])
+}
+
+fn no_memory(py: Python<'_>, failure: &std::io::Error) -> PyErr {
+    let message =
+        format!("the system gives no address space for copies of frames ({failure}); pending_bytes bounds it");
+    raise(py, "JournalFailed", &message, &[])
 }

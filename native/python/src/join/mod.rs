@@ -6,7 +6,6 @@ mod clock;
 mod doorbell;
 mod engine;
 mod fed;
-mod held;
 mod join_cut;
 mod join_engine;
 mod mailbox;

@@ -38,7 +38,9 @@ pub(super) fn status<'py>(py: Python<'py>, engine: &Engine) -> PyResult<Bound<'p
         input.set_item("last_time_ns", each.last_time_ns)?;
         input.set_item("last_at_ns", each.last_at_ns)?;
         input.set_item("pending", each.pending)?;
-        input.set_item("ring_slots", engine.ports[each.stream].nslots())?;
+        input.set_item("holds", engine.holds(each.stream))?;
+        input.set_item("frame_bytes", engine.copying.frame_bytes(each.stream))?;
+        input.set_item("refused", engine.copying.refused(each.stream))?;
         input.set_item("overwritten", each.overwritten)?;
         input.set_item("ahead", each.ahead)?;
         inputs.append(input)?;
@@ -51,18 +53,16 @@ pub(super) fn status<'py>(py: Python<'py>, engine: &Engine) -> PyResult<Bound<'p
 pub(super) fn counters<'py>(py: Python<'py>, engine: &Engine, names: &[String]) -> PyResult<Bound<'py, PyDict>> {
     let stage = engine.stage.counters();
     let found = PyDict::new(py);
-    let (absent, overwritten, closed_early) = (PyDict::new(py), PyDict::new(py), PyDict::new(py));
+    let (absent, overwritten) = (PyDict::new(py), PyDict::new(py));
     let (unmatched, causes) = (PyDict::new(py), PyDict::new(py));
     for (name, input) in names.iter().zip(&stage.inputs) {
         absent.set_item(name, input.absent)?;
         overwritten.set_item(name, input.overwritten)?;
-        closed_early.set_item(name, input.closed_early)?;
         unmatched.set_item(name, input.unmatched.iter().sum::<u64>())?;
         causes.set_item(name, by_cause(py, input)?)?;
     }
     found.set_item("absent", absent)?;
     found.set_item("overwritten", overwritten)?;
-    found.set_item("closed_early", closed_early)?;
     found.set_item("unmatched", unmatched)?;
     found.set_item("causes", causes)?;
     let own = &engine.counters;
@@ -80,6 +80,11 @@ pub(super) fn counters<'py>(py: Python<'py>, engine: &Engine, names: &[String]) 
         ("other_streams", own.other_streams),
         ("other_messages", own.other_messages),
         ("publish_failures", own.publish_failures),
+        ("copied_out_frames", own.copied_out_frames),
+        ("copied_out_bytes", own.copied_out_bytes),
+        ("arena_full", own.arena_full),
+        ("arena_peak_bytes", engine.waiting.peak_bytes() as u64),
+        ("late_drops", engine.ports.iter().map(|port| port.counters.late_drops).sum()),
         ("longest_turn_ns", own.longest_turn_ns),
         ("longest_absence_ns", own.longest_absence_ns),
         ("restored_waiting", engine.cut.restored_waiting()),

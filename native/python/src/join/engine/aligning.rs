@@ -9,7 +9,7 @@ use framegate_checkpoint::input_signals::Change;
 use framegate_checkpoint::message::{CheckpointBarrier, EPOCH_MAX, Watermark};
 use framegate_checkpoint::unaligned::{Step, UnalignedCheckpointer};
 use framegate_codecs::control;
-use framegate_core::pool::hold::Hold;
+use framegate_core::pool::hold::Kept;
 use framegate_join::stage::{Cause, Observed};
 
 use super::cut::{EVENT_BYTES, News, Passing, Signal, Standing, Whereabouts};
@@ -43,8 +43,7 @@ impl Engine {
         let at = (seen.epoch, seen.seq);
         if self.cut.owes(index) {
             let bytes = self.capture_fed(index, seen, &tensor, payload);
-            let held = self.held.get_mut(index);
-            let is_kept = held.is_some_and(|held| held.keep_bytes(at, payload, seen.slot_timestamp_ns, &tensor));
+            let is_kept = self.keep_fed(frame, seen.slot_timestamp_ns);
             let whereabouts = if is_kept { Whereabouts::Kept } else { Whereabouts::Gone };
             self.give(index, Standing::Frame(*seen, whereabouts), bytes, now_ns);
             return true;
@@ -53,18 +52,15 @@ impl Engine {
             return false;
         }
         self.stage.heard(index, now_ns);
-        self.release_holds();
-        let hold = self.cut.holds.get_mut(index);
-        let is_kept = hold.is_some_and(|hold| hold.keep_bytes(at, payload, seen.slot_timestamp_ns, &tensor));
+        self.release_copies();
+        let is_kept = self.cut.behind.keep_bytes(index, at, payload, seen.slot_timestamp_ns, &tensor);
         let (whereabouts, bytes) = if is_kept {
-            self.cut.has_holds = true;
             self.cut.counters.held_bytes += payload.len() as u64;
             (Whereabouts::Held, payload.len() as u64 + EVENT_BYTES)
         } else {
             // No limit allows as much: the wait ends here.
             self.cut.counters.hold_full += 1;
-            let held = self.held.get_mut(index);
-            let is_kept = held.is_some_and(|held| held.keep_bytes(at, payload, seen.slot_timestamp_ns, &tensor));
+            let is_kept = self.keep_fed(frame, seen.slot_timestamp_ns);
             (if is_kept { Whereabouts::Kept } else { Whereabouts::Gone }, u64::MAX)
         };
         self.give(index, Standing::Frame(*seen, whereabouts), bytes, now_ns);
@@ -248,7 +244,8 @@ impl Engine {
 
     fn lose_held(&mut self, index: usize, seen: &Observed, now_ns: u64) {
         self.cut.counters.held_lost += 1;
-        self.stage.observe_lost(index, seen.epoch, seen.seq, Cause::Overwritten, now_ns);
+        let cause = if self.fed_at.is_some() { Cause::NoRoom } else { Cause::Overwritten };
+        self.stage.observe_lost(index, seen.epoch, seen.seq, cause, now_ns);
     }
 
     /// A frame that waited in a hold stays there until it is decided.
@@ -279,52 +276,28 @@ impl Engine {
         if !self.cut.keeps_payload {
             return (Whereabouts::Waited, EVENT_BYTES);
         }
-        self.release_holds();
-        let (port, Some(hold)) = (&mut self.ports[index], self.cut.holds.get_mut(index)) else {
-            return (Whereabouts::Waited, EVENT_BYTES);
-        };
+        self.release_copies();
+        let port = &mut self.ports[index];
         let Some(frame) = port.read(seen.epoch, seen.seq) else { return (Whereabouts::Gone, EVENT_BYTES) };
         let Some(tensor) = port.tensor() else { return (Whereabouts::Gone, EVENT_BYTES) };
-        let bytes = u64::from(frame.header.values_bytes);
-        match hold.keep(seen.epoch, &frame, tensor) {
-            Some(true) => {
+        match self.cut.behind.keep(index, seen.epoch, &frame, tensor, true) {
+            Kept::Whole(bytes) => {
+                let bytes = u64::from(bytes);
                 if self.stage.needs_slot_time(index) {
                     seen.slot_timestamp_ns = frame.header.timestamp_ns;
                 }
-                self.cut.has_holds = true;
                 self.cut.counters.held_bytes += bytes;
                 (Whereabouts::Held, bytes + EVENT_BYTES)
             }
-            Some(false) => {
+            Kept::Torn => {
                 port.on_torn(seen.seq);
                 (Whereabouts::Gone, EVENT_BYTES)
             }
-            None => {
+            Kept::No(_) => {
                 // No limit allows as much: the wait ends here.
                 self.cut.counters.hold_full += 1;
                 (Whereabouts::InRing, u64::MAX)
             }
-        }
-    }
-
-    /// Lets go of copies whose frames are decided. The last decided one may be asked for again.
-    pub(super) fn release_holds(&mut self) {
-        self.cut.has_holds = false;
-        for (index, hold) in self.cut.holds.iter_mut().enumerate() {
-            if let (false, Some(decided)) = (hold.is_empty(), self.stage.decided(index)) {
-                hold.release(decided);
-            }
-            self.cut.has_holds |= !hold.is_empty();
-        }
-        for (index, hold) in self.cut.restored.iter_mut().enumerate() {
-            if let (false, Some(needed)) = (hold.is_empty(), self.stage.needed_from(index)) {
-                hold.release(needed);
-                if hold.is_empty() {
-                    // Its memory was the checkpoint's alone.
-                    *hold = Hold::new(0, 0);
-                }
-            }
-            self.cut.has_holds |= !hold.is_empty();
         }
     }
 

@@ -2,13 +2,14 @@
 //! What an engine keeps for checkpoints: who waits behind a barrier, what was copied for it, and what it has to tell.
 
 use std::collections::VecDeque;
+use std::io;
 
 use framegate_checkpoint::INPUTS_MAX;
 use framegate_checkpoint::aligner::{Aborted, Limits};
 use framegate_checkpoint::input_signals::InputSignals;
 use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_checkpoint::unaligned::{Options, Switch, UnalignedCheckpointer};
-use framegate_core::pool::hold::{HeldFrame, Hold};
+use framegate_core::pool::hold::Hold;
 use framegate_join::stage::{Lost, Observed};
 
 use super::ingress::Gates;
@@ -184,11 +185,10 @@ pub(in crate::join) struct Cut {
     pub(super) checkpointer: Option<Box<UnalignedCheckpointer<Standing>>>,
     /// Whether a message may have to wait, or to be captured, or is a place to cut at. Nothing else is asked for a frame.
     pub(super) is_under_way: bool,
-    /// Whether copies are kept that frames may have to be read from.
-    pub(super) has_holds: bool,
-    pub(super) holds: Vec<Hold>,
-    /// Of each stream, the copies that a checkpoint gave back; empty where none was restored.
-    pub(super) restored: Vec<Hold>,
+    /// Copies of what came behind a barrier.
+    pub(super) behind: Hold,
+    /// The copies that a checkpoint gave back. Their memory goes with the last of them.
+    pub(super) restored: Hold,
     pub(super) keeps_payload: bool,
     /// A bit for each stream that has ended, to be told when the present step is done.
     pub(super) ended: u128,
@@ -214,7 +214,7 @@ pub(in crate::join) struct Cut {
 }
 
 impl Cut {
-    pub(in crate::join) fn new(streams: usize, habits: &CheckpointHabits) -> Self {
+    pub(in crate::join) fn new(streams: usize, habits: &CheckpointHabits) -> io::Result<Self> {
         let limits = Limits {
             inputs: streams,
             events_per_input: habits.events_per_input,
@@ -232,13 +232,13 @@ impl Cut {
         let can_align = (1..=INPUTS_MAX).contains(&streams);
         let share = (habits.buffer_bytes / streams.max(1) as u64) as usize;
         let most = (share / FRAME_BYTES_LEAST).max(FRAMES_LEAST);
-        let count = if can_align && habits.keeps_payload { streams } else { 0 };
+        let bytes = if can_align && habits.keeps_payload { habits.buffer_bytes as usize } else { 0 };
+        let ahead_bytes = if habits.is_prefaulted { bytes } else { 0 };
         let mut cut = Self {
             checkpointer: can_align.then(|| Box::new(UnalignedCheckpointer::new(limits, options))),
             is_under_way: false,
-            has_holds: false,
-            holds: (0..count).map(|_| Hold::new(share, habits.events_per_input.min(most))).collect(),
-            restored: Vec::new(),
+            behind: Hold::new(streams, bytes, habits.events_per_input.min(most), ahead_bytes)?,
+            restored: Hold::new(streams, 0, 0, 0)?,
             keeps_payload: habits.keeps_payload,
             ended: 0,
             began: (0, 0),
@@ -255,13 +255,10 @@ impl Cut {
             news: VecDeque::new(),
             counters: CutCounters::default(),
         };
-        if habits.is_prefaulted {
-            cut.holds.iter_mut().for_each(Hold::prefault);
-            if let Some(checkpointer) = &mut cut.checkpointer {
-                checkpointer.prefault();
-            }
+        if let (true, Some(checkpointer)) = (habits.is_prefaulted, &mut cut.checkpointer) {
+            checkpointer.prefault();
         }
-        cut
+        Ok(cut)
     }
 
     pub(in crate::join) fn checkpointer(&self) -> Option<&UnalignedCheckpointer<Standing>> {
@@ -278,22 +275,9 @@ impl Cut {
         aligned.max(self.gates.current())
     }
 
-    /// The copy of a frame that waited behind a barrier, or in a checkpoint. One branch where there is none.
-    #[inline]
-    pub(super) fn hold_of(&self, stream: usize, epoch: u64, seq: u64) -> Option<(&Hold, &HeldFrame)> {
-        if !self.has_holds {
-            return None;
-        }
-        let waited = self.holds.get(stream).and_then(|hold| Some((hold, hold.get(epoch, seq)?)));
-        waited.or_else(|| {
-            let hold = self.restored.get(stream)?;
-            Some((hold, hold.get(epoch, seq)?))
-        })
-    }
-
     /// Frames of a checkpoint that was restored and may still be asked for.
-    pub(in crate::join) fn restored_waiting(&self) -> u64 {
-        self.restored.iter().map(|hold| hold.len() as u64).sum()
+    pub(in crate::join) const fn restored_waiting(&self) -> u64 {
+        self.restored.len() as u64
     }
 
     #[inline]

@@ -8,6 +8,7 @@ use framegate_checkpoint::message::{CheckpointBarrier, UNALIGNED};
 use framegate_codecs::control;
 use framegate_core::pool::arrivals::Order;
 use framegate_core::pool::descriptor::Descriptor;
+use framegate_core::pool::hold::Kept;
 use framegate_core::pool::layout::NULL_TIMESTAMP;
 use framegate_core::record::Verdict;
 use framegate_join::stage::{Cause, Observed};
@@ -26,13 +27,16 @@ impl Engine {
     /// Takes what came; how many fragments.
     pub(super) fn hear(&mut self, now_ns: u64) -> usize {
         let mut heard = 0;
+        self.is_drained = true;
         for index in 0..self.subscriptions.len() {
             let subscription = Arc::clone(&self.subscriptions[index]);
             // Asked for each message: the image that brings it may have come in this very poll.
             let polled = subscription.poll_whole(self.fragments, |message| {
                 self.on_message(message, subscription.images_lost(), now_ns);
             });
-            heard += polled.and_then(Result::ok).unwrap_or(0);
+            let fragments = polled.and_then(Result::ok).unwrap_or(0);
+            self.is_drained &= fragments < self.fragments;
+            heard += fragments;
         }
         if heard == 0 {
             // What was announced of the present epochs has been read.
@@ -137,13 +141,16 @@ impl Engine {
     #[inline]
     fn read_on_arrival(&mut self, index: usize, epoch: u64, seq: u64) -> Option<u64> {
         let port = &mut self.ports[index];
-        let frame = if let Some(held) = self.held.get_mut(index) {
+        let frame = if self.copies_at_arrival {
             let frame = port.read(epoch, seq)?;
-            if !held.keep(epoch, &frame, port.tensor()?) {
-                if !frame.is_valid() {
+            match self.waiting.keep(index, epoch, &frame, port.tensor()?, true) {
+                Kept::Whole(_) => {}
+                Kept::Torn => {
                     port.on_torn(seq);
+                    return None;
                 }
-                return None;
+                // It waits in its ring.
+                Kept::No(_) => self.refuse_copy(index, (epoch, seq)),
             }
             frame
         } else if self.stage.needs_slot_time(index) {

@@ -5,6 +5,7 @@
 //! Everything given here has been checked (`join/restore.rs`): it comes from a file.
 
 use std::collections::VecDeque;
+use std::io;
 
 use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_codecs::control;
@@ -19,6 +20,10 @@ use crate::join::fed::FedAt;
 
 /// A place in a hold is this much larger than its payload at most.
 const GRAIN: usize = 8;
+/// Copies that do not fit behind the newest of their stream begin a chunk: at least half of what is taken is used.
+const SLACK: usize = 2;
+/// Each stream has a chunk that is not full.
+const CHUNK: usize = 1 << 20;
 
 /// One event that was in flight.
 pub(in crate::join) enum Record<'a> {
@@ -66,9 +71,10 @@ pub(in crate::join) struct Recalled {
 
 impl Engine {
     /// Takes it back. Once, before the first turn.
-    pub(in crate::join) fn restore(&mut self, restoring: Restoring<'_>, now_ns: u64) -> Recalled {
+    pub(in crate::join) fn restore(&mut self, restoring: Restoring<'_>, now_ns: u64) -> io::Result<Recalled> {
         let mut recalled = Recalled::default();
         let is_new = restoring.stage.is_some();
+        self.cut.restored = room_for(self.ports.len(), &restoring)?;
         if let Some(stage) = restoring.stage {
             self.out_epoch = stage.out_epoch();
             self.stage = stage;
@@ -79,7 +85,6 @@ impl Engine {
         if let Some(checkpointer) = self.cut.checkpointer_mut() {
             checkpointer.raise_floor(restoring.barrier.checkpoint_id);
         }
-        self.cut.restored = rooms(self.ports.len(), &restoring.frames, &restoring.late);
 
         let mut lost = vec![VecDeque::new(); self.ports.len()];
         for (stream, epoch, first, last, cause) in restoring.lost {
@@ -101,8 +106,7 @@ impl Engine {
             // It follows what was in flight, and is over.
             self.on_barrier(late.stream, restoring.barrier, stage_ns);
         }
-        self.cut.has_holds = true;
-        self.release_holds();
+        self.release_copies();
         for (index, port) in self.ports.iter_mut().enumerate() {
             port.resume(self.stage.heard_until(index));
         }
@@ -110,7 +114,7 @@ impl Engine {
             // The journal says from now on what it goes back to.
             self.seal(now_ns, &mut Outcome::default());
         }
-        recalled
+        Ok(recalled)
     }
 
     /// What was lost of a stream before a frame of it, or at all.
@@ -151,7 +155,7 @@ impl Engine {
         let is_needed = self.stage.recall_frame(stream, &seen, now_ns);
         if is_needed {
             let at = (head.epoch, head.seq);
-            let is_kept = self.cut.restored[stream].keep_bytes(at, payload, head.timestamp_ns, &head.tensor);
+            let is_kept = self.cut.restored.keep_bytes(stream, at, payload, head.timestamp_ns, &head.tensor);
             debug_assert!(is_kept, "there is room for all of them");
         }
         recalled.frames += u64::from(is_needed);
@@ -201,18 +205,19 @@ impl Engine {
     }
 }
 
-/// Room for every payload of each stream. The system gives the memory when it is written.
-fn rooms(streams: usize, frames: &[(usize, FrameHead, &[u8])], late: &[Late<'_>]) -> Vec<Hold> {
-    let mut need = vec![(0_usize, 0_usize); streams];
-    let inflight = late.iter().flat_map(|late| {
-        late.records.iter().filter_map(|record| match record {
-            Record::Frame(_, payload) => Some((late.stream, payload.len())),
-            Record::Message(_) => None,
-        })
+/// Room for every payload. The system gives the memory when it is written.
+fn room_for(streams: usize, restoring: &Restoring<'_>) -> io::Result<Hold> {
+    let inflight = restoring.late.iter().flat_map(|late| &late.records).filter_map(|record| match record {
+        Record::Frame(_, payload) => Some(payload.len()),
+        Record::Message(_) => None,
     });
-    for (stream, bytes) in frames.iter().map(|(stream, _, payload)| (*stream, payload.len())).chain(inflight) {
-        need[stream].0 += bytes + GRAIN;
-        need[stream].1 += 1;
+    let (mut bytes, mut frames) = (0, 0);
+    for payload in restoring.frames.iter().map(|(_, _, payload)| payload.len()).chain(inflight) {
+        bytes += payload + GRAIN;
+        frames += 1;
     }
-    need.into_iter().map(|(bytes, frames)| Hold::new(bytes, frames)).collect()
+    if frames == 0 {
+        return Hold::new(streams, 0, 0, 0);
+    }
+    Hold::new(streams, SLACK * (bytes + streams * CHUNK), frames, 0)
 }

@@ -30,8 +30,8 @@ unsafe impl Send for Source {}
 
 impl Source {
     /// A copy in memory of the engine's own.
-    pub(super) const fn copied(payload: *const u8, frame: &HeldFrame) -> Self {
-        Self { payload, bytes: frame.bytes, timestamp_ns: frame.timestamp_ns, in_ring: None }
+    pub(super) const fn copied(payload: &[u8], frame: &HeldFrame) -> Self {
+        Self { payload: payload.as_ptr(), bytes: frame.bytes, timestamp_ns: frame.timestamp_ns, in_ring: None }
     }
 
     pub(super) const fn in_ring(frame: &FrameRef) -> Self {
@@ -129,20 +129,16 @@ impl Engine {
 
     /// Reads the header of every frame that was picked; the input of the first that is not there.
     fn look(&mut self) -> Option<usize> {
-        for (input, pick) in self.picks.iter().enumerate() {
+        for input in 0..self.picks.len() {
             self.frames[input] = None;
             self.sizes[input] = 0;
-            if let Pick::Frame { epoch, seq, .. } = *pick {
+            if let Pick::Frame { epoch, seq, .. } = self.picks[input] {
                 let stream = self.inputs[input].stream;
                 // Copies first: what they hold may be gone from its ring.
-                let source = if let Some((held, frame)) =
-                    self.held.get(stream).and_then(|held| Some((held, held.get(epoch, seq)?)))
-                {
-                    self.tensors[input] = frame.tensor;
-                    Source::copied(held.payload(frame), frame)
-                } else if let Some((hold, frame)) = self.cut.hold_of(stream, epoch, seq) {
-                    self.tensors[input] = frame.tensor;
-                    Source::copied(hold.payload(frame).as_ptr(), frame)
+                let source = if let Some((frame, payload)) = self.copy_of(stream, epoch, seq) {
+                    let (source, tensor) = (Source::copied(payload, frame), frame.tensor);
+                    self.tensors[input] = tensor;
+                    source
                 } else {
                     let port = &mut self.ports[stream];
                     let Some(frame) = port.read(epoch, seq) else { return Some(input) };

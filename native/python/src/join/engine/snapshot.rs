@@ -82,11 +82,7 @@ impl Engine {
 
     /// Where a frame can be read: a copy first, then its ring.
     pub(super) fn find(&mut self, stream: usize, epoch: u64, seq: u64) -> Option<(Source, Tensor, u32)> {
-        if let Some((held, frame)) = self.held.get(stream).and_then(|held| Some((held, held.get(epoch, seq)?))) {
-            return Some((Source::copied(held.payload(frame), frame), frame.tensor, NULL_META_VERSION));
-        }
-        if let Some((hold, frame)) = self.cut.hold_of(stream, epoch, seq) {
-            let payload = hold.payload(frame).as_ptr();
+        if let Some((frame, payload)) = self.copy_of(stream, epoch, seq) {
             return Some((Source::copied(payload, frame), frame.tensor, NULL_META_VERSION));
         }
         let port = &mut self.ports[stream];

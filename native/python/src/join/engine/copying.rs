@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Frames that wait are copied out of a ring that is about to come round, so that no producer laps them.
+//!
+//! A frame stays in its ring until half of the slots have passed since it came: streams in step are copied once, into
+//! their rows. An agent that is behind copies nothing out, for it has no time for it, and its newest frames are there.
+
+use framegate_core::pool::arena::NoPlace;
+use framegate_core::pool::hold::{HeldFrame, Hold, Kept};
+
+use super::Engine;
+
+/// Bytes in one turn, so that descriptors are not long unheard.
+const BYTES: u64 = 8 << 20;
+/// Looks in one turn at frames of one stream.
+const LOOKS: usize = 8192;
+
+/// How far frames were copied out.
+pub(in crate::join) struct Copying {
+    /// The most that all copies may take; 0: nothing is copied out.
+    bytes_max: usize,
+    streams: Vec<Stream>,
+    /// The stream whose turn it is to be first.
+    first: usize,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Stream {
+    /// Epoch and sequence before which nothing is left to be copied.
+    done: (u64, u64),
+    /// Epoch and sequence of the last frame that found no room.
+    full_at: Option<(u64, u64)>,
+    /// How many did.
+    refused: u64,
+    /// Bytes of the last frame that was copied out.
+    frame_bytes: u32,
+}
+
+impl Copying {
+    pub(super) fn new(streams: usize, bytes_max: usize) -> Self {
+        Self { bytes_max, streams: vec![Stream::default(); streams], first: 0 }
+    }
+
+    /// Frames of a stream that were to be copied and found no room.
+    pub(in crate::join) fn refused(&self, stream: usize) -> u64 {
+        self.streams[stream].refused
+    }
+
+    /// How large the last copy of a stream was; 0: there was none.
+    pub(in crate::join) fn frame_bytes(&self, stream: usize) -> u32 {
+        self.streams[stream].frame_bytes
+    }
+}
+
+impl Engine {
+    /// The copy of a frame, if there is one.
+    #[inline]
+    pub(super) fn copy_of(&self, stream: usize, epoch: u64, seq: u64) -> Option<(&HeldFrame, &[u8])> {
+        let Self { waiting, cut, .. } = self;
+        [waiting, &cut.behind, &cut.restored].into_iter().find_map(|hold| hold.get(stream, epoch, seq))
+    }
+
+    /// Lets go of copies that nothing asks for any more.
+    #[inline]
+    pub(super) fn release_copies(&mut self) {
+        let Self { waiting, cut, stage, ports, .. } = self;
+        if waiting.is_empty() && cut.behind.is_empty() && cut.restored.is_empty() {
+            return;
+        }
+        let had_restored = !cut.restored.is_empty();
+        for index in 0..ports.len() {
+            if let Some(needed) = stage.needed_from(index) {
+                for hold in [&mut *waiting, &mut cut.behind, &mut cut.restored] {
+                    hold.release(index, needed);
+                }
+            }
+        }
+        if had_restored && cut.restored.is_empty() {
+            // Its memory was the checkpoint's alone.
+            cut.restored = Hold::default();
+        }
+    }
+
+    /// Copies what waits where half a ring has passed since; how many frames.
+    #[inline]
+    pub(super) fn copy_out(&mut self) -> usize {
+        if self.copying.bytes_max == 0 {
+            return 0;
+        }
+        let (streams, mut frames, mut left) = (self.ports.len(), 0, BYTES);
+        for turn in 0..streams {
+            let index = (self.copying.first + turn) % streams;
+            if self.is_copy_due(index) {
+                frames += self.copy_stream(index, &mut left);
+            }
+        }
+        self.copying.first = (self.copying.first + usize::from(frames > 0)) % streams.max(1);
+        frames
+    }
+
+    #[inline]
+    fn is_copy_due(&self, index: usize) -> bool {
+        let half = u64::from(self.ports[index].nslots() / 2).max(1);
+        let oldest = self.stage.needed_from(index).map(|needed| needed.max(self.copying.streams[index].done));
+        let heard = self.stage.last_heard(index);
+        heard.zip(oldest).is_some_and(|(heard, oldest)| heard.0 == oldest.0 && heard.1 >= oldest.1.saturating_add(half))
+    }
+
+    #[cold]
+    fn copy_stream(&mut self, index: usize, left: &mut u64) -> usize {
+        let half = u64::from(self.ports[index].nslots() / 2);
+        let Some((epoch, heard)) = self.stage.last_heard(index).filter(|_| half > 0) else { return 0 };
+        let mut frames = 0;
+        for _ in 0..LOOKS {
+            let done = self.copying.streams[index].done;
+            let from = if done.0 == epoch { done.1 } else { 0 };
+            let oldest = self.stage.waits_from(index, from).filter(|seq| seq.saturating_add(half) <= heard);
+            let Some(seq) = oldest.filter(|_| *left > 0) else { break };
+            let is_copied = self.copy_of(index, epoch, seq).is_some();
+            let port = &mut self.ports[index];
+            // What is not there any more is found out when its turn comes.
+            if let (false, Some(frame)) = (is_copied, port.read(epoch, seq))
+                && let Some(tensor) = port.tensor()
+            {
+                match self.waiting.keep(index, epoch, &frame, tensor, false) {
+                    Kept::Whole(bytes) => {
+                        frames += 1;
+                        self.copying.streams[index].frame_bytes = bytes;
+                        *left = left.saturating_sub(u64::from(bytes));
+                        self.counters.copied_out_frames += 1;
+                        self.counters.copied_out_bytes += u64::from(bytes);
+                    }
+                    Kept::Torn => {}
+                    Kept::No(NoPlace::NotYet) => break,
+                    Kept::No(NoPlace::Full) => {
+                        self.refuse_copy(index, (epoch, seq));
+                        break;
+                    }
+                }
+            }
+            self.copying.streams[index].done = (epoch, seq + 1);
+        }
+        frames
+    }
+
+    /// A frame finds no room; it is tried again each turn, and counted once.
+    pub(in crate::join) fn refuse_copy(&mut self, index: usize, frame: (u64, u64)) {
+        let stream = &mut self.copying.streams[index];
+        if stream.full_at.replace(frame) != Some(frame) {
+            stream.refused += 1;
+            self.counters.arena_full += 1;
+        }
+    }
+
+    /// How many frames of a stream can wait: in its ring and, as large as the last copy, in memory of this agent.
+    pub(in crate::join) fn holds(&self, stream: usize) -> u64 {
+        let copies = match (self.copying.bytes_max as u64, u64::from(self.copying.frame_bytes(stream))) {
+            (0, _) => 0,
+            (_, 0) => u64::MAX,
+            (bytes, frame_bytes) => bytes / frame_bytes,
+        };
+        copies.saturating_add(self.ports[stream].nslots().into()).min(self.stage.history() as u64)
+    }
+}
