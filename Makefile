@@ -27,6 +27,7 @@ FUZZ_SECONDS ?= 60
 FUZZ_RUNS ?= 1000000
 SEED ?=
 BENCH ?=
+JOINS ?= 10000
 
 .PHONY: help setup demo test long check codegen bench sim fuzz clean
 
@@ -62,7 +63,7 @@ test: setup ## set everything up, then run the whole test suite
 		--target-dir native/target/loom -p framegate-core --test loom_commit --test loom_biased
 	RUSTFLAGS='--cfg loom' cargo test --quiet --locked --release --manifest-path native/Cargo.toml \
 		--target-dir native/target/loom -p framegate-checkpoint --test loom_word --test loom_channel
-	$(SAY) 'Python: unit, property, conformance, interop, system, spark'
+	$(SAY) 'Python: unit, property, conformance, interop, system, outside, spark'
 	$(PYTEST) $(SIDE_BY_SIDE) $(TESTS)
 
 long: setup ## the tests with their full counts
@@ -71,6 +72,8 @@ long: setup ## the tests with their full counts
 		--test every_order -- --ignored --nocapture
 	$(SAY) 'Python: everything, with full counts'
 	FRAMEGATE_TEST_LANE=long $(PYTEST) -m 'long or not long' --timeout=3600 $(TESTS)
+	$(SAY) 'joins from outside: $(JOINS) random ones, from seed $(or $(SEED),1) on'
+	$(PYTHON) -m tests.outside.random_joins $(JOINS) $(or $(SEED),1)
 
 check: setup ## linters, formatters, types, the native stub, fresh generated code
 	$(SAY) 'ruff'

@@ -7,6 +7,7 @@ line, and every wait ends under a watchdog.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -22,7 +23,7 @@ from types import TracebackType
 from typing import Any, Self
 
 FRAMEGATE = str(Path(sys.executable).parent / "framegate")
-WATCHDOG_S = 40.0
+WATCHDOG_S = 90.0
 LOOK_AGAIN_S = 0.01
 USAGE, ENVIRONMENT = 2, 3
 """Exit codes: wrong usage or configuration; no driver, no room, no permission."""
@@ -159,6 +160,7 @@ class Bed:
             "FRAMEGATE_BASE_DIR": str(self.folder / "pool"),
         }
         self._started: list[Process] = []
+        self._numbers = itertools.count()
         self._next_stream = 10_001
         self._sent: dict[int, list[Path]] = {}
 
@@ -187,12 +189,12 @@ class Bed:
 
     def python(self, text: str, *words: object) -> Process:
         """Start a program that a user would write."""
-        program = self.folder / f"program-{len(self._started)}.py"
+        program = self.folder / f"program-{next(self._numbers)}.py"
         program.write_text(text)
         return self._start([sys.executable, str(program), *map(str, words)], is_ready=False)
 
     def _start(self, words: Sequence[str], *, is_ready: bool) -> Process:
-        log = self.folder / f"stderr-{len(self._started)}.txt"
+        log = self.folder / f"stderr-{next(self._numbers)}.txt"
         process = Process(words, self.environment, self.folder, log)
         self._started.append(process)
         if is_ready:
@@ -221,7 +223,7 @@ class Bed:
 
     def play(self, stream: int, steps: Iterable[Sequence[object]], shape: object = "8x8", **options: Any) -> Process:
         """A producer by schedule. Steps are (at_ms, seq, timestamp_ns); a timestamp None is none."""
-        schedule = self.folder / f"schedule-{stream}-{len(self._started)}.csv"
+        schedule = self.folder / f"schedule-{stream}-{next(self._numbers)}.csv"
         rows = [",".join("" if cell is None else str(cell) for cell in step) for step in steps]
         schedule.write_text("\n".join(["at_ms,seq,timestamp_ns", *rows]) + "\n")
         return self.produce(stream, "--schedule", schedule, "--shape", shape, **options)

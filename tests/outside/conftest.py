@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -23,3 +24,10 @@ def own_bed() -> Iterator[Bed]:
     """An empty bed of the test's own."""
     with Bed() as bed:
         yield bed
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Each test starts several programs, which takes its time where others run beside it."""
+    for item in items:
+        if item.path.parent == Path(__file__).parent:
+            item.add_marker(pytest.mark.timeout(400))

@@ -51,7 +51,10 @@ class JoinBed:
         return self._started(self.pool.produce(*told, stream=stream))
 
     def played(self, stream: int, schedule: Path) -> Program:
-        """Play a schedule, once an agent is there. The stream does not end: a step that never comes keeps it."""
+        """Play a schedule, once an agent is there. The stream does not end: a step that never comes keeps it.
+
+        What becomes of frames whose producer ends and leaves is tried by ``tests/outside/test_worked_examples.py``.
+        """
         lines = [line for line in schedule.read_text().splitlines() if not line.startswith("#")]
         columns = lines[0].split(",")
         if "watermark_ms" not in columns:

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stamps of two clocks are told apart, by name; those of one clock are joined, whichever it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.outside.bed import Bed, Process
+
+REALTIME_CAMERA = """
+import sys, time
+import framegate as fg
+import numpy as np
+
+with fg.connect() as client, client.producer(int(sys.argv[1]), shape=(8, 8), dtype="uint8") as camera:
+    camera.wait_consumers(1)
+    for number in range(200):
+        camera.publish(np.full((8, 8), number, np.uint8), timestamp_ns=time.time_ns())
+        time.sleep(0.005)
+    camera.end()
+"""
+
+
+def by_time(bed: Bed, name: str, left: int, right: int, **maps: object) -> Path:
+    inputs = {"left": {"stream": left, "offset_ns": 0}, "right": {"stream": right, "offset_ns": 0}}
+    return bed.config(name, "timestamp", inputs, mergemap={"serve": True, **maps})
+
+
+def realtime(bed: Bed, stream: int) -> Process:
+    words = ("--rate", 200, "--count", 200, "--shape", "8x8")
+    return bed.produce(stream, *words, "--clock", "realtime")
+
+
+@pytest.mark.xfail(strict=True, reason="no rows, exit 0, and the advice to enlarge the ring")
+def test_one_camera_stamped_by_the_wall_clock_is_called_that(bed: Bed) -> None:
+    left, right = bed.streams()
+    join = bed.join(by_time(bed, "mixed", left, right))
+    camera = bed.python(REALTIME_CAMERA, left)
+    bed.rate(right, 200, 200)
+    assert camera.ended() == 0, camera
+    join.ended()
+    assert "realtime" in join.text
+    assert "slots" not in join.text
+
+
+@pytest.mark.xfail(strict=True, reason="realtime stamps cannot be declared")
+def test_two_inputs_declared_realtime_are_joined_by_a_realtime_map(bed: Bed) -> None:
+    left, right = bed.streams()
+    join = bed.join(by_time(bed, "realtime", left, right, clock_domain="realtime_synced"))
+    producers = [realtime(bed, stream) for stream in (left, right)]
+    for each in producers:
+        each.summary()
+    assert join.summary()["rows"] >= 150
+    bed.audit("realtime", left, right)
+
+
+@pytest.mark.xfail(strict=True, reason="a realtime map over monotonic frames joins without a word")
+def test_a_realtime_map_over_monotonic_frames_is_rejected_by_name(bed: Bed) -> None:
+    left, right = bed.streams()
+    join = bed.join(by_time(bed, "undeclared", left, right, clock_domain="realtime_synced"))
+    for stream in (left, right):
+        bed.rate(stream, 200, 100)
+    assert join.ended() == 1
+    assert "left" in join.text
+    assert "monotonic" in join.text.lower()
+    assert "realtime" in join.text.lower()
+
+
+@pytest.mark.xfail(strict=True, reason="clock domains are not checked")
+def test_a_mixed_join_is_rejected_by_the_name_of_its_input(bed: Bed) -> None:
+    left, right = bed.streams()
+    join = bed.join(by_time(bed, "declared-mixed", left, right))
+    realtime(bed, left)
+    bed.rate(right, 200, 100)
+    assert join.ended() == 1
+    assert "left" in join.text
+    assert "realtime" in join.text.lower()

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Journals that fill up, that are taken away, and that hold little."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from tests.outside.bed import ENVIRONMENT, Bed, until
+from tests.outside.rows import read_rows
+
+SLOW_READER = """
+import sys, time
+import framegate as fg
+
+for row in fg.journal(sys.argv[1]).rows("slow", follow=True):
+    print("row", flush=True)
+    time.sleep(3600)
+"""
+
+
+@pytest.mark.xfail(strict=True, reason="the join ends with exit 1 and no summary, and frames have no cause")
+def test_a_full_journal_whose_reader_stands_still_ends_with_its_inputs_and_a_summary(bed: Bed) -> None:
+    left, right = bed.streams()
+    small = {"max_bytes": "8MiB", "segment_bytes": "2MiB", "seal_bytes": "1MiB", "when_full": "block"}
+    config = bed.lockstep("full", [left, right], journal=small)
+    join = bed.join(config)
+    producers = [bed.rate(stream, 500, 1500, "64x128") for stream in (left, right)]
+    until(lambda: len(read_rows(bed.journal("full"))) > 1, "rows")
+    reader = bed.python(SLOW_READER, bed.journal("full"))
+    until(lambda: "row" in reader.text, "a reader that holds rows")
+    for each in producers:
+        each.summary()
+    join.summary()
+    bed.audit("full", left, right)
+
+
+@pytest.mark.xfail(strict=True, reason="it is noticed only at the next segment")
+def test_a_journal_that_is_deleted_ends_its_join(bed: Bed) -> None:
+    left, right = bed.streams()
+    join = bed.join(bed.lockstep("deleted", [left, right]))
+    for stream in (left, right):
+        bed.rate(stream, 200, 1_000_000)
+    until(lambda: len(read_rows(bed.journal("deleted"))) > 50, "rows")
+    shutil.rmtree(bed.journal("deleted"))
+    assert join.ended(10) != 0
+    assert "deleted" in join.text
+
+
+def test_a_second_join_of_the_same_journal_is_refused(bed: Bed) -> None:
+    left, right = bed.streams()
+    config = bed.lockstep("locked", [left, right])
+    first = bed.join(config)
+    assert bed.join(config, is_ready=False).ended() == ENVIRONMENT
+    first.interrupted()
+
+
+def test_rows_that_retention_removed_are_still_in_the_books(bed: Bed) -> None:
+    left, right = bed.streams()
+    small = {"max_bytes": "8MiB", "segment_bytes": "2MiB", "seal_bytes": "1MiB"}
+    join = bed.join(bed.lockstep("retained", [left, right], journal=small))
+    for stream in (left, right):
+        bed.rate(stream, 500, 1200, "64x128")
+    rows = join.summary()["rows"]
+    there = read_rows(bed.journal("retained"))
+    assert 0 < len(there) < rows
+    assert bed.audit("retained", left, right)["inputs"]["s0"]["joined"] == rows
+
+
+@pytest.mark.xfail(strict=True, reason="a batch is laid out for far more than comes")
+def test_a_journal_of_a_slow_camera_is_hardly_larger_than_its_frames(bed: Bed) -> None:
+    left, right = bed.streams()
+    join = bed.join(bed.lockstep("slow", [left, right]))
+    for stream in (left, right):
+        bed.rate(stream, 30, 90, "480x640")
+    found = join.summary()
+    assert found["journal"]["slack_bytes"] < 0.1 * 90 * 2 * 480 * 640
+
+
+@pytest.mark.xfail(strict=True, reason="every stream takes 137 MB, whatever its frames")
+def test_a_stream_of_small_frames_takes_little_shared_memory(own_bed: Bed) -> None:
+    own_bed.driver()
+    [stream] = own_bed.streams(1)
+    own_bed.rate(stream, 10, 1_000, "48", consumers=0, is_ready=True)
+    pool = own_bed.folder / "pool"
+    files = [path for path in pool.rglob("*") if path.is_file() and f"/{stream}/" in f"{path}/"]
+    assert files
+    assert sum(path.stat().st_size for path in files) < 4 << 20
