@@ -9,11 +9,13 @@ from tests.outside.bed import Bed, apart
 from tests.outside.rows import read_rows, seqs
 
 
+@pytest.mark.xfail(strict=True, reason="a ring is all that waits for a partner, and goes with its producer")
 def test_two_joins_of_the_same_inputs_hold_the_same_rows(bed: Bed) -> None:
     left, right = bed.streams()
     joins = [bed.join(bed.lockstep(name, [left, right])) for name in ("one", "two")]
     for stream in (left, right):
         bed.rate(stream, 500, 300, consumers=2)
+        apart(0.4)
     for each in joins:
         assert each.summary()["rows"] == 300
     assert seqs(bed.journal("one"), "s0", "s1") == seqs(bed.journal("two"), "s0", "s1")
@@ -21,6 +23,7 @@ def test_two_joins_of_the_same_inputs_hold_the_same_rows(bed: Bed) -> None:
     bed.audit("two", left, right)
 
 
+@pytest.mark.xfail(strict=True, reason="a ring is all that waits for a partner, and goes with its producer")
 def test_a_chain_of_two_joins_hands_every_row_on(bed: Bed) -> None:
     left, right, other = bed.streams(3)
     [out] = bed.streams(1)
@@ -30,12 +33,14 @@ def test_a_chain_of_two_joins_hands_every_row_on(bed: Bed) -> None:
     lower = bed.join(second)
     for stream in (left, right, other):
         bed.rate(stream, 500, 300)
+        apart(0.4)
     assert upper.summary()["rows"] == 300
     assert lower.summary()["rows"] == 300
     bed.audit("first", left, right)
     bed.audit("second", other)
 
 
+@pytest.mark.xfail(strict=True, reason="a ring is all that waits for a partner, and goes with its producer")
 def test_a_chain_whose_lower_join_starts_first_hands_every_row_on(bed: Bed) -> None:
     left, right, other = bed.streams(3)
     [out] = bed.streams(1)
@@ -46,11 +51,13 @@ def test_a_chain_whose_lower_join_starts_first_hands_every_row_on(bed: Bed) -> N
     upper = bed.join(first)
     for stream in (left, right, other):
         bed.rate(stream, 500, 300)
+        apart(0.4)
     assert upper.summary()["rows"] == 300
     assert lower.summary()["rows"] == 300
     bed.audit("lower", other)
 
 
+@pytest.mark.xfail(strict=True, reason="a ring is all that waits for a partner, and goes with its producer")
 def test_a_chain_whose_last_input_starts_late_and_ends_late_loses_no_row(bed: Bed) -> None:
     left, right, other = bed.streams(3)
     [out] = bed.streams(1)
@@ -58,6 +65,7 @@ def test_a_chain_whose_last_input_starts_late_and_ends_late_loses_no_row(bed: Be
     lower = bed.join(bed.config("chain-down", "sequence", {"pair": {"stream": out}, "other": {"stream": other}}))
     for stream in (left, right):
         bed.rate(stream, 500, 200)
+        apart(0.4)
     upper.summary()
     apart(1)
     bed.rate(other, 500, 200)
@@ -79,6 +87,7 @@ def test_a_join_that_starts_later_than_another_has_a_fate_for_all_that_it_hears(
     assert read_rows(bed.journal("late"))
 
 
+@pytest.mark.xfail(strict=True, reason="a ring is all that waits for a partner, and goes with its producer")
 def test_a_join_is_killed_beside_another_which_goes_on(bed: Bed) -> None:
     left, right = bed.streams()
     whole = bed.join(bed.lockstep("whole", [left, right]))
@@ -86,7 +95,7 @@ def test_a_join_is_killed_beside_another_which_goes_on(bed: Bed) -> None:
     broken = bed.join(config)
     for stream in (left, right):
         bed.rate(stream, 500, 1000, consumers=2)
-    apart(1)
+        apart(0.5)
     broken.kill()
     bed.join(config, is_ready=False).summary()
     assert whole.summary()["rows"] == 1000
@@ -94,13 +103,15 @@ def test_a_join_is_killed_beside_another_which_goes_on(bed: Bed) -> None:
     bed.audit("broken", left, right)
 
 
+@pytest.mark.xfail(strict=True, reason="a ring is all that waits for a partner, and goes with its producer")
 @pytest.mark.parametrize("count", [8])
 def test_many_joins_under_one_driver_lose_no_frame(bed: Bed, count: int) -> None:
     streams = [bed.streams() for _ in range(count)]
     joins = [bed.join(bed.lockstep(f"many-{k}", pair)) for k, pair in enumerate(streams)]
-    for pair in streams:
-        for stream in pair:
-            bed.rate(stream, 100, 100)
+    for number in (0, 1):
+        for pair in streams:
+            bed.rate(pair[number], 100, 100)
+        apart(1.5)
     for k, join in enumerate(joins):
         assert join.summary()["rows"] == 100
         bed.audit(f"many-{k}", *streams[k])

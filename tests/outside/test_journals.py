@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from tests.outside.bed import ENVIRONMENT, Bed, until
+from tests.outside.bed import ENVIRONMENT, Bed, apart, until
 from tests.outside.rows import read_rows
 
 SLOW_READER = """
@@ -20,7 +20,6 @@ for row in fg.journal(sys.argv[1]).rows("slow", follow=True):
 """
 
 
-@pytest.mark.xfail(strict=True, reason="the join ends with exit 1 and no summary, and frames have no cause")
 def test_a_full_journal_whose_reader_stands_still_ends_with_its_inputs_and_a_summary(bed: Bed) -> None:
     left, right = bed.streams()
     small = {"max_bytes": "8MiB", "segment_bytes": "2MiB", "seal_bytes": "1MiB", "when_full": "block"}
@@ -56,12 +55,14 @@ def test_a_second_join_of_the_same_journal_is_refused(bed: Bed) -> None:
     first.interrupted()
 
 
+@pytest.mark.xfail(strict=True, reason="a ring is all that waits for a partner, and goes with its producer")
 def test_rows_that_retention_removed_are_still_in_the_books(bed: Bed) -> None:
     left, right = bed.streams()
     small = {"max_bytes": "8MiB", "segment_bytes": "2MiB", "seal_bytes": "1MiB"}
     join = bed.join(bed.lockstep("retained", [left, right], journal=small))
     for stream in (left, right):
         bed.rate(stream, 500, 1200, "64x128")
+        apart(0.4)
     rows = join.summary()["rows"]
     there = read_rows(bed.journal("retained"))
     assert 0 < len(there) < rows

@@ -27,7 +27,6 @@ def camera_and_imu(bed: Bed, name: str, camera: int, imu: int, lateness_ms: int)
     return bed.config(name, "timestamp", inputs, join={"drive": "input:camera"}, mergemap=rules)
 
 
-@pytest.mark.xfail(strict=True, reason="rows are lost without a word")
 def test_a_lateness_above_a_window_is_warned_of_with_an_example(bed: Bed) -> None:
     camera, imu = bed.streams()
     join = bed.join(camera_and_imu(bed, "warned", camera, imu, lateness_ms=50))

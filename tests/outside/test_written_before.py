@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.outside.bed import ENVIRONMENT, Bed
+from tests.outside.bed import ENVIRONMENT, Bed, apart
 from tests.outside.rows import read_rows, seqs
 
 WRITTEN = Path(__file__).parents[1] / "vectors" / "written_before.tar.xz"
@@ -83,11 +83,13 @@ def test_an_old_checkpoint_is_verified_and_restored(before: Bed) -> None:
     assert before.run("journal", "verify", "killed").ended() == 0
 
 
+@pytest.mark.xfail(strict=True, reason="what waits goes when its producer leaves")
 def test_an_old_journal_is_gone_on_with(before: Bed) -> None:
     before.driver()
     join = before.join(before.folder / "live.toml")
-    for stream in (10_001, 10_002):
-        before.rate(stream, 500, 50, "4x4")
+    before.rate(10_001, 500, 50, "4x4").summary()
+    apart(1)
+    before.rate(10_002, 500, 50, "4x4")
     join.summary()
     rows = read_rows(before.journal("live"))
     assert [row["row"] for row in rows] == list(range(len(rows)))
