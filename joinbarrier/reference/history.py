@@ -88,6 +88,11 @@ class Input:
         return place_of(self.config.source)
 
     @property
+    def is_one_to_one(self) -> bool:
+        """Whether each frame is joined once at most, with the output that it suits best; if it drives no join."""
+        return self.config.pick == "nearest" and not self.config.reuse
+
+    @property
     def readable(self) -> Iterator[Frame]:
         """Pending frames that are not lost."""
         return (frame for frame in self.pending if frame.lost is None)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 OUT_TIMES_MAX: Final = 1024
@@ -28,13 +29,18 @@ class OutTimes:
         return self.next_tick if is_due else None
 
     @property
-    def following(self) -> int | None:
-        """The one after it, if that is due too."""
-        if self.queue:
-            return self.queue[1] if len(self.queue) > 1 else None
-        if self.next_tick is None or self.next_tick + self.period_ns > self.clock_ns:
-            return None
-        return self.next_tick + self.period_ns
+    def due(self) -> Sequence[int]:
+        """All that are due, oldest first."""
+        if self.queue or self.next_tick is None:
+            return self.queue
+        return range(self.next_tick, self.clock_ns + 1, self.period_ns)
+
+    @property
+    def horizon(self) -> int | None:
+        """The least time that one to come may have, if that is known."""
+        if self.next_tick is None:
+            return self.last_pushed
+        return self.next_tick + len(self.due) * self.period_ns
 
     def pop(self) -> None:
         """The current one is done."""

@@ -140,11 +140,7 @@ class Stage(StageRecall):
 
     def is_finished(self) -> bool:
         """Whether all inputs have ended and no output is possible any more."""
-        for source in self.sources.values():
-            is_awaited = any(not each.config.optional for each in self.on(source.stream))
-            if not source.is_ended and (is_awaited or source.is_observed):
-                return False
-        return not self.is_stuck or not any(each.pending for each in self.inputs)
+        return self.has_all_ended and (not self.is_stuck or not any(each.pending for each in self.inputs))
 
     def finish(self, now_ns: int) -> None:
         """A clean end: what waits is not joined any more."""

@@ -26,7 +26,7 @@ _QUEUE_MIN: Final = 1024
 
 @dataclass(slots=True)
 class Counters:
-    """Since the start. Per input, in their order: absent, overwritten, and unmatched by cause."""
+    """Since the start. Per input, in their order: absent, overwritten, closed early, and unmatched by cause."""
 
     rows: int = 0
     ticks_not_ready: int = 0
@@ -40,6 +40,8 @@ class Counters:
     maps_refused: int = 0
     absent: list[int] = field(default_factory=list)
     overwritten: list[int] = field(default_factory=list)
+    closed_early: list[int] = field(default_factory=list)
+    """One-to-one choices that were made before it was certain that nothing later changes them."""
     unmatched: list[Counter[Cause]] = field(default_factory=list)
 
 
@@ -55,7 +57,10 @@ class StageCore:
         self.queue = UnmatchedQueue(max(_QUEUE_MIN, 2 * sum(each.room for each in self.inputs)))
         count = len(self.inputs)
         self.counters = Counters(
-            absent=[0] * count, overwritten=[0] * count, unmatched=[Counter() for _ in self.inputs]
+            absent=[0] * count,
+            overwritten=[0] * count,
+            closed_early=[0] * count,
+            unmatched=[Counter() for _ in self.inputs],
         )
         self.out_epoch, self.out_seq = config.out_epoch, 0
         self.map_version = 0
@@ -88,6 +93,15 @@ class StageCore:
     def required(self) -> list[Input]:
         """The inputs that are not optional."""
         return [each for each in self.inputs if not each.config.optional]
+
+    @property
+    def has_all_ended(self) -> bool:
+        """Whether no frame comes any more: an optional stream that never came is not waited for."""
+        return all(
+            source.is_ended
+            or not (source.is_observed or any(not each.config.optional for each in self.on(source.stream)))
+            for source in self.sources.values()
+        )
 
     @property
     def is_all_observed(self) -> bool:
@@ -212,11 +226,12 @@ class StageCore:
             return False
         if each.config.optional:
             self.absent[each.index] = "not_joined"
-        elif self._is_overdue(each, now_ns):
+        elif self.is_overdue(each, now_ns):
             self.absent[each.index] = "late"
         return self.absent[each.index] is not None
 
-    def _is_overdue(self, each: Input, now_ns: int) -> bool:
+    def is_overdue(self, each: Input, now_ns: int) -> bool:
+        """Whether the current output waited longer than it does for this input."""
         deadline_ns = each.config.deadline_ns
         return deadline_ns > 0 and self.asked_ns is not None and now_ns - self.asked_ns > deadline_ns
 

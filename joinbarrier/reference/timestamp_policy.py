@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from framegate.joinbarrier.missing import Absence, Cause
 from framegate.joinbarrier.reference.history import Frame, Input
+from framegate.joinbarrier.reference.one_to_one import OneToOne
 from framegate.joinbarrier.reference.out_times import OutTimes
 from framegate.joinbarrier.reference.stage_config import I64_MAX, SKIPS_MAX
 from framegate.joinbarrier.reference.stage_core import StageCore
@@ -22,6 +25,7 @@ class TimestampPolicy(Policy):
         self.last_ns: int | None = None
         """The last output that was decided, with a row or without."""
         self._is_waiting = False
+        self.one_to_one = OneToOne(self)
 
     @property
     def out_time_ns(self) -> int | None:
@@ -37,14 +41,17 @@ class TimestampPolicy(Policy):
         """The oldest and newest time that an output may take; None: any."""
         asked, window, tolerance_ns = t + each.config.shift, each.config.window, each.config.tolerance_ns
         reach = window if window is not None else tolerance_ns
-        if each.config.pick == "newest":
-            return None if reach is None else asked - reach, asked
-        return (None, None) if reach is None else (asked - reach, asked + reach)
+        low = None if reach is None else asked - reach
+        if each.config.pick == "newest" or window is not None:
+            return low, asked
+        return low, None if reach is None else asked + reach
 
     def candidate(self, each: Input, t: int) -> Frame | None:
         """The frame that t would take."""
         if each is self.anchor:
             return each.pending[0]
+        if each.is_one_to_one:
+            return self.one_to_one.frame(each)
         low, high = self.bounds(each, t)
         found = [frame for frame in (each.again, *each.readable) if frame is not None and frame.time is not None]
         found = [frame for frame in found if _within(frame.time, low, high)]
@@ -61,11 +68,11 @@ class TimestampPolicy(Policy):
     def is_near(self, each: Input, out: int, now_ns: int) -> bool:
         if each.config.pick == "newest" or each is self.anchor:
             return True
-        asked = out + each.config.shift
-        # A frame that was joined and may not be again tells nothing about the nearest of the others.
-        own = [self._time(each)] if each.config.reuse else [frame.time for frame in each.readable]
+        if each.is_one_to_one:
+            return self.one_to_one.is_told(each, out, now_ns)
+        asked, time = out + each.config.shift, self._time(each)
         others = [other for other in map(self._time, self.core.inputs) if other is not None]
-        is_there = any(time is not None and time >= asked for time in own)
+        is_there = time is not None and time >= asked
         is_overtaken = max(others, default=-1) >= asked + self.core.lateness_ns
         return is_there or is_overtaken or each.source.is_ended or self.core.is_stale(each.source, now_ns)
 
@@ -121,12 +128,17 @@ class TimestampPolicy(Policy):
         self._is_waiting = True
         return None
 
+    def outputs(self) -> Sequence[int]:
+        """The times of the current output and of those that wait behind it."""
+        if self.anchor is None:
+            return self.times.due
+        times = [frame.time for frame in self.anchor.readable if frame.time is not None]
+        return [time - self.anchor.config.shift for time in times]
+
     def _proposed(self, ahead: int) -> int | None:
         """The time of the current output, or of the one after it."""
-        if self.anchor is None:
-            return self.times.following if ahead else self.times.current
-        frames = [frame for frame in self.anchor.readable if frame.time is not None]
-        return (frames[ahead].time or 0) - self.anchor.config.shift if len(frames) > ahead else None
+        outputs = self.outputs()
+        return outputs[ahead] if len(outputs) > ahead else None
 
     def _pass_by(self, cause: Cause) -> None:
         if self.anchor is None:
@@ -143,18 +155,20 @@ class TimestampPolicy(Policy):
         is_missing = any(frame is None and why is None for frame, why in zip(frames, self.core.absent, strict=True))
         if is_missing or not any(frames):
             return Cause.NO_PARTNER
-        if self.core.is_aged(frames, now_ns) and self._has_newer(now_ns):
+        if self.core.is_aged(frames, now_ns) and self._has_newer(frames, now_ns):
             return Cause.AGED
         return Cause.SKEW if self.core.is_skewed(frames) else None
 
-    def _has_newer(self, now_ns: int) -> bool:
+    def _has_newer(self, frames: list[Frame | None], now_ns: int) -> bool:
         """Whether the next output is possible already."""
         t = self._proposed(1)
         if t is None or t > I64_MAX:
             return False
         absent: list[Absence | None] = self.core.absent
         asked_ns, self.core.asked_ns = self.core.asked_ns, None
+        self.one_to_one.taken = frames
         is_open = self.core.opens(t, now_ns, self)
+        self.one_to_one.taken = None
         self.core.absent, self.core.asked_ns = absent, asked_ns
         return is_open
 
@@ -162,11 +176,19 @@ class TimestampPolicy(Policy):
         """No row for t."""
         self.core.counters.skipped_outputs += 1
         for each in self._others():
-            self._leave(each, t, frames[each.index], Cause.AGED if cause is Cause.AGED else None)
+            frame = frames[each.index]
+            if not each.is_one_to_one:
+                self._leave(each, t, frame, Cause.AGED if cause is Cause.AGED else None)
+            elif frame is not None:
+                # It has no other output than this one, which gave no row.
+                self.core.drop_older(each, frame.seq)
+                self.core.drop(each, cause)
+                self.core.settle(each)
         self._pass_by(cause)
         self._done(t)
 
     def _done(self, t: int) -> None:
+        self.one_to_one.close()
         self.last_ns, self.t = t, None
         self.core.next_output()
 

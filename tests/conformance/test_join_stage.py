@@ -559,30 +559,180 @@ def test_nearest_waits_no_longer_than_lateness_of_the_furthest_input(timed: Make
     assert stage.join() == [(100, 0, 0)]
 
 
-def test_nearest_without_reuse_waits_for_a_frame_that_was_not_joined(timed: MakeWorld) -> None:
-    stage = timed({}, {"pick": "nearest", "reuse": False}, lateness_ns=500)
-    stage.frames(0, [10, 11], step=10)
-    stage.frame(1, 0, 130)
-    assert stage.join() == [(100, 10, 0)]
-    stage.frame(1, 1, 131)
-    assert stage.join() == [(110, 11, 1)]
-
-
-def test_nearest_within_tolerance_and_window(timed: MakeWorld) -> None:
-    for rule in ({"tolerance_ns": 10}, {"window": 10}):
-        stage = timed({}, {"pick": "nearest", **rule})
-        stage.frames(0, [1, 2, 3], step=100)
-        for seq, time in enumerate([89, 110, 190, 289, 311]):
-            stage.frame(1, seq, time)
-        assert stage.join() == [(100, 1, 1), (200, 2, 2)]
-
-
-def test_nearest_without_reuse_joins_one_to_one(timed: MakeWorld) -> None:
-    stage = timed({}, {"pick": "nearest", "reuse": False})
-    stage.frames(0, [10, 11, 12], step=10)
-    for seq, time in enumerate([109, 140, 150]):
+def test_nearest_within_tolerance(timed: MakeWorld) -> None:
+    stage = timed({}, {"pick": "nearest", "tolerance_ns": 10})
+    stage.frames(0, [1, 2, 3], step=100)
+    for seq, time in enumerate([89, 110, 190, 289, 311]):
         stage.frame(1, seq, time)
-    assert stage.join() == [(100, 10, 0), (110, 11, 1), (120, 12, 2)]
+    assert stage.join() == [(100, 1, 1), (200, 2, 2)]
+
+
+def test_nearest_within_a_window_takes_nothing_after_the_output(timed: MakeWorld) -> None:
+    for reuse in (True, False):
+        stage = timed({}, {"pick": "nearest", "window": 10, "reuse": reuse})
+        stage.frames(0, [1, 2, 3, 4], step=100)
+        for seq, time in enumerate([89, 101, 190, 199, 289, 311, 400, 401]):
+            stage.frame(1, seq, time)
+        assert stage.join() == [(200, 2, 3), (400, 4, 6)]
+
+
+ONCE: dict[str, Any] = {"pick": "nearest", "reuse": False}
+
+
+def test_one_to_one_waits_until_nothing_later_can_change_the_choice(timed: MakeWorld) -> None:
+    stage = timed({}, {**ONCE, "tolerance_ns": 15})
+    stage.frame(0, 0, 100)
+    stage.frame(1, 0, 112)
+    assert stage.join() == [], "an output at 112 might come"
+    stage.frame(0, 1, 111)
+    assert stage.join() == [], "a frame at 126 might come, so that both have one"
+    stage.frame(1, 1, 130)
+    assert stage.join() == [], "an output at 112 would be nearer still"
+    assert stage.left() == [(0, 0, 0, "no_partner")]
+    stage.frame(0, 2, 113)
+    assert stage.join() == [(111, 1, 0)], "of two as near the older output has it"
+    assert stage.counters["closed_early"] == [0, 0]
+
+
+def test_one_to_one_makes_the_most_pairs_and_of_these_the_nearest(timed: MakeWorld) -> None:
+    stage = timed({}, {**ONCE, "tolerance_ns": 20})
+    for seq, time in enumerate([100, 110, 200, 210]):
+        stage.frame(0, seq, time)
+    for seq, time in enumerate([95, 109, 180, 199, 212, 400]):
+        stage.frame(1, seq, time)
+    stage.frame(0, 4, 400)
+    stage.frame(0, 5, 500)
+    assert stage.join() == [(100, 0, 0), (110, 1, 1), (200, 2, 3), (210, 3, 4), (400, 4, 5)]
+    assert stage.left() == [(1, 2, 2, "superseded")]
+
+
+def test_one_to_one_does_not_depend_on_the_order_of_arrival(timed: MakeWorld) -> None:
+    outputs, frames = [(0, 0, 100), (0, 1, 110), (0, 2, 120)], [(1, 0, 109), (1, 1, 140), (1, 2, 150)]
+    in_turn = [each for both in zip(outputs, frames, strict=True) for each in both]
+    for order in ([*outputs, *frames], [*frames, *outputs], in_turn):
+        stage = timed({}, dict(ONCE))
+        for frame in order:
+            stage.frame(*frame)
+            stage.join()
+        assert stage.rows == []
+        stage.end(0, 1)
+        stage.join()
+        assert stage.rows == [(100, 0, 0), (110, 1, 1), (120, 2, 2)]
+
+
+def test_one_to_one_frame_whose_output_lacks_another_input_had_no_partner(timed: MakeWorld) -> None:
+    stage = timed({}, {**ONCE, "tolerance_ns": 10}, {"tolerance_ns": 0})
+    stage.frames(0, [1, 2, 3], step=100)
+    for seq, time in enumerate([99, 101, 202, 300, 320]):
+        stage.frame(1, seq, time)
+    for seq, time in enumerate([110, 200, 310]):
+        stage.frame(2, seq, time)
+    stage.end(0)
+    assert stage.join() == [(200, 2, 2, 1)]
+    assert [each for each in stage.left() if each[0] == 1] == [
+        (1, 0, 0, "no_partner"),
+        (1, 1, 1, "no_match"),
+        (1, 3, 3, "no_partner"),
+    ]
+
+
+def test_one_to_one_frame_that_cannot_be_read_gives_way_to_the_next_best(timed: MakeWorld) -> None:
+    stage = timed({}, {**ONCE, "tolerance_ns": 20})
+    stage.frame(0, 0, 100)
+    stage.frame(0, 1, 200)
+    for seq, time in enumerate([90, 99, 300]):
+        stage.frame(1, seq, time)
+    stage.unreadable = {(1, 1)}
+    assert stage.join() == [(100, 0, 0)]
+    assert (1, 1, 1, "overwritten") in stage.left()
+
+
+def test_one_to_one_closes_at_the_deadline_with_what_is_there(timed: MakeWorld) -> None:
+    stage = timed({}, {**ONCE, "tolerance_ns": 15, "deadline_ns": 50})
+    stage.frame(0, 0, 100, now=0)
+    stage.frame(1, 0, 112)
+    assert stage.join(now=50) == []
+    assert stage.join(now=101) == [(100, 0, 0)]
+    assert stage.counters["closed_early"] == [0, 1]
+
+
+def test_one_to_one_input_without_a_frame_at_the_deadline_is_late(timed: MakeWorld) -> None:
+    stage = timed({}, {**ONCE, "tolerance_ns": 15, "deadline_ns": 50})
+    stage.frame(0, 0, 100, now=0)
+    stage.frame(1, 0, 70)
+    stage.frame(1, 1, 101)
+    stage.frame(1, 2, 110)
+    stage.unreadable = {(1, 1), (1, 2)}
+    assert stage.join(now=0) == []
+    assert stage.join(now=51) == [(100, 0, "late")]
+
+
+def test_one_to_one_closes_by_a_lateness_of_the_furthest_input(timed: MakeWorld) -> None:
+    stage = timed({}, {**ONCE, "tolerance_ns": 15}, {}, lateness_ns=20)
+    stage.frame(0, 0, 100)
+    stage.frame(1, 0, 98)
+    for seq, time in enumerate([95, 121]):
+        stage.frame(2, seq, time)
+    assert stage.join() == [], "a frame at 101 would not be too late yet"
+    stage.frame(2, 2, 122)
+    assert stage.join() == [(100, 0, 0, 0)]
+    assert stage.counters["closed_early"] == [0, 1, 0]
+
+
+def test_one_to_one_optional_input_never_waits(timed: MakeWorld) -> None:
+    stage = timed({}, {**ONCE, "tolerance_ns": 15, "optional": True})
+    stage.frame(0, 0, 100)
+    stage.frame(1, 0, 112)
+    assert stage.join() == [(100, 0, 0)]
+    stage.frame(0, 1, 111)
+    assert stage.join() == [(111, 1, "not_joined")]
+    assert stage.counters["closed_early"] == [0, 1]
+
+
+def test_one_to_one_goes_on_when_an_input_is_stale(timed: MakeWorld) -> None:
+    stage = timed({}, {**ONCE, "tolerance_ns": 15}, stale_timeout_ns=100)
+    stage.frame(0, 0, 100, now=0)
+    stage.frame(1, 0, 112, now=60)
+    assert stage.join(now=100) == []
+    assert stage.join(now=161) == [(100, 0, 0)]
+    assert stage.counters["closed_early"] == [0, 1]
+
+
+def test_one_to_one_without_a_tolerance_waits_for_sixty_four_outputs(timed: MakeWorld) -> None:
+    stage = timed({}, dict(ONCE), history=256)
+    for seq in range(200):
+        stage.frame(0, seq, 1_000 + 100 * seq)
+        stage.frame(1, seq, 1_000 + 100 * seq + 70)
+        stage.join()
+    assert len(stage.rows) == 200 - 63
+    assert all(row[1] == row[2] for row in stage.rows)
+    # One more output than frames, and each would have the frame before its time instead of the one behind it.
+    assert stage.counters["closed_early"] == [0, 200 - 63]
+
+
+def test_one_to_one_without_a_tolerance_closes_at_once_where_every_frame_is_nearest_to_its_own(
+    timed: MakeWorld,
+) -> None:
+    stage = timed({}, dict(ONCE), history=256)
+    for seq in range(200):
+        stage.frame(0, seq, 1_000 + 100 * seq)
+        stage.frame(1, seq, 1_000 + 100 * seq + 30)
+        stage.join()
+    assert len(stage.rows) == 199
+    assert stage.counters["closed_early"] == [0, 0]
+
+
+def test_one_to_one_on_times_that_no_frame_makes(impl: Implementation) -> None:
+    stage = World(impl, [{**ONCE, "tolerance_ns": 15}], policy="timestamp", drive="external")
+    for seq, time in enumerate([112, 130]):
+        stage.frame(0, seq, time)
+    stage.stage.push_time(100)
+    assert stage.join() == []
+    stage.stage.push_time(111)
+    assert stage.join() == []
+    assert stage.counters["skipped_outputs"] == 1, "the output at 111 is nearer to the only frame"
+    stage.end(0)
+    assert stage.join() == [(111, 0)]
 
 
 def test_lateness_lets_an_output_go_before_the_input_is_there(timed: MakeWorld) -> None:

@@ -29,7 +29,7 @@ fn stage(policy: PolicyKind, drive: Drive) -> Stage {
     let inputs = vec![
         input(1, Need::Offset(0), Preference::Newest),
         input(2, Need::Offset(-1), Preference::Newest),
-        input(3, Need::Window(4), Preference::Nearest),
+        input(3, Need::Window(9), Preference::Nearest),
         input(3, Need::Offset(0), Preference::Newest),
         input(4, Need::Window(9), Preference::Newest),
     ];

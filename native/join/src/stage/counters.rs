@@ -10,6 +10,8 @@ pub struct InputCounters {
     pub absent: u64,
     /// Frames that were lapped or could not be read.
     pub overwritten: u64,
+    /// One-to-one choices that were made before it was certain that nothing later changes them.
+    pub closed_early: u64,
     /// Frames that were not joined, by cause.
     pub unmatched: [u64; CAUSES],
 }

@@ -200,17 +200,28 @@ impl Input {
         (position..self.tail).find(|at| self.at(*at).is_readable())
     }
 
-    /// The newest frame that waits and is not lost.
-    pub fn newest_readable(&self) -> Option<&Frame> {
-        (self.head..self.tail).rev().map(|at| self.at(at)).find(|frame| frame.is_readable())
+    /// Positions and times of the frames from a position on that are not lost.
+    pub fn readable(&self, from: u64) -> impl Iterator<Item = (u64, Wide)> + '_ {
+        let behind = (from - self.head) as usize;
+        let positions = from..self.tail;
+        positions.zip(self.frames.iter().skip(behind)).filter(|(_, frame)| frame.is_readable()).map(timed)
     }
 
     pub fn is_nearest(&self) -> bool {
         self.config.pick == Preference::Nearest && !self.is_anchor
     }
 
+    /// Whether each frame is joined once at most, with the output that it suits best.
+    pub fn is_one_to_one(&self) -> bool {
+        self.is_nearest() && !self.config.reuse
+    }
+
     /// A new epoch: its sequences start again.
     pub fn begin(&mut self) {
         (self.kept, self.decided, self.joined, self.looked) = (None, None, None, None);
     }
+}
+
+fn timed((position, frame): (u64, &Frame)) -> (u64, Wide) {
+    (position, frame.time.into())
 }

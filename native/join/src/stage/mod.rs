@@ -14,6 +14,7 @@ mod decide;
 mod history;
 mod latest;
 mod map;
+mod nearest;
 mod observe;
 mod opens;
 mod out_times;
@@ -78,6 +79,9 @@ pub struct Stage {
     /// The input whose frames make the outputs of sequence and timestamp policies.
     anchor: Option<usize>,
     has_nearest: bool,
+    one_to_one: Option<nearest::OneToOne>,
+    /// Whether what is asked about is the output after the current one.
+    is_looking_ahead: bool,
     has_ended: bool,
     /// Since when the current output waits.
     asked_ns: Option<u64>,
@@ -146,6 +150,8 @@ impl Stage {
             start: own_start,
             anchor,
             has_nearest: is_timed && inputs.iter().any(Input::is_nearest),
+            one_to_one: (is_timed && inputs.iter().any(Input::is_one_to_one)).then(|| nearest::OneToOne::new(&config)),
+            is_looking_ahead: false,
             has_ended: false,
             asked_ns: None,
             is_counted: false,
@@ -180,11 +186,14 @@ impl Stage {
     /// Whether all inputs have ended and no output is possible any more.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        let has_all_ended = self.sources.iter().zip(&self.on).all(|(source, on)| {
+        self.has_all_ended() && (!self.is_stuck || self.inputs.iter().all(Input::is_empty))
+    }
+
+    fn has_all_ended(&self) -> bool {
+        self.sources.iter().zip(&self.on).all(|(source, on)| {
             let is_awaited = on.iter().any(|input| !self.inputs[*input].config.optional);
             source.is_ended || !(is_awaited || source.is_observed)
-        });
-        has_all_ended && (!self.is_stuck || self.inputs.iter().all(Input::is_empty))
+        })
     }
 
     /// A clean end: what waits is not joined any more.

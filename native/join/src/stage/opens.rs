@@ -4,7 +4,6 @@
 use super::Stage;
 use super::attempt::Absence;
 use super::config::PolicyKind;
-use super::history::Wide;
 use crate::barrier::{Reason, Verdict};
 
 impl Stage {
@@ -65,7 +64,7 @@ impl Stage {
     }
 
     /// Whether an output goes on though this input is not as far. Without its anchor's frame it is none.
-    fn excuse(&mut self, input: usize, now_ns: u64) -> bool {
+    pub(super) fn excuse(&mut self, input: usize, now_ns: u64) -> bool {
         let each = &self.inputs[input];
         if self.config.policy == PolicyKind::Timestamp && self.sources[each.source].is_ended {
             return true;
@@ -81,36 +80,8 @@ impl Stage {
         self.absent[input].is_some()
     }
 
-    fn is_overdue(&self, deadline_ns: u64, now_ns: u64) -> bool {
+    pub(super) fn is_overdue(&self, deadline_ns: u64, now_ns: u64) -> bool {
         deadline_ns > 0 && self.asked_ns.is_some_and(|asked_ns| now_ns.saturating_sub(asked_ns) > deadline_ns)
-    }
-
-    fn is_all_near(&mut self, out: u64, now_ns: u64) -> bool {
-        (0..self.inputs.len())
-            .all(|input| self.absent[input].is_some() || self.is_near(input, out, now_ns) || self.excuse(input, now_ns))
-    }
-
-    /// Whether a nearest frame can be told: the input, or the furthest of all, has passed the time.
-    fn is_near(&self, input: usize, out: u64, now_ns: u64) -> bool {
-        let each = &self.inputs[input];
-        if !each.is_nearest() {
-            return true;
-        }
-        let (source, asked) = (&self.sources[each.source], Wide::from(out) + each.shift);
-        // A frame that was joined and may not be again tells nothing about the nearest of the others.
-        let newest =
-            if each.config.reuse { self.time_of(input) } else { each.newest_readable().map(|frame| frame.time) };
-        let is_there = newest.is_some_and(|time| Wide::from(time) >= asked);
-        let is_overtaken = || {
-            let furthest = (0..self.inputs.len()).filter_map(|other| self.time_of(other)).max();
-            furthest.map_or(-1, Wide::from) >= asked + Wide::from(self.lateness_ns)
-        };
-        is_there || is_overtaken() || source.is_ended || source.seen.is_stale(now_ns, self.stale_timeout_ns)
-    }
-
-    fn time_of(&self, input: usize) -> Option<u64> {
-        let each = &self.inputs[input];
-        self.sources[each.source].seen.observed.times[each.place]
     }
 
     /// What the input's own rule has to wait for.

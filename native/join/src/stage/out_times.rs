@@ -39,6 +39,27 @@ impl OutTimes {
         self.next_tick.map(|tick| tick.saturating_add(self.period_ns)).filter(|tick| *tick <= self.clock_ns)
     }
 
+    /// All that are due, oldest first.
+    pub fn due(&self) -> impl Iterator<Item = u64> + '_ {
+        let next_tick = self.next_tick.filter(|_| self.head == self.tail);
+        let ticks = std::iter::successors(next_tick, |tick| tick.checked_add(self.period_ns.max(1)));
+        self.all().chain(ticks.take_while(|tick| *tick <= self.clock_ns))
+    }
+
+    /// The least time that one to come may have, if that is known.
+    pub fn horizon(&self) -> Option<u64> {
+        let following = |tick: u64| {
+            let due = (self.clock_ns + 1).saturating_sub(tick).div_ceil(self.period_ns.max(1));
+            tick.saturating_add(due.saturating_mul(self.period_ns))
+        };
+        self.next_tick.map(following).max(self.last_pushed)
+    }
+
+    /// How many were pushed.
+    pub fn pushed(&self) -> u64 {
+        self.tail as u64
+    }
+
     /// All that were pushed and are not done, oldest first.
     pub fn all(&self) -> impl Iterator<Item = u64> + '_ {
         (0..self.tail - self.head).filter_map(|ahead| self.waiting(ahead))

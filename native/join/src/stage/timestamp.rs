@@ -87,14 +87,15 @@ impl Stage {
 
     /// The oldest and newest time that an output may take.
     #[inline]
-    fn bounds(&self, input: usize, t: u64) -> (Wide, Wide) {
+    pub(super) fn bounds(&self, input: usize, t: u64) -> (Wide, Wide) {
         let each = &self.inputs[input];
         let asked = Wide::from(t) + each.shift;
         let reach = each.window.or(each.config.tolerance_ns).map(Wide::from);
         let low = reach.map_or(Wide::MIN, |reach| asked - reach);
         match each.config.pick {
-            Preference::Newest => (low, asked),
-            Preference::Nearest => (low, reach.map_or(Wide::MAX, |reach| asked + reach)),
+            // A window ends at t.
+            Preference::Nearest if each.window.is_none() => (low, reach.map_or(Wide::MAX, |reach| asked + reach)),
+            Preference::Newest | Preference::Nearest => (low, asked),
         }
     }
 
@@ -103,6 +104,9 @@ impl Stage {
         let each = &self.inputs[input];
         if each.is_anchor {
             return if each.is_empty() { Choice::Nothing } else { Choice::At(each.head) };
+        }
+        if each.is_one_to_one() {
+            return self.paired(input);
         }
         let ((low, high), asked) = (self.bounds(input, t), Wide::from(t) + each.shift);
         let is_newest = each.config.pick == Preference::Newest;
@@ -144,7 +148,9 @@ impl Stage {
         let Some(t) = self.proposed(1).filter(|t| *t <= Wide::from(I64_MAX)) else { return false };
         let asked_ns = self.asked_ns.take();
         self.spare.copy_from_slice(&self.absent);
+        self.is_looking_ahead = true;
         let is_open = self.opens(t as u64, now_ns);
+        self.is_looking_ahead = false;
         self.absent.copy_from_slice(&self.spare);
         self.asked_ns = asked_ns;
         is_open
@@ -154,6 +160,10 @@ impl Stage {
     fn skip(&mut self, t: u64, cause: Cause) {
         self.counters.skipped_outputs += 1;
         for input in 0..self.inputs.len() {
+            if self.inputs[input].is_one_to_one() {
+                self.waste(input, cause);
+                continue;
+            }
             let preferred = self.chosen(input).map(|frame| frame.seq);
             self.leave(input, t, preferred, (cause == Cause::Aged).then_some(cause));
         }
@@ -161,7 +171,19 @@ impl Stage {
         self.done(t);
     }
 
+    /// The frame of a one-to-one input has no other output than this one, which gave no row.
+    fn waste(&mut self, input: usize, cause: Cause) {
+        if let Choice::At(position) = self.choices[input] {
+            while self.inputs[input].head < position {
+                self.drop_front(input, Cause::Superseded);
+            }
+            self.drop_front(input, cause);
+            self.settle(input);
+        }
+    }
+
     fn done(&mut self, t: u64) {
+        self.close_pairs();
         (self.timing.last_ns, self.timing.t) = (Some(t), None);
         self.next_output();
     }

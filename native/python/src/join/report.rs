@@ -53,16 +53,18 @@ pub(super) fn status<'py>(py: Python<'py>, engine: &Engine) -> PyResult<Bound<'p
 pub(super) fn counters<'py>(py: Python<'py>, engine: &Engine, names: &[String]) -> PyResult<Bound<'py, PyDict>> {
     let stage = engine.stage.counters();
     let found = PyDict::new(py);
-    let (absent, overwritten) = (PyDict::new(py), PyDict::new(py));
+    let (absent, overwritten, closed_early) = (PyDict::new(py), PyDict::new(py), PyDict::new(py));
     let (unmatched, causes) = (PyDict::new(py), PyDict::new(py));
     for (name, input) in names.iter().zip(&stage.inputs) {
         absent.set_item(name, input.absent)?;
         overwritten.set_item(name, input.overwritten)?;
+        closed_early.set_item(name, input.closed_early)?;
         unmatched.set_item(name, input.unmatched.iter().sum::<u64>())?;
         causes.set_item(name, by_cause(py, input)?)?;
     }
     found.set_item("absent", absent)?;
     found.set_item("overwritten", overwritten)?;
+    found.set_item("closed_early", closed_early)?;
     found.set_item("unmatched", unmatched)?;
     found.set_item("causes", causes)?;
     let own = &engine.counters;

@@ -315,6 +315,7 @@ impl JoinStage {
         }
         answer.set_item("absent", counters.inputs.iter().map(|input| input.absent).collect::<Vec<_>>())?;
         answer.set_item("overwritten", counters.inputs.iter().map(|input| input.overwritten).collect::<Vec<_>>())?;
+        answer.set_item("closed_early", counters.inputs.iter().map(|input| input.closed_early).collect::<Vec<_>>())?;
         let unmatched = counters.inputs.iter().map(|input| by_cause(py, input)).collect::<PyResult<Vec<_>>>()?;
         answer.set_item("unmatched", unmatched)?;
         Ok(answer)

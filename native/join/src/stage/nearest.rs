@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Nearest picks: whether one can be told yet and, where a frame is joined once only, which of the outputs gets it.
+
+use super::Stage;
+use super::decide::Choice;
+use super::history::Wide;
+use super::{I64_MAX, StageConfig};
+use crate::pairing::{FAR, OUTPUTS_MAX, Pairing, Question};
+
+/// What one-to-one inputs have to do with the current output.
+#[derive(Debug)]
+pub(super) struct OneToOne {
+    pairing: Pairing,
+    outputs_max: usize,
+    told: Box<[Told]>,
+}
+
+/// The answer for one input.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    choice: Choice,
+    /// A later frame or output might have changed it.
+    is_early: bool,
+    /// What could not be answered; while nothing of it changes, it need not be asked again.
+    open: Option<Asked>,
+}
+
+const NOTHING_TOLD: Told = Told { choice: Choice::Nothing, is_early: false, open: None };
+
+/// A question, and how much had come when it was asked. `hasty` knows more than is certain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Asked {
+    out: u64,
+    order: u64,
+    times: u64,
+    sure: Question,
+    hasty: Question,
+}
+
+impl OneToOne {
+    /// At most half of what may wait competes, so that there is room for what decides.
+    pub fn new(config: &StageConfig) -> Self {
+        let outputs_max = (config.history as usize / 2).clamp(1, OUTPUTS_MAX);
+        let told = vec![NOTHING_TOLD; config.inputs.len()].into_boxed_slice();
+        Self { pairing: Pairing::default(), outputs_max, told }
+    }
+}
+
+impl Stage {
+    pub(super) fn is_all_near(&mut self, out: u64, now_ns: u64) -> bool {
+        (0..self.inputs.len())
+            .all(|input| self.absent[input].is_some() || self.is_near(input, out, now_ns) || self.excuse(input, now_ns))
+    }
+
+    /// Whether a nearest frame can be told: the input, or the furthest of all, has passed the time.
+    fn is_near(&mut self, input: usize, out: u64, now_ns: u64) -> bool {
+        let each = &self.inputs[input];
+        if each.is_one_to_one() {
+            return self.is_paired(input, out, now_ns);
+        }
+        if !each.is_nearest() {
+            return true;
+        }
+        let (source, asked) = (&self.sources[each.source], Wide::from(out) + each.shift);
+        let is_there = self.time_of(input).is_some_and(|time| Wide::from(time) >= asked);
+        let is_overtaken = || self.furthest().map_or(-1, Wide::from) >= asked + Wide::from(self.lateness_ns);
+        is_there || is_overtaken() || source.is_ended || source.seen.is_stale(now_ns, self.stale_timeout_ns)
+    }
+
+    /// What a one-to-one input was told for the current output.
+    pub(super) fn paired(&self, input: usize) -> Choice {
+        self.one_to_one.as_ref().map_or(Choice::Nothing, |known| known.told[input].choice)
+    }
+
+    /// The current output is decided: what was told for it is used up.
+    pub(super) fn close_pairs(&mut self) {
+        let Some(known) = &mut self.one_to_one else { return };
+        for ((told, absent), counters) in known.told.iter_mut().zip(&self.absent).zip(&mut self.counters.inputs) {
+            counters.closed_early += u64::from(told.is_early && absent.is_none());
+            *told = NOTHING_TOLD;
+        }
+    }
+
+    /// Whether it is certain which frame the output gets of a one-to-one input, or nothing more is waited for.
+    fn is_paired(&mut self, input: usize, out: u64, now_ns: u64) -> bool {
+        let Some(mut known) = self.one_to_one.take() else { return true };
+        let is_paired = self.pair(&mut known, input, out, now_ns);
+        self.one_to_one = Some(known);
+        is_paired
+    }
+
+    fn pair(&self, known: &mut OneToOne, input: usize, out: u64, now_ns: u64) -> bool {
+        let sure = self.question(input, out, known.outputs_max);
+        let hasty = self.hasty(sure, input, now_ns);
+        let asked = Asked { out, order: self.order, times: self.times.pushed(), sure, hasty };
+        if known.told[input].open == Some(asked) {
+            return false;
+        }
+        // Looking ahead, the current output has its frame and is no question any more.
+        let behind = match self.choices[input] {
+            Choice::At(position) if self.is_looking_ahead => position + 1,
+            _ => self.inputs[input].head,
+        };
+        let mut ask = |question: &Question| {
+            let outputs = self.outputs(input).skip(self.is_looking_ahead.into());
+            known.pairing.first_choice(question, outputs, self.inputs[input].readable(behind))
+        };
+        let (mut choice, mut is_hasty) = (ask(&sure), false);
+        if choice.is_none() && hasty != sure {
+            (choice, is_hasty) = (ask(&hasty), true);
+        }
+        if self.is_looking_ahead {
+            return choice.is_some();
+        }
+        let told = &mut known.told[input];
+        *told = match choice {
+            None => Told { open: Some(asked), ..NOTHING_TOLD },
+            Some(choice) => Told {
+                choice: choice.partner.map_or(Choice::Nothing, Choice::At),
+                is_early: choice.is_early || is_hasty,
+                open: None,
+            },
+        };
+        // Where nothing was there in time, the input is absent as any that is too late.
+        choice.is_some() && !(is_hasty && hasty.is_forced && told.choice == Choice::Nothing)
+    }
+
+    /// The times that the current output and those behind it ask of an input.
+    fn outputs(&self, input: usize) -> impl Iterator<Item = Wide> + '_ {
+        let shift = self.inputs[input].shift;
+        let anchor = self.anchor.map(|anchor| &self.inputs[anchor]);
+        let of_anchor = move |anchor: &'_ super::Input| anchor.shift;
+        let times = self.times.due().filter(move |_| anchor.is_none()).map(Wide::from);
+        let frames = anchor.into_iter().flat_map(|anchor| anchor.readable(anchor.head));
+        frames
+            .map(move |(_, time)| time - anchor.map_or(0, of_anchor))
+            .chain(times)
+            .take_while(|out| *out <= Wide::from(I64_MAX))
+            .map(move |out| out + shift)
+    }
+
+    /// With the horizons that nothing can come before: times do not decrease.
+    fn question(&self, input: usize, out: u64, outputs_max: usize) -> Question {
+        let each = &self.inputs[input];
+        let (low, high) = self.bounds(input, out);
+        let asked = Wide::from(out) + each.shift;
+        let newest = match self.anchor {
+            Some(anchor) if self.sources[self.inputs[anchor].source].is_ended => None,
+            Some(anchor) => Some(self.time_of(anchor).map_or(-FAR, Wide::from) - self.inputs[anchor].shift),
+            None if self.has_all_ended() => None,
+            None => Some(Wide::from(self.times.horizon().max(self.timing.last_ns).unwrap_or(0))),
+        };
+        let is_ended = self.sources[each.source].is_ended;
+        Question {
+            behind: if low == Wide::MIN { FAR } else { asked - low },
+            ahead: if high == Wide::MAX { FAR } else { high - asked },
+            x_horizon: newest.map_or(FAR, |newest| newest + each.shift),
+            y_horizon: if is_ended { FAR } else { self.time_of(input).map_or(-FAR, Wide::from) },
+            outputs_max,
+            is_forced: false,
+        }
+    }
+
+    /// The same with what the join does not wait for: what is later than the map's lateness, what is stale, and of an
+    /// input that is optional or overdue anything more.
+    fn hasty(&self, sure: Question, input: usize, now_ns: u64) -> Question {
+        let each = &self.inputs[input];
+        let is_stale = |input: &super::Input| self.sources[input.source].seen.is_stale(now_ns, self.stale_timeout_ns);
+        let anchor = self.anchor.map(|anchor| &self.inputs[anchor]);
+        let mut hasty = sure;
+        if let Some(furthest) = self.furthest().filter(|_| self.lateness_ns > 0) {
+            let least = Wide::from(furthest) - Wide::from(self.lateness_ns);
+            hasty.y_horizon = sure.y_horizon.max(least);
+            hasty.x_horizon = sure.x_horizon.max(least - anchor.map_or(0, |anchor| anchor.shift) + each.shift);
+        }
+        if is_stale(each) {
+            hasty.y_horizon = FAR;
+        }
+        if anchor.is_some_and(is_stale) {
+            hasty.x_horizon = FAR;
+        }
+        hasty.is_forced = each.config.optional || self.is_overdue(each.config.deadline_ns, now_ns);
+        hasty
+    }
+
+    fn time_of(&self, input: usize) -> Option<u64> {
+        let each = &self.inputs[input];
+        self.sources[each.source].seen.observed.times[each.place]
+    }
+
+    fn furthest(&self) -> Option<u64> {
+        (0..self.inputs.len()).filter_map(|input| self.time_of(input)).max()
+    }
+}
