@@ -261,8 +261,8 @@ class Bed:
         return self.folder / name
 
     def sent(self, *streams: int) -> list[Path]:
-        """The files in which producers wrote down what they published."""
-        return [path for stream in streams for path in self._sent.get(stream, [])]
+        """The files in which producers wrote down what they published; one that never was ready wrote none."""
+        return [path for stream in streams for path in self._sent.get(stream, []) if path.exists()]
 
     def sent_frames(self, stream: int) -> int:
         """How many frames were published."""

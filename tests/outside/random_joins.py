@@ -208,12 +208,12 @@ class Run:
         return self.bed.produce(stream, *words, consumers=int(source.waits), end=source.ends)
 
     def _after(self, producer: Process, frames: int, act: Callable[[], None], stream: int) -> None:
-        log = self.bed.sent(stream)[-1]
+        there = self.bed.sent_frames(stream)
         while not producer.has_ended and time.monotonic() < self._until:
-            if log.exists() and log.stat().st_size > frames * 30:
+            if self.bed.sent_frames(stream) >= there + frames:
                 act()
                 return
-            time.sleep(0.01)
+            time.sleep(0.02)
 
 
 def carried_out(bed: Bed, plan: Plan, streams: list[int], out: int) -> dict[str, Any]:
