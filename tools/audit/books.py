@@ -73,6 +73,11 @@ def _book(fates: Fates, name: str, published: Published | None, stream: int) -> 
     _settle(book, fates.inexact.get(name, []), known, homeless)
     for epoch, frames in homeless.items():
         _place(book, fates, name, epoch, frames)
+    for entry in fates.contradictory:
+        if entry.input == name and entry.ranges is not None:
+            book.unexplained += max(abs(entry.frames - len(entry.ranges)), 1)
+            what = f"retention's account of {entry.fate} counts {entry.frames} frames, and its ranges hold others"
+            book.findings.append(Finding(name, entry.epoch, entry.first, entry.last, what))
     return book
 
 

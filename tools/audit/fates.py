@@ -54,6 +54,8 @@ class Fates:
     cursors: dict[str, Cursor]
     inexact: dict[str, list[Retired]]
     """Accounts without ranges."""
+    contradictory: list[Retired]
+    """Accounts whose ranges are not what they count: a frame is in one twice, or was left out."""
     notes: list[str]
 
 
@@ -81,6 +83,7 @@ def read_fates(journal: Path) -> Fates:
         epochs={name: {epoch: each.done() for epoch, each in found.items()} for name, found in gathered.items()},
         cursors=cursors,
         inexact=inexact,
+        contradictory=[each for account in (rows, unmatched) for each in account.entries if each.is_contradictory],
         notes=_notes(rows, unmatched, first_row),
     )
 

@@ -33,6 +33,11 @@ class Retired:
     ranges: Ranges | None
     """Exactly the sequences; None: only their number and sums are known."""
 
+    @property
+    def is_contradictory(self) -> bool:
+        """Whether its ranges hold other frames than it counts."""
+        return self.ranges is not None and sums([self.ranges]) != (self.frames, self.sum, self.squares)
+
 
 @dataclass(frozen=True, slots=True)
 class Account:

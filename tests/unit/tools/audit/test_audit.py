@@ -303,6 +303,15 @@ def test_an_account_that_has_one_frame_for_another_is_found(desk: Desk) -> None:
     assert desk.audit().unexplained >= 1
 
 
+def test_an_account_whose_ranges_are_not_what_it_counts_is_found(desk: Desk) -> None:
+    desk.next_file()
+    desk.row(8, 9)
+    desk.seal(9)
+    desk.writer.drop_oldest()
+    desk.retire("segments", 5, {**entry("joined", Ranges([(2, 6)])), "frames": 6})
+    assert desk.audit().unexplained == 1
+
+
 def test_rows_that_went_without_an_account_are_told(desk: Desk) -> None:
     desk.next_file()
     desk.row(8, 9)
