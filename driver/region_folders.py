@@ -18,8 +18,8 @@ from typing import Final
 from framegate.driver.epochs import EPOCH_MAX, FoundEpoch
 
 RING: Final = "header.ring"
-_NAMED: Final = re.compile(r"header\.ring|\d{1,5}\.pool|(ended|continued)\.(json|\d+)")
-"""Regions, and the marks of a producer (``framegate.shmpool.ended``, ``framegate.shmpool.continued``)."""
+_NAMED: Final = re.compile(r"header\.ring|\d{1,5}\.pool|(ended|former|continued)\.(json|\d+)")
+"""Regions, and the marks beside them (``framegate.shmpool.ended``, ``framegate.shmpool.continued``)."""
 WORD: Final = "command.word"
 """Of a stream's producer (``framegate.shmpool.command_word``): it outlives each epoch, and goes with the last."""
 _NUMBER: Final = re.compile(r"0|[1-9]\d{0,19}")
@@ -64,6 +64,11 @@ class RegionFolders:
     def of(self, stream_id: int, epoch: int) -> Path:
         """The folder of one epoch."""
         return self.root / str(stream_id) / str(epoch)
+
+    def before(self, stream_id: int, epoch: int) -> int | None:
+        """The newest epoch of a stream below that one whose folder is there."""
+        found = [int(each.name) for each in _numbered(self.root / str(stream_id), EPOCH_MAX)]
+        return max((each for each in found if each < epoch), default=None)
 
     def make(self, folder: Path) -> None:
         """Make a folder and those above it, for this user alone, or for the group where the files are."""

@@ -32,6 +32,7 @@ from framegate.schema.console.reporting import numbered_error
 from framegate.schema.errors import FramegateError, NoRoom, RegionRefused
 from framegate.schema.wire import RegionType, ShmRegionSuperblock
 from framegate.shmpool.clock import Clock, monotonic_ns, realtime_ns
+from framegate.shmpool.ended import last_end, mark_former
 from framegate.shmpool.processes import process_exists
 
 from framegate._native import PoolRegions, region_mark
@@ -148,6 +149,8 @@ class RegionStore:
         self._has_hugepages = has_hugepages
         self._clock = clock
         self._mapped: dict[tuple[int, int], MappedRegions] = {}
+        self._ends: dict[int, tuple[int, int | None]] = {}
+        """Of streams whose last producer's epoch was removed: which one ended, and after which sequence."""
         self._began_ns = clock()
 
     def __len__(self) -> int:
@@ -166,7 +169,19 @@ class RegionStore:
             _log.warning("stream %d epoch %d: %s", order.stream_id, order.epoch, error)
             reason = str(error).partition("\n")[0]
             return ProvisionFailed(order.stream_id, order.epoch, _problem(error, order), reason)
+        self._leave_end(folder, order)
         return Provisioned(self._described(folder, order))
+
+    def _leave_end(self, folder: Path, order: Provision) -> None:
+        """Nobody writes into this epoch: whoever comes now finds here how the one before it ended."""
+        end = self._ends.pop(order.stream_id, None)
+        if not order.is_placeholder:
+            return
+        before = self.folders.before(order.stream_id, order.epoch)
+        if before is not None:
+            end = last_end(str(self.folders.of(order.stream_id, before)), before) or end
+        if end is not None:
+            mark_former(str(folder), *end)
 
     def refresh(self, stream_id: int, epoch: int, now_ns: int) -> None:
         """Say that an epoch is alive."""
@@ -177,6 +192,9 @@ class RegionStore:
         """Unmap and unlink an epoch. Readers that have it mapped keep their mapping."""
         if (mapped := self._mapped.pop((stream_id, epoch), None)) is not None:
             mapped.close()
+            end = last_end(str(self.folders.of(stream_id, epoch)), epoch)
+            if end is not None:
+                self._ends[stream_id] = max(end, self._ends.get(stream_id, end), key=_epoch_of)
         self._remove(stream_id, epoch)
 
     def floors(self) -> dict[int, int]:
@@ -236,6 +254,10 @@ class RegionStore:
 
     def _uri(self, path: Path) -> str:
         return f"shm:file?path={path}" + ("|require_hugepages=true" if self._has_hugepages else "")
+
+
+def _epoch_of(end: tuple[int, int | None]) -> int:
+    return end[0]
 
 
 def _problem(error: FramegateError, order: Provision) -> ProvisionProblem:

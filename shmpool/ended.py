@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ended mark: a file beside a stream's regions that says, for their epoch, that no frame follows.
 
-The signal in the descriptor stream passes once; a consumer that was away then learns of the end from the mark.
+The signal in the descriptor stream passes once; a consumer that was away then learns of the end from the mark. When the
+producer has left, another epoch is announced, and its folder alone: so a driver leaves the end of the epoch before in
+the folder of one that nobody writes into, as the former mark.
 """
 
 from __future__ import annotations
@@ -9,32 +11,64 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeGuard
 
 NAME: Final = "ended.json"
+FORMER: Final = "former.json"
+_MARK_MAX: Final = 256
 
 
 def mark_ended(folder: str, epoch: int, after_seq: int | None) -> None:
     """Write the mark of an epoch's folder, whole or not at all."""
-    target = Path(folder, NAME)
+    _write(Path(folder, NAME), epoch, after_seq)
+
+
+def mark_former(folder: str, epoch: int, after_seq: int | None) -> None:
+    """Write into an epoch's folder that an epoch before it ended, whole or not at all."""
+    _write(Path(folder, FORMER), epoch, after_seq)
+
+
+def is_marked_ended(folder: str, epoch: int) -> tuple[bool, int | None]:
+    """Whether that epoch ended, and after which sequence; the mark of another epoch means nothing."""
+    mark = _read(Path(folder, NAME))
+    return (False, None) if mark is None or mark[0] != epoch else (True, mark[1])
+
+
+def former_end(folder: str, before: int) -> tuple[int, int | None] | None:
+    """The end that is left in an epoch's folder: the epoch that ended, and after which sequence."""
+    mark = _read(Path(folder, FORMER))
+    return mark if mark is not None and mark[0] < before else None
+
+
+def last_end(folder: str, epoch: int) -> tuple[int, int | None] | None:
+    """The end of an epoch, by its folder, or else of one before it."""
+    is_ended, after = is_marked_ended(folder, epoch)
+    return (epoch, after) if is_ended else former_end(folder, epoch)
+
+
+def _write(target: Path, epoch: int, after_seq: int | None) -> None:
     temporary = target.with_suffix(f".{os.getpid()}")
     try:
         temporary.write_text(json.dumps({"epoch": epoch, "after_seq": after_seq}))
         # Whoever may read the regions may read this.
-        temporary.chmod(Path(folder, "header.ring").stat().st_mode & 0o660)
+        temporary.chmod((target.parent / "header.ring").stat().st_mode & 0o660)
         temporary.rename(target)
     except OSError:
         # The folder may be gone with its epoch; then there is nobody left to tell.
         temporary.unlink(missing_ok=True)
 
 
-def is_marked_ended(folder: str, epoch: int) -> tuple[bool, int | None]:
-    """Whether that epoch ended, and after which sequence; the mark of another epoch means nothing."""
+def _read(path: Path) -> tuple[int, int | None] | None:
     try:
-        mark = json.loads(Path(folder, NAME).read_text())
+        with path.open() as mark:
+            found = json.loads(mark.read(_MARK_MAX))
     except (OSError, ValueError, RecursionError):
-        return False, None
-    if not isinstance(mark, dict) or mark.get("epoch") != epoch:
-        return False, None
-    after = mark.get("after_seq")
-    return True, after if isinstance(after, int) and not isinstance(after, bool) else None
+        return None
+    if not isinstance(found, dict) or not _is_number(epoch := found.get("epoch")):
+        return None
+    after = found.get("after_seq")
+    return epoch, after if _is_number(after) else None
+
+
+def _is_number(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**64
