@@ -112,6 +112,14 @@ class JoinAgent:
         self.first_row = recovered["next_row"]
         if recovered["next_row"]:
             _log.info("%s: goes on at row %d", self.folder.path, recovered["next_row"])
+        if recovered["is_spent"]:
+            names = ", ".join(f"{each.name} (stream {each.stream})" for each in self.config.input)
+            _log.warning(
+                "%s: every input had ended when it was closed: goes on behind row %d, and waits for producers of %s",
+                self.folder.path,
+                recovered["next_row"],
+                names,
+            )
         if recovered["cut_batches"]:
             _log.warning("%s: cut %d batches that were not whole", self.folder.path, recovered["cut_batches"])
         self._checkpoints = JoinCheckpoints(self.client, self.config, self.folder, self.engine, member)

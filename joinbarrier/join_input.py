@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, cast
 from framegate.schema import Message
 from framegate.schema.wire import ShmPoolAnnounce
 from framegate.shmpool.continued import is_marked_continued
-from framegate.shmpool.ended import is_marked_ended
+from framegate.shmpool.ended import former_end, is_marked_ended
 from framegate.shmpool.reader_port import ReaderPort
 from framegate.shmpool.streams import untethered
 from framegate.shmpool.subscriber import Subscriber, Wishes
@@ -55,10 +55,13 @@ class JoinInput(Subscriber):
         super().__init__(client, stream, Wishes(descriptor_stream=descriptor_stream))
         self._ears = ears
         self._descriptor_stream = descriptor_stream
-        self._marked_since_ns: int | None = None
         self._own_port = ears.mailbox.port(stream)
-        self._vacant_epoch = -1
-        """The newest that was announced without a producer."""
+        self._announced: tuple[int, bool] = -1, False
+        """The newest epoch that was announced, and whether it has a producer."""
+        self._left: tuple[int, int | None] | None = None
+        """The end of the newest epoch whose regions were taken away."""
+        self._marked: tuple[int, int] | None = None
+        """The epoch of the newest mark, and since when it is known."""
         self._joined: tuple[int | None, int | None] | None = None
         """Epoch and sequence up to which nothing waits for the journal; None where all that is heard is read then."""
 
@@ -69,15 +72,20 @@ class JoinInput(Subscriber):
 
     def on_message(self, message: Message, now_ns: int) -> None:
         """What a subscriber hears; and first whether anybody writes into the epoch that is announced."""
-        if isinstance(message, ShmPoolAnnounce) and (message.stream_id, message.producer_id) == (self.stream_id, 0):
-            self._note_vacant(message.epoch)
+        if isinstance(message, ShmPoolAnnounce) and message.stream_id == self.stream_id:
+            self._note_announced((message.epoch, message.producer_id != 0))
         super().on_message(message, now_ns)
 
-    def _note_vacant(self, epoch: int) -> None:
+    def _note_announced(self, announced: tuple[int, bool]) -> None:
         # Once: it is announced every second, and nobody may be there yet who takes it out of the mailbox.
-        if epoch > self._vacant_epoch:
-            self._vacant_epoch = epoch
-            self._own_port.note_vacant(epoch)
+        if announced > self._announced:
+            self._announced = announced
+            self._own_port.note_announced(*announced)
+
+    def on_tick(self, now_ns: int) -> None:
+        """What a subscriber does; and mappings that the engine has done with are undone here."""
+        super().on_tick(now_ns)
+        self._ears.mailbox.sweep()
 
     def note_joined(self) -> None:
         """The engine rests, and what it heard is joined or waits for its partners. On the agent's thread."""
@@ -102,15 +110,28 @@ class JoinInput(Subscriber):
         return regions is not None and is_marked_continued(regions.paths[0].rpartition("/")[0], regions.epoch)
 
     def ended(self, now_ns: int) -> tuple[int, int | None] | None:
-        """The epoch that a mark beside the regions says is over, and its last sequence, when all that can come of it
-        was seen; the signal may have passed while this agent was down."""
-        regions, port = self._regions, self.port
-        if regions is None or port is None or not self.has_finished():
-            self._marked_since_ns = None
+        """The newest epoch that a mark says is over, and its last sequence. The engine knows whether that counts."""
+        mark = self._newest_mark()
+        if mark is None:
             return None
-        if port.last_seq is None:
-            # Nothing was heard of it: it passed before this agent came, or stands in the log and will be heard.
-            self._marked_since_ns = self._marked_since_ns or now_ns
-            if now_ns - self._marked_since_ns < _UNHEARD_NS:
-                return None
-        return regions.epoch, is_marked_ended(regions.paths[0].rpartition("/")[0], regions.epoch)[1]
+        if self._marked is None or self._marked[0] != mark[0]:
+            self._marked = mark[0], now_ns
+        # Where nothing was heard of it: it passed before this agent came, or stands in the log and will be heard.
+        is_heard = self._own_port.epoch == mark[0] and self._own_port.last_seq is not None
+        return mark if is_heard or now_ns - self._marked[1] >= _UNHEARD_NS else None
+
+    def _newest_mark(self) -> tuple[int, int | None] | None:
+        regions, left = self._regions, self._left
+        if regions is None:
+            return left
+        folder = regions.paths[0].rpartition("/")[0]
+        is_ended, after = is_marked_ended(folder, regions.epoch)
+        former = (regions.epoch, after) if is_ended else former_end(folder, regions.epoch)
+        return left if former is None or (left is not None and left[0] > former[0]) else former
+
+    def _note_end(self) -> None:
+        regions = self._regions
+        if regions is not None:
+            is_ended, after = is_marked_ended(regions.paths[0].rpartition("/")[0], regions.epoch)
+            if is_ended:
+                self._left = regions.epoch, after

@@ -95,6 +95,8 @@ class Watch:
 
     def _waits(self, each: dict[str, Any], inputs: list[dict[str, Any]], now_ns: int) -> str:
         name, known = self._names[each["input"]], inputs[each["input"]]
+        if known["is_ended"] and known["last_seq"] is None:
+            return f"{name} (it has ended, and nothing more comes of it until its producer begins anew)"
         if known["last_seq"] is None:
             return f"{name} (nothing was seen of it yet)"
         said = [f"last seq {known['last_seq']}"]
@@ -104,6 +106,8 @@ class Watch:
             said.append(f"{(now_ns - known['last_at_ns']) / 1e9:.1f} s ago")
         if each["missing"]:
             said.append(f"{each['missing']} {'frames' if self._config.join.policy == 'sequence' else 'ns'} short")
+        if known["is_ended"]:
+            said.append("ended")
         if each["reason"] == "rejected":
             said.append("rejected, because its timestamps went back")
         return f"{name} ({', '.join(said)}){self._never(each, inputs)}"

@@ -266,7 +266,7 @@ class Bed:
 
     def sent_frames(self, stream: int) -> int:
         """How many frames were published."""
-        return sum(len(path.read_text().splitlines()) - 1 for path in self.sent(stream))
+        return sum(len(path.read_text().splitlines()) - 1 for path in self.sent(stream) if path.exists())
 
     def audit(self, name: str, *streams: int) -> Object:
         """The books of a journal, against what was published on these streams: nothing may be unexplained."""

@@ -27,7 +27,7 @@ def readme_run(bed: Bed, producers_first: bool) -> dict[str, object]:
     return join.summary()
 
 
-@pytest.mark.xfail(strict=True, reason="frames are lost at the start, and ends of the first run end the second")
+@pytest.mark.xfail(strict=True, reason="frames are lost at the start")
 @pytest.mark.parametrize("producers_first", [True, False])
 def test_the_example_of_the_readme_joins_all_frames_twice_in_one_folder(own_bed: Bed, producers_first: bool) -> None:
     own_bed.driver()
@@ -41,7 +41,6 @@ def test_the_example_of_the_readme_joins_all_frames_twice_in_one_folder(own_bed:
     assert own_bed.run("journal", "verify", "out/lockstep").ended() == 0
 
 
-@pytest.mark.xfail(strict=True, reason="an end of the former run ends the join")
 def test_a_join_that_is_run_again_waits_for_producers_and_says_for_whom(bed: Bed) -> None:
     left, right = bed.streams()
     config = bed.lockstep("waits", [left, right])

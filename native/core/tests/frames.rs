@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use framegate_core::pool::commit;
 use framegate_core::pool::copy::CopyKind;
 use framegate_core::pool::hold::{Hold, Kept};
-use framegate_core::pool::reader::{Dropped, Reader};
+use framegate_core::pool::reader::{Belief, Dropped, Reader};
 use framegate_core::pool::region::{CreateOptions, Region};
 use framegate_core::pool::regions::Regions;
 use framegate_core::pool::superblock::Expected;
@@ -76,6 +76,23 @@ fn frames_come_out_as_they_went_in_from_the_smallest_pool_that_holds_them() {
         publish(&mut writer, &payload);
         assert_eq!(payload_of(&mut reader, seq as u64).unwrap(), payload, "{length} bytes");
     }
+}
+
+#[test]
+fn a_descriptor_is_believed_by_the_commit_word_of_its_slot() {
+    let bed = Bed::new("belief");
+    let regions = bed.regions(4);
+    let (mut writer, mut reader) = (Writer::new(Arc::clone(&regions), bytes_of(1)), Reader::new(Arc::clone(&regions)));
+    assert_eq!((reader.newest(), reader.believe(0)), (None, Belief::False), "nothing was written yet");
+    for _ in 0..6 {
+        publish(&mut writer, b"x");
+    }
+    assert_eq!((reader.newest(), reader.oldest_beside(5)), (Some(5), 2));
+    assert_eq!([1, 2, 5].map(|seq| reader.believe(seq)), [Belief::True; 3], "what was lapped was published once");
+    assert_eq!([6, 9, 1 << 40, u64::MAX].map(|seq| reader.believe(seq)), [Belief::False; 4]);
+    assert_eq!([1, 2, 5, 6].map(|seq| reader.has_whole(seq)), [false, true, true, false]);
+    commit::commit(regions.slot(1).commit_word(), 1);
+    assert_eq!(reader.believe(5), Belief::WentBack, "no writer of an epoch goes back");
 }
 
 #[test]

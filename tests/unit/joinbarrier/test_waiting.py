@@ -22,7 +22,7 @@ def watch(policy: str = "sequence", **join: object) -> Watch:
 
 def seen(**changes: Any) -> dict[str, Any]:
     """What is known of an input."""
-    known = {"last_seq": 7, "last_time_ns": None, "last_at_ns": 0, "pending": 0, "ahead": 0}
+    known = {"last_seq": 7, "last_time_ns": None, "last_at_ns": 0, "pending": 0, "ahead": 0, "is_ended": False}
     return {**known, "holds": SLOTS, "frame_bytes": 4096, "refused": 0, "overwritten": 0, **changes}
 
 

@@ -56,6 +56,28 @@ impl Arrivals {
         order
     }
 
+    /// The sequences of an epoch are known from that one on, though no descriptor of it was taken yet.
+    pub const fn begin(&mut self, epoch: u64, next: u64) {
+        *self = Self { expected: Some((epoch, next)), heard: 0, has_come_again: true };
+    }
+
+    /// The sequence that comes next in an epoch of which this reader has heard; None where it has not, whatever an
+    /// earlier life of it knew.
+    #[must_use]
+    pub fn next_heard(&self, epoch: u64) -> Option<u64> {
+        let is_heard = self.heard > 0 || self.has_come_again;
+        self.expected.filter(|(of, _)| *of == epoch && is_heard).map(|(_, next)| next)
+    }
+
+    /// Everything of an epoch before that sequence is known.
+    pub fn pass(&mut self, epoch: u64, next: u64) {
+        if let Some((of, expected)) = &mut self.expected
+            && *of == epoch
+        {
+            *expected = next.max(*expected);
+        }
+    }
+
     /// The epoch of what was taken last, or decided in an earlier life.
     #[must_use]
     pub fn epoch(&self) -> Option<u64> {
@@ -118,6 +140,19 @@ mod tests {
     fn after_a_restart_what_passed_meanwhile_is_a_gap() {
         let mut arrivals = Arrivals::new(Some((7, 41)));
         assert_eq!(arrivals.take(7, 50, false), Order::Gap(8));
+    }
+
+    #[test]
+    fn an_epoch_that_is_known_from_its_first_sequence_on_has_a_gap_before_a_later_one() {
+        let mut arrivals = Arrivals::new(Some((7, 41)));
+        assert_eq!(arrivals.next_heard(7), None);
+        arrivals.begin(8, 3);
+        assert_eq!(arrivals.next_heard(8), Some(3));
+        assert_eq!(arrivals.take(8, 5, false), Order::Gap(2));
+        arrivals.pass(8, 10);
+        arrivals.pass(8, 4);
+        arrivals.pass(7, 50);
+        assert_eq!(arrivals.next_heard(8), Some(10));
     }
 
     #[test]

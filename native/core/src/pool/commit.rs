@@ -24,6 +24,9 @@ pub use loom::sync::atomic::{AtomicU64, Ordering, fence};
 #[cfg(not(loom))]
 pub use std::sync::atomic::{AtomicU64, Ordering, fence};
 
+/// The largest sequence that a word can hold.
+pub const SEQUENCE_MAX: u64 = u64::MAX >> 1;
+
 /// The word while frame `seq` is being written.
 #[inline]
 #[must_use]

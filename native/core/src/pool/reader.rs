@@ -85,6 +85,18 @@ impl Dropped {
     }
 }
 
+/// What the commit word of its slot says of a frame that a descriptor announced. A descriptor follows its commit
+/// (PROTOCOL 3.3), so the word of a true one is never older.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Belief {
+    /// The slot holds the frame, or a newer one.
+    True,
+    /// The slot has not come as far: nobody has published such a frame.
+    False,
+    /// The word is older than one that this reader saw there: a second writer.
+    WentBack,
+}
+
 /// A frame that was found sound. Its payload is a loan: the writer may take the slot at any time.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameRef {
@@ -167,6 +179,41 @@ impl Reader {
     #[must_use]
     pub const fn tensor(&self) -> &CheckedTensor {
         self.seen_tensor.checked()
+    }
+
+    /// Whether frame `seq` can have been published. One load.
+    #[inline]
+    pub fn believe(&mut self, seq: u64) -> Belief {
+        let index = slot_index(seq, self.regions.nslots());
+        let word = commit::look(self.regions.slot(index).commit_word());
+        let newest = &mut self.newest_words[index as usize];
+        if word < *newest {
+            return Belief::WentBack;
+        }
+        *newest = word;
+        // A sequence that no commit word can hold is no frame's.
+        if seq <= commit::SEQUENCE_MAX && word >= commit::committed(seq) { Belief::True } else { Belief::False }
+    }
+
+    /// Whether the slot of frame `seq` holds exactly it, whole.
+    #[must_use]
+    pub fn has_whole(&self, seq: u64) -> bool {
+        let index = slot_index(seq, self.regions.nslots());
+        let word = commit::look(self.regions.slot(index).commit_word());
+        seq <= commit::SEQUENCE_MAX && word == commit::committed(seq)
+    }
+
+    /// The newest frame that is whole in the ring. A load for each slot.
+    #[must_use]
+    pub fn newest(&self) -> Option<u64> {
+        let words = (0..self.regions.nslots()).map(|index| commit::look(self.regions.slot(index).commit_word()));
+        words.filter(|word| commit::is_committed(*word)).max().map(commit::sequence)
+    }
+
+    /// The oldest sequence that the ring can still hold when `newest` is its newest.
+    #[must_use]
+    pub fn oldest_beside(&self, newest: u64) -> u64 {
+        newest.saturating_add(1).saturating_sub(self.regions.nslots().into())
     }
 
     /// One attempt at frame `seq`, which a descriptor of the regions' epoch announced.

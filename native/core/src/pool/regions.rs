@@ -69,6 +69,15 @@ impl Regions {
         self.ring.path().parent()
     }
 
+    /// Bytes that are mapped.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        std::iter::once(&self.ring)
+            .chain(self.pools.iter().map(|pool| &pool.region))
+            .map(|each| each.bytes() as u64)
+            .sum()
+    }
+
     /// Slots of the ring and of every pool.
     #[inline]
     #[must_use]

@@ -17,6 +17,8 @@ pub struct Progress {
     pub last_at_ns: Option<u64>,
     /// The stream's place in [`super::StageConfig::streams`].
     pub stream: usize,
+    /// Whether its epoch is over.
+    pub is_ended: bool,
     /// Frames that wait.
     pub pending: u64,
     /// Frames that were lapped before they could be read.
@@ -98,6 +100,7 @@ impl Stage {
                 last_seq: source.last_seq(),
                 last_time_ns: source.seen.observed.times[input.place],
                 last_at_ns: source.seen.heard_ns,
+                is_ended: source.is_ended,
                 pending: input.len() as u64,
                 overwritten: self.counters.inputs[index].overwritten,
                 ahead: place(input).zip(furthest_behind).map(|(own, least)| (own - least) as u64),

@@ -15,6 +15,7 @@ mod history;
 mod latest;
 mod map;
 mod nearest;
+mod needs;
 mod observe;
 mod opens;
 mod out_times;
@@ -183,17 +184,19 @@ impl Stage {
         self.queue.drain(take)
     }
 
-    /// Whether all inputs have ended and no output is possible any more.
+    /// Whether every input has ended that an output may still wait for.
     #[must_use]
-    pub fn is_finished(&self) -> bool {
-        self.has_all_ended() && (!self.is_stuck || self.inputs.iter().all(Input::is_empty))
-    }
-
-    fn has_all_ended(&self) -> bool {
+    pub fn has_all_ended(&self) -> bool {
         self.sources.iter().zip(&self.on).all(|(source, on)| {
             let is_awaited = on.iter().any(|input| !self.inputs[*input].config.optional);
             source.is_ended || !(is_awaited || source.is_observed)
         })
+    }
+
+    /// Whether all inputs have ended and no output is possible any more.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.has_all_ended() && (!self.is_stuck || self.inputs.iter().all(Input::is_empty))
     }
 
     /// A clean end: what waits is not joined any more.

@@ -18,6 +18,7 @@ use super::doorbell::Doorbells;
 use super::fed::FedAt;
 use super::mailbox::{Command, Mailbox};
 use super::port::Port;
+use super::ring::Ring;
 use super::route::Route;
 use crate::aeron::SubscriptionShared;
 use crate::pool::PublishTarget;
@@ -30,6 +31,7 @@ mod cut;
 mod hearing;
 mod ingress;
 mod passing;
+mod recovering;
 mod restoring;
 mod row;
 mod sealing;
@@ -156,6 +158,10 @@ pub(super) struct Engine {
     /// The time of what is fed to it, for the stage: an engine that is fed does not live in the present.
     pub(super) fed_at: Option<FedAt>,
     pub(super) beat_at_ns: u64,
+    /// Turns in a row that read every log to its end.
+    drained_turns: u32,
+    /// Mappings that are on their way to the client's thread.
+    yard: Vec<Box<Ring>>,
     /// When the next facts are due although descriptors keep coming.
     facts_due_ns: u64,
 }
@@ -211,6 +217,8 @@ impl Engine {
             left_at_ns: None,
             fed_at: None,
             beat_at_ns: 0,
+            drained_turns: 0,
+            yard: Vec::with_capacity(2 * streams),
             facts_due_ns: 0,
         })
     }
@@ -252,7 +260,7 @@ impl Engine {
 
     /// One duty cycle; how much was done.
     pub(super) fn turn(&mut self, now_ns: u64, outputs: u64, outcome: &mut Outcome) -> usize {
-        self.obey();
+        self.obey(now_ns);
         self.outputs = outputs;
         outcome.is_full = false;
         let mut work = self.hear(now_ns);
@@ -300,18 +308,39 @@ impl Engine {
         self.fed_at.map_or(now_ns, |fed| fed.monotonic_ns)
     }
 
-    fn obey(&mut self) {
-        for command in self.mailbox.clone().take().into_iter().flatten() {
+    fn obey(&mut self, now_ns: u64) {
+        let Some(commands) = self.mailbox.take() else { return };
+        for command in commands {
             match command {
-                Command::Attach(port, regions) => self.ports[port].attach(regions),
+                Command::Attach(port, ring) => self.ports[port].attach(ring, &mut self.yard),
                 Command::Detach(port) => self.ports[port].detach(),
-                Command::Vacant(port, epoch) => self.ports[port].note_vacant(epoch),
+                Command::Announced(port, epoch, has_producer) => self.ports[port].note_announced(epoch, has_producer),
                 Command::Listen(subscription) => self.subscriptions.push(subscription),
                 Command::Deafen => {
                     self.subscriptions.clear();
                     self.ports.iter_mut().for_each(|port| port.was_away = true);
                 }
             }
+        }
+        self.make_way(self.stage_ns(now_ns));
+        self.drained_turns = 0;
+        self.clear_yard();
+    }
+
+    /// Mappings of which nothing is needed go to the client's thread.
+    fn let_go(&mut self) {
+        // What waits behind a barrier may not be copied.
+        if !self.cut.is_under_way {
+            for (index, port) in self.ports.iter_mut().enumerate() {
+                port.release(|epoch, until| self.stage.needs(index, epoch, until), &mut self.yard);
+            }
+        }
+        self.clear_yard();
+    }
+
+    fn clear_yard(&mut self) {
+        if !self.yard.is_empty() {
+            self.mailbox.give_back(&mut self.yard);
         }
     }
 

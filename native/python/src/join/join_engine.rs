@@ -38,6 +38,8 @@ pub struct JoinEngine {
     engine: Mutex<Option<Engine>>,
     mailbox: Arc<Mailbox>,
     recovered: Recovered,
+    /// Whether the journal's last run ended because every input had.
+    is_spent: bool,
     idle: IdleStrategy,
     /// Of the inputs, in order.
     names: Vec<String>,
@@ -74,6 +76,12 @@ impl JoinEngine {
             stage = Stage::resume(config, &state)
                 .ok_or_else(|| raise(py, "JournalFailed", "the state in the journal is not of these inputs", &[]))?;
         }
+        // Ends by which a join has finished are spent; after a crash, or an end before theirs, they hold.
+        let is_spent = recovered.was_clean && recovered.state.is_some() && stage.has_all_ended();
+        let spent: Vec<_> = (0..mailbox.facts.len())
+            .map(|stream| stage.known_epoch(stream).filter(|_| is_spent && stage.has_ended(stream)))
+            .collect();
+        (0..spent.len()).filter(|stream| spent[*stream].is_some()).for_each(|stream| stage.reopen(stream));
         let resumed = (0..mailbox.facts.len()).map(|stream| stage.decided(stream)).collect();
         let mut checkpoints = join_cut::habits_of(&plan.as_any().get_item("checkpoints")?)?;
         // What an earlier life snapshotted is over.
@@ -89,8 +97,9 @@ impl JoinEngine {
             checkpoint_id,
         };
         let made = || Engine::new(stage, writer, inputs, Arc::clone(&mailbox), resumed, &habits);
-        let engine = py.detach(made).map_err(|failure| no_memory(py, &failure))?;
-        Ok(Self { engine: Mutex::new(Some(engine)), mailbox, recovered, idle, names, out_stream })
+        let mut engine = py.detach(made).map_err(|failure| no_memory(py, &failure))?;
+        engine.spend_ends(&spent);
+        Ok(Self { engine: Mutex::new(Some(engine)), mailbox, recovered, is_spent, idle, names, out_stream })
     }
 
     /// What the journal held when it was opened.
@@ -103,6 +112,7 @@ impl JoinEngine {
         found.set_item("was_clean", self.recovered.was_clean)?;
         let state = self.recovered.state.as_deref().map(split_state);
         found.set_item("checkpoint_id", state.as_ref().map_or(0, |(_, checkpoint_id)| *checkpoint_id))?;
+        found.set_item("is_spent", self.is_spent)?;
         found.set_item("state", state.map(|(own, _)| String::from_utf8_lossy(&own).into_owned()))?;
         Ok(found)
     }
@@ -306,11 +316,11 @@ impl JoinEngine {
         self.with(py, |engine| engine.stage.push_time(out_time_ns))
     }
 
-    /// A stream's epoch is over after that sequence, as a mark beside its regions says.
+    /// A stream's epoch is over after that sequence, as a mark beside its regions says. It counts when the log was read.
     #[pyo3(signature = (stream_id, epoch, after_seq = None))]
     fn note_end(&self, py: Python<'_>, stream_id: u32, epoch: u64, after_seq: Option<u64>) -> PyResult<()> {
         let index = self.place(py, stream_id)?;
-        self.with(py, |engine| engine.note_end(index, epoch, after_seq, monotonic_ns()))
+        self.with(py, |engine| engine.note_mark(index, epoch, after_seq))
     }
 
     /// Rows below it are no longer needed by any named reader; None: there is none.

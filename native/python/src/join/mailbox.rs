@@ -8,23 +8,22 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use framegate_core::pool::regions::Regions;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
+use super::ring::Ring;
 use crate::aeron::{AeronSubscription, SubscriptionShared, unpoisoned};
 use crate::errors::raise;
 use crate::pool::PoolRegions;
 
 /// What another thread asks of the engine.
 pub(crate) enum Command {
-    /// Read these regions: at once where there are none, or nobody writes into them, else when the present epoch's descriptors
-    /// are drained.
-    Attach(usize, Arc<Regions>),
-    /// The regions must not be used any more.
+    /// Read these regions when something of their epoch comes.
+    Attach(usize, Box<Ring>),
+    /// The lease is gone under which regions were mapped.
     Detach(usize),
-    /// This epoch has no producer.
-    Vacant(usize, u64),
+    /// This epoch was announced; whether it has a producer.
+    Announced(usize, u64, bool),
     /// Hear this descriptor stream too.
     Listen(Arc<SubscriptionShared>),
     /// Every subscription went with its Aeron client.
@@ -33,8 +32,19 @@ pub(crate) enum Command {
 
 /// None, in an atomic.
 const NONE: u64 = u64::MAX;
-pub(crate) const PORT_COUNTERS: [&str; 7] =
-    ["frames", "gap_drops", "late_drops", "missed", "regressions", "unmapped", "other_epoch"];
+pub(crate) const PORT_COUNTERS: [&str; 11] = [
+    "frames",
+    "gap_drops",
+    "late_drops",
+    "missed",
+    "regressions",
+    "unmapped",
+    "other_epoch",
+    "recovered",
+    "false_descriptors",
+    "retired_epochs",
+    "retired_bytes",
+];
 
 /// What the engine has seen of a stream. Written by the engine; `epoch` also by an attach, before the engine sees it.
 pub(crate) struct PortFacts {
@@ -68,6 +78,8 @@ impl PortFacts {
 pub(crate) struct Mailbox {
     commands: Mutex<VecDeque<Command>>,
     has_commands: AtomicBool,
+    /// Mappings that the engine has done with.
+    yard: Mutex<Vec<Box<Ring>>>,
     pub(crate) is_stopping: AtomicBool,
     pub(crate) facts: Vec<PortFacts>,
 }
@@ -76,6 +88,11 @@ impl Mailbox {
     fn post(&self, command: Command) {
         unpoisoned(&self.commands).push_back(command);
         self.has_commands.store(true, Ordering::Release);
+    }
+
+    /// Mappings that are to be undone, on the client's thread.
+    pub(crate) fn give_back(&self, rings: &mut Vec<Box<Ring>>) {
+        unpoisoned(&self.yard).append(rings);
     }
 
     /// What was asked since the last time. One load where nothing was.
@@ -103,7 +120,8 @@ impl JoinMailbox {
     fn new(streams: Vec<u32>) -> Self {
         let facts = streams.into_iter().map(PortFacts::new).collect();
         let (commands, has_commands) = (Mutex::new(VecDeque::new()), AtomicBool::new(false));
-        Self { shared: Arc::new(Mailbox { commands, has_commands, is_stopping: AtomicBool::new(false), facts }) }
+        let (yard, is_stopping) = (Mutex::new(Vec::new()), AtomicBool::new(false));
+        Self { shared: Arc::new(Mailbox { commands, has_commands, yard, is_stopping, facts }) }
     }
 
     /// The port of a stream.
@@ -121,6 +139,14 @@ impl JoinMailbox {
     /// Forget every subscription.
     fn deafen(&self) {
         self.shared.post(Command::Deafen);
+    }
+
+    /// Undo the mappings that the engine has done with.
+    fn sweep(&self, py: Python<'_>) {
+        let rings = std::mem::take(&mut *unpoisoned(&self.shared.yard));
+        if !rings.is_empty() {
+            py.detach(|| drop(rings));
+        }
     }
 
     /// End the slice that runs, soon.
@@ -144,27 +170,26 @@ impl JoinPort {
 
 #[pymethods]
 impl JoinPort {
-    /// Reads these regions: at once where there are none yet, else when the present epoch's descriptors are drained.
+    /// Reads these regions when something of their epoch comes.
     fn attach(&self, py: Python<'_>, regions: &PoolRegions) -> PyResult<()> {
         let mapped = regions.mapped(py)?;
         let none_yet = self.facts().epoch.load(Ordering::Acquire) == NONE;
         if none_yet {
             self.facts().epoch.store(mapped.epoch, Ordering::Release);
         }
-        self.shared.post(Command::Attach(self.index, mapped));
+        self.shared.post(Command::Attach(self.index, Box::new(Ring::new(mapped))));
         Ok(())
     }
 
-    /// The regions must not be used any more.
+    /// The lease is gone. What was mapped is read on, where frames in it wait.
     fn detach(&self) {
         self.facts().epoch.store(NONE, Ordering::Release);
         self.shared.post(Command::Detach(self.index));
     }
 
-    /// That epoch was announced without a producer: nothing comes of it, and it owes nothing. To be said once, and before
-    /// its regions.
-    fn note_vacant(&self, epoch: u64) {
-        self.shared.post(Command::Vacant(self.index, epoch));
+    /// That epoch was announced; whether it has a producer. To be said before its regions.
+    fn note_announced(&self, epoch: u64, has_producer: bool) {
+        self.shared.post(Command::Announced(self.index, epoch, has_producer));
     }
 
     /// The epoch that is being read; None while detached.

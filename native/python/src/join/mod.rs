@@ -4,6 +4,7 @@
 mod barrier;
 mod clock;
 mod doorbell;
+mod early;
 mod engine;
 mod fed;
 mod join_cut;
@@ -16,6 +17,7 @@ mod port;
 mod recall;
 mod report;
 mod restore;
+mod ring;
 mod route;
 mod stage;
 

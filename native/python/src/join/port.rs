@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One input stream of a join, as the engine reads it: its regions, and the order of its descriptors.
+//! One input stream of a join, as the engine reads it: the mappings of its epochs, and the order of its descriptors.
+//!
+//! The ring is the truth. A descriptor only says when to look, an announce only which mapping comes next. A mapping stays
+//! until the stage waits for no frame in it, whatever became of the lease under which it was made.
 
-use std::fs::OpenOptions;
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
-use std::sync::Arc;
+use std::collections::VecDeque;
 
 use framegate_core::pool::arrivals::{Arrivals, Order};
 use framegate_core::pool::edge::Edge;
-use framegate_core::pool::reader::{FrameRef, Reader};
-use framegate_core::pool::regions::Regions;
+use framegate_core::pool::reader::{Belief, FrameRef};
 use framegate_core::pool::tensor::Tensor;
+use framegate_join::stage::Cause;
 
+use super::early::{Early, EarlyOnes};
 use super::mailbox::PORT_COUNTERS;
+use super::ring::Ring;
+
+/// Mappings of one stream.
+const RINGS_MAX: usize = 3;
 
 /// What is counted for each stream, beside what the stage decides.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct PortCounters {
-    /// Descriptors that were taken.
+    /// Frames that were taken.
     pub(crate) frames: u64,
     /// Sequences that the producer left out, or could not announce: nobody can have them.
     pub(crate) gap_drops: u64,
@@ -26,28 +30,79 @@ pub(crate) struct PortCounters {
     pub(crate) late_drops: u64,
     /// Sequences that passed while this agent was not listening.
     pub(crate) missed: u64,
-    /// Descriptors whose sequence had already passed.
+    /// Descriptors that show a second writer.
     pub(crate) regressions: u64,
     /// Descriptors that came while no regions were mapped.
     pub(crate) unmapped: u64,
     /// Descriptors of an epoch that is not mapped.
     pub(crate) other_epoch: u64,
+    /// Frames that no descriptor brought, found in the ring; `frames` has them too.
+    pub(crate) recovered: u64,
+    /// Descriptors of frames that nobody had published.
+    pub(crate) false_descriptors: u64,
+    /// Epochs that are over and stay mapped, because frames in them wait.
+    pub(crate) retired_epochs: u64,
+    /// Bytes of their mappings.
+    pub(crate) retired_bytes: u64,
 }
 
 impl PortCounters {
     pub(crate) const fn as_array(&self) -> [u64; PORT_COUNTERS.len()] {
-        [self.frames, self.gap_drops, self.late_drops, self.missed, self.regressions, self.unmapped, self.other_epoch]
+        [
+            self.frames,
+            self.gap_drops,
+            self.late_drops,
+            self.missed,
+            self.regressions,
+            self.unmapped,
+            self.other_epoch,
+            self.recovered,
+            self.false_descriptors,
+            self.retired_epochs,
+            self.retired_bytes,
+        ]
     }
+}
+
+/// What a descriptor of some epoch is to a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// A frame of the epoch that is read.
+    Present,
+    /// A frame of an epoch that is mapped and not read yet: it is its turn now.
+    Ahead,
+    /// A frame of the epoch before the present one, as which the join knows that epoch.
+    Retired(u64),
+    /// Nothing that counts now.
+    Nothing,
 }
 
 /// A stream.
 pub(super) struct Port {
-    reader: Option<Reader>,
-    /// The next epoch's, taken when its first descriptor comes or the log was read to its end.
-    next: Option<Reader>,
+    /// Of the epoch whose frames count.
+    present: Option<Box<Ring>>,
+    /// Of the epochs that were announced after it, in their order. Nothing of them was taken yet.
+    ahead: VecDeque<Box<Ring>>,
+    /// Of the epoch before the present one.
+    retired: Option<Box<Ring>>,
+    early: EarlyOnes,
     arrivals: Arrivals,
-    /// An epoch of the regions, and the one that the join knows it as: its source may go on where an earlier one was.
-    life: Option<(u64, u64)>,
+    /// Whether the lease is there under which the newest regions were mapped.
+    is_attached: bool,
+    /// Whether nothing more is expected of the present epoch: everything that its ring held was taken.
+    is_closed: bool,
+    /// Whether a commit word of the present ring went back since it was mapped.
+    has_gone_back: bool,
+    /// Whether the frame that was read last lies in the retired ring.
+    has_read_retired: bool,
+    /// The newest epoch that was announced, and whether it has a producer.
+    announced: Option<(u64, bool)>,
+    /// No epoch up to this one is waited for any more.
+    floor: Option<u64>,
+    /// Of the ends that an earlier life of this agent finished by, the newest epoch.
+    pub(super) spent: Option<u64>,
+    /// An end that a mark beside the regions tells of: its epoch, and the last sequence.
+    pub(super) mark: Option<(u64, Option<u64>)>,
     /// The epoch of the regions whose end was heard by this agent.
     pub(super) ended: Option<u64>,
     /// How many images its subscriptions had lost when its last descriptor came.
@@ -59,20 +114,27 @@ pub(super) struct Port {
     pub(super) edge: Edge,
     pub(super) counters: PortCounters,
     pub(super) has_news: bool,
-    /// Whether other regions are read than when this was looked at last.
+    /// Whether the present epoch has begun or was closed since this was looked at last.
     pub(super) has_switched: bool,
-    /// The newest epoch that was announced without a producer, as long as nothing comes of it.
-    vacant: Option<u64>,
 }
 
 impl Port {
     /// `resumed`: epoch and sequence of the last frame that an earlier life of this agent decided.
     pub(super) fn new(resumed: Option<(u64, u64)>) -> Self {
         Self {
-            reader: None,
-            next: None,
+            present: None,
+            ahead: VecDeque::with_capacity(RINGS_MAX + 1),
+            retired: None,
+            early: EarlyOnes::default(),
             arrivals: Arrivals::new(resumed),
-            life: None,
+            is_attached: false,
+            is_closed: false,
+            has_gone_back: false,
+            has_read_retired: false,
+            announced: None,
+            floor: None,
+            spent: None,
+            mark: None,
             ended: None,
             images_lost: 0,
             was_away: false,
@@ -80,38 +142,166 @@ impl Port {
             counters: PortCounters::default(),
             has_news: true,
             has_switched: false,
-            vacant: None,
         }
     }
 
+    // --- Which epochs there are ----------------------------------------------------------------------------
+
+    /// The epoch that is read, or will be; None while there is no lease.
     pub(super) fn epoch(&self) -> Option<u64> {
-        self.reader.as_ref().map(|reader| reader.regions().epoch)
+        if !self.is_attached {
+            return None;
+        }
+        self.present_epoch().or_else(|| self.ahead.front().map(|ring| ring.epoch()))
     }
 
     /// How deep the ring is that is read; 0: none is.
     pub(super) fn nslots(&self) -> u32 {
-        self.reader.as_ref().map_or(0, |reader| reader.regions().nslots())
+        self.present.as_ref().map_or(0, |ring| ring.nslots())
     }
 
-    /// The same, where it has a producer.
+    pub(super) fn present_epoch(&self) -> Option<u64> {
+        self.present.as_ref().map(|ring| ring.epoch())
+    }
+
+    /// The epoch that somebody writes into, as far as is known.
     pub(super) fn written_epoch(&self) -> Option<u64> {
-        self.epoch().filter(|epoch| self.vacant != Some(*epoch))
+        if !self.is_attached {
+            return None;
+        }
+        let open = self.present_epoch().filter(|_| !self.is_closed);
+        open.or_else(|| self.newest_epoch().filter(|epoch| self.announced != Some((*epoch, false))))
     }
 
-    /// An epoch was announced without a producer; said once of each, in their order.
-    pub(super) fn note_vacant(&mut self, epoch: u64) {
-        self.vacant = Some(epoch);
+    /// The newest epoch that is mapped.
+    pub(super) fn newest_epoch(&self) -> Option<u64> {
+        self.ahead.back().map(|ring| ring.epoch()).or_else(|| self.present_epoch())
     }
 
-    pub(super) fn last_seq(&self) -> Option<u64> {
-        let epoch = self.epoch()?;
-        self.arrivals.last_seq(self.known_life(epoch).unwrap_or(epoch))
+    /// The driver announced an epoch; whether it has a producer.
+    pub(super) fn note_announced(&mut self, epoch: u64, has_producer: bool) {
+        self.announced = Some((epoch, has_producer));
     }
 
-    /// The epoch that the join knows this one of the regions as, if that was found out.
+    /// Regions of an epoch were mapped. What is not needed any more goes to `yard`.
+    pub(super) fn attach(&mut self, mut ring: Box<Ring>, yard: &mut Vec<Box<Ring>>) {
+        self.has_switched |= !std::mem::replace(&mut self.is_attached, true);
+        self.has_news = true;
+        let epoch = ring.epoch();
+        if std::mem::take(&mut self.has_gone_back) {
+            // Another writer's sequences are not those of the one that was heard.
+            self.arrivals = Arrivals::default();
+        }
+        let own = self.present.iter_mut().chain(&mut self.ahead).find(|own| own.epoch() == epoch);
+        if let Some(own) = own {
+            // The same bytes, mapped again.
+            ring.take_over(own);
+            std::mem::swap(own, &mut ring);
+            yard.push(ring);
+            return;
+        }
+        if !self.is_to_come(epoch) {
+            yard.push(ring);
+            return;
+        }
+        ring.is_watched = self.floor.is_some() || self.newest_epoch().is_some();
+        // Nobody writes into the one before any more, and nobody has.
+        if self.ahead.back().is_some_and(|before| before.span().is_none()) {
+            yard.extend(self.ahead.pop_back());
+        }
+        self.ahead.push_back(ring);
+    }
+
+    /// The lease is gone. What was mapped stays, and is read with more care.
+    pub(super) fn detach(&mut self) {
+        (self.is_attached, self.was_away, self.has_news) = (false, true, true);
+    }
+
+    /// Whether there are more mappings than a stream may have.
+    pub(super) fn is_over_full(&self) -> bool {
+        usize::from(self.present.is_some()) + usize::from(self.retired.is_some()) + self.ahead.len() > RINGS_MAX
+    }
+
+    /// Whether something waits until what the log has of the present epoch was read.
+    #[inline]
+    pub(super) fn awaits_drain(&self) -> bool {
+        self.mark.is_some() || (self.is_attached && !self.ahead.is_empty())
+    }
+
+    /// The newest epoch ahead that has its turn when the log was read to its end: its producer is known, something of it
+    /// was heard before it was mapped, or its ring holds frames though another epoch has followed it.
+    pub(super) fn ripe(&mut self) -> Option<u64> {
+        let newest = self.ahead.back().map(|ring| ring.epoch());
+        let is_ripe = |ring: &mut Box<Ring>| {
+            let epoch = ring.epoch();
+            let is_early = self.early.of(epoch).and_then(|early| early.first);
+            self.announced == Some((epoch, true))
+                || is_early.is_some_and(|seq| ring.believe(seq) == Belief::True)
+                || (newest != Some(epoch) && ring.span().is_some())
+        };
+        self.ahead.iter_mut().rev().find_map(|ring| is_ripe(ring).then(|| ring.epoch()))
+    }
+
+    pub(super) fn has_ahead(&self) -> bool {
+        self.is_attached && !self.ahead.is_empty()
+    }
+
+    /// Whether that epoch is later than every one that is mapped.
+    pub(super) fn is_to_come(&self, epoch: u64) -> bool {
+        self.floor.max(self.newest_epoch()).is_none_or(|newest| epoch > newest)
+    }
+
+    pub(super) fn is_ahead(&self, epoch: u64) -> bool {
+        self.ahead.iter().any(|ring| ring.epoch() == epoch)
+    }
+
+    /// Whether every frame of that epoch was sent while this agent watched the stream.
+    pub(super) fn is_watched(&self, epoch: u64) -> bool {
+        self.present.iter().chain(&self.ahead).any(|ring| ring.epoch() == epoch && ring.is_watched)
+    }
+
+    /// The next epoch is the present one from now on; False when there is none.
+    pub(super) fn step(&mut self, yard: &mut Vec<Box<Ring>>) -> bool {
+        let Some(next) = self.ahead.pop_front() else { return false };
+        self.floor = Some(next.epoch());
+        if let Some(mut before) = self.present.replace(next) {
+            before.taken_until = self.arrivals.next_heard(before.life()).unwrap_or(0);
+            yard.extend(self.retired.replace(before));
+        }
+        self.edge.forget();
+        (self.is_closed, self.has_news, self.has_switched) = (false, true, true);
+        true
+    }
+
+    /// Nothing more is expected of the present epoch; False when that is known.
+    pub(super) fn close(&mut self) -> bool {
+        if self.present.is_none() || self.is_closed {
+            return false;
+        }
+        (self.is_closed, self.has_switched) = (true, true);
+        true
+    }
+
+    /// Lets go of mappings of which nothing is needed; `needs` is asked for an epoch and the sequence after the last one.
+    pub(super) fn release(&mut self, needs: impl Fn(u64, u64) -> bool, yard: &mut Vec<Box<Ring>>) {
+        if self.retired.as_ref().is_some_and(|ring| !needs(ring.life(), ring.taken_until)) {
+            yard.extend(self.retired.take());
+        }
+        if self.is_closed && self.present.as_ref().is_some_and(|ring| !needs(ring.life(), u64::MAX)) {
+            yard.extend(self.present.take());
+        }
+        let over = self.present.iter().filter(|_| self.is_closed || !self.is_attached).chain(&self.retired);
+        let (epochs, bytes) = over.fold((0, 0), |sum, ring| (sum.0 + 1, sum.1 + ring.bytes()));
+        self.has_news |= self.counters.retired_epochs != epochs;
+        (self.counters.retired_epochs, self.counters.retired_bytes) = (epochs, bytes);
+    }
+
+    // --- As which epoch the join knows one of the regions: its source may go on where an earlier one was -----
+
+    /// If that was found out.
     #[inline]
     pub(super) fn known_life(&self, epoch: u64) -> Option<u64> {
-        self.life.filter(|life| life.0 == epoch).map(|life| life.1)
+        self.present.as_ref().filter(|ring| ring.epoch() == epoch)?.life
     }
 
     /// The same before anything of it has come: its source may still be about to say it.
@@ -119,108 +309,126 @@ impl Port {
         self.known_life(epoch).unwrap_or_else(|| self.find_life(epoch))
     }
 
-    /// Whether an end of that epoch means nothing any more: the present one is later, and either goes on where the one
-    /// before it was, or nothing is known of that epoch.
-    pub(super) fn is_past(&self, epoch: u64) -> bool {
-        let Some(present) = self.epoch().filter(|present| epoch < *present) else { return false };
-        self.arrivals.epoch() != Some(epoch) || self.likely_life_of(present) != present
-    }
-
-    /// Finds it out, now that something of it has come, so that a mark which its source made before is there.
+    /// Finds it out, now that something of it has come, so that a mark which its source made before is there. An epoch
+    /// that began under this agent's eyes is known from its first frame on.
     #[cold]
     pub(super) fn learn_life(&mut self, epoch: u64) -> u64 {
         let life = self.find_life(epoch);
-        if self.epoch() == Some(epoch) {
-            self.life = Some((epoch, life));
+        let early = self.early.of(epoch).and_then(|early| early.first);
+        if let Some(present) = self.present.as_mut().filter(|ring| ring.epoch() == epoch) {
+            present.life = Some(life);
+            let oldest =
+                || present.span().map(|(oldest, newest)| (oldest..=newest).find(|seq| present.has_whole(*seq)));
+            let first = if present.is_watched { early.or_else(|| oldest().flatten()) } else { early };
+            if let (Some(first), true) = (first, life == epoch && self.arrivals.epoch() != Some(epoch)) {
+                self.arrivals.begin(epoch, first);
+            }
         }
         life
     }
 
     fn find_life(&self, epoch: u64) -> u64 {
-        let reader = self.reader.as_ref().filter(|reader| reader.regions().epoch == epoch);
-        let folder = reader.and_then(|reader| reader.regions().folder());
+        let ring = self.present.iter().chain(&self.ahead).find(|ring| ring.epoch() == epoch);
         let known = self.arrivals.epoch().filter(|known| *known < epoch);
-        known.filter(|_| folder.is_some_and(|folder| is_marked_continued(folder, epoch))).unwrap_or(epoch)
+        known.filter(|_| ring.is_some_and(|ring| ring.is_continued())).unwrap_or(epoch)
     }
 
-    /// The epoch is over after that sequence: what lies between the last one that was taken and it, and will not come.
-    pub(super) fn unheard_until(&mut self, epoch: u64, after: u64) -> Option<(u64, u64)> {
-        let unheard = self.arrivals.unheard_until(epoch, after);
-        self.counters.missed += unheard.map_or(0, |(first, last)| last - first + 1);
-        unheard
+    /// Whether an end of that epoch means nothing any more: another one is later, and either goes on where the one
+    /// before it was, or nothing is known of that epoch.
+    pub(super) fn is_past(&self, epoch: u64) -> bool {
+        let newest = self.newest_epoch().or(self.floor);
+        let Some(later) = newest.filter(|newest| epoch < *newest) else { return false };
+        self.arrivals.epoch() != Some(epoch) || self.likely_life_of(later) != later
     }
 
-    pub(super) fn attach(&mut self, regions: Arc<Regions>) {
-        self.next = Some(Reader::new(regions));
-        // Of an epoch that nobody writes into nothing is waited for; and whoever writes into the next one goes by our being there.
-        if self.written_epoch().is_none() {
-            self.switch();
-        }
-        self.has_news = true;
-    }
+    // --- What is heard -------------------------------------------------------------------------------------
 
-    pub(super) fn detach(&mut self) {
-        (self.reader, self.next) = (None, None);
-        self.was_away = true;
-        self.has_news = true;
-    }
-
-    /// Goes over to the next epoch's regions, if there are some.
+    /// What a descriptor is: the commit word of its slot is believed, and nothing else changes for one that is false.
     #[inline]
-    pub(super) fn switch(&mut self) {
-        if let Some(next) = self.next.take() {
-            self.reader = Some(next);
-            self.edge.forget();
-            self.has_news = true;
-            self.has_switched = true;
+    pub(super) fn judge(&mut self, epoch: u64, seq: u64) -> Heard {
+        match &mut self.present {
+            Some(ring) if ring.epoch() == epoch && self.is_attached => match ring.believe(seq) {
+                Belief::True => Heard::Present,
+                belief => self.disbelieve(belief),
+            },
+            _ => self.judge_other(epoch, seq),
         }
     }
 
-    /// Whether frames of that epoch can be read, now that one of them was announced.
-    #[inline]
-    pub(super) fn is_reading(&mut self, epoch: u64) -> bool {
-        if self.next.as_ref().is_some_and(|next| next.regions().epoch == epoch) {
-            self.switch();
-        }
-        match self.epoch() {
-            Some(present) if present == epoch => {
-                if self.vacant == Some(epoch) {
-                    self.occupy();
-                }
-                true
-            }
-            Some(_) => {
-                self.counters.other_epoch += 1;
-                false
-            }
-            None => {
-                self.counters.unmapped += 1;
-                false
-            }
-        }
-    }
-
-    /// Something came of the epoch all the same: a driver need not say who its producer is.
     #[cold]
-    fn occupy(&mut self) {
-        (self.vacant, self.has_switched) = (None, true);
+    fn judge_other(&mut self, epoch: u64, seq: u64) -> Heard {
+        self.has_news = true;
+        if let Some(ring) = self.retired.as_mut().filter(|ring| ring.epoch() == epoch) {
+            return match ring.believe(seq) {
+                Belief::True if seq < ring.taken_until => Heard::Nothing,
+                Belief::True => {
+                    ring.taken_until = seq.saturating_add(1);
+                    Heard::Retired(ring.life())
+                }
+                belief => self.disbelieve(belief),
+            };
+        }
+        if self.is_attached
+            && let Some(ring) = self.ahead.iter_mut().find(|ring| ring.epoch() == epoch)
+        {
+            return match ring.believe(seq) {
+                Belief::True => Heard::Ahead,
+                belief => self.disbelieve(belief),
+            };
+        }
+        if self.present_epoch() != Some(epoch) && self.floor.is_none_or(|floor| epoch > floor) {
+            self.early.note_frame(epoch, seq);
+        }
+        let counter = if self.is_attached { &mut self.counters.other_epoch } else { &mut self.counters.unmapped };
+        *counter += 1;
+        Heard::Nothing
     }
 
-    /// Takes a descriptor of the epoch that is read.
-    /// `is_anew`: the log was left and joined again before this descriptor, perhaps at a place that had been read.
+    #[cold]
+    fn disbelieve(&mut self, belief: Belief) -> Heard {
+        self.has_news = true;
+        let is_second_writer = belief == Belief::WentBack;
+        self.has_gone_back |= is_second_writer;
+        self.counters.regressions += u64::from(is_second_writer);
+        self.counters.false_descriptors += u64::from(!is_second_writer);
+        Heard::Nothing
+    }
+
+    /// Whether anything but a frame of that epoch counts now; `Ahead`: when it was made the present one.
+    pub(super) fn judge_message(&mut self, epoch: u64) -> Heard {
+        if self.is_attached && self.present_epoch() == Some(epoch) {
+            return Heard::Present;
+        }
+        if self.is_attached && self.is_ahead(epoch) {
+            return Heard::Ahead;
+        }
+        let counter = if self.is_attached { &mut self.counters.other_epoch } else { &mut self.counters.unmapped };
+        *counter += 1;
+        Heard::Nothing
+    }
+
+    /// Takes a frame of the present epoch.
+    /// `is_anew`: the log was left and joined again before its descriptor, perhaps at a place that had been read.
     #[inline]
     pub(super) fn take(&mut self, epoch: u64, seq: u64, is_anew: bool) -> Order {
-        self.has_news = true;
+        (self.has_news, self.is_closed) = (true, false);
         let order = self.arrivals.take(epoch, seq, is_anew);
-        match order {
-            Order::Regressed => self.counters.regressions += 1,
-            Order::Repeated => {}
-            Order::Next | Order::Gap(_) => self.counters.frames += 1,
-        }
+        self.counters.frames += u64::from(matches!(order, Order::Next | Order::Gap(_)));
         order
     }
 
+    pub(super) fn last_seq(&self) -> Option<u64> {
+        let epoch = self.epoch()?;
+        self.arrivals.last_seq(self.known_life(epoch).unwrap_or(epoch))
+    }
+
+    /// The epoch of the last frame that was taken, by this agent or in an earlier life of it.
+    pub(super) fn known_before(&self) -> Option<u64> {
+        self.arrivals.epoch()
+    }
+
     /// Whether the last descriptor was the first that was heard since this agent began.
+    #[inline]
     pub(super) fn is_first(&self) -> bool {
         self.counters.frames == 1
     }
@@ -240,53 +448,97 @@ impl Port {
         self.arrivals = Arrivals::new(heard);
     }
 
+    /// Frames that were heard before their epoch was mapped, and its end.
+    pub(super) fn take_early(&mut self, epoch: u64) -> Option<Early> {
+        self.early.take(epoch)
+    }
+
+    pub(super) fn note_early_end(&mut self, epoch: u64, after: Option<u64>) {
+        if self.floor.is_none_or(|floor| epoch > floor) {
+            self.early.note_end(epoch, after);
+        }
+    }
+
+    pub(super) fn is_early(&self, epoch: u64) -> bool {
+        self.early.of(epoch).is_some()
+    }
+
+    // --- What no descriptor brings -------------------------------------------------------------------------
+
+    /// The oldest sequence that the present ring can still hold, and the newest one that is whole.
+    pub(super) fn span(&self) -> Option<(u64, u64)> {
+        self.present.as_ref()?.span()
+    }
+
+    pub(super) fn has_whole(&self, seq: u64) -> bool {
+        self.present.as_ref().is_some_and(|ring| ring.has_whole(seq))
+    }
+
+    /// The sequence that comes next in an epoch of which something was heard.
+    pub(super) fn next_heard(&self, life: u64) -> Option<u64> {
+        self.arrivals.next_heard(life)
+    }
+
+    /// What is before that sequence is known.
+    pub(super) fn pass(&mut self, life: u64, next: u64) {
+        self.has_news = true;
+        self.arrivals.pass(life, next);
+    }
+
+    /// The epoch is over after that sequence: what lies between the last one that was taken and it, and will not come.
+    pub(super) fn unheard_until(&mut self, epoch: u64, after: u64) -> Option<(u64, u64)> {
+        self.arrivals.unheard_until(epoch, after)
+    }
+
+    // --- What is read --------------------------------------------------------------------------------------
+
     /// What the frame that was read last is.
     #[inline]
     pub(super) fn tensor(&self) -> Option<&Tensor> {
-        self.reader.as_ref().map(|reader| &reader.tensor().tensor)
+        let ring = if self.has_read_retired { &self.retired } else { &self.present };
+        ring.as_ref().map(|ring| ring.tensor())
     }
 
-    /// One attempt at a frame.
+    /// One attempt at a frame of an epoch as the join knows it; else why it cannot be read.
     #[inline]
-    pub(super) fn read(&mut self, epoch: u64, seq: u64) -> Option<FrameRef> {
-        let own = self.epoch()?;
-        if self.known_life(own).unwrap_or(own) != epoch {
-            return None;
-        }
-        let reader = self.reader.as_mut()?;
-        if self.edge.lets_go(seq) {
-            self.counters.late_drops += 1;
-            return None;
-        }
-        match reader.read(seq) {
-            Ok(frame) => Some(frame),
-            Err(cause) => {
-                self.counters.late_drops += u64::from(cause.is_late());
-                None
+    pub(super) fn read(&mut self, life: u64, seq: u64) -> Result<FrameRef, Cause> {
+        let found = match &mut self.present {
+            Some(ring) if ring.life() == life => {
+                self.has_read_retired = false;
+                if self.edge.lets_go(seq) {
+                    Err(Cause::Overwritten)
+                } else if self.is_attached && !self.is_closed {
+                    ring.read(seq)
+                } else {
+                    ring.read_unvouched(seq)
+                }
             }
+            _ => Err(Cause::Epoch),
+        };
+        match found {
+            Ok(frame) => Ok(frame),
+            Err(cause) => self.read_retired(life, seq, cause),
         }
+    }
+
+    /// A source that goes on has its sequences in two rings.
+    #[cold]
+    fn read_retired(&mut self, life: u64, seq: u64, cause: Cause) -> Result<FrameRef, Cause> {
+        let found = match &mut self.retired {
+            Some(ring) if ring.life() == life && seq < ring.taken_until => ring.read_unvouched(seq),
+            _ => Err(cause),
+        };
+        self.has_read_retired = found.is_ok();
+        self.counters.late_drops += u64::from(matches!(found, Err(Cause::Overwritten)));
+        found
     }
 
     /// A frame was overwritten while it was copied.
     #[cold]
     pub(super) fn on_torn(&mut self, seq: u64) {
         self.counters.late_drops += 1;
-        if let Some(reader) = &self.reader {
-            self.edge.on_torn(seq, reader.regions().nslots());
+        if let Some(ring) = &self.present {
+            self.edge.on_torn(seq, ring.nslots());
         }
     }
-}
-
-/// Longer than any mark.
-const MARK_BYTES: u64 = 64;
-
-/// Whether the source of an epoch says that its sequences go on where those of the one before were. The twin that writes
-/// it is `shmpool/continued.py`.
-fn is_marked_continued(folder: &Path, epoch: u64) -> bool {
-    let mut options = OpenOptions::new();
-    options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK);
-    let Ok(file) = options.open(folder.join("continued.json")) else { return false };
-    let mut text = String::new();
-    // A mark that is anything else, or another epoch's, means nothing.
-    file.take(MARK_BYTES).read_to_string(&mut text).is_ok() && text == format!("{{\"epoch\": {epoch}}}")
 }

@@ -7,6 +7,7 @@ use pyo3::types::{PyDict, PyList};
 
 use super::engine::Engine;
 use super::join_cut;
+use super::mailbox::PORT_COUNTERS;
 use crate::journal;
 
 /// The words by which counters and journals say why a frame was not joined.
@@ -37,6 +38,7 @@ pub(super) fn status<'py>(py: Python<'py>, engine: &Engine) -> PyResult<Bound<'p
         input.set_item("last_seq", each.last_seq)?;
         input.set_item("last_time_ns", each.last_time_ns)?;
         input.set_item("last_at_ns", each.last_at_ns)?;
+        input.set_item("is_ended", each.is_ended)?;
         input.set_item("pending", each.pending)?;
         input.set_item("holds", engine.holds(each.stream))?;
         input.set_item("frame_bytes", engine.copying.frame_bytes(each.stream))?;
@@ -67,6 +69,15 @@ pub(super) fn counters<'py>(py: Python<'py>, engine: &Engine, names: &[String]) 
     found.set_item("closed_early", closed_early)?;
     found.set_item("unmatched", unmatched)?;
     found.set_item("causes", causes)?;
+    for name in ["recovered", "false_descriptors", "retired_epochs", "retired_bytes"] {
+        let values = PyDict::new(py);
+        for (input, plan) in names.iter().zip(&engine.inputs) {
+            let counted = PORT_COUNTERS.iter().zip(engine.ports[plan.stream].counters.as_array());
+            values
+                .set_item(input, counted.filter(|(known, _)| **known == name).map(|(_, value)| value).sum::<u64>())?;
+        }
+        found.set_item(name, values)?;
+    }
     let own = &engine.counters;
     for (name, value) in [
         ("rows", own.rows),

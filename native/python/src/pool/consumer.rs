@@ -8,7 +8,7 @@ use framegate_codecs::control;
 use framegate_core::pool::catch_up::CatchUp;
 use framegate_core::pool::descriptor::Descriptor;
 use framegate_core::pool::layout::NULL_TIMESTAMP;
-use framegate_core::pool::reader::{DROP_CAUSES, DROP_NAMES, FrameRef, Reader};
+use framegate_core::pool::reader::{Belief, DROP_CAUSES, DROP_NAMES, FrameRef, Reader};
 use framegate_core::record::Verdict;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -28,6 +28,7 @@ struct Counters {
     late_drops: u64,
     rate_limited: u64,
     regressions: u64,
+    false_descriptors: u64,
     unmapped: u64,
     other_epoch: u64,
     other_streams: u64,
@@ -137,6 +138,15 @@ impl Guarded {
         };
         if descriptor.epoch != reader.regions().epoch {
             self.counters.other_epoch += 1;
+            return;
+        }
+        if reader.believe(descriptor.seq) == Belief::False {
+            // Nobody published such a frame: it must not move the sequence on.
+            self.counters.false_descriptors += 1;
+            if let Err(cause) = reader.read(descriptor.seq) {
+                self.counters.drops[cause.index()] += 1;
+                self.counters.late_drops += u64::from(cause.is_late());
+            }
             return;
         }
         match self.expected_seq {
@@ -339,6 +349,7 @@ impl PoolConsumer {
             ("late_drops", counters.late_drops),
             ("rate_limited", counters.rate_limited),
             ("regressions", counters.regressions),
+            ("false_descriptors", counters.false_descriptors),
             ("unmapped", counters.unmapped),
             ("other_epoch", counters.other_epoch),
             ("other_streams", counters.other_streams),

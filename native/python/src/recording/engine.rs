@@ -105,10 +105,10 @@ impl Engine {
     fn obey(&mut self) {
         for command in self.mailbox.clone().take().into_iter().flatten() {
             match command {
-                Command::Attach(port, regions) => self.sources[port].attach(regions),
+                Command::Attach(port, ring) => self.sources[port].attach(ring.into_reader()),
                 Command::Detach(port) => self.sources[port].detach(),
                 // Nothing is asked of a source here.
-                Command::Vacant(..) => {}
+                Command::Announced(..) => {}
                 Command::Listen(subscription) => self.subscriptions.push(subscription),
                 Command::Deafen => {
                     self.subscriptions.clear();

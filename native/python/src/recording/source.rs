@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One recorded stream: its regions, the order of its descriptors, and what their gaps mean.
 
-use std::sync::Arc;
-
 use framegate_core::pool::arrivals::{Arrivals, Order};
 use framegate_core::pool::catch_up::CatchUp;
 use framegate_core::pool::reader::{Dropped, FrameRef, Reader};
-use framegate_core::pool::regions::Regions;
 use framegate_recording::Cause;
 
 use crate::join::{PORT_COUNTERS, PortCounters};
@@ -41,8 +38,8 @@ impl Source {
         Self { waits_for_regions: has_payload, ..Self::default() }
     }
 
-    pub(super) fn attach(&mut self, regions: Arc<Regions>) {
-        self.next = Some(Reader::new(regions));
+    pub(super) fn attach(&mut self, next: Reader) {
+        self.next = Some(next);
         if self.reader.is_none() {
             self.switch();
         }

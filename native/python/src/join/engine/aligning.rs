@@ -135,17 +135,21 @@ impl Engine {
             if has_switched || port.epoch().is_none() {
                 self.lose_gate(index, has_switched, now_ns);
             }
-            self.step(now_ns, |checkpointer, mut act| checkpointer.lose_input(index, &mut act));
-            self.cut.signals.lose(index);
-            // It takes part again from the next checkpoint on, unless nothing more comes of it.
             let epoch = epoch.map(|epoch| self.ports[index].likely_life_of(epoch));
             let can_deliver = epoch.is_some_and(|epoch| !self.stage.has_ended_in(index, epoch));
-            if can_deliver {
-                self.cut.signals.resume(index);
-            }
-            if let (true, Some(checkpointer)) = (can_deliver, &mut self.cut.checkpointer) {
-                checkpointer.resume_input(index);
-            }
+            self.lose_input(index, can_deliver, now_ns);
+        }
+    }
+
+    /// What a stream owes does not come. It takes part again from the next checkpoint on, unless nothing more comes of it.
+    pub(super) fn lose_input(&mut self, index: usize, can_deliver: bool, now_ns: u64) {
+        self.step(now_ns, |checkpointer, mut act| checkpointer.lose_input(index, &mut act));
+        self.cut.signals.lose(index);
+        if can_deliver {
+            self.cut.signals.resume(index);
+        }
+        if let (true, Some(checkpointer)) = (can_deliver, &mut self.cut.checkpointer) {
+            checkpointer.resume_input(index);
         }
     }
 
@@ -227,7 +231,7 @@ impl Engine {
         match standing {
             Standing::Frame(seen, Whereabouts::InRing) => self.observe_frame(index, seen, now_ns),
             Standing::Frame(seen, Whereabouts::Waited) => {
-                if self.ports[index].read(seen.epoch, seen.seq).is_some() {
+                if self.ports[index].read(seen.epoch, seen.seq).is_ok() {
                     self.observe_frame(index, seen, now_ns);
                 } else {
                     self.lose_held(index, &seen, now_ns);
@@ -278,7 +282,7 @@ impl Engine {
         }
         self.release_copies();
         let port = &mut self.ports[index];
-        let Some(frame) = port.read(seen.epoch, seen.seq) else { return (Whereabouts::Gone, EVENT_BYTES) };
+        let Ok(frame) = port.read(seen.epoch, seen.seq) else { return (Whereabouts::Gone, EVENT_BYTES) };
         let Some(tensor) = port.tensor() else { return (Whereabouts::Gone, EVENT_BYTES) };
         match self.cut.behind.keep(index, seen.epoch, &frame, tensor, true) {
             Kept::Whole(bytes) => {

@@ -118,7 +118,7 @@ impl Engine {
             let is_copied = self.copy_of(index, epoch, seq).is_some();
             let port = &mut self.ports[index];
             // What is not there any more is found out when its turn comes.
-            if let (false, Some(frame)) = (is_copied, port.read(epoch, seq))
+            if let (false, Ok(frame)) = (is_copied, port.read(epoch, seq))
                 && let Some(tensor) = port.tensor()
             {
                 match self.waiting.keep(index, epoch, &frame, tensor, false) {

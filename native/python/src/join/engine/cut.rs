@@ -12,6 +12,7 @@ use framegate_checkpoint::unaligned::{Options, Switch, UnalignedCheckpointer};
 use framegate_core::pool::hold::Hold;
 use framegate_join::stage::{Lost, Observed};
 
+use super::hearing::END_KIND;
 use super::ingress::Gates;
 
 /// What something holds that is no frame, and a frame whose payload is not copied.
@@ -61,6 +62,13 @@ pub(in crate::join) struct Signal {
     pub(in crate::join) barrier_id: u64,
     pub(super) epoch: u64,
     pub(super) after: Option<u64>,
+}
+
+impl Signal {
+    /// Whether its stream's epoch is over.
+    pub(super) const fn is_end(&self) -> bool {
+        self.is_barrier && self.kind == END_KIND
+    }
 }
 
 /// How checkpoints are taken part in.

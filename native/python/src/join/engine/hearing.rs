@@ -15,11 +15,13 @@ use framegate_join::stage::{Cause, Observed};
 
 use super::cut::{Signal, Standing};
 use super::{Engine, FACTS_NS};
-use crate::join::port::Port;
+use crate::join::port::Heard;
 
 const CONTROL_SCHEMA: u16 = 920;
 /// Waits for every upstream.
 const BARRIER_CATEGORY: u8 = 1;
+/// Turns that took less of every log than they might have: one poll may stop at the end of a term.
+const DRAINED_TURNS: u32 = 2;
 /// StreamGracefulEnd.
 pub(super) const END_KIND: u8 = 0;
 
@@ -38,11 +40,14 @@ impl Engine {
             self.is_drained &= fragments < self.fragments;
             heard += fragments;
         }
-        if heard == 0 {
-            // What was announced of the present epochs has been read.
-            self.ports.iter_mut().for_each(Port::switch);
+        self.drained_turns = if self.is_drained { self.drained_turns.saturating_add(1) } else { 0 };
+        if self.drained_turns >= DRAINED_TURNS {
+            self.on_drained(now_ns);
         }
         if heard == 0 || now_ns >= self.facts_due_ns {
+            if now_ns >= self.facts_due_ns {
+                self.let_go();
+            }
             self.facts_due_ns = now_ns + FACTS_NS;
             self.publish_facts();
         }
@@ -64,13 +69,18 @@ impl Engine {
     #[inline]
     fn on_descriptor(&mut self, index: usize, descriptor: &Descriptor, images_lost: u64, now_ns: u64) {
         let Descriptor { epoch, seq, .. } = *descriptor;
-        if !self.ports[index].is_reading(epoch) {
-            return;
+        match self.ports[index].judge(epoch, seq) {
+            Heard::Present => {}
+            Heard::Ahead => self.advance_to(index, epoch, now_ns),
+            Heard::Retired(life) => return self.on_retired(index, life, descriptor, now_ns),
+            Heard::Nothing => return,
         }
         let epoch = self.life_of(index, epoch);
         let port = &mut self.ports[index];
         let is_anew = port.was_away || images_lost != port.images_lost;
+        let known = port.known_before();
         match port.take(epoch, seq, is_anew) {
+            Order::Next if port.is_first() => self.on_first(index, epoch, seq, known, now_ns),
             Order::Next => {}
             Order::Repeated | Order::Regressed => return,
             Order::Gap(frames) => self.on_gap(index, epoch, seq, frames, images_lost, now_ns),
@@ -78,13 +88,30 @@ impl Engine {
         let port = &mut self.ports[index];
         port.images_lost = images_lost;
         port.was_away = false;
-        let seen = Observed {
-            epoch,
-            seq,
-            descriptor_timestamp_ns: descriptor.timestamp_ns,
-            slot_timestamp_ns: NULL_TIMESTAMP,
-            trace_id: descriptor.trace_id,
-        };
+        self.observe_or_wait(index, observed(epoch, descriptor), now_ns);
+    }
+
+    /// A frame of the epoch before the present one, which nobody has taken yet: the stage says what becomes of it.
+    #[cold]
+    fn on_retired(&mut self, index: usize, epoch: u64, descriptor: &Descriptor, now_ns: u64) {
+        self.ports[index].counters.frames += 1;
+        self.observe_or_wait(index, observed(epoch, descriptor), now_ns);
+    }
+
+    /// The first frame that this agent hears of a stream. What the epoch sent before it passed while no agent was there,
+    /// if an earlier life of it knew an earlier epoch.
+    #[cold]
+    fn on_first(&mut self, index: usize, epoch: u64, seq: u64, known: Option<u64>, now_ns: u64) {
+        if seq > 0 && known.is_some_and(|known| known < epoch) {
+            self.ports[index].counters.missed += seq;
+            self.note_down(index, epoch, 0, seq - 1);
+            self.stand(index, Standing::Missed { epoch, first: 0, last: seq - 1 }, &[], now_ns);
+        }
+    }
+
+    /// A frame has come: it counts now, or waits where a checkpoint holds its stream.
+    #[inline]
+    pub(super) fn observe_or_wait(&mut self, index: usize, seen: Observed, now_ns: u64) {
         if self.cut.is_under_way {
             return self.frame_during_cut(index, seen, now_ns);
         }
@@ -93,7 +120,7 @@ impl Engine {
 
     /// The epoch that the join knows one of the regions as, of which something has come.
     #[inline]
-    fn life_of(&mut self, index: usize, epoch: u64) -> u64 {
+    pub(super) fn life_of(&mut self, index: usize, epoch: u64) -> u64 {
         match self.ports[index].known_life(epoch) {
             Some(life) => life,
             None => self.learn_life(index, epoch),
@@ -114,7 +141,8 @@ impl Engine {
     pub(super) fn has_returned(&mut self) -> bool {
         let mut has_returned = false;
         for (index, port) in self.ports.iter().enumerate() {
-            let Some(epoch) = port.epoch().filter(|epoch| port.ended != Some(*epoch)) else { continue };
+            let newest = port.epoch().and(port.newest_epoch());
+            let Some(epoch) = newest.filter(|epoch| port.ended != Some(*epoch)) else { continue };
             let life = port.likely_life_of(epoch);
             if life != epoch && self.stage.has_ended_in(index, life) {
                 self.stage.reopen(index);
@@ -128,26 +156,27 @@ impl Engine {
     #[inline]
     pub(super) fn observe_frame(&mut self, index: usize, mut seen: Observed, now_ns: u64) {
         match self.read_on_arrival(index, seen.epoch, seen.seq) {
-            Some(slot_timestamp_ns) => {
+            Ok(slot_timestamp_ns) => {
                 seen.slot_timestamp_ns = slot_timestamp_ns;
                 self.stage.observe(index, &seen, now_ns);
             }
-            None => _ = self.stage.observe_lost(index, seen.epoch, seen.seq, Cause::Overwritten, now_ns),
+            Err(cause) => _ = self.stage.observe_lost(index, seen.epoch, seen.seq, cause, now_ns),
         }
     }
 
-    /// The slot's own time, null where it need not be read now; None where the frame is gone. A frame that is to wait in
+    /// The slot's own time, null where it need not be read now; or why the frame cannot be read. A frame that is to wait in
     /// memory of our own is copied at once, so that nothing it waits for can cost it.
     #[inline]
-    fn read_on_arrival(&mut self, index: usize, epoch: u64, seq: u64) -> Option<u64> {
+    fn read_on_arrival(&mut self, index: usize, epoch: u64, seq: u64) -> Result<u64, Cause> {
         let port = &mut self.ports[index];
         let frame = if self.copies_at_arrival {
             let frame = port.read(epoch, seq)?;
-            match self.waiting.keep(index, epoch, &frame, port.tensor()?, true) {
+            let tensor = port.tensor().ok_or(Cause::NoMatch)?;
+            match self.waiting.keep(index, epoch, &frame, tensor, true) {
                 Kept::Whole(_) => {}
                 Kept::Torn => {
                     port.on_torn(seq);
-                    return None;
+                    return Err(Cause::Overwritten);
                 }
                 // It waits in its ring.
                 Kept::No(_) => self.refuse_copy(index, (epoch, seq)),
@@ -156,25 +185,22 @@ impl Engine {
         } else if self.stage.needs_slot_time(index) {
             port.read(epoch, seq)?
         } else {
-            return Some(NULL_TIMESTAMP);
+            return Ok(NULL_TIMESTAMP);
         };
-        Some(frame.header.timestamp_ns)
+        Ok(frame.header.timestamp_ns)
     }
 
-    /// The signal, or a mark beside the regions, says that the epoch is over; what it sent unheard passed while this
-    /// agent was down.
-    pub(in crate::join) fn note_end(&mut self, index: usize, epoch: u64, after: Option<u64>, now_ns: u64) {
-        let epoch = self.life_of(index, epoch);
-        let signal = Signal { is_barrier: true, kind: END_KIND, barrier_id: 0, epoch, after };
-        self.stand(index, Standing::Signal(signal), &[], now_ns);
-    }
-
-    /// The same, at its place.
+    /// The epoch is over, at this place of the stream. What it sent unheard passed while this agent was down.
     pub(super) fn note_end_now(&mut self, index: usize, epoch: u64, after: Option<u64>, now_ns: u64) {
         let port = &mut self.ports[index];
-        port.ended = port.epoch().filter(|own| port.likely_life_of(*own) == epoch);
-        let unheard = after.and_then(|after| self.ports[index].unheard_until(epoch, after));
+        port.ended = port.present_epoch().filter(|own| port.likely_life_of(*own) == epoch);
+        let unheard = after.and_then(|after| match self.stage.known_epoch(index) {
+            // Nothing of it was heard at all, and it followed one that was.
+            Some(known) if known < epoch && port.next_heard(epoch).is_none() => Some((0, after)),
+            _ => port.unheard_until(epoch, after),
+        });
         if let Some((first, last)) = unheard {
+            port.counters.missed += last - first + 1;
             if self.ports[index].has_heard_nothing() {
                 self.note_down(index, epoch, first, last);
             }
@@ -183,21 +209,19 @@ impl Engine {
         self.stage.ended(index, epoch, now_ns);
     }
 
-    /// Sequences were left out. If nobody was listening for a while, they passed unheard; else nobody can have them.
+    /// Sequences were left out. Those that no agent was there for are not looked for; others may lie in the ring.
     #[cold]
     fn on_gap(&mut self, index: usize, epoch: u64, seq: u64, frames: u64, images_lost: u64, now_ns: u64) {
         let port = &mut self.ports[index];
-        let was_away = port.is_first() || port.was_away || images_lost != port.images_lost;
-        if was_away {
+        let is_watched = port.present_epoch().is_some_and(|epoch| port.is_watched(epoch));
+        if port.is_first() && !is_watched {
             port.counters.missed += frames;
-            if port.is_first() {
-                self.note_down(index, epoch, seq - frames, seq - 1);
-            }
+            self.note_down(index, epoch, seq - frames, seq - 1);
             let missed = Standing::Missed { epoch, first: seq - frames, last: seq - 1 };
-            self.stand(index, missed, &[], now_ns);
-        } else {
-            port.counters.gap_drops += frames;
+            return self.stand(index, missed, &[], now_ns);
         }
+        let was_away = port.is_first() || port.was_away || images_lost != port.images_lost;
+        self.recover(index, (seq - frames, seq - 1), was_away, now_ns);
     }
 
     /// These passed while no agent was there; what an earlier life has decided of them is none of it.
@@ -218,7 +242,7 @@ impl Engine {
         }
         if let Ok(watermark) = control::Watermark::checked(message) {
             if let Some(port) = self.route.place(watermark.stream_id())
-                && self.is_reading(port, watermark.source_epoch())
+                && self.is_reading(port, watermark.source_epoch(), now_ns)
             {
                 self.on_watermark(port, watermark.timestamp_ms(), message, now_ns);
             }
@@ -227,7 +251,7 @@ impl Engine {
             let found = CheckpointBarrier::with(barrier.checkpoint_id(), barrier.epoch(), is_unaligned);
             // A barrier of a life that is over, or of one that cannot be read yet, cuts nothing here.
             if let Some(port) = self.route.place(barrier.stream_id())
-                && self.is_reading(port, barrier.source_epoch())
+                && self.is_reading(port, barrier.source_epoch(), now_ns)
             {
                 self.on_barrier(port, found, now_ns);
             }
@@ -241,11 +265,14 @@ impl Engine {
                 after: signal.after_seq(),
             };
             if let Some(port) = port
-                && self.is_of_present(port, &signal)
+                && self.is_of_present(port, &signal, now_ns)
             {
                 // Whoever came, went or began anew before it is known as that, or it would be given up for their sake.
                 self.note_switches(now_ns);
                 signal.epoch = self.life_of(port, signal.epoch);
+                if signal.is_end() {
+                    self.recover_until(port, signal.epoch, signal.after, now_ns);
+                }
                 self.stand(port, Standing::Signal(signal), message, now_ns);
             }
         }
@@ -253,14 +280,43 @@ impl Engine {
 
     /// An end closes the epoch that it names, unless its source has come back since: a log may be joined where another
     /// reader was that has died. Anything else of a life that is over is nobody's.
-    fn is_of_present(&mut self, port: usize, signal: &Signal) -> bool {
-        if signal.is_barrier && signal.kind == END_KIND {
-            return !self.ports[port].is_past(signal.epoch);
+    fn is_of_present(&mut self, port: usize, signal: &Signal, now_ns: u64) -> bool {
+        if self.fed_at.is_some() || !signal.is_end() {
+            return self.is_reading(port, signal.epoch, now_ns);
         }
-        self.is_reading(port, signal.epoch)
+        if self.is_reading(port, signal.epoch, now_ns) {
+            return true;
+        }
+        if self.ports[port].is_to_come(signal.epoch) {
+            self.ports[port].note_early_end(signal.epoch, signal.after);
+            return false;
+        }
+        !self.ports[port].is_past(signal.epoch)
     }
 
-    fn is_reading(&mut self, port: usize, epoch: u64) -> bool {
-        self.fed_at.is_some() || self.ports[port].is_reading(epoch)
+    fn is_reading(&mut self, port: usize, epoch: u64, now_ns: u64) -> bool {
+        if self.fed_at.is_some() {
+            return true;
+        }
+        match self.ports[port].judge_message(epoch) {
+            Heard::Present => true,
+            Heard::Ahead => {
+                self.advance_to(port, epoch, now_ns);
+                true
+            }
+            Heard::Retired(_) | Heard::Nothing => false,
+        }
+    }
+}
+
+/// A frame as its descriptor announces it, of an epoch as the join knows it.
+#[inline]
+const fn observed(epoch: u64, descriptor: &Descriptor) -> Observed {
+    Observed {
+        epoch,
+        seq: descriptor.seq,
+        descriptor_timestamp_ns: descriptor.timestamp_ns,
+        slot_timestamp_ns: NULL_TIMESTAMP,
+        trace_id: descriptor.trace_id,
     }
 }

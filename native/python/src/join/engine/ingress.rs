@@ -65,6 +65,11 @@ impl Gates {
         self.streams[index].gate.is_held()
     }
 
+    /// Whether a stream is held, or due to be cut at a place that is known.
+    pub(super) fn is_used_by(&self, index: usize) -> bool {
+        !self.streams[index].gate.is_open()
+    }
+
     /// The newest checkpoint that one of them is held or due for.
     pub(super) fn current(&self) -> Option<u64> {
         self.streams.iter().filter_map(|stream| stream.gate.current()).max()

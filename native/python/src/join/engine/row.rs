@@ -80,8 +80,8 @@ impl Engine {
         outcome: &mut Outcome,
     ) -> Written {
         let stage_ns = self.stage_ns(now_ns);
-        if let Some(input) = self.look() {
-            self.stage.failed(input, Cause::Overwritten, stage_ns);
+        if let Err((input, cause)) = self.look() {
+            self.stage.failed(input, cause, stage_ns);
             return Written::Unreadable;
         }
         loop {
@@ -127,8 +127,8 @@ impl Engine {
         Written::Row
     }
 
-    /// Reads the header of every frame that was picked; the input of the first that is not there.
-    fn look(&mut self) -> Option<usize> {
+    /// Reads the header of every frame that was picked; the input of the first that cannot be read, and why.
+    fn look(&mut self) -> Result<(), (usize, Cause)> {
         for input in 0..self.picks.len() {
             self.frames[input] = None;
             self.sizes[input] = 0;
@@ -141,7 +141,7 @@ impl Engine {
                     source
                 } else {
                     let port = &mut self.ports[stream];
-                    let Some(frame) = port.read(epoch, seq) else { return Some(input) };
+                    let frame = port.read(epoch, seq).map_err(|cause| (input, cause))?;
                     if let Some(tensor) = port.tensor() {
                         self.tensors[input] = *tensor;
                     }
@@ -151,7 +151,7 @@ impl Engine {
                 self.frames[input] = Some(source);
             }
         }
-        None
+        Ok(())
     }
 
     /// Copies every payload to its place; the input of the first that was overwritten meanwhile.

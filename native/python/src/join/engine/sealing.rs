@@ -87,7 +87,8 @@ impl Engine {
     /// A clean end: what is pending is recorded as that, everything is sealed, the journal closed.
     pub(in crate::join) fn finish(&mut self) -> Result<(), JournalError> {
         let now_ns = monotonic_ns();
-        self.obey();
+        self.obey(now_ns);
+        (0..self.ports.len()).for_each(|index| self.recover_tail(index, self.stage_ns(now_ns)));
         // What waits behind a barrier is let through, so that it is recorded as well.
         self.abort_checkpoint(None, self.stage_ns(now_ns));
         self.stage.finish(self.stage_ns(now_ns));

@@ -86,7 +86,7 @@ impl Engine {
             return Some((Source::copied(payload, frame), frame.tensor, NULL_META_VERSION));
         }
         let port = &mut self.ports[stream];
-        let frame = port.read(epoch, seq)?;
+        let frame = port.read(epoch, seq).ok()?;
         Some((Source::in_ring(&frame), *port.tensor()?, frame.header.meta_version))
     }
 
