@@ -322,6 +322,8 @@ class JoinAgent:
                 self._resumption.look(self._engine, self.config)
             counted = self._engine.finish() if self._engine is not None else {}
             self.failure = counted.pop("failure", None)
+            if counted and self.failure is None:
+                self.folder.note_retired()
             if self._republisher is not None:
                 self._republisher.close(self._end)
             if self._signals is not None:

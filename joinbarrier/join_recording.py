@@ -200,6 +200,8 @@ class RecordingJoin:
             self._checkpoints.close()
         counted = self._engine.finish()
         self.failure = counted.pop("failure")
+        if self.failure is None:
+            self.folder.note_retired()
         return self._summary(counted)
 
     def _summary(self, counted: dict[str, Any]) -> dict[str, Any]:

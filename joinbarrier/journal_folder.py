@@ -102,6 +102,10 @@ class JournalFolder:
         write_description(self.path, self.info)
         return self.map_version
 
+    def note_retired(self) -> None:
+        """Repeat in the description what retention removed so far. Only while the journal is still where it was."""
+        write_description(self.path, self.info)
+
     def close(self) -> None:
         """Let another agent have it."""
         for lock in self._locks:

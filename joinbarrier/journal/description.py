@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from framegate.joinbarrier.journal.layout import DESCRIPTION, FORMAT
+from framegate.joinbarrier.journal.layout import DESCRIPTION, FOLDERS, FORMAT, RETIRED
 from framegate.schema.errors import JournalDamaged, JournalMissing, JournalNewer
 
 READER_LEASE_S: Final = 600
@@ -50,8 +50,26 @@ class JournalDescription:
 
 
 def write_description(directory: Path, description: JournalDescription) -> None:
-    """Replace the file: a reader sees the old one or the new one, also after a power cut."""
-    replace_file(directory / DESCRIPTION, json.dumps(description.as_json(), indent=1).encode() + b"\n", is_durable=True)
+    """Replace the file: a reader sees the old one or the new one, also after a power cut.
+
+    It repeats what retention removed so far, as the writer's own files say.
+    """
+    retired = _retired(directory, description.journal_epoch)
+    content = description.as_json() | ({"retired": retired} if retired else {})
+    replace_file(directory / DESCRIPTION, json.dumps(content, indent=1).encode() + b"\n", is_durable=True)
+
+
+def _retired(directory: Path, journal_epoch: int) -> dict[str, Any]:
+    """By table; none where there is no account of this journal epoch. The writer refuses one that makes no sense."""
+    found = dict[str, Any]()
+    for table, folder in FOLDERS.items():
+        try:
+            account = json.loads(read_regular_file(directory / folder / RETIRED, _BYTES_MAX))
+            if account["journal_epoch"] == journal_epoch:
+                found[table] = {"before": account["before"], "entries": account["entries"]}
+        except (OSError, ValueError, KeyError, TypeError, JournalDamaged):
+            continue
+    return found
 
 
 def read_description(directory: Path) -> JournalDescription:

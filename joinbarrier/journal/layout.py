@@ -29,6 +29,8 @@ from typing import Final, Literal
 FORMAT: Final = 1
 DESCRIPTION: Final = "journal.json"
 HEAD: Final = "journal.head"
+RETIRED: Final = "retired.json"
+"""In each table's folder: the account of what retention removed."""
 LOCK: Final = "journal.lock"
 ROWS_FOLDER: Final = "segments"
 UNMATCHED_FOLDER: Final = "unmatched"

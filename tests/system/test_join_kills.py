@@ -79,6 +79,9 @@ KILLS = {
     "finish.truncated": Kill(),
     "finish.renamed": Kill(),
     "retention.told": Kill(is_tight=True),
+    "retired.counted": Kill(is_tight=True),
+    "retired.written": Kill(is_tight=True),
+    "retired.replaced": Kill(is_tight=True),
     # Only a file that was cut short is removed when it is dropped: one of a life that ended early.
     "retention.dropped": Kill(after="unmatched.sealed", is_tight=True),
     "recycle.renamed": Kill(is_tight=True),

@@ -22,7 +22,7 @@ import pytest
 
 from framegate._native import journal_fault_points
 from tests.own_folder import own_folder
-from tests.system.journal_rows import INPUTS, ROWS, payloads
+from tests.system.journal_rows import INPUTS, ROWS, cells, payloads
 
 _PROGRAM: Final = Path(__file__).with_name("programs") / "write_journal.py"
 _ROOT: Final = Path(__file__).parents[2]
@@ -59,7 +59,7 @@ def _sealed(said: list[list[str]]) -> int:
 
 def _table(folder: Path, name: str) -> list[dict[str, Any]]:
     found = []
-    for path in sorted((folder / name).iterdir()):
+    for path in sorted(set((folder / name).iterdir()) - {folder / name / "retired.json"}):
         assert path.suffix == ".arrow", "a closed journal has no open segment, and no file on its way"
         with ipc.open_file(pa.memory_map(str(path))) as reader:
             table = reader.read_all()
@@ -81,6 +81,19 @@ def _assert_recovers(folder: Path, sealed: int) -> None:
         assert row["out_seq"] == row["row"]
         assert {name: row[name]["payload"] for name in INPUTS} == payloads(row["row"])
     assert [row["seq"] for row in _table(folder, "unmatched")] == list(range(ROWS))
+    _assert_account(folder, first)
+
+
+def _assert_account(folder: Path, before: int) -> None:
+    """Every row that is gone is counted, once."""
+    account = json.loads((folder / "segments" / "retired.json").read_text())
+    assert (account["before"], account["unread_rows"]) == (before, 0)
+    gone = {name: [row for row in range(before) if cells(row)[name]] for name in INPUTS}
+    for entry in account["entries"]:
+        seqs = gone.pop(entry["input"])
+        counted = (entry["frames"], entry["repeats"], entry["sum"], entry["squares"])
+        assert counted == (len(seqs), 0, sum(seqs), sum(seq * seq for seq in seqs))
+    assert not gone
 
 
 @pytest.mark.parametrize("point", [point for point in _POINTS if not point.startswith("recovery.")])

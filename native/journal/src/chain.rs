@@ -2,18 +2,27 @@
 //! A table's segments: finished ones, the open one, and the files of those to come.
 
 use std::collections::VecDeque;
+use std::ffi::CString;
 use std::fs;
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::config::{Durability, JournalError};
 use crate::faults::fault;
+use crate::retired::Retired;
 use crate::schema::{SegmentNumbers, TableSchema};
 use crate::segment::Segment;
-use crate::spare::{Maker, Order, Prepared, Used, Warm};
+use crate::spare::{Make, Maker, Order, Prepared, Warm, remove};
 
 /// How long to leave the file system alone after it had no room.
 const NO_ROOM_PAUSE_NS: u64 = 100_000_000;
+
+/// Files are made ahead for what is written in so long a time.
+const AHEAD_NS: u64 = 2_000_000_000;
+/// At most this part of the room that the file system has goes to one file made ahead.
+const ROOM_PART: u64 = 4;
 
 /// Finished segments whose files stay open and mapped, to be used again as they are.
 const WARM_MAX: usize = 256;
@@ -78,13 +87,14 @@ impl Chain {
         finished: VecDeque<Finished>,
         next_ordinal: u64,
         next_row: u64,
+        retired: Retired,
     ) -> Result<Self, JournalError> {
         let mut next_free = 0;
-        let first = Order { path: free_path(&rules.folder, &mut next_free), bytes: rules.segment_bytes, used: None };
+        let first = Make { path: free_path(&rules.folder, &mut next_free), bytes: rules.segment_bytes };
         let numbers = numbers(&rules, next_ordinal);
-        let open = Segment::begin(first.carry_out()?, &schema, numbers, next_row, rules.message_bytes)
+        let open = Segment::begin(first.carry_out(None)?, &schema, numbers, next_row, rules.message_bytes)
             .map_err(|(error, _)| error)?;
-        let maker = Maker::start(&format!("fg-{}", schema.table.name()))
+        let maker = Maker::start(&format!("fg-{}", schema.table.name()), retired)
             .map_err(|error| JournalError::Io { path: rules.folder.clone(), error })?;
         let chain = Self {
             schema,
@@ -111,7 +121,7 @@ impl Chain {
     /// Length of the files of the table, those to come included.
     fn bytes(&self) -> u64 {
         let finished: u64 = self.finished.iter().map(|segment| segment.bytes).sum();
-        finished + (1 + self.stock.len() + self.maker.outstanding()) as u64 * self.rules.segment_bytes as u64
+        finished + (1 + self.stock.len() + self.maker.coming()) as u64 * self.rules.segment_bytes as u64
     }
 
     pub(crate) fn has_spare(&mut self) -> bool {
@@ -137,33 +147,57 @@ impl Chain {
     /// the last of a segment; `before_drop` is told the first row that stays.
     pub(crate) fn look_after(&mut self, now_ns: u64, may_drop: impl Fn(u64) -> bool, before_drop: impl Fn(u64)) {
         self.take_made();
-        if !self.stock.is_empty() || self.maker.outstanding() > 0 || now_ns < self.retry_at_ns {
+        if now_ns < self.retry_at_ns {
+            return;
+        }
+        if !self.stock.is_empty() || self.maker.outstanding() > 0 {
+            if self.is_another_wanted(now_ns) {
+                self.order();
+            }
             return;
         }
         let segment_bytes = self.rules.segment_bytes as u64;
+        let (mut dropped, mut is_recycled) = (Vec::new(), false);
         let mut has_room = self.failure.is_none();
         loop {
             let is_at_its_bound = self.bytes() + segment_bytes > self.rules.max_bytes;
             if has_room && !is_at_its_bound {
                 break;
             }
-            let Some(dropped) = self.drop_oldest(&may_drop, &before_drop) else {
+            let Some(oldest) = self.drop_oldest(&may_drop, &before_drop) else {
                 break;
             };
             if !is_at_its_bound {
-                self.counters.rows_dropped_early += dropped.end_row - dropped.first_row;
+                self.counters.rows_dropped_early += oldest.end_row - oldest.first_row;
             }
             // One that kept its length becomes the spare; a short one only makes room.
-            if dropped.bytes == segment_bytes {
-                return self.recycle(dropped);
+            is_recycled = oldest.bytes == segment_bytes;
+            dropped.push(oldest);
+            if is_recycled {
+                break;
             }
-            self.remove(&dropped.path);
             has_room = true;
         }
-        if self.bytes() + segment_bytes <= self.rules.max_bytes {
-            self.order();
+        let is_made = is_recycled || self.bytes() + segment_bytes <= self.rules.max_bytes;
+        let make = is_made.then(|| self.next_file());
+        if make.is_some() || !dropped.is_empty() {
+            self.maker.order(Order { dropped, make, is_recycled });
         }
         self.retry_at_ns = if self.failure.is_some() { now_ns + NO_ROOM_PAUSE_NS } else { 0 };
+    }
+
+    /// Whether a further file should be made ahead: at the open segment's pace those on their way are soon full. A
+    /// fresh file is filled many times as fast as it is made, so a journal that begins fast has its files made at once.
+    fn is_another_wanted(&self, now_ns: u64) -> bool {
+        let segment_bytes = self.rules.segment_bytes as u64;
+        let Some(began_ns) = self.open.first_sealed_ns else { return false };
+        let filled = self.open.next as u128;
+        let soon = (filled * u128::from(AHEAD_NS)).checked_div(now_ns.saturating_sub(began_ns).into());
+        let spares = (self.stock.len() + self.maker.coming()) as u128;
+        soon.is_some_and(|bytes| bytes > spares * u128::from(segment_bytes))
+            && self.failure.is_none()
+            && self.bytes() + segment_bytes <= self.rules.max_bytes
+            && room_in(&self.rules.folder).is_some_and(|bytes| bytes / ROOM_PART >= segment_bytes)
     }
 
     /// Makes every segment that there may be.
@@ -186,7 +220,7 @@ impl Chain {
 
     /// Waits for a spare segment that is on its way.
     pub(crate) fn wait(&mut self, at_most: Duration) -> bool {
-        if self.stock.is_empty()
+        while self.stock.is_empty()
             && let Some(made) = self.maker.wait(at_most)
         {
             self.keep(made);
@@ -253,7 +287,7 @@ impl Chain {
             self.keep(made);
         }
         for prepared in std::mem::take(&mut self.stock) {
-            self.remove(&prepared.path);
+            remove(&prepared.path);
         }
     }
 
@@ -273,9 +307,10 @@ impl Chain {
         }
     }
 
-    fn keep(&mut self, made: Result<Prepared, JournalError>) {
+    fn keep(&mut self, made: Result<Option<Prepared>, JournalError>) {
         match made {
-            Ok(prepared) => {
+            Ok(None) => {}
+            Ok(Some(prepared)) => {
                 self.counters.held += u64::from(prepared.was_held);
                 self.counters.recycled += u64::from(prepared.generation > 1);
                 self.counters.made += u64::from(prepared.generation == 1);
@@ -299,28 +334,28 @@ impl Chain {
         self.finished.pop_front()
     }
 
-    fn recycle(&mut self, dropped: Finished) {
-        let path = free_path(&self.rules.folder, &mut self.next_free);
-        if fs::rename(&dropped.path, &path).is_err() {
-            // Somebody took it away; then there is room for a fresh one.
-            return self.order();
-        }
-        fault!("recycle.renamed");
-        let used = Used { generation: dropped.generation, warm: dropped.warm };
-        self.maker.order(Order { path, bytes: self.rules.segment_bytes, used: Some(used) });
+    fn next_file(&mut self) -> Make {
+        Make { path: free_path(&self.rules.folder, &mut self.next_free), bytes: self.rules.segment_bytes }
     }
 
     /// Orders a fresh file.
     fn order(&mut self) {
-        let path = free_path(&self.rules.folder, &mut self.next_free);
-        self.maker.order(Order { path, bytes: self.rules.segment_bytes, used: None });
+        let make = Some(self.next_file());
+        self.maker.order(Order { dropped: Vec::new(), make, is_recycled: false });
     }
+}
 
-    fn remove(&self, path: &Path) {
-        // It may be gone already, and there is nothing to do about a file that will not go.
-        let _ = fs::remove_file(path);
-        fault!("retention.dropped");
+/// Bytes that the file system of a folder has for this process.
+fn room_in(folder: &Path) -> Option<u64> {
+    let path = CString::new(folder.as_os_str().as_bytes()).ok()?;
+    let mut found = MaybeUninit::<libc::statvfs>::uninit();
+    // SAFETY: a text that ends with a zero, and room for the answer.
+    if unsafe { libc::statvfs(path.as_ptr(), found.as_mut_ptr()) } != 0 {
+        return None;
     }
+    // SAFETY: the call has filled it.
+    let found = unsafe { found.assume_init() };
+    Some(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
 fn numbers(rules: &ChainRules, ordinal: u64) -> SegmentNumbers {

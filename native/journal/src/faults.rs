@@ -6,7 +6,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// Every place, in the order of a journal's life.
-pub const FAULT_POINTS: [&str; 29] = [
+pub const FAULT_POINTS: [&str; 32] = [
     "open.locked",
     "recovery.cut",
     "recovery.finished",
@@ -31,6 +31,9 @@ pub const FAULT_POINTS: [&str; 29] = [
     "finish.truncated",
     "finish.renamed",
     "retention.told",
+    "retired.counted",
+    "retired.written",
+    "retired.replaced",
     "retention.dropped",
     "recycle.renamed",
     "recycle.locked",

@@ -28,6 +28,7 @@ mod mapping;
 mod message;
 mod opening;
 mod recovery;
+mod retired;
 mod row;
 mod rows;
 mod schema;

@@ -56,6 +56,8 @@ impl Mapping {
     /// meanwhile the kernel lets no other thread of the process map or unmap anything.
     pub(crate) fn populate(&self) {
         const PIECE: usize = 2 << 20;
+        // SAFETY: the whole of this mapping. Where the system gives no huge pages to such files nothing changes.
+        unsafe { libc::madvise(self.start.as_ptr().cast(), self.bytes, libc::MADV_HUGEPAGE) };
         for from in (0..self.bytes).step_by(PIECE) {
             let bytes = PIECE.min(self.bytes - from);
             // SAFETY: the piece lies in this mapping and begins on a page. A kernel that does not know the advice

@@ -15,7 +15,8 @@ use crate::layout::{
     BLOCK_BYTES, NAME_BYTES_MAX, PREFIX_BYTES, TRAILER_BYTES, UNMATCHED_SEGMENT_BYTES, UNMATCHED_SEGMENTS_MAX,
 };
 use crate::message::Encoder;
-use crate::recovery::{Recovery, Wanted, recover};
+use crate::recovery::{Recovery, Wanted, finish_drops, recover};
+use crate::retired::Retired;
 use crate::schema::{
     BUFFERS_PER_INPUT, HEAD_COLUMNS, NODES_PER_INPUT, SegmentNumbers, Table, TableSchema, UNMATCHED_BUFFERS,
     UNMATCHED_NODES, rows_fields, unmatched_fields,
@@ -51,9 +52,15 @@ pub(crate) fn open(config: Config) -> Result<(Writer, Recovered), JournalError> 
     };
     let rows_folder = config.dir.join("segments");
     let unmatched_folder = config.dir.join("unmatched");
-    let rows = recover(&rows_folder, &rows_schema, &wanted)?;
+    let mut rows = recover(&rows_folder, &rows_schema, &wanted)?;
     let seals = rows.last.as_ref().map_or(0, |(numbers, _)| numbers.seal);
-    let unmatched = recover(&unmatched_folder, &unmatched_schema, &Wanted { last_seal: Some(seals), ..wanted })?;
+    let mut unmatched = recover(&unmatched_folder, &unmatched_schema, &Wanted { last_seal: Some(seals), ..wanted })?;
+    let account =
+        |folder: &Path, schema: &TableSchema| Retired::open(folder, schema, config.journal_epoch, config.durability);
+    let rows_retired = account(&rows_folder, &rows_schema)?;
+    let unmatched_retired = account(&unmatched_folder, &unmatched_schema)?;
+    finish_drops(&mut rows, &rows_retired)?;
+    finish_drops(&mut unmatched, &unmatched_retired)?;
     let recovered = recovered(&rows, &unmatched, was_closed);
 
     let segment_bytes = config.segment_bytes as usize;
@@ -74,15 +81,15 @@ pub(crate) fn open(config: Config) -> Result<(Writer, Recovered), JournalError> 
         ..rules.clone()
     };
     let unmatched_next_row = unmatched.next_row();
-    let start = |schema, rules, table: Recovery| {
+    let start = |schema, rules, table: Recovery, retired| {
         let next_row = table.next_row();
-        Chain::start(schema, rules, table.finished, table.next_ordinal, next_row)
+        Chain::start(schema, rules, table.finished, table.next_ordinal, next_row, retired)
     };
     let mut writer = Writer {
         batch: Batch::new(&config),
-        rows: start(rows_schema, rules, rows)?,
+        rows: start(rows_schema, rules, rows, rows_retired)?,
         rows_encoder,
-        unmatched: start(unmatched_schema, unmatched_rules, unmatched)?,
+        unmatched: start(unmatched_schema, unmatched_rules, unmatched, unmatched_retired)?,
         unmatched_encoder,
         unmatched_rows: UnmatchedRows::new(),
         head,

@@ -14,6 +14,7 @@ use crate::config::{Durability, JournalError};
 use crate::faults::fault;
 use crate::mapping::Mapping;
 use crate::message::BatchNumbers;
+use crate::retired::{Retired, first_row_of};
 use crate::schema::{SegmentNumbers, Table, TableSchema};
 use crate::segment::Segment;
 use crate::walk::{Found, Walk, walk};
@@ -75,6 +76,16 @@ pub(crate) fn recover(folder: &Path, schema: &TableSchema, wanted: &Wanted) -> R
     Ok(table)
 }
 
+/// Takes away what a writer had counted as removed and not removed yet. The newest segment stays: it holds the state.
+pub(crate) fn finish_drops(table: &mut Recovery, retired: &Retired) -> Result<(), JournalError> {
+    while table.finished.len() > 1
+        && let Some(counted) = table.finished.pop_front_if(|oldest| oldest.end_row <= retired.before)
+    {
+        fs::remove_file(&counted.path).map_err(failed(&counted.path))?;
+    }
+    Ok(())
+}
+
 fn failed(path: &Path) -> impl FnOnce(io::Error) -> JournalError + '_ {
     move |error| JournalError::Io { path: path.to_owned(), error }
 }
@@ -116,8 +127,10 @@ fn named(path: &Path, name: &str, table: Table) -> Option<Named> {
 fn unwalked(named: &Named, schema: &TableSchema, end_row: Option<u64>) -> Result<Option<Finished>, JournalError> {
     let bytes = fs::symlink_metadata(&named.path).map_err(failed(&named.path))?.len();
     let end_row = end_row.unwrap_or(0);
-    let first_row = named.first_row.unwrap_or(end_row);
-    let header = map(&named.path).ok().and_then(|(_, mapping)| schema.read_header(mapping.content()).ok());
+    let mapping = map(&named.path).ok().map(|(_, mapping)| mapping);
+    let header = mapping.as_ref().and_then(|mapping| schema.read_header(mapping.content()).ok());
+    // The names of unmatched segments do not say it.
+    let first_row = named.first_row.or_else(|| first_row_of(mapping.as_ref()?.content())).unwrap_or(end_row);
     let generation = header.map_or(1, |(_, numbers)| numbers.generation);
     Ok(Some(Finished { path: named.path.clone(), bytes, first_row, end_row, generation, warm: None }))
 }

@@ -6,14 +6,16 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TryRecvError, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crate::chain::Finished;
 use crate::config::JournalError;
 use crate::faults::fault;
 use crate::mapping::Mapping;
+use crate::retired::Retired;
 
 /// Orders that wait at most; more segments than that make no journal faster.
 const ORDERS_MAX: usize = 1024;
@@ -51,17 +53,72 @@ pub(crate) struct Used {
 /// What is asked of the thread.
 #[derive(Debug)]
 pub(crate) struct Order {
-    /// Where the file is, or shall be.
-    pub(crate) path: PathBuf,
-    pub(crate) bytes: usize,
-    /// None for a fresh file.
-    pub(crate) used: Option<Used>,
+    /// Segments that go, oldest first.
+    pub(crate) dropped: Vec<Finished>,
+    /// A file that is to be made then.
+    pub(crate) make: Option<Make>,
+    /// Out of the last of those that go.
+    pub(crate) is_recycled: bool,
 }
 
 impl Order {
-    /// Carries it out, on whatever thread.
-    pub(crate) fn carry_out(mut self) -> Result<Prepared, JournalError> {
-        let used = self.used.take();
+    /// Each segment is counted before it goes.
+    fn carry_out(self, retired: &mut Retired) -> Result<Option<Prepared>, JournalError> {
+        let Self { dropped, make, is_recycled } = self;
+        let (mut used, last) = (None, dropped.len().saturating_sub(1));
+        for (index, segment) in dropped.into_iter().enumerate() {
+            count(retired, &segment)?;
+            match &make {
+                Some(make) if is_recycled && index == last => used = make.rename(segment),
+                _ => remove(&segment.path),
+            }
+        }
+        make.map(|make| make.carry_out(used)).transpose()
+    }
+}
+
+fn count(retired: &mut Retired, segment: &Finished) -> Result<(), JournalError> {
+    let found = match &segment.warm {
+        Some(_) => None,
+        None => File::options()
+            .read(true)
+            .write(true)
+            .open(&segment.path)
+            .ok()
+            .and_then(|file| Mapping::new(&file, usize::try_from(segment.bytes).ok()?).ok()),
+    };
+    let mapping = segment.warm.as_ref().map(|warm| &warm.mapping).or(found.as_ref());
+    match retired.count(mapping.map_or(&[], Mapping::content), segment.first_row, segment.end_row) {
+        // The segment has to go to make room. What it held is counted, and written with the next account.
+        Err(JournalError::NoRoom { .. }) => Ok(()),
+        counted => counted,
+    }
+}
+
+/// Takes a file away. It may be gone already, and there is nothing to do about one that will not go.
+pub(crate) fn remove(path: &Path) {
+    let _ = fs::remove_file(path);
+    fault!("retention.dropped");
+}
+
+/// A file that is to be made.
+#[derive(Debug)]
+pub(crate) struct Make {
+    /// Where it shall be.
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: usize,
+}
+
+impl Make {
+    /// Takes a dropped segment's file; None where somebody took it away, and a fresh one is made.
+    fn rename(&self, segment: Finished) -> Option<Used> {
+        fs::rename(&segment.path, &self.path).ok()?;
+        fault!("recycle.renamed");
+        Some(Used { generation: segment.generation, warm: segment.warm })
+    }
+
+    /// Makes it, on whatever thread; a fresh one where nothing is used again.
+    pub(crate) fn carry_out(self, used: Option<Used>) -> Result<Prepared, JournalError> {
         let generation = used.as_ref().map_or(1, |used| used.generation + 1);
         let again = used.map(|used| self.again(used)).transpose()?;
         let was_held = matches!(again, Some(None));
@@ -156,41 +213,53 @@ pub(crate) fn unlock(file: &File) {
     unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_UN) };
 }
 
+/// Whether a file was to be made, and what came of the order.
+type Made = (bool, Result<Option<Prepared>, JournalError>);
+
 /// The thread and what it has yet to deliver.
 #[derive(Debug)]
 pub(crate) struct Maker {
     orders: Option<SyncSender<Order>>,
-    made: Receiver<Result<Prepared, JournalError>>,
+    made: Receiver<Made>,
     thread: Option<JoinHandle<()>>,
     outstanding: usize,
+    /// Of those, the files.
+    coming: usize,
 }
 
 impl Maker {
-    pub(crate) fn start(name: &str) -> io::Result<Self> {
+    pub(crate) fn start(name: &str, mut retired: Retired) -> io::Result<Self> {
         let (orders, taken) = sync_channel::<Order>(ORDERS_MAX);
         let (deliver, made) = sync_channel(ORDERS_MAX);
         let work = move || {
             for order in taken {
-                if deliver.send(order.carry_out()).is_err() {
+                if deliver.send((order.make.is_some(), order.carry_out(&mut retired))).is_err() {
                     return;
                 }
             }
         };
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(work)?;
-        Ok(Self { orders: Some(orders), made, thread: Some(thread), outstanding: 0 })
+        Ok(Self { orders: Some(orders), made, thread: Some(thread), outstanding: 0, coming: 0 })
     }
 
     pub(crate) const fn outstanding(&self) -> usize {
         self.outstanding
     }
 
+    /// Files that are on their way.
+    pub(crate) const fn coming(&self) -> usize {
+        self.coming
+    }
+
     pub(crate) fn order(&mut self, order: Order) {
+        let is_file = order.make.is_some();
         let is_taken = self.orders.as_ref().is_some_and(|orders| orders.try_send(order).is_ok());
         self.outstanding += usize::from(is_taken);
+        self.coming += usize::from(is_taken && is_file);
     }
 
     /// The next file, if one is ready.
-    pub(crate) fn poll(&mut self) -> Option<Result<Prepared, JournalError>> {
+    pub(crate) fn poll(&mut self) -> Option<Result<Option<Prepared>, JournalError>> {
         match (self.outstanding > 0).then(|| self.made.try_recv())? {
             Ok(made) => Some(self.delivered(made)),
             Err(TryRecvError::Empty) => None,
@@ -199,7 +268,7 @@ impl Maker {
     }
 
     /// The next file, waiting for it.
-    pub(crate) fn wait(&mut self, at_most: Duration) -> Option<Result<Prepared, JournalError>> {
+    pub(crate) fn wait(&mut self, at_most: Duration) -> Option<Result<Option<Prepared>, JournalError>> {
         match (self.outstanding > 0).then(|| self.made.recv_timeout(at_most))? {
             Ok(made) => Some(self.delivered(made)),
             Err(RecvTimeoutError::Timeout) => None,
@@ -207,13 +276,14 @@ impl Maker {
         }
     }
 
-    fn delivered(&mut self, made: Result<Prepared, JournalError>) -> Result<Prepared, JournalError> {
+    fn delivered(&mut self, (is_file, made): Made) -> Result<Option<Prepared>, JournalError> {
         self.outstanding -= 1;
+        self.coming -= usize::from(is_file);
         made
     }
 
-    fn died(&mut self) -> Option<Result<Prepared, JournalError>> {
-        self.outstanding = 0;
+    fn died(&mut self) -> Option<Result<Option<Prepared>, JournalError>> {
+        (self.outstanding, self.coming) = (0, 0);
         None
     }
 }
