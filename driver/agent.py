@@ -30,7 +30,7 @@ from framegate.driver.outbox import Outbox
 from framegate.driver.regions import RegionStore
 from framegate.schema.driver import ShutdownReason
 from framegate.schema.wire import ClockDomain, ShmPoolAnnounce
-from framegate.shmpool.clock import Clock, monotonic_ns
+from framegate.shmpool.clock import Clock, monotonic_ns, realtime_ns
 from framegate.shmpool.transport import Transport
 
 TURN_MESSAGES_MAX: Final = 256
@@ -70,12 +70,14 @@ class LeaseDriverAgent:
         *,
         checkpoints: CheckpointAgent | None = None,
         clock: Clock = monotonic_ns,
+        realtime: Clock = realtime_ns,
         wait_ns: int = 0,
     ) -> None:
         self.authority = authority
         self.checkpoints = CheckpointAgent() if checkpoints is None else checkpoints
         self._store = store
         self._clock = clock
+        self._realtime = realtime
         self._wait_ns = wait_ns
         self._streams = streams
         self._outbox = Outbox()
@@ -210,8 +212,8 @@ class LeaseDriverAgent:
             stream_id=regions.stream_id,
             producer_id=action.producer_id,
             epoch=regions.epoch,
-            announce_timestamp_ns=now_ns,
-            announce_clock_domain=ClockDomain.MONOTONIC,
+            announce_timestamp_ns=now_ns if action.clock_domain is ClockDomain.MONOTONIC else self._realtime(),
+            announce_clock_domain=action.clock_domain,
             layout_version=LAYOUT_VERSION,
             header_nslots=regions.header_nslots,
             header_slot_bytes=HEADER_SLOT_BYTES,

@@ -90,7 +90,7 @@ class CheckpointAgent:
             return False
         kind = _KINDS.get(template)
         if kind is None:
-            return True
+            return False
         try:
             message = kind.decode(data)
         except MessageError:

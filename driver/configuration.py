@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import Annotated, Any, Final, Literal, Self, TypeAlias
 
 from framegate.driver.checkpoint_section import CheckpointSection, wrong_pipelines
+from framegate.driver.frame_fit import STRIDE_MAX, default_slots, stride_of
 from framegate.driver.options import DriverOptions
 from framegate.schema.config.loading import load
 from framegate.schema.config.settings import DEFAULT_BASE_DIR, ClientSettings, config_path, option
@@ -38,8 +39,8 @@ from pydantic import Field, model_validator
 
 CHANNEL: Final = "aeron:ipc?term-length=4m"
 BUILT_IN_STREAMS: Final = IdRange(10_000, 29_999)
-BUILT_IN_SLOTS: Final = 128
 BUILT_IN_STRIDES: Final = (64 * 1024, 1024 * 1024)
+_FAMILY_SLOTS: Final = 1024
 _NS_PER_MS: Final = 1_000_000
 _POOL_ID_MAX: Final = 65_535
 _Id: TypeAlias = tuple[KeyPath, int]
@@ -135,18 +136,36 @@ class PoolSection(Section):
 
 
 class ProfileSection(Section):
-    """``[profiles.NAME]``: the ring and the pools of the streams that use it."""
+    """``[profiles.NAME]``: the ring and the pools of the streams that use it.
 
-    header_nslots: PowerOfTwo = 1024
+    With ``fit_frames`` a stream whose producer declares its frames gets one pool of their size instead of
+    ``payload_pools``. Its slots are ``header_nslots`` where that is given, else what 16 MiB hold, from 128 to 4096.
+    """
+
     payload_pools: Annotated[list[PoolSection], Field(min_length=1)]
+    fit_frames: bool = False
+    header_nslots: PowerOfTwo = Field(default_factory=lambda data: _slots_if_none_are_given(data))
+
+    @property
+    def has_own_slots(self) -> bool:
+        """Whether the slots hold whatever the frames are."""
+        return not self.fit_frames or "header_nslots" in self.model_fields_set
 
     def bytes_per_stream(self) -> int:
         """Payload memory of one stream; the headers come on top."""
         return self.header_nslots * sum(pool.stride_bytes for pool in self.payload_pools)
 
 
+def _slots_if_none_are_given(profile: dict[str, Any]) -> int:
+    if not profile.get("fit_frames"):
+        return _FAMILY_SLOTS
+    return default_slots(sum(pool.stride_bytes for pool in profile.get("payload_pools", ())) or 1)
+
+
 class StreamSection(Section):
     """``[streams.NAME]``: a stream with a fixed id, and perhaps a descriptor stream of its own.
+
+    ``clock`` is the clock of its frames' timestamps, where its producer does not say.
 
     The driver sends no descriptors: ``descriptor_stream`` keeps the id out of its ranges, and clients that are given
     this file use it. All others are told with their own ``descriptor_streams``.
@@ -154,6 +173,7 @@ class StreamSection(Section):
 
     stream_id: U32
     profile: str
+    clock: Literal["monotonic", "realtime"] = "monotonic"
     descriptor_stream: AeronStream | None = None
 
 
@@ -169,7 +189,7 @@ class MediaDriverSection(Section):
 
 def _built_in_profiles() -> dict[str, ProfileSection]:
     pools = [PoolSection(pool_id=n, stride_bytes=stride) for n, stride in enumerate(BUILT_IN_STRIDES, start=1)]
-    return {"default": ProfileSection(header_nslots=BUILT_IN_SLOTS, payload_pools=pools)}
+    return {"default": ProfileSection(payload_pools=pools, fit_frames=True)}
 
 
 class DriverConfig(Section):
@@ -285,13 +305,19 @@ def load_driver_config(options: DriverOptions, environment: Mapping[str, str]) -
 def with_ring(config: DriverConfig, *, slots: int | None = None, frame_bytes: int | None = None) -> DriverConfig:
     """The same with another ring in the default profile: ``--slots`` and ``--frame-bytes``.
 
-    The largest pool becomes the one for frames of ``frame_bytes``; smaller pools stay for smaller frames.
+    The largest pool becomes the one for frames of ``frame_bytes``, whatever producers declare; smaller pools stay for
+    smaller frames.
     """
     profile = config.profiles[config.default_profile]
     if slots is not None:
         profile = profile.model_copy(update={"header_nslots": _slots(slots)})
     if frame_bytes is not None:
-        profile = profile.model_copy(update={"payload_pools": _pools_for(profile, _stride(frame_bytes))})
+        pools = _pools_for(profile, _stride(frame_bytes))
+        slots = (
+            profile.header_nslots if profile.has_own_slots else default_slots(sum(each.stride_bytes for each in pools))
+        )
+        changes = {"payload_pools": pools, "fit_frames": False, "header_nslots": slots}
+        profile = profile.model_copy(update=changes)
     return config.model_copy(update={"profiles": {**config.profiles, config.default_profile: profile}})
 
 
@@ -302,9 +328,9 @@ def _slots(slots: int) -> int:
 
 
 def _stride(frame_bytes: int) -> int:
-    if not 1 <= frame_bytes <= 1 << 31:
-        raise _wrong("--frame-bytes", "stride_bytes", f"1 to {1 << 31} bytes", frame_bytes)
-    return int(max(64, 1 << (frame_bytes - 1).bit_length()))
+    if not 1 <= frame_bytes <= STRIDE_MAX:
+        raise _wrong("--frame-bytes", "stride_bytes", f"1 to {STRIDE_MAX} bytes", frame_bytes)
+    return stride_of(frame_bytes)
 
 
 def _wrong(option: str, key: str, wanted_words: str, found: int) -> WrongType:

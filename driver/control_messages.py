@@ -14,6 +14,7 @@ from framegate.driver.attach_rules import Refusal
 from framegate.driver.lease_messages import error_text, refused
 from framegate.schema import Message
 from framegate.schema.codec import HEADER, HEADER_LENGTH
+from framegate.schema.control import StreamDeclaration
 from framegate.schema.driver import (
     ResponseCode,
     ShmAttachRequest,
@@ -28,7 +29,14 @@ from framegate.schema.wire import ConsumerHello
 
 _FOR_THE_DRIVER: Final[dict[tuple[int, int], type[Message]]] = {
     (kind.SCHEMA_ID, kind.TEMPLATE_ID): kind
-    for kind in (ShmAttachRequest, ShmDetachRequest, ShmLeaseKeepalive, ShmDriverShutdownRequest, ConsumerHello)
+    for kind in (
+        ShmAttachRequest,
+        ShmDetachRequest,
+        ShmLeaseKeepalive,
+        ShmDriverShutdownRequest,
+        ConsumerHello,
+        StreamDeclaration,
+    )
 }
 _CORRELATION_ID: Final = struct.Struct("<q")
 

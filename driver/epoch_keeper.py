@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 
 from framegate.driver.epochs import EpochCounter
-from framegate.driver.lease_actions import Action, Announce, Collect, Provision, Regions, Retire
+from framegate.driver.lease_actions import Action, Announce, Collect, Provision, Regions, Retire, StreamProfile
 from framegate.driver.lease_rules import LeaseRules
 from framegate.driver.streams import Pending, Stream, Streams
 
@@ -38,15 +38,22 @@ class EpochKeeper:
             actions += self.placeholder(self.streams.add(stream_id, now_ns), now_ns)
         return actions
 
-    def order(self, stream: Stream, is_for_producer: bool, require_hugepages: bool, now_ns: int) -> Provision | None:
-        """The next epoch's regions; None when the stream's numbers are used up."""
+    def order(
+        self,
+        stream: Stream,
+        is_for_producer: bool,
+        require_hugepages: bool,
+        now_ns: int,
+        profile: StreamProfile | None = None,
+    ) -> Provision | None:
+        """The next epoch's regions, by the stream's profile or another; None when the stream's numbers are used up."""
         epoch = self._epochs.next(stream.stream_id, now_ns)
         if epoch is None:
             return None
         return Provision(
             stream_id=stream.stream_id,
             epoch=epoch,
-            profile=stream.profile,
+            profile=stream.profile if profile is None else profile,
             require_hugepages=require_hugepages,
             is_placeholder=not is_for_producer,
             prefault=is_for_producer and self.rules.prefault,
@@ -135,4 +142,5 @@ class EpochKeeper:
 def announce(stream: Stream, *, is_periodic: bool = False) -> Announce:
     """The stream as it is now; it has regions."""
     assert stream.regions is not None  # noqa: S101  (for the type checker; callers have looked)
-    return Announce(stream.regions, stream.producer.client_id if stream.producer else 0, is_periodic)
+    producer_id = stream.producer.client_id if stream.producer else 0
+    return Announce(stream.regions, producer_id, is_periodic, stream.clock_domain)

@@ -8,7 +8,7 @@ from enum import Enum, auto
 from typing import TypeAlias
 
 from framegate.schema.driver import ShmAttachResponse, ShmDetachResponse, ShmDriverShutdown, ShmLeaseRevoked
-from framegate.schema.wire import ConsumerConfig
+from framegate.schema.wire import ClockDomain, ConsumerConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,10 @@ class StreamProfile:
 
     header_nslots: int
     pools: tuple[PoolShape, ...]
+    fits_frames: bool = False
+    """Whether a producer that declares its frames gets a pool of their size instead."""
+    has_own_slots: bool = True
+    """Whether ``header_nslots`` was chosen, and holds whatever the frames are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,7 @@ class Announce:
     regions: Regions
     producer_id: int
     is_periodic: bool = False
+    clock_domain: ClockDomain = ClockDomain.MONOTONIC
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

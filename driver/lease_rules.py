@@ -34,6 +34,8 @@ class LeaseRules:
 
     default_profile: StreamProfile
     static_profiles: Mapping[int, StreamProfile] = field(default_factory=dict)
+    realtime_streams: frozenset[int] = frozenset()
+    """Streams whose frames carry the realtime clock's time, where their producer does not say."""
     allow_dynamic_streams: bool = True
     dynamic_ids: IdRange | None = None
     descriptor_ids: IdRange | None = None
@@ -60,6 +62,7 @@ def rules_of(config: DriverConfig, *, has_hugepages: bool) -> LeaseRules:
     return LeaseRules(
         default_profile=profiles[config.default_profile],
         static_profiles={stream.stream_id: profiles[stream.profile] for stream in config.streams.values()},
+        realtime_streams=frozenset(each.stream_id for each in config.streams.values() if each.clock == "realtime"),
         allow_dynamic_streams=policies.allow_dynamic_streams,
         dynamic_ids=driver.stream_id_range,
         descriptor_ids=driver.descriptor_stream_id_range,
@@ -80,4 +83,4 @@ def rules_of(config: DriverConfig, *, has_hugepages: bool) -> LeaseRules:
 
 def _profile(section: ProfileSection) -> StreamProfile:
     pools = tuple(PoolShape(pool.pool_id, pool.stride_bytes) for pool in section.payload_pools)
-    return StreamProfile(section.header_nslots, pools)
+    return StreamProfile(section.header_nslots, pools, section.fit_frames, section.has_own_slots)

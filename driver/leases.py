@@ -26,8 +26,10 @@ from framegate.driver.attach_rules import (
     wants_hugepages,
 )
 from framegate.driver.consumer_streams import ConsumerStreams, IdPool
+from framegate.driver.declarations import Declarations
 from framegate.driver.epoch_keeper import EpochKeeper, announce
 from framegate.driver.epochs import EPOCH_MAX, EpochCounter
+from framegate.driver.frame_fit import fitted
 from framegate.driver.lease_actions import (
     Action,
     Provisioned,
@@ -43,6 +45,7 @@ from framegate.driver.lease_rules import LAYOUT_VERSION, LeaseRules
 from framegate.driver.node_ids import NodeIds
 from framegate.driver.streams import Lease, Pending, Stream
 from framegate.schema import Message
+from framegate.schema.control import StreamDeclaration
 from framegate.schema.driver import (
     HugepagesPolicy,
     LeaseRevokeReason,
@@ -55,7 +58,7 @@ from framegate.schema.driver import (
     ShmLeaseKeepalive,
     ShutdownReason,
 )
-from framegate.schema.wire import ConsumerHello
+from framegate.schema.wire import ClockDomain, ConsumerHello
 
 _LEASE_ID_MAX: Final = 2**64 - 2
 _GOING: Final = "the driver is shutting down"
@@ -83,6 +86,7 @@ class LeaseAuthority:
         """Requests that wait for regions."""
         limit = rules.limits.cooling_node_ids
         self._node_ids = NodeIds(cooldown_ns=rules.node_id_cooldown_ns, cooling_max=limit)
+        self._declarations = Declarations(rules.limits.pending_attaches, self.counts)
         self.consumer_streams = ConsumerStreams(IdPool(rules.descriptor_ids), IdPool(rules.control_ids))
         self._soonest_expiry_ns = _LEASE_ID_MAX
         self._next_announce_ns = 0
@@ -110,6 +114,8 @@ class LeaseAuthority:
                 return self._on_shutdown_request(message, now_ns)
             case ConsumerHello():
                 return self._on_hello(message)
+            case StreamDeclaration():
+                self._declarations.hear(message)
         return []
 
     def on_regions(self, result: Provisioned | ProvisionFailed, now_ns: int) -> list[Action]:
@@ -207,7 +213,8 @@ class LeaseAuthority:
         if node_id is None:
             return self._refuse(request, node_id_taken(request.desired_node_id))
         if stream.regions is not None and request.role == Role.CONSUMER:
-            return self._grant(stream, request, node_id, now_ns)
+            # The answer does not say by which clock frames are stamped; the announce does.
+            return [*self._grant(stream, request, node_id, now_ns), announce(stream)]
         return self._make_regions_for(stream, request, node_id, now_ns)
 
     def _wait(self, stream: Stream, request: ShmAttachRequest) -> list[Action]:
@@ -233,7 +240,10 @@ class LeaseAuthority:
         """A producer without predecessor raises the epoch before it is granted (D-083, D-086); so does the first client
         of a stream that has no regions."""
         is_producer = request.role == Role.PRODUCER
-        order = self._keeper.order(stream, is_producer, wants_hugepages(request.require_hugepages, self.rules), now_ns)
+        declared = self._declarations.of(request)
+        profile = stream.profile if declared is None else fitted(stream.profile, declared.frame_bytes, declared.nslots)
+        has_hugepages = wants_hugepages(request.require_hugepages, self.rules)
+        order = self._keeper.order(stream, is_producer, has_hugepages, now_ns, profile)
         if self.attaching >= self.rules.limits.pending_attaches or order is None:
             self._node_ids.cancel(node_id)
             refusal = full("pending_attaches", self.rules.limits.pending_attaches) if order else _no_epoch(stream)
@@ -259,8 +269,16 @@ class LeaseAuthority:
         self._soonest_expiry_ns = min(self._soonest_expiry_ns, lease.expires_ns)
         if lease.role == Role.PRODUCER:
             stream.producer = lease
+            stream.clock_domain = self._domain_for(stream, request)
+            self._declarations.forget(request)
         self.counts["attached"] += 1
         return [Respond(granted(request, lease, stream))]
+
+    def _domain_for(self, stream: Stream, request: ShmAttachRequest) -> ClockDomain:
+        declared = self._declarations.of(request)
+        if declared is None or declared.clock_domain is None:
+            return self.streams.configured_domain(stream.stream_id)
+        return ClockDomain(declared.clock_domain)
 
     def _take_lease_id(self) -> int:
         lease_id = self._next_lease_id

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from framegate.driver.lease_actions import Provision, Regions, StreamProfile
 from framegate.driver.lease_rules import LeaseRules
 from framegate.schema.driver import Role, ShmAttachRequest
+from framegate.schema.wire import ClockDomain
 
 
 @dataclass(slots=True, kw_only=True)
@@ -45,6 +46,8 @@ class Stream:
     stream_id: int
     profile: StreamProfile
     is_static: bool
+    clock_domain: ClockDomain
+    """Of the present or last producer's frames; before the first, as configured."""
     idle_since_ns: int
     regions: Regions | None = None
     """The current epoch, as it is announced; None while there is none."""
@@ -99,10 +102,16 @@ class Streams:
             stream_id=stream_id,
             profile=static or self._rules.default_profile,
             is_static=static is not None,
+            clock_domain=self.configured_domain(stream_id),
             idle_since_ns=now_ns,
         )
         self._streams[stream_id] = stream
         return stream
+
+    def configured_domain(self, stream_id: int) -> ClockDomain:
+        """The clock domain of a stream whose producer does not declare one."""
+        is_realtime = stream_id in self._rules.realtime_streams
+        return ClockDomain.REALTIME_SYNCED if is_realtime else ClockDomain.MONOTONIC
 
     def forget(self, stream: Stream) -> None:
         """It was dynamic, and nobody needs it."""

@@ -97,9 +97,13 @@ class Client:
         barrier_interval_s: float | None = None,
         position: int = 0,
         continues: bool = False,
+        clock: str | None = None,
     ) -> Producer:
         """The one producer of a stream, attached. Without shape and dtype every frame may be another.
 
+        With them the driver makes regions that fit. ``clock`` says by which clock frames are stamped: ``"monotonic"``,
+        or ``"realtime"`` for times as of ``time.time_ns()``. Left out, frames without a time get the monotonic clock's,
+        and what consumers are told is what the driver's file has, else monotonic.
         ``descriptor_stream`` is the Aeron stream of its descriptors, which its consumers must be told too; left out,
         it is the configured one, else the one that all streams share.
         Checkpoint barriers are sent for the coordinator of ``pipeline``; None: for no one. Where there is none,
@@ -120,6 +124,7 @@ class Client:
             barrier_interval_s=barrier_interval_s,
             position=position,
             continues=continues,
+            clock=clock,
         )
         return self.attach(producer)
 

@@ -49,6 +49,13 @@ class PatternChoice(StrEnum):
     MOVING = "moving"
 
 
+class ClockChoice(StrEnum):
+    """What frames are stamped with."""
+
+    MONOTONIC = "monotonic"
+    REALTIME = "realtime"
+
+
 class CheckedPattern(StrEnum):
     """What payloads can be checked for."""
 
@@ -82,6 +89,9 @@ def _produce(
         Path | None, typer.Option("--sent-log", metavar="CSV", help="Write a line there for each published frame.")
     ] = None,
     descriptor_stream: DescriptorStreamOption = None,
+    clock: Annotated[
+        ClockChoice | None, typer.Option("--clock", help="The clock of the frames' timestamps, declared to the driver.")
+    ] = None,
     pipeline: PipelineOption = "default",
     barrier_interval_ms: Annotated[
         float | None,
@@ -116,6 +126,7 @@ def _produce(
             schedule=schedule,
             sent_log=sent_log,
             descriptor_stream=descriptor_stream,
+            clock=None if clock is None else clock.value,
             pipeline=pipeline,
             barrier_interval_ms=barrier_interval_ms,
             config=config,

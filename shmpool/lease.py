@@ -40,6 +40,7 @@ from framegate.schema.driver import (
 )
 from framegate.schema.wire import ClockDomain, ShmPoolAnnounce
 from framegate.shmpool.attach_answer import LAYOUT_VERSION, flaw_of
+from framegate.shmpool.declaration import Declaration
 from framegate.shmpool.lease_actions import Action, Gained, Lost, Refused, Send
 
 _ALREADY_ATTACHED: Final = "client_id already attached"
@@ -82,6 +83,8 @@ class Lease:
     client_id: int
     times: LeaseTimes = field(default_factory=LeaseTimes)
     chance: random.Random = field(default_factory=random.Random)
+    declaration: Declaration | None = None
+    """What a producer says of its frames, before each attach."""
     state: LeaseState = LeaseState.UNATTACHED
     lease_id: int | None = None
     epoch: int | None = None
@@ -218,7 +221,8 @@ class Lease:
             publish_mode=PublishMode.EXISTING_OR_CREATE,
             require_hugepages=driver_messages.HugepagesPolicy.UNSPECIFIED,
         )
-        return [Send(request)] if self._owed is None else [Send(self._owed), Send(request)]
+        declared = None if self.declaration is None else self.declaration.message(self.stream_id, self.client_id)
+        return [Send(each) for each in (self._owed, declared, request) if each is not None]
 
     def _take_times(self, expiry_ns: int | None, now_ns: int) -> None:
         times = self.times

@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from framegate.schema.control import StreamDeclaration
 from framegate.schema.driver import (
     ResponseCode,
     ShmAttachRequest,
@@ -19,7 +20,7 @@ from framegate.schema.driver import (
 class Send:
     """Put this message on the control stream."""
 
-    message: ShmAttachRequest | ShmLeaseKeepalive | ShmDetachRequest
+    message: ShmAttachRequest | ShmLeaseKeepalive | ShmDetachRequest | StreamDeclaration
 
 
 @dataclass(frozen=True, slots=True)

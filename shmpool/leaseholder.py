@@ -19,6 +19,7 @@ from framegate.schema.errors import AttachRefused, DriverSilent, FramegateError
 from framegate.schema.wire import ShmPoolAnnounce
 from framegate.shmpool.aeron import how_to_start
 from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.declaration import Declaration
 from framegate.shmpool.lease import Lease, LeaseState, LeaseTimes, new_client_id
 from framegate.shmpool.lease_actions import Action, Gained, Lost, Refused, Send
 
@@ -37,11 +38,11 @@ class Leaseholder:
     ends one.
     """
 
-    def __init__(self, client: Client, stream: int, role: Role) -> None:
+    def __init__(self, client: Client, stream: int, role: Role, declaration: Declaration | None = None) -> None:
         self.client = client
         self.stream_id = stream
         times = LeaseTimes(silence_ns=client.times.silence_ns)
-        self.lease = Lease(stream, role, new_client_id(client.chance), times, client.chance)
+        self.lease = Lease(stream, role, new_client_id(client.chance), times, client.chance, declaration)
         self.attaches = 0
         self.detach_reasons: list[str] = []
         self._changed = threading.Condition()

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, NotAttached, WrongUsage
 from framegate.shmpool.client import Client
 from framegate.shmpool.client_options import ClientOptions
-from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.clock import monotonic_ns, realtime_ns
 from framegate.shmpool.pattern import PatternName, Payloads, flat_bytes, payloads
 from framegate.shmpool.predecessor import attached_behind_predecessor
 from framegate.shmpool.producer import DEFAULT_PIPELINE, Producer
@@ -27,6 +27,7 @@ from framegate.shmpool.stop_signal import StopSignal
 
 from framegate._native import FrameClaim
 
+ClockName = Literal["monotonic", "realtime"]
 _WAIT_SLICE_S: Final = 0.1
 _LINGER_S: Final = 0.25
 """After the end: consumers read what is in the stream before the epoch goes."""
@@ -56,6 +57,7 @@ class ProduceOptions(ClientOptions):
     descriptor_stream: int | None = None
     pipeline: str = DEFAULT_PIPELINE
     barrier_interval_ms: float | None = None
+    clock: ClockName | None = None
 
 
 @dataclass(slots=True)
@@ -167,6 +169,7 @@ def _attached(client: Client, options: ProduceOptions, stop: StopSignal) -> Prod
             descriptor_stream=options.descriptor_stream,
             pipeline=options.pipeline,
             barrier_interval_s=_seconds(options.barrier_interval_ms),
+            clock=options.clock,
         )
 
     return attached_behind_predecessor(attach, stop.wait)
@@ -186,6 +189,7 @@ def _audience_is_there(run: _Run) -> bool:
 def _synthesise(run: _Run, pattern: Payloads) -> None:
     options = run.options
     interval_ns = 0 if options.rate is None else int(1e9 / options.rate)
+    stamp_ns = realtime_ns if options.clock == "realtime" else monotonic_ns
     next_ns = monotonic_ns()
     while options.count is None or run.frames < options.count:
         if interval_ns and not run.wait_until(next_ns):
@@ -194,7 +198,7 @@ def _synthesise(run: _Run, pattern: Payloads) -> None:
             return
         next_ns += interval_ns
         try:
-            run.publish(lambda slot: pattern.fill(flat_bytes(slot.array), slot.seq), monotonic_ns())
+            run.publish(lambda slot: pattern.fill(flat_bytes(slot.array), slot.seq), stamp_ns())
         except NotAttached:
             if not run.wait_attached():
                 return

@@ -44,6 +44,7 @@ from framegate.shmpool.audience import Audience
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.command_word import EPOCH_MAX, can_carry
 from framegate.shmpool.continued import mark_continued
+from framegate.shmpool.declaration import declaration_of
 from framegate.shmpool.ended import mark_ended
 from framegate.shmpool.granted_streams import GrantedStreams
 from framegate.shmpool.leaseholder import Leaseholder
@@ -89,8 +90,10 @@ class Producer(Leaseholder):
         barrier_interval_s: float | None = None,
         position: int = 0,
         continues: bool = False,
+        clock: str | None = None,
     ) -> None:
-        super().__init__(client, stream, Role.PRODUCER)
+        super().__init__(client, stream, Role.PRODUCER, declaration_of(stream, clock, shape, dtype))
+        self._is_realtime = clock == "realtime"
         self.name = name
         self.pipeline = pipeline
         """Whose coordinator it hears; None: nobody's, it sends the barriers that it is given."""
@@ -131,7 +134,7 @@ class Producer(Leaseholder):
     ) -> int:
         """Copy an array into the next slot and announce it; its sequence.
 
-        ``timestamp_ns`` is the capture time in the monotonic clock: left out, it is now; None, it is not given.
+        ``timestamp_ns`` is the capture time in the producer's clock: left out, it is now; None, it is not given.
         ``seq`` skips ahead. ``position`` is where a source that can be taken back stands behind the frame; barriers
         that follow tell it in ``sent_barriers``. Raises ``WrongArray`` or ``FrameTooLarge`` before anything is written.
         """
@@ -380,6 +383,7 @@ class Producer(Leaseholder):
             dtype=self._dtype,
             shape=self._shape,
             pace=cast(AeronSubscription, pace),
+            is_realtime=self._is_realtime,
         )
         self._native.set_position(self._position)
         self._barriers.inject()
@@ -409,6 +413,9 @@ class Producer(Leaseholder):
         """Write into the regions of the lease."""
         assert self._native is not None  # noqa: S101  (for the type checker: a lease needs a link)
         epoch, nslots = response.epoch or 0, response.header_nslots or 0
+        if self.lease.declaration is not None:
+            longest = max((pool.stride_bytes for pool in response.payload_pools), default=0)
+            self.lease.declaration.check(self.stream_id, longest)
         regions = open_regions(
             stream_id=response.stream_id or 0,
             epoch=epoch,

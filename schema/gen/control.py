@@ -43,6 +43,7 @@ __all__ = [
     "CheckpointAborted",
     "CheckpointBarrier",
     "CheckpointComplete",
+    "ClockDomain",
     "ControlSignal",
     "HoldIngress",
     "IngressCut",
@@ -54,6 +55,7 @@ __all__ = [
     "PipelineAnnounce",
     "SignalCategory",
     "SignalKind",
+    "StreamDeclaration",
     "TriggerCheckpoint",
     "TriggerProgress",
     "TriggerSignal",
@@ -93,6 +95,13 @@ class AckStatus(IntEnum):
     FAILED = 2  # Nothing of this checkpoint may be used; reason says why
 
 
+class ClockDomain(IntEnum):
+    """ClockDomain, carried as uint8."""
+
+    MONOTONIC = 1  # The host's monotonic clock
+    REALTIME_SYNCED = 2  # The realtime clock, synchronised with other hosts
+
+
 class OperatorState(IntEnum):
     """OperatorState, carried as uint8."""
 
@@ -126,6 +135,7 @@ class TriggerState(IntEnum):
 
 _ABORT_CAUSE: Final = {int(value): value for value in AbortCause}
 _ACK_STATUS: Final = {int(value): value for value in AckStatus}
+_CLOCK_DOMAIN: Final = {int(value): value for value in ClockDomain}
 _OPERATOR_STATE: Final = {int(value): value for value in OperatorState}
 _SIGNAL_CATEGORY: Final = {int(value): value for value in SignalCategory}
 _SIGNAL_KIND: Final = {int(value): value for value in SignalKind}
@@ -146,6 +156,7 @@ _INGRESS_HELLO: Final = Struct("<QI")
 _HOLD_INGRESS: Final = Struct("<QQI")
 _INGRESS_PLACE: Final = Struct("<QQIQQ")
 _INGRESS_CUT: Final = Struct("<QQQIQQ")
+_STREAM_DECLARATION: Final = Struct("<IIBII")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -1632,6 +1643,107 @@ class IngressCut:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamDeclaration:
+    """What a producer is going to publish; goes to the lease driver before each of its attach requests.
+
+    Template 17: a block of 17 bytes.
+    """
+
+    SCHEMA_ID: ClassVar[int] = 920
+    TEMPLATE_ID: ClassVar[int] = 17
+    SCHEMA_VERSION: ClassVar[int] = 1
+    BLOCK_LENGTH: ClassVar[int] = 17
+    IS_NEWER_VERSION_READABLE: ClassVar[bool] = True
+    LAYOUT: ClassVar[tuple[Field | Group | Data, ...]] = (
+        Field("stream_id", "uint32", 0),
+        Field("client_id", "uint32", 4),
+        Field("clock_domain", "uint8", 8, null=255, is_optional=True, enum=ClockDomain),
+        Field("frame_bytes", "uint32", 9, null=4294967295, is_optional=True),
+        Field("nslots", "uint32", 13, null=4294967295, is_optional=True),
+    )
+    _HEADER: ClassVar[Octets] = HEADER.pack(17, 17, 920, 1)
+
+    stream_id: int  # As in the attach request
+    client_id: int  # As in the attach request
+    clock_domain: ClockDomain | None = None  # Of the frames' timestamps; null, 255: not said
+    frame_bytes: int | None = None  # Payload bytes of the largest frame; null: not said
+    nslots: int | None = None  # Frames that the ring should hold, a power of two; null: as the driver thinks fit
+
+    def encode(self) -> Octets:
+        """Message header and body."""
+        return self._HEADER + self.encode_body()
+
+    def encode_into(self, buffer: Buffer, offset: int = 0) -> int:
+        """Writes header and body into a buffer; gives the number of bytes written."""
+        return write_into(self.encode(), buffer, offset)
+
+    def encode_body(self) -> Octets:
+        """The body alone, as shared-memory layouts are stored."""
+        try:
+            return self._pack()
+        except REFUSED:
+            refuse(self)
+
+    def encoded_length(self) -> int:
+        """The length of ``encode()`` in bytes."""
+        try:
+            return self._length()
+        except REFUSED:
+            refuse(self)
+
+    @classmethod
+    def decode(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads the message whose header starts at the offset; raises a MessageError for anything else."""
+        view, block, version = open_message(cls, buffer, offset)
+        return cls._unpack(view, offset + 8, block, version)
+
+    @classmethod
+    def decode_body(cls, buffer: Buffer, offset: int = 0) -> Self:
+        """Reads a body that has no message header before it."""
+        return cls._unpack(view_of(buffer, offset), offset, cls.BLOCK_LENGTH, cls.SCHEMA_VERSION)
+
+    @staticmethod
+    def dtype() -> np.dtype[np.void]:
+        """The fixed block as a packed numpy dtype: enums as integers, nulls as their sentinels."""
+        return structured_dtype(StreamDeclaration)
+
+    def _pack(self) -> Octets:
+        clock_domain: int | None = self.clock_domain
+        if clock_domain is None:
+            clock_domain = 255
+        elif clock_domain not in _CLOCK_DOMAIN:
+            raise ValueError("enum")
+        frame_bytes: int | None = self.frame_bytes
+        if frame_bytes is None:
+            frame_bytes = 4294967295
+        elif frame_bytes == 4294967295:
+            raise ValueError("null")
+        nslots: int | None = self.nslots
+        if nslots is None:
+            nslots = 4294967295
+        elif nslots == 4294967295:
+            raise ValueError("null")
+        return _STREAM_DECLARATION.pack(self.stream_id, self.client_id, clock_domain, frame_bytes, nslots)
+
+    def _length(self) -> int:
+        return 25
+
+    @classmethod
+    def _unpack(cls, view: memoryview, position: int, block: int, version: int) -> Self:
+        end = position + block
+        if end > len(view):
+            raise cut_short("StreamDeclaration", view, position, block)
+        raw = _STREAM_DECLARATION.unpack_from(view, position)
+        return cls(
+            stream_id=raw[0],
+            client_id=raw[1],
+            clock_domain=None if raw[2] == 255 else member(_CLOCK_DOMAIN, raw[2], cls, "clock_domain"),
+            frame_bytes=None if raw[3] == 4294967295 else raw[3],
+            nslots=None if raw[4] == 4294967295 else raw[4],
+        )
+
+
 MESSAGES: Final[dict[int, type[Message]]] = {
     1: CheckpointBarrier,
     2: Watermark,
@@ -1649,4 +1761,5 @@ MESSAGES: Final[dict[int, type[Message]]] = {
     14: HoldIngress,
     15: IngressPlace,
     16: IngressCut,
+    17: StreamDeclaration,
 }

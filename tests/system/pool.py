@@ -27,7 +27,7 @@ class Pool:
     def __init__(self, system: System, shm: Path, *, slots: int = 128, frame_bytes: int = 65_536) -> None:
         self.system = system
         self.aeron_dir, self.base_dir = str(shm / "aeron"), str(shm / "base")
-        self.sizes = ("--slots", str(slots), "--frame-bytes", str(frame_bytes))
+        self.sizes: tuple[str, ...] = ("--slots", str(slots), "--frame-bytes", str(frame_bytes))
         self.places = ("--aeron-dir", self.aeron_dir, "--base-dir", self.base_dir)
 
     def start_driver(self, *words: str) -> Program:

@@ -29,7 +29,7 @@ const fn known(
 }
 
 /// Every message of the four schemas that travels; a test holds it to the codecs.
-pub const KNOWN: [Known; 42] = [
+pub const KNOWN: [Known; 43] = [
     known(900, 4, "FrameDescriptor", Some(0), Some(20)),
     known(900, 51, "SlotHeader", None, Some(22)),
     known(920, 1, "CheckpointBarrier", Some(24), None),
@@ -48,6 +48,7 @@ pub const KNOWN: [Known; 42] = [
     known(920, 14, "HoldIngress", Some(16), None),
     known(920, 15, "IngressPlace", Some(16), None),
     known(920, 16, "IngressCut", Some(24), None),
+    known(920, 17, "StreamDeclaration", Some(0), None),
     known(900, 1, "ShmPoolAnnounce", Some(0), Some(16)),
     known(900, 2, "ConsumerHello", Some(0), None),
     known(900, 3, "ConsumerConfig", Some(0), None),

@@ -19,7 +19,8 @@ from framegate.driver.lease_rules import LeaseRules
 from framegate.driver.leases import LeaseAuthority
 from framegate.driver.region_folders import RegionFolders
 from framegate.driver.regions import MappedRegions, NativeMaker, RegionStore
-from framegate.schema import Message, decode_any
+from framegate.schema import Message, control, decode_any
+from framegate.schema.control import StreamDeclaration
 from framegate.schema.driver import (
     LeaseRevokeReason,
     ResponseCode,
@@ -35,6 +36,7 @@ from framegate.schema.errors import NoRoom, OfferFailed
 from framegate.schema.wire import Bool, ClockDomain, ConsumerConfig, Mode, ShmPoolAnnounce, ShmRegionSuperblock
 from framegate.shmpool.clock import ManualClock
 from framegate.shmpool.loopback import LoopbackNetwork
+from framegate.shmpool.mapping import Decision, Mapping
 from framegate.shmpool.transport import Outcome
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -77,7 +79,10 @@ class Scene:
         self.maker = Maker(base)
         self.store = RegionStore(self.folders, self.maker, clock=self.clock)
         authority = LeaseAuthority(rules, EpochCounter(), first_lease_id=START)
-        self.agent = LeaseDriverAgent(self.network.client(), STREAMS, authority, self.store, clock=self.clock)
+        self.wall = ManualClock(1_700_000_000 * SECOND)
+        self.agent = LeaseDriverAgent(
+            self.network.client(), STREAMS, authority, self.store, clock=self.clock, realtime=self.wall
+        )
 
     def say(self, *messages: Message | bytes) -> list[Message]:
         """What the driver says on the control stream when it is told this."""
@@ -158,6 +163,47 @@ def test_every_announce_refreshes_the_activity_and_carries_the_time(scene: Scene
         assert announce.announce_timestamp_ns == START + n * SECOND
         block = ShmRegionSuperblock.decode_body(file_of(announce.header_region_uri).read_bytes()[:64])
         assert (block.activity_timestamp_ns, block.start_timestamp_ns) == (START + n * SECOND, START)
+
+
+def test_a_stream_of_the_realtime_clock_is_announced_by_it_also_over_a_step(scene: Scene) -> None:
+    """The activity of its regions stays monotonic; consumers find each announce fresh but those before a step."""
+    mapping = Mapping(STREAM)
+    scene.say(
+        StreamDeclaration(
+            stream_id=STREAM,
+            client_id=42,
+            clock_domain=control.ClockDomain.REALTIME_SYNCED,
+            frame_bytes=None,
+            nslots=None,
+        )
+    )
+    lease = scene.grant()
+    stamps = []
+    for step_ns in (0, 600 * SECOND, -1200 * SECOND):
+        scene.wall.advance(step_ns)
+        scene.turn(SECOND)
+        scene.say(lease.keepalive())
+        *_, announce = scene.announces()
+        assert announce.announce_clock_domain is ClockDomain.REALTIME_SYNCED
+        stamps.append(announce.announce_timestamp_ns - scene.wall())
+        block = ShmRegionSuperblock.decode_body(file_of(announce.header_region_uri).read_bytes()[:64])
+        assert block.activity_timestamp_ns == scene.clock()
+        assert mapping.on_announce(announce, scene.clock(), scene.wall()) is not Decision.IGNORE
+        mapping.on_mapped(announce.epoch, scene.clock())
+    assert stamps == [0, 0, 0]
+    assert mapping.on_announce(announce, scene.clock(), scene.wall() + 600 * SECOND) is Decision.IGNORE
+
+
+def test_a_declaration_is_heard_beside_the_coordinators(scene: Scene) -> None:
+    """Both are of schema 920. What cannot be read is counted, and answered by nobody."""
+    for data in (declaration().encode(), declaration().encode()[:-1], b""):
+        assert scene.say(data) == []
+    counts = scene.agent.counters()
+    assert (counts["declarations"], counts["malformed"]) == (1, 2)
+
+
+def declaration() -> StreamDeclaration:
+    return StreamDeclaration(stream_id=STREAM, client_id=42, clock_domain=None, frame_bytes=48, nslots=None)
 
 
 def test_a_producer_that_falls_silent_is_revoked_and_a_higher_epoch_announced(scene: Scene) -> None:

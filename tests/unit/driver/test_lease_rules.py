@@ -63,7 +63,9 @@ def test_a_lease_lasts_interval_times_grace_and_other_times_are_as_configured(tm
 def test_without_a_file_dynamic_streams_have_the_built_in_profile() -> None:
     rules = rules_of(load_driver_config(DriverOptions(), {}), has_hugepages=True)
     assert rules.dynamic_ids == IdRange(10_000, 29_999)
-    assert rules.default_profile == StreamProfile(128, (PoolShape(1, 65_536), PoolShape(2, 1_048_576)))
+    assert rules.default_profile == StreamProfile(
+        128, (PoolShape(1, 65_536), PoolShape(2, 1_048_576)), fits_frames=True, has_own_slots=False
+    )
     assert rules.has_hugepages
 
 

@@ -177,6 +177,10 @@ TABLE: Final = {
         "checkpoint_id uint64@0; epoch uint64@8; flags uint64@16; stream_id uint32@24;"
         f" source_epoch uint64@28 null={U64}; after_seq uint64@36 null={U64}; ascii pipeline"
     ),
+    (920, 17, "StreamDeclaration", 17): (
+        "stream_id uint32@0; client_id uint32@4; clock_domain ClockDomain:uint8@8 null=255;"
+        f" frame_bytes uint32@9 null={U32}; nslots uint32@13 null={U32}"
+    ),
 }
 
 RESPONSE_CODES: Final = "OK=0, UNSUPPORTED=1, INVALID_PARAMS=2, REJECTED=3, INTERNAL_ERROR=4"
@@ -198,6 +202,7 @@ ENUMS: Final = {
     driver.LeaseRevokeReason: "DETACHED=1, EXPIRED=2, REVOKED=3",
     driver.ShutdownReason: "NORMAL=0, ADMIN=1, ERROR=2",
     merge.ClockDomain: "MONOTONIC=1, REALTIME_SYNCED=2",
+    control.ClockDomain: "MONOTONIC=1, REALTIME_SYNCED=2",
     merge.TimestampSource: "FRAME_DESCRIPTOR=1, SLOT_HEADER=2",
     merge.MergeRuleType: "OFFSET=0, WINDOW=1",
     merge.MergeTimeRuleType: "OFFSET_NS=0, WINDOW_NS=1",

@@ -141,6 +141,51 @@ impl TryFrom<u8> for AckStatus {
     }
 }
 
+/// ClockDomain, carried as u8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "probe", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "probe", serde(into = "u8", try_from = "u8"))]
+#[repr(u8)]
+pub enum ClockDomain {
+    /// The host's monotonic clock.
+    Monotonic = 1,
+    /// The realtime clock, synchronised with other hosts.
+    RealtimeSynced = 2,
+}
+
+impl ClockDomain {
+    /// The enum with this number, None when the number is not defined.
+    #[inline]
+    pub const fn from_number(number: u8) -> Option<Self> {
+        match number {
+            1 => Some(Self::Monotonic),
+            2 => Some(Self::RealtimeSynced),
+            _ => None,
+        }
+    }
+
+    /// The number on the wire.
+    #[inline]
+    pub const fn number(self) -> u8 {
+        self as u8
+    }
+}
+
+impl From<ClockDomain> for u8 {
+    #[inline]
+    fn from(value: ClockDomain) -> Self {
+        value.number()
+    }
+}
+
+impl TryFrom<u8> for ClockDomain {
+    type Error = String;
+
+    fn try_from(number: u8) -> Result<Self, String> {
+        Self::from_number(number).ok_or_else(|| format!("ClockDomain has no value {number}"))
+    }
+}
+
 /// OperatorState, carried as u8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "probe", derive(serde::Serialize, serde::Deserialize))]
@@ -2722,5 +2767,162 @@ impl IngressCut {
         encoder.source_epoch_opt(self.source_epoch);
         encoder.after_seq_opt(self.after_seq);
         encoder.pipeline(self.pipeline.as_bytes());
+    }
+}
+
+/// What a producer is going to publish; goes to the lease driver before each of its attach requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "probe", derive(serde::Serialize, serde::Deserialize))]
+pub struct StreamDeclaration {
+    /// As in the attach request.
+    pub stream_id: u32,
+    /// As in the attach request.
+    pub client_id: u32,
+    /// Of the frames' timestamps; null, 255: not said.
+    pub clock_domain: Option<ClockDomain>,
+    /// Payload bytes of the largest frame; null: not said.
+    pub frame_bytes: Option<u32>,
+    /// Frames that the ring should hold, a power of two; null: as the driver thinks fit.
+    pub nslots: Option<u32>,
+}
+
+impl StreamDeclaration {
+    /// Number of the message in its schema.
+    pub const TEMPLATE_ID: u16 = 17;
+    /// Length of the fixed block.
+    pub const BLOCK_LENGTH: u16 = 17;
+
+    const EXPECTED: Expected = Expected {
+        message: "StreamDeclaration",
+        schema_id: SCHEMA_ID,
+        template_id: Self::TEMPLATE_ID,
+        version: SCHEMA_VERSION,
+        block_length: Self::BLOCK_LENGTH,
+        is_newer_version_readable: true,
+        older_blocks: &[(0, 17)],
+    };
+
+    /// A flyweight over a message that starts with its header; it cannot panic, all of it has been looked at.
+    #[inline]
+    pub fn checked(buffer: &[u8]) -> Result<sbe::stream_declaration_codec::StreamDeclarationDecoder<'_>, DecodeError> {
+        let header = Self::EXPECTED.open(buffer)?;
+        Self::check_body(buffer, HEADER_LENGTH, header.block_length, header.version)?;
+        let buffer = sbe::ReadBuf::new(buffer);
+        Ok(sbe::stream_declaration_codec::StreamDeclarationDecoder::default().wrap(
+            buffer,
+            HEADER_LENGTH,
+            header.block_length,
+            header.version,
+        ))
+    }
+
+    /// The same for a body that has no message header before it.
+    #[inline]
+    pub fn checked_body(
+        buffer: &[u8],
+    ) -> Result<sbe::stream_declaration_codec::StreamDeclarationDecoder<'_>, DecodeError> {
+        Self::check_body(buffer, 0, Self::BLOCK_LENGTH, SCHEMA_VERSION)?;
+        let buffer = sbe::ReadBuf::new(buffer);
+        Ok(sbe::stream_declaration_codec::StreamDeclarationDecoder::default().wrap(
+            buffer,
+            0,
+            Self::BLOCK_LENGTH,
+            SCHEMA_VERSION,
+        ))
+    }
+
+    /// Reads a message that starts with its header.
+    pub fn decode(buffer: &[u8]) -> Result<Self, DecodeError> {
+        Ok(Self::read(Self::checked(buffer)?, buffer))
+    }
+
+    /// Reads a body that has no message header before it.
+    pub fn decode_body(buffer: &[u8]) -> Result<Self, DecodeError> {
+        Ok(Self::read(Self::checked_body(buffer)?, buffer))
+    }
+
+    #[inline]
+    fn check_body(buffer: &[u8], start: usize, block: u16, _version: u16) -> Result<(), DecodeError> {
+        let mut walk = Walk::new(buffer, start);
+        let fixed = walk.take(usize::from(block), "StreamDeclaration")?;
+        let number = check::u8_at(fixed, 8);
+        check::known(
+            number == 255 || ClockDomain::from_number(number).is_some(),
+            "StreamDeclaration",
+            "clock_domain",
+            i64::from(number),
+        )?;
+        Ok(())
+    }
+
+    fn read(decoder: sbe::stream_declaration_codec::StreamDeclarationDecoder<'_>, _buffer: &[u8]) -> Self {
+        Self {
+            stream_id: decoder.stream_id(),
+            client_id: decoder.client_id(),
+            clock_domain: ClockDomain::from_number(decoder.clock_domain().into()),
+            frame_bytes: decoder.frame_bytes(),
+            nslots: decoder.nslots(),
+        }
+    }
+
+    /// Length of `encode()` in bytes.
+    #[inline]
+    pub fn encoded_length(&self) -> usize {
+        HEADER_LENGTH + self.body_length()
+    }
+
+    #[inline]
+    fn body_length(&self) -> usize {
+        usize::from(Self::BLOCK_LENGTH)
+    }
+
+    /// Message header and body.
+    pub fn encode(&self) -> Result<Vec<u8>, EncodeError> {
+        self.check_values()?;
+        let mut buffer = vec![0; self.encoded_length()];
+        self.encode_into(&mut buffer)?;
+        Ok(buffer)
+    }
+
+    /// Writes header and body to the start of the buffer, all or nothing; gives the number of bytes written.
+    #[inline]
+    pub fn encode_into(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        self.check_values()?;
+        let length = self.encoded_length();
+        check::room(length, buffer.len())?;
+        Self::EXPECTED.put(buffer);
+        self.write(
+            sbe::stream_declaration_codec::StreamDeclarationEncoder::default()
+                .wrap(sbe::WriteBuf::new(buffer), HEADER_LENGTH),
+        );
+        Ok(length)
+    }
+
+    /// Writes the body alone, as shared-memory layouts are stored.
+    #[inline]
+    pub fn encode_body_into(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
+        self.check_values()?;
+        let length = self.body_length();
+        check::room(length, buffer.len())?;
+        self.write(
+            sbe::stream_declaration_codec::StreamDeclarationEncoder::default().wrap(sbe::WriteBuf::new(buffer), 0),
+        );
+        Ok(length)
+    }
+
+    #[inline]
+    fn check_values(&self) -> Result<(), EncodeError> {
+        check::writable(self.frame_bytes != Some(u32::MAX), "StreamDeclaration", "frame_bytes")?;
+        check::writable(self.nslots != Some(u32::MAX), "StreamDeclaration", "nslots")?;
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&self, mut encoder: sbe::stream_declaration_codec::StreamDeclarationEncoder<'_>) {
+        encoder.stream_id(self.stream_id);
+        encoder.client_id(self.client_id);
+        encoder.clock_domain_opt(self.clock_domain.map(|value| value.number().into()));
+        encoder.frame_bytes_opt(self.frame_bytes);
+        encoder.nslots_opt(self.nslots);
     }
 }

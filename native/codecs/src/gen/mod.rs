@@ -60,6 +60,7 @@ pub enum Message {
     HoldIngress(control::HoldIngress),
     IngressPlace(control::IngressPlace),
     IngressCut(control::IngressCut),
+    StreamDeclaration(control::StreamDeclaration),
 }
 
 impl Message {
@@ -111,6 +112,7 @@ impl Message {
             (920, 14) => control::HoldIngress::decode(buffer).map(Self::HoldIngress),
             (920, 15) => control::IngressPlace::decode(buffer).map(Self::IngressPlace),
             (920, 16) => control::IngressCut::decode(buffer).map(Self::IngressCut),
+            (920, 17) => control::StreamDeclaration::decode(buffer).map(Self::StreamDeclaration),
             (900 | 901 | 903 | 920, found) => {
                 Err(DecodeError::UnknownTemplate { schema: header.schema_id, wanted: None, found })
             }
@@ -165,6 +167,7 @@ impl Message {
             (920, 14) => control::HoldIngress::decode_body(buffer).map(Self::HoldIngress),
             (920, 15) => control::IngressPlace::decode_body(buffer).map(Self::IngressPlace),
             (920, 16) => control::IngressCut::decode_body(buffer).map(Self::IngressCut),
+            (920, 17) => control::StreamDeclaration::decode_body(buffer).map(Self::StreamDeclaration),
             (900 | 901 | 903 | 920, found) => {
                 Err(DecodeError::UnknownTemplate { schema: schema_id, wanted: None, found })
             }
@@ -219,6 +222,7 @@ impl Message {
             Self::HoldIngress(message) => message.encode(),
             Self::IngressPlace(message) => message.encode(),
             Self::IngressCut(message) => message.encode(),
+            Self::StreamDeclaration(message) => message.encode(),
         }
     }
 
@@ -269,6 +273,7 @@ impl Message {
             Self::HoldIngress(message) => message.encode_body_into(buffer),
             Self::IngressPlace(message) => message.encode_body_into(buffer),
             Self::IngressCut(message) => message.encode_body_into(buffer),
+            Self::StreamDeclaration(message) => message.encode_body_into(buffer),
         }
     }
 }

@@ -33,12 +33,14 @@ pub struct PoolProducer {
     /// What every frame must be; None: whatever the array is.
     pub(super) dtype: Option<i16>,
     pub(super) shape: Option<Vec<i32>>,
+    /// Whether a frame whose time is left out gets the realtime clock's.
+    is_realtime: bool,
 }
 
 #[pymethods]
 impl PoolProducer {
     #[new]
-    #[pyo3(signature = (publication, stream_id, *, dtype, shape, pace = None))]
+    #[pyo3(signature = (publication, stream_id, *, dtype, shape, pace = None, is_realtime = false))]
     fn new(
         py: Python<'_>,
         publication: &AeronPublication,
@@ -46,12 +48,13 @@ impl PoolProducer {
         dtype: Option<&str>,
         shape: Option<Vec<i64>>,
         pace: Option<&AeronSubscription>,
+        is_realtime: bool,
     ) -> PyResult<Self> {
         let dtype = dtype.map(|name| dtype_number(py, name)).transpose()?;
         let shape = shape.map(|shape| checked_shape(py, &shape)).transpose()?;
         let guarded = Guarded::new(Pace::new(pace.map(AeronSubscription::shared)));
         let shared = Arc::new(Shared::new(guarded, publication.shared(), stream_id));
-        Ok(Self { shared, dtype, shape })
+        Ok(Self { shared, dtype, shape, is_realtime })
     }
 
     /// Writes into these regions from now on, from sequence 0.
@@ -125,7 +128,8 @@ impl PoolProducer {
         let view = ArrayView::of(array)?;
         let (tensor, source) = self.described(py, &view, 0)?;
         let bytes = view.payload_bytes(py, 1)?;
-        let stamps = FrameStamps { timestamp: timestamp_ns, descriptor_timestamp_ns, trace_id, seq, position };
+        let timestamp = timestamp_ns.by(self.is_realtime);
+        let stamps = FrameStamps { timestamp, descriptor_timestamp_ns, trace_id, seq, position };
         // SAFETY: the exporter promises the payload for as long as `view` lives; a strided one is copied with the GIL.
         let publish = || self.shared.publish(&tensor, bytes, stamps, |claim| unsafe { source.fill(claim) });
         let published = match source {
@@ -150,7 +154,7 @@ impl PoolProducer {
         }
         let bytes = view.payload_bytes(py, count.max(1))?;
         let stamps = FrameStamps {
-            timestamp: timestamp_ns,
+            timestamp: timestamp_ns.by(self.is_realtime),
             descriptor_timestamp_ns: None,
             trace_id: 0,
             seq: None,
@@ -203,7 +207,7 @@ impl PoolProducer {
         match py.detach(|| self.shared.claim(&tensor, bytes, seq)) {
             Ok((claim, regions)) => {
                 let stamps = FrameStamps {
-                    timestamp: timestamp_ns,
+                    timestamp: timestamp_ns.by(self.is_realtime),
                     descriptor_timestamp_ns,
                     trace_id,
                     seq: None,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a frame is stamped with, as Python gives it.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use framegate_core::pool::layout::NULL_TIMESTAMP;
 use framegate_core::pool::writer::Stamps;
 use pyo3::prelude::*;
@@ -10,6 +12,7 @@ use pyo3::types::PyEllipsis;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Stamp {
     Now,
+    NowRealtime,
     Null,
     At(u64),
 }
@@ -29,9 +32,21 @@ impl<'py> FromPyObject<'_, 'py> for Stamp {
 }
 
 impl Stamp {
+    /// The same, by the clock that the stream was declared with.
+    pub(super) fn by(self, is_realtime: bool) -> Self {
+        match self {
+            Self::Now if is_realtime => Self::NowRealtime,
+            _ => self,
+        }
+    }
+
     pub(super) fn nanoseconds(self) -> u64 {
         match self {
             Self::Now => rusteron_client::Aeron::nano_clock() as u64,
+            // Before 1970 no clock is set yet.
+            Self::NowRealtime => {
+                SystemTime::now().duration_since(UNIX_EPOCH).map_or(NULL_TIMESTAMP, |since| since.as_nanos() as u64)
+            }
             Self::Null => NULL_TIMESTAMP,
             Self::At(nanoseconds) => nanoseconds,
         }

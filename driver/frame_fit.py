@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Regions that fit a stream's frames: one pool for the frames that a producer declares, and enough slots.
+
+Few small frames would leave a slow reader no time, and many large ones would fill the memory: so a ring holds what
+16 MiB hold, from 128 to 4096 frames.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from framegate.driver.lease_actions import PoolShape, StreamProfile
+
+STREAM_BYTES: Final = 16 * 1024 * 1024
+SLOTS_MIN: Final = 128
+SLOTS_MAX: Final = 4096
+STRIDE_MIN: Final = 64
+STRIDE_MAX: Final = 1 << 31
+_DECLARED_SLOTS_MAX: Final = 65_536
+_POOL_ID: Final = 1
+
+
+def default_slots(frame_bytes: int) -> int:
+    """How many slots a stream gets that takes so many bytes for each, where nothing says otherwise.
+
+    >>> [default_slots(bytes) for bytes in (64, 4096, 65_536, 1 << 20, 1 << 30)]
+    [4096, 4096, 256, 128, 128]
+    """
+    fitting = max(STREAM_BYTES // frame_bytes, 1)
+    return min(max(1 << (fitting.bit_length() - 1), SLOTS_MIN), SLOTS_MAX)
+
+
+def stride_of(frame_bytes: int) -> int:
+    """The stride of a pool for frames of so many bytes: the next power of two, from 64 on.
+
+    >>> [stride_of(bytes) for bytes in (0, 48, 64, 65, 640 * 1024)]
+    [64, 64, 64, 128, 1048576]
+    """
+    return int(max(STRIDE_MIN, 1 << max(frame_bytes - 1, 0).bit_length()))
+
+
+def fitted(profile: StreamProfile, frame_bytes: int | None, nslots: int | None = None) -> StreamProfile:
+    """The profile for a producer that declares this, where the profile leaves it to the producer.
+
+    What cannot be counts as not declared: frames above 2 GiB, and slots that are no power of two up to 65536.
+    """
+    if not profile.fits_frames:
+        return profile
+    pools, slots = profile.pools, profile.header_nslots
+    if frame_bytes is not None and frame_bytes <= STRIDE_MAX:
+        pools = (PoolShape(_POOL_ID, stride_of(frame_bytes)),)
+    if not profile.has_own_slots:
+        is_sound = nslots is not None and 2 <= nslots <= _DECLARED_SLOTS_MAX and nslots.bit_count() == 1
+        slots = nslots if nslots and is_sound else default_slots(sum(pool.stride_bytes for pool in pools))
+    return replace(profile, pools=pools, header_nslots=slots)
