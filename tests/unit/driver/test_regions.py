@@ -27,7 +27,7 @@ from framegate.schema.wire import RegionType, ShmRegionSuperblock
 from framegate.shmpool.clock import ManualClock
 from framegate.shmpool.command_word import NAME
 from framegate.shmpool.continued import mark_continued
-from framegate.shmpool.ended import mark_ended
+from framegate.shmpool.ended import former_end, mark_ended
 
 from tests.unit.driver.test_epochs import order
 
@@ -144,6 +144,26 @@ def test_the_marks_of_a_producer_go_with_their_epoch(folders: RegionFolders) -> 
     (folders.of(7, 98) / "continued.4711").write_text("{")
     store.retire(7, 98)
     assert not folders.of(7, 98).parent.exists()
+
+
+@pytest.mark.parametrize("is_retired", [False, True], ids=["beside it", "instead of it"])
+def test_the_end_of_the_epoch_before_is_left_in_an_epoch_without_a_producer(
+    folders: RegionFolders, is_retired: bool
+) -> None:
+    store = store_of(folders)
+    store.provision(order(99))
+    mark_ended(str(folders.of(7, 99)), 99, 41)
+    if is_retired:
+        store.retire(7, 99)
+    store.provision(order(100, is_placeholder=True))
+    assert former_end(str(folders.of(7, 100)), 100) == (99, 41)
+    store.provision(order(101, is_placeholder=True))
+    assert former_end(str(folders.of(7, 101)), 101) == (99, 41), "nobody has written since"
+    store.provision(order(102))
+    assert former_end(str(folders.of(7, 102)), 102) is None
+    for epoch in (100, 101, 102):
+        store.retire(7, epoch)
+    assert not folders.of(7, 100).exists()
 
 
 def test_the_command_word_outlives_an_epoch_and_goes_with_the_last(folders: RegionFolders) -> None:

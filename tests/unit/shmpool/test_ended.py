@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from framegate.shmpool.ended import NAME, is_marked_ended, mark_ended
+from framegate.shmpool.ended import FORMER, NAME, former_end, is_marked_ended, last_end, mark_ended, mark_former
 
 
 @pytest.fixture
@@ -61,3 +61,20 @@ def test_a_folder_that_is_gone_is_nobodys_loss(tmp_path: Path) -> None:
 def test_regions_that_are_gone_leave_no_mark_behind(tmp_path: Path) -> None:
     mark_ended(str(tmp_path), 7, 1)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_former_mark_tells_of_an_epoch_before_its_own_folder_s(folder: Path) -> None:
+    assert last_end(str(folder), 9) is None
+    mark_former(str(folder), 7, 41)
+    assert former_end(str(folder), 9) == last_end(str(folder), 9) == (7, 41)
+    assert former_end(str(folder), 7) is None, "it is not before itself"
+    mark_ended(str(folder), 9, None)
+    assert last_end(str(folder), 9) == (9, None)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"epoch": true}', '{"epoch": -1}', '{"epoch": "7"}', '{"epoch": 1e3}']
+)
+def test_a_former_mark_that_is_anything_else_means_nothing(folder: Path, text: str) -> None:
+    (folder / FORMER).write_text(text)
+    assert former_end(str(folder), 9) is None
