@@ -183,7 +183,10 @@ class Run:
             join.kill()
             return
         join.send(signal.SIGINT)
-        join.ended()
+        code = join.ended()
+        # 1 is an answer, as of an input that was rejected; a configuration that is refused, or a defect, is not.
+        assert code in {0, 1}, join
+        assert "INTERNAL" not in join.text, join
 
     def _play(self, stream: int, source: Source, is_first: bool) -> None:
         time.sleep(source.delay_s)
