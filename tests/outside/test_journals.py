@@ -35,7 +35,6 @@ def test_a_full_journal_whose_reader_stands_still_ends_with_its_inputs_and_a_sum
     bed.audit("full", left, right)
 
 
-@pytest.mark.xfail(strict=True, reason="it is noticed only at the next segment")
 def test_a_journal_that_is_deleted_ends_its_join(bed: Bed) -> None:
     left, right = bed.streams()
     join = bed.join(bed.lockstep("deleted", [left, right]))
@@ -55,7 +54,6 @@ def test_a_second_join_of_the_same_journal_is_refused(bed: Bed) -> None:
     first.interrupted()
 
 
-@pytest.mark.xfail(strict=False, reason="a ring is all that waits for a partner, and goes with its producer")
 def test_rows_that_retention_removed_are_still_in_the_books(bed: Bed) -> None:
     left, right = bed.streams()
     small = {"max_bytes": "8MiB", "segment_bytes": "2MiB", "seal_bytes": "1MiB"}
@@ -69,7 +67,6 @@ def test_rows_that_retention_removed_are_still_in_the_books(bed: Bed) -> None:
     assert bed.audit("retained", left, right)["inputs"]["s0"]["joined"] == rows
 
 
-@pytest.mark.xfail(strict=True, reason="a batch is laid out for far more than comes")
 def test_a_journal_of_a_slow_camera_is_hardly_larger_than_its_frames(bed: Bed) -> None:
     left, right = bed.streams()
     join = bed.join(bed.lockstep("slow", [left, right]))

@@ -59,7 +59,6 @@ def test_an_authority_says_that_an_input_is_forty_milliseconds_behind_and_all_pa
     assert seqs(bed.journal("by-time"), "left", "right") == [(seq, seq) for seq in range(60)]
 
 
-@pytest.mark.xfail(strict=True, reason="mergemap serve announces epoch 0, the join waits for epoch 1")
 def test_one_file_serves_the_map_and_joins(bed: Bed) -> None:
     left, right = bed.streams()
     config = bed.lockstep("one-file", [left, right], mergemap=FOLLOWS)
@@ -93,7 +92,6 @@ def test_a_request_without_an_epoch_finds_the_map_of_a_running_join(bed: Bed) ->
     assert str(left) in request.text
 
 
-@pytest.mark.xfail(strict=True, reason="nothing feeds the processed cursor, and the join waits for it for ever")
 def test_processed_is_refused_where_nothing_feeds_it(bed: Bed) -> None:
     left, right = bed.streams()
     inputs = {"left": {"stream": left}, "right": {"stream": right, "processed": True}}
