@@ -70,7 +70,6 @@ def test_the_driver_is_killed_and_every_frame_has_a_fate(own_bed: Bed) -> None:
     own_bed.audit("lease", left, right)
 
 
-@pytest.mark.xfail(strict=False, reason="a ring is all that waits for a partner, and goes with its producer")
 def test_the_driver_stands_still_for_twelve_seconds_and_everything_goes_on(own_bed: Bed) -> None:
     driver = own_bed.driver()
     left, right = own_bed.streams()
