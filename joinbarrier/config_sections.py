@@ -71,7 +71,7 @@ class JoinSection(Section):
     drive: Annotated[str, AfterValidator(_drive)] | None = None
     first: Annotated[int | str, BeforeValidator(_first)] = "auto"
     hold: Literal["payload", "descriptor"] = "payload"
-    pending: Literal["auto", "ring", "copy"] = "ring"
+    pending: Literal["auto", "ring", "copy"] = "auto"
     pending_bytes: PositiveSize = 256 << 20
     outputs: Count = 0
     publish: Annotated[str, AfterValidator(_published)] = ""

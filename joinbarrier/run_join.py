@@ -64,6 +64,11 @@ def run(options: JoinOptions) -> int:
         _log.warning("%s", warning)
     if options.source is not None:
         return _run_recording(options, config, options.source)
+    if "pending" not in config.join.model_fields_set:
+        _log.info(
+            'frames that wait are copied out of their rings, into %d bytes at most: join.pending is "auto" by default',
+            config.join.pending_bytes,
+        )
     aeron_dir = config.client.aeron_dir or default_aeron_dir(os.environ)
     with (
         StopSignal() as stop,

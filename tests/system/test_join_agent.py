@@ -218,7 +218,7 @@ def test_what_was_not_joined_is_only_counted_where_that_was_asked_for(bed: JoinB
 def test_a_full_journal_waits_for_its_named_reader_and_goes_on_after_its_commit(bed: JoinBed) -> None:
     sizes = {"max_bytes": "4MiB", "segment_bytes": "1MiB", "seal_bytes": "256KiB", "when_full": "block"}
     left, _right = (bed.counted(stream, rate=1000) for stream in (LEFT, RIGHT))
-    agent = bed.join(bed.lockstep(journal=sizes))
+    agent = bed.join(bed.lockstep(keys={"pending": "ring"}, journal=sizes))
     epoch = agent.says(event="ready")["journal_epoch"]
     reader = NamedReader.claim(bed.journal(), "slow", journal_epoch=epoch)
     agent.until(lambda: "the journal is full" in agent.stderr, "full")
