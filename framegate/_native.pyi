@@ -139,6 +139,7 @@ class AeronSubscription:
 
 @final
 class JoinStage:
+    def lost_below(self, stream: int, epoch: int, gone_below: int, resume_at: int) -> None: ...
     def __new__(
         cls,
         config: tuple[str, int, str, int, int, int | None, bool, bool, int, int, int, int],

@@ -69,6 +69,19 @@ class StageIntake(StageCore):
         self.policy.observed(source, False, now_ns)
         return True
 
+    def lost_below(self, stream: int, epoch: int, gone_below: int, resume_at: int) -> None:
+        """A stream is written faster than it is joined: what waits below ``resume_at`` is lost. What is below
+        ``gone_below`` was overwritten, the rest is passed over."""
+        if self.sources[stream].epoch != epoch or self.config.policy == "latest":
+            return
+        for each in self.on(stream):
+            for frame in each.pending:
+                if frame.lost is None and frame.seq < resume_at:
+                    is_gone = frame.seq < gone_below
+                    frame.lost = Cause.OVERWRITTEN if is_gone else Cause.AGED
+                    self.counters.overwritten[each.index] += is_gone
+            self.settle(each)
+
     def missed(self, stream: int, epoch: int, seq_first: int, seq_last: int, now_ns: int) -> None:
         """Nobody listened to these frames."""
         seq_last = min(seq_last, I64_MAX)

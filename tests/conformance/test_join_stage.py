@@ -155,6 +155,26 @@ def test_lost_at_arrival_counts_as_observed_and_gives_no_row(world: MakeWorld) -
     assert stage.left() == [(1, 1, 1, "overwritten"), (0, 1, 1, "no_partner")]
 
 
+def test_lapped_stream_goes_on_with_frames_that_last_and_its_partner_goes_along(world: MakeWorld) -> None:
+    """A ring of eight slots: frame 11 is the newest, so 0 to 3 were overwritten and 4 to 7 are passed over."""
+    stage = world({}, {})
+    stage.frames(0, range(12))
+    stage.frames(1, range(12))
+    assert stage.join(limit=1) == [(0, 0, 0)]
+    stage.stage.lost_below(10, 1, 4, 8)
+    assert stage.join() == [(seq, seq, seq) for seq in range(8, 12)]
+    assert stage.left() == [(0, 1, 3, "overwritten"), (0, 4, 7, "aged"), (1, 1, 7, "no_partner")]
+    assert stage.counters["overwritten"] == [3, 0]
+
+
+def test_lap_of_another_epoch_costs_nothing(world: MakeWorld) -> None:
+    stage = world({}, {})
+    stage.frames(0, range(4))
+    stage.stage.lost_below(10, 2, 2, 4)
+    stage.frames(1, range(4))
+    assert stage.join() == [(seq, seq, seq) for seq in range(4)]
+
+
 def test_full_history_keeps_what_waits_longest_and_loses_what_comes(world: MakeWorld) -> None:
     stage = world({}, {}, history=4)
     stage.frames(0, range(7))

@@ -34,7 +34,7 @@ class NativeStage:
         for name in (
             *("invalidate", "wants_map", "observe", "observe_lost", "missed", "processed", "watermark", "ended"),
             *("push_time", "tick", "failed", "joined", "is_finished", "finish", "state", "status", "needs_slot_time"),
-            *("recall_frame", "reopen"),
+            *("recall_frame", "reopen", "lost_below"),
         ):
             setattr(self, name, getattr(self._stage, name))
 

@@ -92,6 +92,7 @@ def scripts() -> st.SearchStrategy[list[Op]]:
     ask = st.tuples(st.just("next"), st.integers(1, 6), st.lists(st.integers(0, 9), max_size=4))
     seldom = st.one_of(
         st.tuples(st.just("lost"), stream, st.integers(0, 2)),
+        st.tuples(st.just("lapped"), stream, st.integers(0, 4), st.integers(0, 4)),
         st.tuples(st.just("missed"), stream, st.integers(0, 2), st.integers(0, 5)),
         st.tuples(st.just("older"), stream, st.integers(1, 2)),
         st.tuples(st.just("epoch"), stream),
@@ -149,7 +150,18 @@ class Player:
     def play(self, op: Op) -> None:
         """One line of a script; lines about a stream that is no input do nothing."""
         kind, *rest = op
-        if rest and kind in ("frame", "lost", "missed", "older", "epoch", "ended", "huge", "watermark", "processed"):
+        if rest and kind in (
+            "frame",
+            "lost",
+            "lapped",
+            "missed",
+            "older",
+            "epoch",
+            "ended",
+            "huge",
+            "watermark",
+            "processed",
+        ):
             if rest[0] not in self.streams:
                 return
             rest[0:1] = [rest[0], self.streams[rest[0]]]
@@ -170,6 +182,10 @@ class Player:
         if is_new:
             self._tell(stream, state.epoch, seq, seq)
         return bool(is_new)
+
+    def _lapped(self, stream: int, state: Stream, behind: int, gone: int) -> None:
+        resume_at = max(0, state.last.get(state.epoch, -1) + 1 - behind)
+        self.stage.lost_below(stream, state.epoch, max(0, resume_at - gone), resume_at)
 
     def _missed(self, stream: int, state: Stream, gap: int, more: int) -> None:
         known = state.last.get(state.epoch, -1)

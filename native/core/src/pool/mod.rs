@@ -17,12 +17,11 @@
 //! | `arena` | memory for copies: reserved at the start, taken in chunks, faulted in ahead |
 //! | `hold` | a bounded arena of frame copies; nothing is evicted |
 //! | `arrivals` | what a descriptor's sequence means after those before it |
-//! | `catch_up`, `edge` | how a reader that was lapped comes back to frames that last: many passed over, or few copies |
+//! | `catch_up` | how a reader that was lapped comes back to frames that last |
 
 pub mod arrivals;
 pub mod commit;
 pub mod descriptor;
-pub mod edge;
 pub mod layout;
 pub mod tensor;
 

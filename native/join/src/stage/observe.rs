@@ -74,6 +74,34 @@ impl Stage {
         true
     }
 
+    /// A stream is written faster than it is joined: the frames that wait below `resume_at` are lost, but for those of
+    /// which somebody keeps a copy. Those below `gone_below` were overwritten, the others are passed over.
+    pub fn lost_below(
+        &mut self,
+        stream: usize,
+        epoch: u64,
+        (gone_below, resume_at): (u64, u64),
+        is_copied: impl Fn(u64) -> bool,
+    ) {
+        if self.known_epoch(stream) != Some(epoch) || self.config.policy == PolicyKind::Latest {
+            return;
+        }
+        for at in 0..self.on[stream].len() {
+            let input = self.on[stream][at];
+            let each = &mut self.inputs[input];
+            for position in each.head..each.position_from(resume_at.into()) {
+                let frame = each.at_mut(position);
+                if frame.lost.is_some() || is_copied(frame.seq) {
+                    continue;
+                }
+                let is_gone = frame.seq < gone_below;
+                frame.lost = Some(if is_gone { Cause::Overwritten } else { Cause::Aged });
+                self.counters.inputs[input].overwritten += u64::from(is_gone);
+            }
+            self.settle(input);
+        }
+    }
+
     /// Nobody listened to these frames.
     pub fn missed(&mut self, stream: usize, epoch: u64, seq_first: u64, seq_last: u64, now_ns: u64) {
         let seq_last = seq_last.min(I64_MAX);

@@ -7,7 +7,6 @@
 use std::collections::VecDeque;
 
 use framegate_core::pool::arrivals::{Arrivals, Order};
-use framegate_core::pool::edge::Edge;
 use framegate_core::pool::reader::{Belief, FrameRef};
 use framegate_core::pool::tensor::Tensor;
 use framegate_join::stage::Cause;
@@ -77,6 +76,25 @@ pub(super) enum Heard {
     Nothing,
 }
 
+/// Where reading goes on after a lap.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Lap {
+    /// Frames below it were overwritten.
+    pub(super) gone_below: u64,
+    /// Frames below it are passed over.
+    pub(super) resume_at: u64,
+}
+
+impl Lap {
+    #[inline]
+    fn passes_over(self, seq: u64) -> Option<Cause> {
+        if seq >= self.resume_at {
+            return None;
+        }
+        Some(if seq < self.gone_below { Cause::Overwritten } else { Cause::Aged })
+    }
+}
+
 /// A stream.
 pub(super) struct Port {
     /// Of the epoch whose frames count.
@@ -110,8 +128,7 @@ pub(super) struct Port {
     /// Whether there was a time without regions or subscriptions since its last descriptor: the lease was lost, or the
     /// media driver. What was announced then passed unheard.
     pub(super) was_away: bool,
-    /// What is let go after a lap.
-    pub(super) edge: Edge,
+    lap: Lap,
     pub(super) counters: PortCounters,
     pub(super) has_news: bool,
     /// Whether the present epoch has begun or was closed since this was looked at last.
@@ -138,7 +155,7 @@ impl Port {
             ended: None,
             images_lost: 0,
             was_away: false,
-            edge: Edge::default(),
+            lap: Lap::default(),
             counters: PortCounters::default(),
             has_news: true,
             has_switched: false,
@@ -268,7 +285,7 @@ impl Port {
             before.taken_until = self.arrivals.next_heard(before.life()).unwrap_or(0);
             yard.extend(self.retired.replace(before));
         }
-        self.edge.forget();
+        self.lap = Lap::default();
         (self.is_closed, self.has_news, self.has_switched) = (false, true, true);
         true
     }
@@ -505,8 +522,8 @@ impl Port {
         let found = match &mut self.present {
             Some(ring) if ring.life() == life => {
                 self.has_read_retired = false;
-                if self.edge.lets_go(seq) {
-                    Err(Cause::Overwritten)
+                if let Some(cause) = self.lap.passes_over(seq) {
+                    Err(cause)
                 } else if self.is_attached && !self.is_closed {
                     ring.read(seq)
                 } else {
@@ -533,12 +550,30 @@ impl Port {
         found
     }
 
+    /// Why a frame that has just been announced is not looked at, if it is not.
+    #[inline]
+    pub(super) fn passes_over(&self, life: u64, seq: u64) -> Option<Cause> {
+        let cause = self.lap.passes_over(seq)?;
+        self.present.as_ref().filter(|ring| ring.life() == life).map(|_| cause)
+    }
+
     /// A frame was overwritten while it was copied.
     #[cold]
-    pub(super) fn on_torn(&mut self, seq: u64) {
+    pub(super) fn on_torn(&mut self) {
         self.counters.late_drops += 1;
-        if let Some(ring) = &self.present {
-            self.edge.on_torn(seq, ring.nslots());
+    }
+
+    /// A frame of that epoch was overwritten before it was joined. Reading goes on half a ring behind the newest frame: what is
+    /// older would be overwritten under its copy as well. Where it goes on, if that is further than it was.
+    #[cold]
+    pub(super) fn catch_up(&mut self, life: u64) -> Option<Lap> {
+        let ring = self.present.as_ref().filter(|ring| ring.life() == life && self.is_attached && !self.is_closed)?;
+        let (gone_below, newest) = ring.span()?;
+        let resume_at = newest.saturating_add(1).saturating_sub(u64::from(ring.nslots() / 2));
+        if resume_at <= self.lap.resume_at {
+            return None;
         }
+        self.lap = Lap { gone_below, resume_at };
+        Some(self.lap)
     }
 }

@@ -107,6 +107,12 @@ impl JoinStage {
         Ok(self.stage.observe_lost(stream, epoch, seq, cause, now_ns))
     }
 
+    fn lost_below(&mut self, py: Python<'_>, stream: u32, epoch: u64, gone_below: u64, resume_at: u64) -> PyResult<()> {
+        let stream = self.index(py, stream)?;
+        self.stage.lost_below(stream, epoch, (gone_below, resume_at), |_| false);
+        Ok(())
+    }
+
     fn missed(
         &mut self,
         py: Python<'_>,

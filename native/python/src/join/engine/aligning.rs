@@ -294,7 +294,7 @@ impl Engine {
                 (Whereabouts::Held, bytes + EVENT_BYTES)
             }
             Kept::Torn => {
-                port.on_torn(seen.seq);
+                port.on_torn();
                 (Whereabouts::Gone, EVENT_BYTES)
             }
             Kept::No(_) => {

@@ -80,6 +80,17 @@ impl Engine {
         }
     }
 
+    /// The stream is written faster than it is joined: whatever its ring will not hold for long is lost at once, so that
+    /// the next rows are made of frames that last.
+    #[cold]
+    pub(super) fn catch_up(&mut self, index: usize, epoch: u64) {
+        let Some(lap) = self.ports[index].catch_up(epoch) else { return };
+        let Self { stage, waiting, cut, .. } = self;
+        let holds = [&*waiting, &cut.behind, &cut.restored];
+        let is_copied = |seq| holds.iter().any(|hold| hold.get(index, epoch, seq).is_some());
+        stage.lost_below(index, epoch, (lap.gone_below, lap.resume_at), is_copied);
+    }
+
     /// Copies what waits where half a ring has passed since; how many frames.
     #[inline]
     pub(super) fn copy_out(&mut self) -> usize {

@@ -155,12 +155,21 @@ impl Engine {
     /// A frame counts from now on.
     #[inline]
     pub(super) fn observe_frame(&mut self, index: usize, mut seen: Observed, now_ns: u64) {
-        match self.read_on_arrival(index, seen.epoch, seen.seq) {
+        let found = match self.ports[index].passes_over(seen.epoch, seen.seq) {
+            None => self.read_on_arrival(index, seen.epoch, seen.seq),
+            Some(cause) => Err(cause),
+        };
+        match found {
             Ok(slot_timestamp_ns) => {
                 seen.slot_timestamp_ns = slot_timestamp_ns;
                 self.stage.observe(index, &seen, now_ns);
             }
-            Err(cause) => _ = self.stage.observe_lost(index, seen.epoch, seen.seq, cause, now_ns),
+            Err(cause) => {
+                self.stage.observe_lost(index, seen.epoch, seen.seq, cause, now_ns);
+                if cause == Cause::Overwritten {
+                    self.catch_up(index, seen.epoch);
+                }
+            }
         }
     }
 
@@ -175,7 +184,7 @@ impl Engine {
             match self.waiting.keep(index, epoch, &frame, tensor, true) {
                 Kept::Whole(_) => {}
                 Kept::Torn => {
-                    port.on_torn(seq);
+                    port.on_torn();
                     return Err(Cause::Overwritten);
                 }
                 // It waits in its ring.

@@ -81,7 +81,7 @@ impl Engine {
     ) -> Written {
         let stage_ns = self.stage_ns(now_ns);
         if let Err((input, cause)) = self.look() {
-            self.stage.failed(input, cause, stage_ns);
+            self.fail(input, cause, stage_ns);
             return Written::Unreadable;
         }
         loop {
@@ -104,8 +104,8 @@ impl Engine {
         }
         if let Some(input) = self.copy() {
             self.writer.abandon_row();
-            self.note_torn(input);
-            self.stage.failed(input, Cause::Overwritten, stage_ns);
+            self.ports[self.inputs[input].stream].on_torn();
+            self.fail(input, Cause::Overwritten, stage_ns);
             return Written::Unreadable;
         }
         let skew_ns = self.fill_cells();
@@ -156,7 +156,7 @@ impl Engine {
 
     /// Copies every payload to its place; the input of the first that was overwritten meanwhile.
     fn copy(&mut self) -> Option<usize> {
-        let Self { frames, writer, ports, inputs, sizes, .. } = self;
+        let Self { frames, writer, sizes, .. } = self;
         for (input, frame) in frames.iter().enumerate() {
             let Some(frame) = frame else { continue };
             // SAFETY: the payload lies in regions that the port keeps mapped, or in an arena, and is as long as its
@@ -165,16 +165,16 @@ impl Engine {
             if !frame.is_whole() {
                 return Some(input);
             }
-            ports[inputs[input].stream].edge.on_whole();
         }
         None
     }
 
-    /// The next frames of that input would be overwritten under the copy as well.
+    /// A frame that was picked cannot be read.
     #[cold]
-    fn note_torn(&mut self, input: usize) {
-        if let Pick::Frame { seq, .. } = self.picks[input] {
-            self.ports[self.inputs[input].stream].on_torn(seq);
+    fn fail(&mut self, input: usize, cause: Cause, stage_ns: u64) {
+        self.stage.failed(input, cause, stage_ns);
+        if let (Pick::Frame { epoch, .. }, Cause::Overwritten) = (self.picks[input], cause) {
+            self.catch_up(self.inputs[input].stream, epoch);
         }
     }
 
