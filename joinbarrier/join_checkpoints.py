@@ -302,7 +302,8 @@ class JoinCheckpoints:
     def _ingress_places(self, rest: dict[str, Any]) -> dict[int, dict[str, int | None]]:
         """Where this agent stood at its snapshot."""
         names = ("stream", "epoch", "last_seq")
-        cut = [each for each in rest["streams"] if each["stream"] in self._ingress]
+        newest = [each | (each.get("then") or {}) for each in rest["streams"]]
+        cut = [each for each in newest if each["stream"] in self._ingress]
         return {each["stream"]: {name: each[name] for name in names} for each in cut}
 
     def _cuts(self, checkpoint_id: int, attempt: _Attempt) -> tuple[dict[str, int | None], ...]:

@@ -147,7 +147,11 @@ def _stream_rest(found: Mapping[str, Any]) -> dict[str, Any]:
     flags = ("is_observed", "is_ended", "is_rejected")
     told: dict[str, Any] = {"stream": _count(found["stream"])}
     told |= {name: _maybe(found[name]) for name in numbers}
-    return told | {name: _flag(found[name]) for name in flags}
+    told |= {name: _flag(found[name]) for name in flags}
+    if found.get("then") is not None:
+        # The epoch that the stream had gone on in, while frames of the one before waited.
+        told["then"] = _stream_rest({**found["then"], "stream": told["stream"]})
+    return told
 
 
 def _lost(found: Mapping[str, Any], streams: set[int]) -> list[tuple[int, int, int, int, str]]:

@@ -43,10 +43,6 @@ class Source:
     is_ended: bool = False
     watermark_ms: int | None = None
 
-    def begin(self, epoch: int) -> None:
-        """A new epoch forgets everything of the one before."""
-        self.seen, self.is_observed, self.is_ended, self.watermark_ms = Seen(epoch), False, False, None
-
     @property
     def epoch(self) -> int | None:
         """The producer's."""
@@ -75,6 +71,8 @@ class Input:
     demand: Demand | None = None
     """Its rule."""
     pending: list[Frame] = field(default_factory=list)
+    behind: list[Frame] = field(default_factory=list)
+    """Frames of the next epoch, behind the fence."""
     kept: Frame | None = None
     """The last joined frame; it may be joined again."""
     decided: int | None = None
@@ -107,6 +105,17 @@ class Input:
         """The least sequence that may still come."""
         return None if self.source.last_seq is None else self.source.last_seq + 1
 
-    def begin(self) -> None:
-        """A new epoch: its sequences start again."""
+    def push(self, frame: Frame, source: Source) -> None:
+        """A frame waits, on its epoch's side of the fence. A late one of the epoch before counts as if it had come
+        before that."""
+        if source is not self.source:
+            self.behind.append(frame)
+            return
+        if self.behind:
+            frame.order = self.behind[0].order
+        self.pending.append(frame)
+
+    def begin(self, following: Source) -> None:
+        """A new epoch: its sequences start again, and what stood behind the fence are its frames."""
+        self.source, self.pending, self.behind = following, self.behind, []
         self.kept = self.decided = self.joined = self.looked = None

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from framegate.joinbarrier.missing import Cause
 from framegate.joinbarrier.reference.history import Frame, Input, Source
 from framegate.joinbarrier.reference.stage_config import I64_MAX, SKIPS_MAX
@@ -78,15 +80,15 @@ class SequencePolicy(Policy):
     def next(self, now_ns: int) -> list[Frame | None] | None:
         self._is_waiting = False
         for _ in range(SKIPS_MAX):
+            if self.core.closes():
+                break
             if self.n is None and not self._begin(now_ns):
                 return None
             n = self._follow(now_ns)
             if n > I64_MAX:
                 return None
             if any(self._is_over(each, n) for each in self.core.inputs):
-                # Frames of windows wait on: another epoch may use them.
-                for each in filter(self.is_exact, self.core.inputs):
-                    self.core.drop_all(each, Cause.NO_PARTNER)
+                self._give_up()
                 return None
             if not self.core.opens(n, now_ns, self):
                 self._is_waiting = True
@@ -106,13 +108,26 @@ class SequencePolicy(Policy):
         """The first output of an epoch: the smallest that the first frame of every required input allows."""
         if not self.core.is_all_observed:
             return False
-        n = self.core.start
-        for each in self.core.required:
-            first = each.pending[0].seq if each.pending else each.next_seq or 0
-            n = max(n, first - each.config.shift)
+        n = self.first_output(self.first_seq)
+        if n is None:
+            return False
         self.first = n
         self._advance(n, Cause.BEFORE_FIRST, None, now_ns)
         return True
+
+    def first_output(self, first: Callable[[Input], int | None]) -> int | None:
+        """The smallest output that the first frame of every required input allows; None: one of them has none yet."""
+        n = self.core.start
+        for each in self.core.required:
+            seq = first(each)
+            if seq is None:
+                return None
+            n = max(n, seq - each.config.shift)
+        return n
+
+    def first_seq(self, each: Input) -> int:
+        """The oldest frame that waits or may come."""
+        return each.pending[0].seq if each.pending else each.next_seq or 0
 
     def _follow(self, now_ns: int) -> int:
         """The current output, once the map's first one and the anchor's next frame are heeded."""
@@ -128,6 +143,16 @@ class SequencePolicy(Policy):
         """Whether no output from n on can ever be: the input has ended before."""
         may_be_absent = each.config.optional or each.config.deadline_ns > 0
         return each.source.is_ended and not may_be_absent and self.core.lacks(each, n) is not None
+
+    def _give_up(self) -> None:
+        """No more outputs of this epoch."""
+        if self.core.behind:
+            self.core.close_epoch()
+            self._is_waiting = True
+            return
+        # Frames of windows wait on: another epoch may use them.
+        for each in filter(self.is_exact, self.core.inputs):
+            self.core.drop_all(each, Cause.NO_PARTNER)
 
     def _instead(
         self, n: int, frames: list[Frame | None], now_ns: int

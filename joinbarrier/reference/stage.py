@@ -91,11 +91,17 @@ class Stage(StageRecall):
 
     def next(self, now_ns: int) -> Attempt | None:
         """An output whose frames to read, if one is possible."""
+        if not self.is_finishing:
+            self.closes()
         if self.is_finishing or self.queue.is_backed_up or self.wants_map() is not None:
             self.is_stuck = not self.is_finishing
             return None
         frames = self.policy.next(now_ns)
         self.is_stuck = frames is not None or self.policy.is_waiting
+        if self.behind and not self.is_stuck and self.is_nothing_to_come:
+            # Nothing comes that could make an output of what is left before the fence.
+            self.close_epoch()
+            self.is_stuck = True
         if frames is None:
             return None
         self.attempt = frames
@@ -140,17 +146,21 @@ class Stage(StageRecall):
 
     def is_finished(self) -> bool:
         """Whether all inputs have ended and no output is possible any more."""
-        return self.has_all_ended and (not self.is_stuck or not any(each.pending for each in self.inputs))
+        is_empty = not any(each.pending for each in self.inputs)
+        return not self.behind and self.has_all_ended and (is_empty or not self.is_stuck)
 
     def finish(self, now_ns: int) -> None:
         """A clean end: what waits is not joined any more."""
         self.is_finishing = True
         for each in self.inputs:
             self.drop_all(each, Cause.PENDING_AT_END)
+        if self.behind:
+            self.close_epoch()
+            self.finish(now_ns)
 
     def state(self) -> str:
         """What a stage of the same configuration goes on from, as JSON."""
-        inputs = [[each.source.epoch, each.decided, each.joined, int(each.source.is_ended)] for each in self.inputs]
+        inputs = [[each.source.epoch, each.decided, each.joined, int(self._has_ended(each))] for each in self.inputs]
         return encoded(
             {
                 "out_epoch": self.out_epoch,
@@ -160,6 +170,10 @@ class Stage(StageRecall):
                 "inputs": [[-1 if value is None else value for value in each] for each in inputs],
             }
         )
+
+    def _has_ended(self, each: Input) -> bool:
+        """What waits behind a fence will be told again by its producer, which has not ended."""
+        return each.source.is_ended and each.config.stream not in self.behind
 
     def _resume(self, state: dict[str, object]) -> None:
         numbers = {key: value for key, value in state.items() if isinstance(value, int)}

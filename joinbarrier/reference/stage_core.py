@@ -51,6 +51,8 @@ class StageCore:
     def __init__(self, config: StageConfig) -> None:
         self.config = config
         self.sources = {stream: Source(stream) for stream in config.streams}
+        self.behind = dict[int, Source]()
+        """Of each stream the epoch behind its fence, if it has one."""
         self.inputs = [
             Input(index, each, self.sources[each.stream], config.history) for index, each in enumerate(config.inputs)
         ]
@@ -142,9 +144,9 @@ class StageCore:
         while each.pending and each.pending[0].seq < seq:
             self.drop(each, Cause.SUPERSEDED)
 
-    def add(self, each: Input, frame: Frame) -> None:
-        """A frame waits. A full history loses what comes, as one range at its end."""
-        if len(each.pending) >= each.room:
+    def add(self, each: Input, frame: Frame, source: Source) -> None:
+        """A frame waits. A full history, which has no fence, loses what comes, as one range at its end."""
+        if len(each.pending) + len(each.behind) >= each.room:
             frame.lost = frame.lost or Cause.NO_ROOM
             newest = each.pending[-1]
             if newest.lost is frame.lost and newest.seq_last + 1 == frame.seq:
@@ -154,7 +156,7 @@ class StageCore:
                 # Two ranges that do not go on in one another: the oldest frame makes room for the second.
                 self.drop(each, Cause.NO_ROOM)
                 self.settle(each)
-        each.pending.append(frame)
+        each.push(frame, source)
         self.settle(each)
 
     def take(self, each: Input, frame: Frame) -> None:
@@ -165,6 +167,24 @@ class StageCore:
             each.decided = each.joined = frame.seq
             each.kept = frame
         self.settle(each)
+
+    # --- Epochs ---
+
+    def closes(self) -> bool:
+        """Close the output's epoch if nothing more can be made of it, or the next one is nearer. Whether it was."""
+        raise NotImplementedError
+
+    def close_epoch(self) -> None:
+        """Go over to the next epoch of all streams that have one. What is left of those before it is dropped."""
+        raise NotImplementedError
+
+    def pass_in_order(self) -> None:
+        """Of a union: frames keep the order in which they came; a fence goes when it is the oldest thing that waits."""
+        raise NotImplementedError
+
+    def advance_watermark(self) -> None:
+        """The lowest watermark may make an output."""
+        raise NotImplementedError
 
     # --- The gate ---
 

@@ -8,22 +8,16 @@ from typing import Final
 
 from framegate.joinbarrier.missing import Cause
 from framegate.joinbarrier.reference.history import Frame, Input, Source
-from framegate.joinbarrier.reference.out_times import OutTimes
 from framegate.joinbarrier.reference.seen import Times, higher, times_of
 from framegate.joinbarrier.reference.stage_config import I64_MAX
-from framegate.joinbarrier.reference.stage_core import StageCore
-from framegate.joinbarrier.reference.stage_policy import Policy
+from framegate.joinbarrier.reference.stage_fence import StageFence
 from framegate.joinbarrier.reference.timestamp_policy import TimestampPolicy
 
 _NS_PER_MS: Final = 1_000_000
 
 
-class StageIntake(StageCore):
+class StageIntake(StageFence):
     """Puts what comes in its place, or decides it at once."""
-
-    policy: Policy
-    times: OutTimes
-    last_watermark_ms: int | None
 
     # --- What comes in ---
 
@@ -39,33 +33,37 @@ class StageIntake(StageCore):
     ) -> bool:
         """A descriptor came; ``slot_ns`` is its slot's time where the stage needs it. Whether it is a new frame."""
         times = times_of(slot_ns, descriptor_ns)
-        if not self._admits(stream, epoch, seq, times):
+        source = self._admits(stream, epoch, seq, times)
+        if source is None:
             return False
+        if self.behind and self.is_nearer_to_next(stream, seq):
+            self.close_epoch()
         lost = None
         given = list(times)
         if any(time is not None and time > I64_MAX for time in times):
             self.counters.out_of_range += 1
             lost, times = Cause.NO_MATCH, [None, None]
-        source = self._see(stream, seq, times, now_ns)
+        self._see(source, seq, times, now_ns)
         is_new = False
         for each in self.on(stream):
             frame = Frame(seq, seq, times[each.place], given[0], given[1], trace_id, now_ns, self._ordered(), lost)
-            if each.decided is not None and seq <= each.decided:
+            if source is each.source and each.decided is not None and seq <= each.decided:
                 self._seen_before(each, frame)
                 continue
             is_new = True
-            frame.lost = frame.lost or self.policy.arrival_cause(each, frame)
-            self.add(each, frame)
+            frame.lost = frame.lost or self._arrival_cause(each, frame, source)
+            self.add(each, frame, source)
             self.policy.arrived(each, frame, now_ns)
         self.policy.observed(source, is_new, now_ns)
         return True
 
     def observe_lost(self, stream: int, epoch: int, seq: int, cause: Cause, now_ns: int) -> bool:
         """A frame was announced, and its slot could not be read."""
-        if not self._admits(stream, epoch, seq, [None, None]):
+        source = self._admits(stream, epoch, seq, [None, None])
+        if source is None:
             return False
-        source = self._see(stream, seq, [None, None], now_ns)
-        self._add_lost(stream, seq, seq, cause, now_ns)
+        self._see(source, seq, [None, None], now_ns)
+        self._add_lost(source, seq, seq, cause, now_ns)
         self.policy.observed(source, False, now_ns)
         return True
 
@@ -85,10 +83,10 @@ class StageIntake(StageCore):
     def missed(self, stream: int, epoch: int, seq_first: int, seq_last: int, now_ns: int) -> None:
         """Nobody listened to these frames."""
         seq_last = min(seq_last, I64_MAX)
-        source = self.sources[stream]
         if epoch > I64_MAX or seq_first > seq_last:
             return
-        if not self._enter(stream, epoch):
+        source = self.enter(stream, epoch)
+        if source is None:
             for each in self.on(stream):
                 self.note(each, epoch, self._gone(seq_first, seq_last, now_ns), Cause.AGENT_DOWN)
             return
@@ -98,52 +96,61 @@ class StageIntake(StageCore):
         source.seen.observed.seq = seq_last
         if self.config.policy == "sequence":
             source.seen.heard_ns = higher(source.seen.heard_ns, now_ns)
-        self._add_lost(stream, seq_first, seq_last, Cause.AGENT_DOWN, now_ns)
+        self._add_lost(source, seq_first, seq_last, Cause.AGENT_DOWN, now_ns)
         self.policy.observed(source, False, now_ns)
 
-    def _add_lost(self, stream: int, seq_first: int, seq_last: int, cause: Cause, now_ns: int) -> None:
-        for each in self.on(stream):
-            first = seq_first if each.decided is None else max(seq_first, each.decided + 1)
+    def _add_lost(self, source: Source, seq_first: int, seq_last: int, cause: Cause, now_ns: int) -> None:
+        for each in self.on(source.stream):
+            decided = each.decided if source is each.source else None
+            first = seq_first if decided is None else max(seq_first, decided + 1)
             if first > seq_last:
                 self.counters.already_decided += 1
                 continue
             self.counters.overwritten[each.index] += cause is Cause.OVERWRITTEN
             frame = self._gone(first, seq_last, now_ns)
             frame.lost = cause
-            self.add(each, frame)
+            self.add(each, frame, source)
             self.policy.arrived(each, frame, now_ns)
 
     def _gone(self, seq_first: int, seq_last: int, now_ns: int) -> Frame:
         return Frame(seq_first, seq_last, None, None, None, 0, now_ns, self._ordered())
 
-    def _admits(self, stream: int, epoch: int, seq: int, times: Times) -> bool:
-        """Whether a frame is one of the present epoch, and a new one."""
+    def _admits(self, stream: int, epoch: int, seq: int, times: Times) -> Source | None:
+        """Whose place a frame takes, if it is a new one of an epoch that is not over."""
         outside = Frame(seq, seq, None, None, None, 0, 0, 0)
         if max(seq, epoch) > I64_MAX:
             self.counters.out_of_range += 1
             for each in self.on(stream):
                 self.note(each, epoch, outside, Cause.NO_MATCH)
-            return False
-        if not self._enter(stream, epoch):
+            return None
+        source = self.enter(stream, epoch)
+        if source is None:
             for each in self.on(stream):
                 self.note(each, epoch, replace(outside, time=times[each.place]), Cause.EPOCH)
-            return False
-        last_seq = self.sources[stream].last_seq
-        if last_seq is not None and seq <= last_seq:
+            return None
+        if source.last_seq is not None and seq <= source.last_seq:
             self.counters.repeated += 1
-            return False
-        return True
+            return None
+        return source
 
-    def _see(self, stream: int, seq: int, times: Times, now_ns: int) -> Source:
-        source = self.sources[stream]
+    def _see(self, source: Source, seq: int, times: Times, now_ns: int) -> None:
         was_rejected = self.is_rejected(source)
         source.is_observed = True
         if self.kind is None:
             source.seen.observe(seq, times, now_ns, is_ordered=False)
         else:
-            self.kind.see(source.seen, seq, times, self.on(stream)[0].config.source, now_ns)
+            self.kind.see(source.seen, seq, times, self.on(source.stream)[0].config.source, now_ns)
         self.counters.regressions += self.is_rejected(source) and not was_rejected
-        return source
+
+    def _arrival_cause(self, each: Input, frame: Frame, source: Source) -> Cause | None:
+        if source is each.source:
+            return self.policy.arrival_cause(each, frame)
+        # The outputs that it may belong to are not known yet.
+        if self.config.policy != "timestamp":
+            return None
+        if self.is_rejected(source):
+            return Cause.REGRESSED
+        return Cause.NULL_TIMESTAMP if frame.time is None else None
 
     def _seen_before(self, each: Input, frame: Frame) -> None:
         """A resumed stage sees frames again. The last joined one may be joined again, of the others all is known."""
@@ -156,48 +163,34 @@ class StageIntake(StageCore):
         self.order += 1
         return self.order
 
-    def _enter(self, stream: int, epoch: int) -> bool:
-        """Whether this is the stream's present epoch; a higher one ends it, and the output's epoch with it."""
-        source = self.sources[stream]
-        if source.epoch is None:
-            source.seen.epoch = epoch
-        elif epoch > source.epoch:
-            for each in self.on(stream):
-                self.drop_all(each, Cause.EPOCH)
-                each.begin()
-            source.begin(epoch)
-            self.out_epoch, self.out_seq = self.out_epoch + 1, 0
-            self.last_watermark_ms = None
-            self.has_map = self.kind is None
-            self.policy.new_epoch()
-        return epoch == source.epoch
-
     def processed(
         self, stream: int, epoch: int, seq: int, slot_ns: int | None = None, descriptor_ns: int | None = None
     ) -> None:
         """What was consumed downstream, for inputs whose processed cursor counts."""
-        seen = self.sources[stream].seen
+        seen = self.newest(stream).seen
         if seen.epoch == epoch:
             seen.consumed(seq, times_of(slot_ns, descriptor_ns))
 
     def ended(self, stream: int, epoch: int, now_ns: int) -> None:
         """No more frames of this epoch come."""
-        if epoch <= I64_MAX and self._enter(stream, epoch):
-            self.sources[stream].is_ended = True
-            self._advance_watermark()
+        source = self.enter(stream, epoch) if epoch <= I64_MAX else None
+        if source is not None:
+            source.is_ended = True
+            self.advance_watermark()
 
     # --- Times ---
 
     def watermark(self, stream: int, ms: int, now_ns: int) -> None:
         """A stream's watermark; one that decreases is ignored."""
-        source = self.sources[stream]
+        source = self.newest(stream)
         if not 0 <= ms <= I64_MAX // _NS_PER_MS:
             self.counters.time_refused += 1
         elif source.watermark_ms is None or ms > source.watermark_ms:
             source.watermark_ms = ms
-            self._advance_watermark()
+            self.advance_watermark()
 
-    def _advance_watermark(self) -> None:
+    def advance_watermark(self) -> None:
+        """The lowest watermark may make an output."""
         marks = [each.source.watermark_ms for each in self.required if not each.source.is_ended]
         known = [mark for mark in marks if mark is not None]
         if self.config.drive != "watermark" or not marks or len(known) < len(marks):

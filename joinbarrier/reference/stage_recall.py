@@ -33,6 +33,8 @@ class StreamRest:
     is_rejected: bool
     last_slot_ns: int | None
     last_descriptor_ns: int | None
+    then: StreamRest | None = None
+    """Of the epoch behind the stream's fence."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,16 +68,20 @@ class StageRecall(StageIntake):
 
     def waiting(self) -> list[Waiting]:
         """Every frame that waits, once, in the order in which they came; then what is lost."""
-        frames: dict[tuple[int, int], tuple[int, Waiting]] = {}
-        lost: dict[tuple[int, int, int], tuple[int, Waiting]] = {}
+        frames: dict[tuple[int, int, int], tuple[tuple[int, int, int], Waiting]] = {}
+        lost: dict[tuple[int, int, int, int], tuple[tuple[int, int, int], Waiting]] = {}
         for each in self.inputs:
-            for frame in ([each.kept] if each.kept is not None else []) + each.pending:
-                found = frame.order, _waiting(each.source, frame)
+            present = ([each.kept] if each.kept is not None else []) + each.pending
+            for source, frame in [(each.source, frame) for frame in present] + [
+                (self.newest(each.config.stream), frame) for frame in each.behind
+            ]:
+                epoch = source.epoch or 0
+                found = (frame.order, epoch, frame.seq), _waiting(source, frame)
                 if frame.lost is None:
-                    key = each.config.stream, frame.seq
+                    key = each.config.stream, epoch, frame.seq
                     frames[key] = min(frames.get(key, found), found, key=lambda entry: entry[0])
                 else:
-                    span = each.config.stream, frame.seq, frame.seq_last
+                    span = each.config.stream, epoch, frame.seq, frame.seq_last
                     lost[span] = min(lost.get(span, found), found, key=lambda entry: entry[0])
         return [told for known in (frames, lost) for _, told in sorted(known.values(), key=lambda entry: entry[0])]
 
@@ -108,7 +114,11 @@ class StageRecall(StageIntake):
         return any(
             frame.seq == seq and frame.lost is None
             for each in self.on(stream)
-            for frame in ([each.kept] if each.kept is not None else []) + each.pending
+            for frame in (
+                ([each.kept] if each.kept is not None else []) + each.pending
+                if self.sources[stream].epoch == epoch
+                else each.behind
+            )
         )
 
     def recall_lost(self, stream: int, epoch: int, seq_first: int, seq_last: int, cause: Cause, now_ns: int) -> None:
@@ -116,25 +126,27 @@ class StageRecall(StageIntake):
         seq_last = min(seq_last, I64_MAX)
         if epoch > I64_MAX or self._is_of_another_life(stream, epoch):
             return
-        source = self.sources[stream]
-        source.seen.epoch = epoch
+        self._make_room(stream)
+        source = self.enter(stream, epoch)
+        if source is None:
+            return
         seq_first = max(seq_first, -1 if source.last_seq is None else source.last_seq + 1)
         if seq_first > seq_last:
             return
         source.seen.observed.seq = seq_last
-        self._make_room(stream)
-        self._add_lost(stream, seq_first, seq_last, cause, now_ns)
+        self._add_lost(source, seq_first, seq_last, cause, now_ns)
 
     def recall_rest(self, rest: Rest, now_ns: int, *, is_same_cut: bool, keeps_clock: bool) -> None:
         """How far everything was heard. ``is_same_cut``: the state is the checkpoint's, not one that was sealed later;
         ``keeps_clock``: ticks go on where they were, for time is that of what is fed."""
         for each in self.inputs:
             # What comes now has all the room that it would have had.
-            each.room = max(each.room, len(each.pending) + self.config.history)
-        for told in rest.streams:
-            source = self.sources.get(told.stream)
-            if source is not None and told.epoch is not None and source.epoch in (None, told.epoch):
-                self._recall_stream(source, told, now_ns)
+            each.room = max(each.room, len(each.pending) + len(each.behind) + self.config.history)
+        for told in [record for each in rest.streams for record in (each, each.then) if record is not None]:
+            if told.stream in self.sources and told.epoch is not None:
+                source = self.enter(told.stream, told.epoch)
+                if source is not None:
+                    self._recall_stream(source, told, now_ns)
         if isinstance(self.policy, SequencePolicy):
             # What was heard until then may be all that an input needs: the output waits from now on.
             self.policy.touch(now_ns)
@@ -148,7 +160,7 @@ class StageRecall(StageIntake):
 
     def reopen(self, stream: int) -> None:
         """The source of a stream that had ended goes on in the same life: more of it comes."""
-        self.sources[stream].is_ended = False
+        self.newest(stream).is_ended = False
 
     def _recall_times(self, rest: Rest, *, keeps_clock: bool) -> None:
         """The times that wait to be outputs; those that are decided are none any more."""
@@ -165,13 +177,14 @@ class StageRecall(StageIntake):
     def _make_room(self, stream: int) -> None:
         """The next frame of a stream is one of a checkpoint's: it was promised its place."""
         for each in self.on(stream):
-            each.room = max(each.room, len(each.pending) + 1)
+            each.room = max(each.room, len(each.pending) + len(each.behind) + 1)
 
     def _is_of_another_life(self, stream: int, epoch: int) -> bool:
-        """Whether the stream went on in another epoch since: all of this one is decided."""
+        """Whether the stream has gone on in a higher epoch since: all of this one is decided."""
         own = self.sources[stream].epoch
-        self.counters.already_decided += own is not None and epoch != own
-        return own is not None and epoch != own
+        is_other = own is not None and epoch < own
+        self.counters.already_decided += is_other
+        return is_other
 
     def _recall_stream(self, source: Source, told: StreamRest, now_ns: int) -> None:
         source.is_observed |= told.is_observed
@@ -179,7 +192,6 @@ class StageRecall(StageIntake):
         if told.watermark_ms is not None:
             source.watermark_ms = higher(source.watermark_ms, told.watermark_ms)
         seen = source.seen
-        seen.epoch = told.epoch
         if told.last_seq is not None:
             seen.observed.seq = higher(seen.observed.seq, told.last_seq)
         times = [told.last_slot_ns, told.last_descriptor_ns]
@@ -202,7 +214,11 @@ class StageRecall(StageIntake):
             is_rejected=self.is_rejected(source),
             last_slot_ns=source.last_times[0],
             last_descriptor_ns=source.last_times[1],
+            then=self._rest_of(self.behind[source.stream]) if self._is_fenced(source) else None,
         )
+
+    def _is_fenced(self, source: Source) -> bool:
+        return source is self.sources[source.stream] and source.stream in self.behind
 
 
 def _waiting(source: Source, frame: Frame) -> Waiting:

@@ -25,7 +25,7 @@ def status(core: StageCore, policy: Policy) -> dict[str, object]:
         "has_map": has_map,
         "is_backed_up": core.queue.is_backed_up,
         "waiting": [each for each in waiting if each is not None],
-        "pending": [len(each.pending) for each in core.inputs],
+        "pending": [len(each.pending) + len(each.behind) for each in core.inputs],
     }
 
 

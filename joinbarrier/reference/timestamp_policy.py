@@ -91,6 +91,8 @@ class TimestampPolicy(Policy):
     def next(self, now_ns: int) -> list[Frame | None] | None:
         self._is_waiting = False
         for _ in range(SKIPS_MAX):
+            if self.core.closes():
+                break
             t = self._current()
             if t is None:
                 return None
@@ -113,7 +115,7 @@ class TimestampPolicy(Policy):
     def _current(self) -> int | None:
         """The next output that may be; what can be none is decided on the way."""
         for _ in range(SKIPS_MAX):
-            t = self._proposed(0)
+            t = self.proposed(0)
             if t is None:
                 return None
             if self.core.start <= t <= I64_MAX and (self.last_ns is None or t >= self.last_ns):
@@ -135,7 +137,7 @@ class TimestampPolicy(Policy):
         times = [frame.time for frame in self.anchor.readable if frame.time is not None]
         return [time - self.anchor.config.shift for time in times]
 
-    def _proposed(self, ahead: int) -> int | None:
+    def proposed(self, ahead: int) -> int | None:
         """The time of the current output, or of the one after it."""
         outputs = self.outputs()
         return outputs[ahead] if len(outputs) > ahead else None
@@ -161,7 +163,7 @@ class TimestampPolicy(Policy):
 
     def _has_newer(self, frames: list[Frame | None], now_ns: int) -> bool:
         """Whether the next output is possible already."""
-        t = self._proposed(1)
+        t = self.proposed(1)
         if t is None or t > I64_MAX:
             return False
         absent: list[Absence | None] = self.core.absent

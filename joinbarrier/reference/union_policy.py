@@ -11,6 +11,7 @@ class UnionPolicy(Policy):
     """Nothing waits for anything; the other inputs of a row are not joined."""
 
     def next(self, now_ns: int) -> list[Frame | None] | None:
+        self.core.pass_in_order()
         waiting = [each for each in self.core.inputs if each.pending]
         if not waiting:
             return None

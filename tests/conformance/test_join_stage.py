@@ -10,7 +10,7 @@ from framegate.joinbarrier.missing import Cause
 from framegate.schema.merge import TimestampSource
 
 from framegate._native import join_causes
-from tests.joins.stage_world import IMPLEMENTATIONS, Implementation, World
+from tests.joins.stage_world import IMPLEMENTATIONS, Implementation, World, recall
 
 
 class MakeWorld(Protocol):
@@ -417,22 +417,105 @@ def test_aged_output_gives_way_to_the_newest_possible(world: MakeWorld) -> None:
 # --- Epochs and ends ---
 
 
-def test_new_epoch_ends_the_old_frames_and_opens_an_output_epoch(world: MakeWorld) -> None:
+def test_frames_of_an_old_epoch_wait_for_their_partners_and_the_output_epoch_with_them(world: MakeWorld) -> None:
     stage = world({}, {})
     stage.frames(0, range(5))
     stage.frames(1, range(3))
     assert stage.join(limit=2) == [(0, 0, 0), (1, 1, 1)]
     stage.frames(0, [0, 1, 2, 3], epoch=2)
-    assert stage.left() == [(0, 2, 4, "epoch")]
-    assert (stage.join(), stage.stage.wants_map()) == ([], 1)
+    assert (stage.join(), stage.stage.wants_map(), stage.left()) == ([(2, 2, 2)], None, [])
+    stage.frames(1, [3, 4])
+    assert stage.join() == [(3, 3, 3), (4, 4, 4)]
+    assert stage.stage.wants_map() == 1
     assert not stage.frame(0, 9, epoch=1)
     assert stage.map()
-    stage.frame(1, 3)
+    stage.frame(1, 5)
+    stage.frames(0, [4, 5], epoch=2)
     attempt = stage.stage.next(0)
-    # The other input's frame 2 still waits, so that 2 is the smallest output of the new epoch.
-    assert (attempt.out_epoch, attempt.out_seq, [pick.epoch for pick in attempt.picks]) == (1, 2, [2, 1])
-    assert stage.join() == [(2, 2, 2), (3, 3, 3)]
-    assert stage.left() == [(0, 9, 9, "epoch"), (0, 0, 1, "before_first")]
+    # The other input goes on with frame 5, so that 5 is the smallest output of the new epoch.
+    assert (attempt.out_epoch, attempt.out_seq, [pick.epoch for pick in attempt.picks]) == (1, 5, [2, 1])
+    assert stage.join() == [(5, 5, 5)]
+    assert stage.left() == [(0, 9, 9, "epoch"), (0, 0, 4, "before_first")]
+
+
+def test_late_frame_of_an_old_epoch_counts_while_its_output_epoch_is_open(world: MakeWorld) -> None:
+    stage = world({}, {})
+    stage.frames(0, [0, 1])
+    stage.frames(0, [0, 1], epoch=2)
+    assert stage.frame(0, 2)
+    stage.frames(1, [0, 1, 2])
+    assert stage.join() == [(0, 0, 0), (1, 1, 1), (2, 2, 2)]
+    assert stage.stage.wants_map() == 1
+
+
+def test_third_epoch_ends_the_first_one(world: MakeWorld) -> None:
+    stage = world({}, {})
+    for epoch in (1, 2, 3):
+        stage.frames(0, [0, 1], epoch=epoch)
+    assert (stage.left(), stage.stage.wants_map()) == ([(0, 0, 1, "epoch")], 1)
+
+
+def test_full_history_ends_the_old_epoch_for_the_sake_of_the_new_one(world: MakeWorld) -> None:
+    stage = world({}, {}, history=4)
+    stage.frames(0, [0, 1, 2])
+    stage.frames(0, [0, 1], epoch=2)
+    assert (stage.left(), stage.stage.wants_map()) == ([(0, 0, 2, "epoch")], 1)
+
+
+def test_ended_partner_lets_nothing_of_the_old_epoch_wait(world: MakeWorld) -> None:
+    stage = world({}, {})
+    stage.frames(0, range(4))
+    stage.frames(0, [0], epoch=2)
+    stage.frames(1, [0, 1])
+    stage.end(1)
+    assert stage.join() == [(0, 0, 0), (1, 1, 1)]
+    assert (stage.left(), stage.stage.wants_map()) == ([(0, 2, 3, "epoch")], 1)
+
+
+def test_both_begin_anew_and_the_output_does_once(world: MakeWorld) -> None:
+    stage = world({}, {})
+    stage.frames(0, range(4))
+    stage.frame(1, 0)
+    stage.frames(0, [0, 1], epoch=2)
+    stage.frames(1, [0, 1], epoch=2)
+    assert stage.join() == [(0, 0, 0)]
+    assert (stage.left(), stage.stage.wants_map()) == ([(0, 1, 3, "epoch")], 1)
+    stage.map()
+    assert stage.join() == [(0, 0, 0), (1, 1, 1)]
+
+
+@pytest.mark.parametrize("is_known", [False, True])
+def test_count_that_begins_anew_does_not_wait_behind_old_frames(world: MakeWorld, is_known: bool) -> None:
+    stage = world({}, {})
+    stage.frames(0, [1_000_000, 1_000_001])
+    if is_known:
+        stage.frame(1, 0)
+        assert stage.join() == []
+    stage.frames(0, range(4), epoch=2)
+    stage.frame(1, 1)
+    stage.join()
+    assert stage.stage.wants_map() == 1
+    stage.map()
+    stage.frames(1, [2, 3])
+    assert stage.join() == [(1, 1, 1), (2, 2, 2), (3, 3, 3)]
+    assert (0, 1_000_000, 1_000_001, "epoch") in stage.left()
+
+
+def test_frames_of_both_epochs_come_back_from_a_checkpoint(world: MakeWorld) -> None:
+    stage = world({}, {})
+    stage.frames(0, range(3))
+    stage.frames(0, [0, 1], epoch=2)
+    waiting, rest, state = stage.stage.waiting(), stage.stage.rest(), stage.stage.state()
+    assert [(each.epoch, each.seq) for each in waiting] == [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1)]
+    assert (rest.streams[0].epoch, rest.streams[0].then.epoch, rest.streams[0].then.last_seq) == (1, 2, 1)
+    restored = world({}, {}, state=state)
+    recall(restored.stage, waiting, rest, 0)
+    restored.frames(1, range(3))
+    assert restored.join() == [(0, 0, 0), (1, 1, 1), (2, 2, 2)]
+    restored.map()
+    restored.frames(0, [2, 3], epoch=2)
+    restored.frame(1, 3)
+    assert restored.join() == [(3, 3, 3)]
 
 
 def test_range_of_unmatched_frames_does_not_go_on_in_another_epoch(world: MakeWorld) -> None:
@@ -440,6 +523,7 @@ def test_range_of_unmatched_frames_does_not_go_on_in_another_epoch(world: MakeWo
     stage.frames(0, [0, 1])
     stage.frames(0, [2, 3], epoch=2)
     stage.frames(0, [9], epoch=3)
+    stage.frames(0, [9], epoch=4)
     taken = [(each.epoch, each.seq, each.seq_last) for each in stage.stage.take_unmatched()]
     assert taken == [(1, 0, 1), (2, 2, 3)]
 
@@ -815,6 +899,7 @@ def test_decreasing_timestamps_reject_the_stream_until_its_next_epoch(timed: Mak
     assert stage.stage.status()["waiting"][0]["reason"] == "rejected"
     stage.frame(1, 0, 100, epoch=2)
     stage.frame(1, 1, 200, epoch=2)
+    assert stage.join() == []
     stage.map()
     assert stage.join() == [(100, 1, 0), (200, 2, 1)]
     assert stage.left() == [(1, 0, 0, "epoch"), (1, 1, 2, "regressed")]
@@ -923,6 +1008,19 @@ def test_ended_input_counts_as_observed_for_ever(timed: MakeWorld) -> None:
     stage.end(1)
     assert stage.join() == [(100, 1, 0), (200, 2, 0)]
     assert stage.left() == [(0, 3, 3, "no_partner")]
+
+
+def test_old_frames_are_joined_up_to_the_first_time_of_the_new_epoch(timed: MakeWorld) -> None:
+    stage = timed({}, {"tolerance_ns": 50})
+    stage.frames(1, [1, 2, 3], step=100)
+    stage.frame(1, 0, 500, epoch=2)
+    stage.frames(0, [1, 2, 3, 4], step=100)
+    assert stage.join() == [(100, 1, 1), (200, 2, 2), (300, 3, 3)]
+    assert stage.stage.wants_map() == 1
+    stage.map()
+    stage.frames(0, [5], step=100)
+    assert stage.join() == [(500, 5, 0)]
+    assert stage.left() == [(0, 4, 4, "no_partner")]
 
 
 def test_new_epoch_of_a_timestamp_input_lets_times_start_again(timed: MakeWorld) -> None:

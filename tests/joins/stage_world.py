@@ -76,7 +76,7 @@ class NativeStage:
     def rest(self) -> Rest:
         """As the twin's."""
         found = json.loads(self._stage.rest())
-        streams = tuple(StreamRest(**each) for each in found.pop("streams"))
+        streams = tuple(_stream_rest(each) for each in found.pop("streams"))
         return Rest(streams=streams, out_times=tuple(found.pop("out_times")), **found)
 
     def recall_lost(self, stream: int, epoch: int, first: int, last: int, cause: Cause, now_ns: int) -> None:
@@ -90,6 +90,12 @@ class NativeStage:
     def counted(self) -> dict[str, Any]:
         """The counters as plain values."""
         return self._stage.counters()
+
+
+def _stream_rest(found: dict[str, Any]) -> StreamRest:
+    then = found.pop("then", None)
+    record = None if then is None else StreamRest(stream=found["stream"], **then)
+    return StreamRest(**found, then=record)
 
 
 class ReferenceStage(Stage):
@@ -110,9 +116,9 @@ def make_stage(impl: Implementation, config: StageConfig, state: str | None = No
 def recall(stage: Any, waiting: Iterable[Waiting], rest: Rest, now_ns: int, *, is_same_cut: bool = True) -> None:
     """Give a stage back what another stood on: of each stream frames and losses by their sequences, then the rest."""
     waiting = list(waiting)
-    lost = sorted((each for each in waiting if each.lost is not None), key=lambda each: (each.stream, each.seq))
+    lost = sorted((each for each in waiting if each.lost is not None), key=_at)
     for frame in [each for each in waiting if each.lost is None]:
-        for each in [each for each in lost if each.stream == frame.stream and each.seq < frame.seq]:
+        for each in [each for each in lost if each.stream == frame.stream and _at(each) < _at(frame)]:
             lost.remove(each)
             _recall_lost(stage, each, now_ns)
         times = frame.descriptor_ns, frame.slot_ns
@@ -120,6 +126,10 @@ def recall(stage: Any, waiting: Iterable[Waiting], rest: Rest, now_ns: int, *, i
     for each in lost:
         _recall_lost(stage, each, now_ns)
     stage.recall_rest(rest, now_ns, is_same_cut=is_same_cut, keeps_clock=True)
+
+
+def _at(each: Waiting) -> tuple[int, int]:
+    return each.epoch, each.seq
 
 
 def _recall_lost(stage: Any, each: Waiting, now_ns: int) -> None:

@@ -57,7 +57,8 @@ impl Stage {
     /// Epoch and sequence of the last frame that came of a stream.
     #[must_use]
     pub fn last_heard(&self, stream: usize) -> Option<(u64, u64)> {
-        Some((self.sources[stream].epoch()?, self.sources[stream].last_seq()?))
+        let newest = self.newest(stream);
+        Some((newest.epoch()?, newest.last_seq()?))
     }
 
     /// How many frames of each input may wait.
@@ -66,11 +67,22 @@ impl Stage {
         self.config.history as usize
     }
 
-    /// The oldest frame of a stream from a sequence on that may still be asked for.
+    /// Epoch and sequence from which on frames of a stream's newest epoch may still be asked for.
+    #[inline]
+    #[must_use]
+    pub fn newest_needed_from(&self, stream: usize) -> Option<(u64, u64)> {
+        let Some(behind) = &self.behind[stream] else { return self.needed_from(stream) };
+        Some((behind.epoch()?, self.waits_from(stream, 0)?))
+    }
+
+    /// The oldest frame of a stream's newest epoch from a sequence on that may still be asked for.
     #[must_use]
     pub fn waits_from(&self, stream: usize, seq: u64) -> Option<u64> {
         let oldest = |input: &usize| {
             let each = &self.inputs[*input];
+            if self.behind[stream].is_some() {
+                return each.behind_from(seq).map(|frame| frame.seq);
+            }
             let kept = each.again().filter(|kept| kept.seq >= seq && self.is_reusing()).map(|kept| kept.seq);
             kept.or_else(|| Some(each.at(each.readable_from(each.position_from(seq.into()))?).seq))
         };
@@ -99,8 +111,8 @@ impl Stage {
                 stream: input.source,
                 last_seq: source.last_seq(),
                 last_time_ns: source.seen.observed.times[input.place],
-                last_at_ns: source.seen.heard_ns,
-                is_ended: source.is_ended,
+                last_at_ns: self.newest(input.source).seen.heard_ns.or(source.seen.heard_ns),
+                is_ended: self.newest(input.source).is_ended,
                 pending: input.len() as u64,
                 overwritten: self.counters.inputs[index].overwritten,
                 ahead: place(input).zip(furthest_behind).map(|(own, least)| (own - least) as u64),

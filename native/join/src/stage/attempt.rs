@@ -75,6 +75,9 @@ impl Attempt<'_> {
 impl Stage {
     /// An output whose frames to read, if one is possible.
     pub fn next(&mut self, now_ns: u64) -> Option<Attempt<'_>> {
+        if self.has_fence && !self.is_finishing {
+            self.closes();
+        }
         if self.is_finishing || self.queue.is_backed_up() || !self.has_map {
             self.is_stuck = !self.is_finishing;
             return None;
@@ -86,6 +89,11 @@ impl Stage {
             PolicyKind::Latest => self.next_by_latest(now_ns),
             PolicyKind::Union => self.next_by_union(),
         };
+        if self.has_fence && !is_possible && !self.is_waiting && self.has_all_ended() {
+            // Nothing comes that could make an output of what is left before the fence.
+            self.close_epoch();
+            self.is_waiting = true;
+        }
         self.is_stuck = is_possible || self.is_waiting;
         is_possible.then(|| self.attempt())
     }

@@ -13,8 +13,9 @@ impl Stage {
             self.counters.time_refused += 1;
             return;
         };
-        if Some(ms) > self.sources[stream].watermark_ms {
-            self.sources[stream].watermark_ms = Some(ms);
+        let newest = self.newest_mut(stream);
+        if Some(ms) > newest.watermark_ms {
+            newest.watermark_ms = Some(ms);
             self.advance_watermark();
         }
     }

@@ -6,7 +6,9 @@ use std::fmt::{Display, Formatter, Result as Written};
 use std::io::Write;
 
 use super::Stage;
+use super::fence::Side;
 use super::history::Frame;
+use super::source::Source;
 use super::unmatched::Cause;
 
 /// A frame that waits to be joined, or was joined last and may be again.
@@ -60,7 +62,7 @@ impl Display for Number {
 impl Stage {
     /// Something of a stream came that this stage is told later: the stream is not silent.
     pub fn heard(&mut self, stream: usize, now_ns: u64) {
-        self.sources[stream].seen.heard(now_ns);
+        self.newest_mut(stream).seen.heard(now_ns);
     }
 
     /// The next frame of a stream is one of a checkpoint's, or waited behind a barrier: it was promised its place.
@@ -73,13 +75,14 @@ impl Stage {
     /// Whether nothing more comes of a stream's present epoch.
     #[must_use]
     pub fn has_ended(&self, stream: usize) -> bool {
-        self.sources[stream].is_ended
+        self.newest(stream).is_ended
     }
 
-    /// Whether that epoch of a stream is the present one and is over.
+    /// Whether that epoch of a stream is one of those that frames wait of, and is over.
     #[must_use]
     pub fn has_ended_in(&self, stream: usize, epoch: u64) -> bool {
-        self.sources[stream].is_ended && self.sources[stream].epoch() == Some(epoch)
+        let records = [Some(self.sources[stream]), self.behind[stream]];
+        records.iter().flatten().any(|record| record.is_ended && record.epoch() == Some(epoch))
     }
 
     /// Every frame that waits, once, in the order in which they came; and what is lost.
@@ -87,9 +90,8 @@ impl Stage {
     pub fn pending(&self) -> (Vec<Pending>, Vec<Lost>) {
         let (mut frames, mut lost) = (Vec::new(), Vec::new());
         for input in &self.inputs {
-            let waiting = (input.head..input.tail).map(|at| input.at(at));
-            let epoch = self.sources[input.source].epoch().unwrap_or(0);
-            for frame in input.kept.iter().chain(waiting) {
+            for (side, frame) in input.kept.iter().map(|kept| (Side::Present, kept)).chain(input.all()) {
+                let epoch = self.source_at(input.source, side).epoch().unwrap_or(0);
                 match frame.lost {
                     None => frames.push(pending(input.source, epoch, frame)),
                     Some(cause) => lost.push(Lost {
@@ -104,12 +106,12 @@ impl Stage {
             }
         }
         // Several inputs may wait for one stream's frame.
-        frames.sort_unstable_by_key(|frame| (frame.stream, frame.seq, frame.order));
-        frames.dedup_by_key(|frame| (frame.stream, frame.seq));
-        frames.sort_unstable_by_key(|frame| frame.order);
-        lost.sort_unstable_by_key(|lost| (lost.stream, lost.seq, lost.order));
-        lost.dedup_by_key(|lost| (lost.stream, lost.seq, lost.seq_last));
-        lost.sort_unstable_by_key(|lost| lost.order);
+        frames.sort_unstable_by_key(|frame| (frame.stream, frame.epoch, frame.seq, frame.order));
+        frames.dedup_by_key(|frame| (frame.stream, frame.epoch, frame.seq));
+        frames.sort_unstable_by_key(|frame| (frame.order, frame.epoch, frame.seq));
+        lost.sort_unstable_by_key(|lost| (lost.stream, lost.epoch, lost.seq, lost.order));
+        lost.dedup_by_key(|lost| (lost.stream, lost.epoch, lost.seq, lost.seq_last));
+        lost.sort_unstable_by_key(|lost| (lost.order, lost.epoch, lost.seq));
         (frames, lost)
     }
 
@@ -119,23 +121,34 @@ impl Stage {
         self.try_write_rest(into).expect("a vector takes every byte");
     }
 
+    /// What is known of one epoch of a stream.
+    fn try_write_record(&self, stream: usize, source: &Source, into: &mut Vec<u8>) -> std::io::Result<()> {
+        write!(
+            into,
+            "\"epoch\":{},\"last_seq\":{},\"watermark_ms\":{},\"is_observed\":{},\"is_ended\":{},\"is_rejected\":{},\
+             \"last_slot_ns\":{},\"last_descriptor_ns\":{}",
+            Number(source.epoch()),
+            Number(source.last_seq()),
+            Number(source.watermark_ms),
+            source.is_observed,
+            source.is_ended,
+            source.seen.rejected & self.ordered[stream] != 0,
+            Number(source.seen.observed.times[0]),
+            Number(source.seen.observed.times[1]),
+        )
+    }
+
     fn try_write_rest(&self, into: &mut Vec<u8>) -> std::io::Result<()> {
         into.write_all(b"{\"streams\":[")?;
-        for (at, (source, stream)) in self.sources.iter().zip(&self.streams).enumerate() {
-            let comma = if at == 0 { "" } else { "," };
-            write!(
-                into,
-                "{comma}{{\"stream\":{stream},\"epoch\":{},\"last_seq\":{},\"watermark_ms\":{},\"is_observed\":{},\
-                 \"is_ended\":{},\"is_rejected\":{},\"last_slot_ns\":{},\"last_descriptor_ns\":{}}}",
-                Number(source.epoch()),
-                Number(source.last_seq()),
-                Number(source.watermark_ms),
-                source.is_observed,
-                source.is_ended,
-                self.is_rejected(at),
-                Number(source.seen.observed.times[0]),
-                Number(source.seen.observed.times[1]),
-            )?;
+        for (at, stream) in self.streams.iter().enumerate() {
+            write!(into, "{}{{\"stream\":{stream},", if at == 0 { "" } else { "," })?;
+            self.try_write_record(at, &self.sources[at], into)?;
+            if let Some(behind) = &self.behind[at] {
+                into.write_all(b",\"then\":{")?;
+                self.try_write_record(at, behind, into)?;
+                into.write_all(b"}")?;
+            }
+            into.write_all(b"}")?;
         }
         write!(into, "],\"watermark_ms\":{},", Number(self.last_watermark_ms))?;
         write!(into, "\"next_tick_ns\":{},\"out_times\":[", Number(self.times.next_tick))?;

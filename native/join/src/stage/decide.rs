@@ -3,6 +3,7 @@
 
 use super::attempt::Absence;
 use super::config::PolicyKind;
+use super::fence::Side;
 use super::history::{Frame, Wide};
 use super::unmatched::{Cause, Unmatched};
 use super::{I64_MAX, Stage};
@@ -67,15 +68,16 @@ impl Stage {
 
     /// A frame waits, if there is room for it.
     #[inline]
-    pub(super) fn add(&mut self, input: usize, frame: Frame) {
+    pub(super) fn add(&mut self, input: usize, frame: Frame, side: Side) {
         if self.inputs[input].is_full() {
             return self.add_to_full(input, frame);
         }
-        self.inputs[input].push(frame);
+        self.inputs[input].push(frame, side);
         self.settle(input);
     }
 
-    /// A full history loses what comes, as one range at its end: what waits longest is nearest to its partner.
+    /// A full history loses what comes, as one range at its end: what waits longest is nearest to its partner. It has no
+    /// fence, which would have gone first.
     #[cold]
     fn add_to_full(&mut self, input: usize, frame: Frame) {
         let cause = frame.lost.unwrap_or(Cause::NoRoom);
@@ -87,7 +89,7 @@ impl Stage {
             self.drop_front(input, Cause::NoRoom);
             self.settle(input);
         }
-        self.inputs[input].push(Frame { lost: Some(cause), ..frame });
+        self.inputs[input].push(Frame { lost: Some(cause), ..frame }, Side::Present);
         self.settle(input);
     }
 

@@ -7,6 +7,7 @@
 use std::collections::VecDeque;
 
 use super::config::{InputConfig, Preference};
+use super::fence::Side;
 use super::unmatched::Cause;
 use crate::barrier::NULL_TIMESTAMP;
 use crate::map::{Need, Source};
@@ -51,7 +52,8 @@ impl Frame {
     }
 }
 
-/// One `[[input]]` and its frames. Positions count all frames that ever waited.
+/// One `[[input]]` and its frames. Positions count all frames that ever waited. Candidates stand from `head` to `tail`, in
+/// front of the fence if there is one.
 #[derive(Debug)]
 pub(super) struct Input {
     pub config: InputConfig,
@@ -71,6 +73,8 @@ pub(super) struct Input {
     room: usize,
     pub head: u64,
     pub tail: u64,
+    /// Frames from `tail` on are of the next epoch.
+    is_fenced: bool,
     /// The last joined frame; it may be joined again.
     pub kept: Option<Frame>,
     pub decided: Option<u64>,
@@ -97,6 +101,7 @@ impl Input {
             room,
             head: 0,
             tail: 0,
+            is_fenced: false,
             kept: None,
             decided: None,
             joined: None,
@@ -115,7 +120,7 @@ impl Input {
 
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.frames.is_empty()
+        self.head == self.tail
     }
 
     pub fn is_full(&self) -> bool {
@@ -134,18 +139,59 @@ impl Input {
 
     #[inline]
     pub fn front(&self) -> Option<&Frame> {
-        self.frames.front()
+        if self.is_empty() { None } else { self.frames.front() }
     }
 
     #[inline]
-    pub fn push(&mut self, frame: Frame) {
+    pub fn push(&mut self, frame: Frame, side: Side) {
+        if self.is_fenced {
+            return self.push_beside_fence(frame, side);
+        }
         self.frames.push_back(frame);
         self.tail += 1;
+    }
+
+    /// A late frame of the epoch before the fence counts as if it had come before that.
+    #[cold]
+    fn push_beside_fence(&mut self, mut frame: Frame, side: Side) {
+        if side == Side::Behind {
+            return self.frames.push_back(frame);
+        }
+        frame.order = self.first_behind().map_or(frame.order, |first| first.order);
+        self.frames.insert((self.tail - self.head) as usize, frame);
+        self.tail += 1;
+    }
+
+    /// What comes from now on is of the next epoch.
+    pub fn fence(&mut self) {
+        self.is_fenced = true;
+    }
+
+    /// The oldest frame of the next epoch.
+    pub fn first_behind(&self) -> Option<&Frame> {
+        self.frames.get((self.tail - self.head) as usize)
+    }
+
+    /// The newest frame of a side.
+    pub fn last(&self, side: Side) -> Option<&Frame> {
+        match side {
+            Side::Present => (!self.is_empty()).then(|| self.at(self.tail - 1)),
+            Side::Behind => self.first_behind().and(self.frames.back()),
+        }
+    }
+
+    /// All frames, those of the next epoch with their side.
+    pub fn all(&self) -> impl Iterator<Item = (Side, &Frame)> {
+        let side = |position: u64| if position < self.tail { Side::Present } else { Side::Behind };
+        (self.head..).map(side).zip(&self.frames)
     }
 
     /// Takes the oldest frame. A history that is empty then begins at the start of its memory again.
     #[inline]
     pub fn pop(&mut self) -> Option<Frame> {
+        if self.is_empty() {
+            return None;
+        }
         let frame = self.frames.pop_front()?;
         self.head += 1;
         if self.frames.is_empty() {
@@ -183,7 +229,17 @@ impl Input {
 
     /// Where the first frame with this sequence or a later one stands.
     pub fn position_from(&self, seq: Wide) -> u64 {
-        let (mut low, mut high) = (self.head, self.tail);
+        self.position_within(seq, self.head, self.tail)
+    }
+
+    /// The oldest readable frame of the next epoch with this sequence or a later one.
+    pub fn behind_from(&self, seq: u64) -> Option<&Frame> {
+        let end = self.head + self.frames.len() as u64;
+        let first = self.position_within(seq.into(), self.tail, end);
+        (first..end).map(|at| self.at(at)).find(|frame| frame.is_readable())
+    }
+
+    fn position_within(&self, seq: Wide, mut low: u64, mut high: u64) -> u64 {
         while low < high {
             let middle = low + (high - low) / 2;
             if Wide::from(self.at(middle).seq) < seq {
@@ -216,8 +272,9 @@ impl Input {
         self.is_nearest() && !self.config.reuse
     }
 
-    /// A new epoch: its sequences start again.
+    /// A new epoch: its sequences start again, and what stood behind the fence are its frames.
     pub fn begin(&mut self) {
+        (self.tail, self.is_fenced) = (self.head + self.frames.len() as u64, false);
         (self.kept, self.decided, self.joined, self.looked) = (None, None, None, None);
     }
 }

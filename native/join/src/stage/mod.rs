@@ -11,6 +11,7 @@ mod config;
 mod counters;
 mod cut;
 mod decide;
+mod fence;
 mod history;
 mod latest;
 mod map;
@@ -56,6 +57,9 @@ pub struct Stage {
     config: StageConfig,
     streams: Vec<u32>,
     sources: Vec<Source>,
+    /// Of each stream the epoch behind its fence, if it has one.
+    behind: Vec<Option<Source>>,
+    has_fence: bool,
     inputs: Vec<Input>,
     /// The inputs on each stream.
     on: Vec<Box<[usize]>>,
@@ -134,6 +138,8 @@ impl Stage {
         let waiting: usize = inputs.iter().map(Input::room).sum();
         let mut stage = Self {
             sources: vec![Source::default(); streams.len()],
+            behind: vec![None; streams.len()],
+            has_fence: false,
             on,
             ordered,
             kind: config.kind(),
@@ -187,23 +193,24 @@ impl Stage {
     /// Whether every input has ended that an output may still wait for.
     #[must_use]
     pub fn has_all_ended(&self) -> bool {
-        self.sources.iter().zip(&self.on).all(|(source, on)| {
-            let is_awaited = on.iter().any(|input| !self.inputs[*input].config.optional);
-            source.is_ended || !(is_awaited || source.is_observed)
-        })
+        self.has_all_ended_in(|stream| self.newest(stream))
     }
 
     /// Whether all inputs have ended and no output is possible any more.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.has_all_ended() && (!self.is_stuck || self.inputs.iter().all(Input::is_empty))
+        !self.has_fence && self.has_all_ended() && (!self.is_stuck || self.inputs.iter().all(Input::is_empty))
     }
 
     /// A clean end: what waits is not joined any more.
-    pub fn finish(&mut self, _now_ns: u64) {
+    pub fn finish(&mut self, now_ns: u64) {
         self.is_finishing = true;
         for input in 0..self.inputs.len() {
             self.drop_all(input, Cause::PendingAtEnd);
+        }
+        if self.has_fence {
+            self.close_epoch();
+            self.finish(now_ns);
         }
     }
 
@@ -229,7 +236,13 @@ impl Stage {
     }
 
     fn is_all_observed(&self) -> bool {
-        self.inputs.iter().all(|each| each.config.optional || self.sources[each.source].is_observed)
+        (0..self.inputs.len())
+            .all(|input| !self.is_awaited(input) || self.sources[self.inputs[input].source].is_observed)
+    }
+
+    /// Whether outputs wait for an input.
+    fn is_awaited(&self, input: usize) -> bool {
+        !self.inputs[input].config.optional
     }
 
     /// Counts an output that was asked for in vain, once.

@@ -147,7 +147,7 @@ impl Stage {
         let newest = match self.anchor {
             Some(anchor) if self.sources[self.inputs[anchor].source].is_ended => None,
             Some(anchor) => Some(self.time_of(anchor).map_or(-FAR, Wide::from) - self.inputs[anchor].shift),
-            None if self.has_all_ended() => None,
+            None if self.has_all_ended_in(|stream| &self.sources[stream]) => None,
             None => Some(Wide::from(self.times.horizon().max(self.timing.last_ns).unwrap_or(0))),
         };
         let is_ended = self.sources[each.source].is_ended;

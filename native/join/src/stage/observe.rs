@@ -2,6 +2,7 @@
 //! What comes in: descriptors, losses, epochs and ends.
 
 use super::config::PolicyKind;
+use super::fence::Side;
 use super::history::Frame;
 use super::unmatched::Cause;
 use super::{I64_MAX, Stage};
@@ -31,13 +32,14 @@ impl Stage {
     /// comes between two calls is one tick.
     pub fn observe(&mut self, stream: usize, seen: &Observed, now_ns: u64) -> bool {
         let given = [seen.slot_timestamp_ns, seen.descriptor_timestamp_ns];
-        if !self.admits(stream, seen.epoch, seen.seq, given) {
-            return false;
+        let Some(side) = self.admits(stream, seen.epoch, seen.seq, given) else { return false };
+        if self.has_fence && self.is_nearer_to_next(stream, seen.seq) {
+            self.close_epoch();
         }
         let is_out_of_range = given.iter().any(|time| *time > I64_MAX && *time != NULL_TIMESTAMP);
         self.counters.out_of_range += u64::from(is_out_of_range);
         let times = if is_out_of_range { NO_TIMES } else { given };
-        self.see(stream, &Observation { seq: seen.seq, epoch: None, times }, now_ns);
+        self.see(stream, side, &Observation { seq: seen.seq, epoch: None, times }, now_ns);
         let mut is_new = false;
         for at in 0..self.on[stream].len() {
             let input = self.on[stream][at];
@@ -50,13 +52,13 @@ impl Stage {
                 lost: is_out_of_range.then_some(Cause::NoMatch),
                 ..Frame::gone(seen.seq, seen.seq, now_ns, self.order)
             };
-            if self.inputs[input].decided.is_some_and(|decided| seen.seq <= decided) {
+            if self.is_decided(input, side, seen.seq) {
                 self.seen_before(input, &frame);
                 continue;
             }
             is_new = true;
-            frame.lost = frame.lost.or_else(|| self.arrival_cause(input, &frame));
-            self.add(input, frame);
+            frame.lost = frame.lost.or_else(|| self.arrival_cause(input, &frame, side));
+            self.add(input, frame, side);
             self.arrived(input, &frame);
         }
         self.observed(stream, is_new, now_ns);
@@ -65,11 +67,9 @@ impl Stage {
 
     /// A frame was announced, and its slot could not be read. False as for `observe`.
     pub fn observe_lost(&mut self, stream: usize, epoch: u64, seq: u64, cause: Cause, now_ns: u64) -> bool {
-        if !self.admits(stream, epoch, seq, NO_TIMES) {
-            return false;
-        }
-        self.see(stream, &Observation::of(seq), now_ns);
-        self.add_lost(stream, seq, seq, cause, now_ns);
+        let Some(side) = self.admits(stream, epoch, seq, NO_TIMES) else { return false };
+        self.see(stream, side, &Observation::of(seq), now_ns);
+        self.add_lost(stream, side, (seq, seq), cause, now_ns);
         self.observed(stream, false, now_ns);
         true
     }
@@ -108,42 +108,47 @@ impl Stage {
         if epoch > I64_MAX || seq_first > seq_last {
             return;
         }
-        if !self.enter(stream, epoch) {
+        let Some(side) = self.enter(stream, epoch) else {
             for at in 0..self.on[stream].len() {
                 self.note(self.on[stream][at], epoch, &Frame::gone(seq_first, seq_last, 0, 0), Cause::AgentDown);
             }
             return;
-        }
-        let seq_first = seq_first.max(self.sources[stream].next_seq().unwrap_or(0));
+        };
+        let is_by_sequence = self.config.policy == PolicyKind::Sequence;
+        let source = self.source_mut(stream, side);
+        let seq_first = seq_first.max(source.next_seq().unwrap_or(0));
         if seq_first > seq_last {
             return;
         }
-        let seen = &mut self.sources[stream].seen;
+        let seen = &mut source.seen;
         seen.observed.seq = Some(seq_last);
-        if self.config.policy == PolicyKind::Sequence {
+        if is_by_sequence {
             seen.heard_ns = seen.heard_ns.max(Some(now_ns));
         }
-        self.add_lost(stream, seq_first, seq_last, Cause::AgentDown, now_ns);
+        self.add_lost(stream, side, (seq_first, seq_last), Cause::AgentDown, now_ns);
         self.observed(stream, false, now_ns);
     }
 
     #[inline]
-    fn see(&mut self, stream: usize, frame: &Observation, now_ns: u64) {
-        let place = self.inputs[self.on[stream][0]].place;
-        let was_rejected = self.is_rejected(stream);
-        let source = &mut self.sources[stream];
+    fn see(&mut self, stream: usize, side: Side, frame: &Observation, now_ns: u64) {
+        let (kind, ordered, place) = (self.kind, self.ordered[stream], self.inputs[self.on[stream][0]].place);
+        let source = self.source_mut(stream, side);
+        let was_rejected = source.seen.rejected & ordered != 0;
         source.is_observed = true;
-        match self.kind {
+        match kind {
             Some(kind) => kind.see(&mut source.seen, frame, place, now_ns),
             None => source.seen.observe(frame.seq, frame.times, 0, now_ns),
         }
-        self.counters.regressions += u64::from(!was_rejected && self.is_rejected(stream));
+        let is_rejected = source.seen.rejected & ordered != 0;
+        self.counters.regressions += u64::from(is_rejected && !was_rejected);
     }
 
-    pub(super) fn add_lost(&mut self, stream: usize, seq_first: u64, seq_last: u64, cause: Cause, now_ns: u64) {
+    pub(super) fn add_lost(&mut self, stream: usize, side: Side, seqs: (u64, u64), cause: Cause, now_ns: u64) {
+        let (seq_first, seq_last) = seqs;
         for at in 0..self.on[stream].len() {
             let input = self.on[stream][at];
-            let first = self.inputs[input].decided.map_or(seq_first, |decided| seq_first.max(decided + 1));
+            let decided = self.inputs[input].decided.filter(|_| side == Side::Present);
+            let first = decided.map_or(seq_first, |decided| seq_first.max(decided + 1));
             if first > seq_last {
                 self.counters.already_decided += 1;
                 continue;
@@ -151,16 +156,17 @@ impl Stage {
             self.counters.inputs[input].overwritten += u64::from(cause == Cause::Overwritten);
             self.order += 1;
             let frame = Frame { lost: Some(cause), ..Frame::gone(first, seq_last, now_ns, self.order) };
-            self.add(input, frame);
+            self.add(input, frame, side);
             self.arrived(input, &frame);
         }
     }
 
-    /// Whether a frame is one of the present epoch, and a new one.
+    /// Whose place a frame takes, if it is a new one of an epoch that is not over.
     #[inline]
-    fn admits(&mut self, stream: usize, epoch: u64, seq: u64, times: [u64; 2]) -> bool {
+    fn admits(&mut self, stream: usize, epoch: u64, seq: u64, times: [u64; 2]) -> Option<Side> {
         let is_out_of_range = seq.max(epoch) > I64_MAX;
-        if is_out_of_range || !self.enter(stream, epoch) {
+        let side = if is_out_of_range { None } else { self.enter(stream, epoch) };
+        let Some(side) = side else {
             self.counters.out_of_range += u64::from(is_out_of_range);
             for at in 0..self.on[stream].len() {
                 let input = self.on[stream][at];
@@ -168,17 +174,22 @@ impl Stage {
                 let frame = Frame { time, ..Frame::gone(seq, seq, 0, 0) };
                 self.note(input, epoch, &frame, if is_out_of_range { Cause::NoMatch } else { Cause::Epoch });
             }
-            return false;
-        }
-        let is_repeated = self.sources[stream].last_seq().is_some_and(|last| seq <= last);
+            return None;
+        };
+        let is_repeated = self.source_mut(stream, side).last_seq().is_some_and(|last| seq <= last);
         self.counters.repeated += u64::from(is_repeated);
-        !is_repeated
+        (!is_repeated).then_some(side)
+    }
+
+    #[inline]
+    fn is_decided(&self, input: usize, side: Side, seq: u64) -> bool {
+        side == Side::Present && self.inputs[input].decided.is_some_and(|decided| seq <= decided)
     }
 
     /// A resumed stage sees frames again. The last joined one may be joined again, of the others all is known.
     fn seen_before(&mut self, input: usize, frame: &Frame) {
         let is_joined = self.inputs[input].joined == Some(frame.seq);
-        if is_joined && frame.is_readable() && self.arrival_cause(input, frame).is_none() {
+        if is_joined && frame.is_readable() && self.arrival_cause(input, frame, Side::Present).is_none() {
             self.inputs[input].kept = Some(*frame);
         } else {
             self.counters.already_decided += 1;
@@ -186,12 +197,26 @@ impl Stage {
     }
 
     #[inline]
-    fn arrival_cause(&self, input: usize, frame: &Frame) -> Option<Cause> {
+    fn arrival_cause(&self, input: usize, frame: &Frame, side: Side) -> Option<Cause> {
         match self.config.policy {
+            _ if side == Side::Behind => self.cause_behind(input, frame),
             PolicyKind::Sequence => self.arrival_by_sequence(input, frame),
             PolicyKind::Timestamp => self.arrival_by_timestamp(input, frame),
             PolicyKind::Latest => self.arrival_by_latest(frame),
             PolicyKind::Union => None,
+        }
+    }
+
+    /// The outputs that it may belong to are not known yet.
+    #[cold]
+    fn cause_behind(&self, input: usize, frame: &Frame) -> Option<Cause> {
+        let stream = self.inputs[input].source;
+        if self.config.policy != PolicyKind::Timestamp {
+            None
+        } else if self.newest(stream).seen.rejected & self.ordered[stream] != 0 {
+            Some(Cause::Regressed)
+        } else {
+            (frame.time == NULL_TIMESTAMP).then_some(Cause::NullTimestamp)
         }
     }
 
@@ -211,43 +236,6 @@ impl Stage {
         }
     }
 
-    /// Whether this is the stream's present epoch; a higher one ends it, and the output's epoch with it.
-    #[inline]
-    fn enter(&mut self, stream: usize, epoch: u64) -> bool {
-        match self.sources[stream].epoch() {
-            Some(own) if epoch <= own => epoch == own,
-            None => {
-                self.sources[stream].seen.epoch = Some(epoch);
-                true
-            }
-            Some(_) => {
-                self.begin_epoch(stream, epoch);
-                true
-            }
-        }
-    }
-
-    fn begin_epoch(&mut self, stream: usize, epoch: u64) {
-        for at in 0..self.on[stream].len() {
-            let input = self.on[stream][at];
-            self.drop_all(input, Cause::Epoch);
-            self.inputs[input].begin();
-        }
-        self.sources[stream].begin(epoch);
-        self.has_ended = self.sources.iter().any(|source| source.is_ended);
-        (self.out_epoch, self.out_seq) = (self.out_epoch + 1, 0);
-        self.last_watermark_ms = None;
-        self.invalidate();
-        match self.config.policy {
-            PolicyKind::Sequence => self.counting = Default::default(),
-            PolicyKind::Timestamp => self.timing = Default::default(),
-            PolicyKind::Latest => self.ticking = Default::default(),
-            PolicyKind::Union => return,
-        }
-        self.times.new_epoch();
-        self.next_output();
-    }
-
     /// What was consumed downstream, for inputs whose processed cursor counts. All ones: no such time.
     pub fn processed(
         &mut self,
@@ -258,13 +246,16 @@ impl Stage {
         descriptor_timestamp_ns: u64,
     ) {
         let times = [slot_timestamp_ns, descriptor_timestamp_ns];
-        self.sources[stream].seen.consumed(&Processed { seq: Some(seq), epoch: Some(epoch), times });
+        self.newest_mut(stream).seen.consumed(&Processed { seq: Some(seq), epoch: Some(epoch), times });
     }
 
     /// No more frames of this epoch come.
     pub fn ended(&mut self, stream: usize, epoch: u64, _now_ns: u64) {
-        if epoch <= I64_MAX && self.enter(stream, epoch) {
-            self.sources[stream].is_ended = true;
+        if epoch > I64_MAX {
+            return;
+        }
+        if let Some(side) = self.enter(stream, epoch) {
+            self.source_mut(stream, side).is_ended = true;
             self.has_ended = true;
             self.advance_watermark();
         }

@@ -6,11 +6,12 @@
 //! Asked for once, at the start: it allocates.
 
 use super::config::{Drive, PolicyKind};
+use super::fence::Side;
 use super::observe::Observed;
 use super::unmatched::Cause;
 use super::{I64_MAX, Stage};
 
-/// How far a stream was heard.
+/// How far an epoch of a stream was heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamRest {
     /// Its place in [`super::StageConfig::streams`].
@@ -23,7 +24,7 @@ pub struct StreamRest {
     pub watermark_ms: Option<u64>,
     /// Whether a frame of this epoch came.
     pub is_observed: bool,
-    /// Whether the epoch is over.
+    /// Whether it is over.
     pub is_ended: bool,
     /// Whether its times have decreased.
     pub is_rejected: bool,
@@ -34,7 +35,7 @@ pub struct StreamRest {
 /// What is neither in the state nor said by telling the frames again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rest {
-    /// Of each stream.
+    /// Of each stream, and of the epoch behind its fence, which follows.
     pub streams: Vec<StreamRest>,
     /// The lowest watermark that made an output.
     pub watermark_ms: Option<u64>,
@@ -54,9 +55,10 @@ impl Stage {
         self.observe(stream, seen, now_ns);
         self.on[stream].iter().any(|input| {
             let each = &self.inputs[*input];
-            let at = each.position_from(seen.seq.into());
-            let waiting = (at < each.tail).then(|| each.at(at));
-            each.kept.iter().chain(waiting).any(|frame| frame.seq == seen.seq && frame.is_readable())
+            let side = if self.sources[stream].epoch() == Some(seen.epoch) { Side::Present } else { Side::Behind };
+            let kept = each.kept.iter().map(|kept| (Side::Present, kept));
+            let waiting = each.last(side).map(|frame| (side, frame));
+            kept.chain(waiting).any(|(own, frame)| own == side && frame.seq == seen.seq && frame.is_readable())
         })
     }
 
@@ -66,15 +68,15 @@ impl Stage {
         if epoch > I64_MAX || self.is_of_another_life(stream, epoch) {
             return;
         }
-        let source = &mut self.sources[stream];
-        source.seen.epoch = Some(epoch);
+        self.make_room(stream);
+        let Some(side) = self.enter(stream, epoch) else { return };
+        let source = self.source_mut(stream, side);
         let seq_first = seq_first.max(source.next_seq().unwrap_or(0));
         if seq_first > seq_last {
             return;
         }
         source.seen.observed.seq = Some(seq_last);
-        self.make_room(stream);
-        self.add_lost(stream, seq_first, seq_last, cause, now_ns);
+        self.add_lost(stream, side, (seq_first, seq_last), cause, now_ns);
     }
 
     /// How far everything was heard. `is_same_cut`: the state is the checkpoint's, not one that was sealed later;
@@ -85,9 +87,9 @@ impl Stage {
             each.reserve(self.config.history as usize);
         }
         for told in &rest.streams {
-            let own = self.sources[told.stream].epoch();
-            if told.epoch.is_some() && (own.is_none() || own == told.epoch) {
-                self.recall_stream(told, now_ns);
+            let side = told.epoch.and_then(|epoch| self.enter(told.stream, epoch));
+            if let Some(side) = side {
+                self.recall_stream(told, side, now_ns);
             }
         }
         if self.config.policy == PolicyKind::Sequence {
@@ -119,12 +121,12 @@ impl Stage {
     /// Epoch and sequence up to which a stream was heard; up to which it was decided, where that is all that is known.
     #[must_use]
     pub fn heard_until(&self, stream: usize) -> Option<(u64, u64)> {
-        self.sources[stream].epoch().zip(self.sources[stream].last_seq()).or_else(|| self.decided(stream))
+        self.last_heard(stream).or_else(|| self.decided(stream))
     }
 
     /// The source of a stream that had ended goes on in the same life: more of it comes.
     pub fn reopen(&mut self, stream: usize) {
-        self.sources[stream].is_ended = false;
+        self.newest_mut(stream).is_ended = false;
         self.has_ended = self.sources.iter().any(|source| source.is_ended);
     }
 
@@ -139,15 +141,16 @@ impl Stage {
         Some((self.sources[stream].epoch()?, self.on[stream].iter().map(needed).min()?))
     }
 
-    /// Whether the stream went on in another epoch since: all of this one is decided.
+    /// Whether the stream has gone on in a higher epoch since: all of this one is decided.
     fn is_of_another_life(&mut self, stream: usize, epoch: u64) -> bool {
-        let is_other = self.sources[stream].epoch().is_some_and(|own| own != epoch);
+        let is_other = self.sources[stream].epoch().is_some_and(|own| own > epoch);
         self.counters.already_decided += u64::from(is_other);
         is_other
     }
 
-    fn recall_stream(&mut self, told: &StreamRest, now_ns: u64) {
-        let source = &mut self.sources[told.stream];
+    fn recall_stream(&mut self, told: &StreamRest, side: Side, now_ns: u64) {
+        let ordered = self.ordered[told.stream];
+        let source = self.source_mut(told.stream, side);
         source.is_observed |= told.is_observed;
         source.is_ended |= told.is_ended;
         source.watermark_ms = source.watermark_ms.max(told.watermark_ms);
@@ -161,7 +164,7 @@ impl Stage {
             seen.heard_ns = seen.heard_ns.max(Some(now_ns));
         }
         if told.is_rejected {
-            seen.rejected |= self.ordered[told.stream];
+            seen.rejected |= ordered;
         }
         self.has_ended |= told.is_ended;
     }

@@ -24,6 +24,9 @@ struct Later {
 impl Stage {
     pub(super) fn next_by_sequence(&mut self, now_ns: u64) -> bool {
         for _ in 0..SKIPS_MAX {
+            if self.has_fence && self.closes() {
+                break;
+            }
             if self.counting.n.is_none() && !self.begin(now_ns) {
                 return false;
             }
@@ -32,6 +35,10 @@ impl Stage {
                 return false;
             }
             if self.has_ended && (0..self.inputs.len()).any(|input| self.is_over(input, n)) {
+                if self.has_fence {
+                    self.close_epoch();
+                    break;
+                }
                 // Frames of windows wait on: another epoch may use them.
                 for input in 0..self.inputs.len() {
                     if self.is_exact(input) {
@@ -66,15 +73,26 @@ impl Stage {
         if !self.is_all_observed() {
             return false;
         }
-        let mut n = Wide::from(self.start);
-        for each in self.inputs.iter().filter(|each| !each.config.optional) {
-            let next_seq = || self.sources[each.source].next_seq().unwrap_or(0);
-            let first = each.front().map_or_else(next_seq, |frame| frame.seq);
-            n = n.max(Wide::from(first) - each.shift);
-        }
-        self.counting.first = Some(n as u64);
-        self.advance(n as u64, Some(Cause::BeforeFirst), false, now_ns);
+        let Some(n) = self.first_output(|input| self.first_seq(input)) else { return false };
+        self.counting.first = Some(n);
+        self.advance(n, Some(Cause::BeforeFirst), false, now_ns);
         true
+    }
+
+    /// The smallest output that the first frame of every required input allows; None: one of them has none yet.
+    pub(super) fn first_output(&self, first: impl Fn(usize) -> Option<u64>) -> Option<u64> {
+        let mut n = Wide::from(self.start);
+        for input in (0..self.inputs.len()).filter(|input| self.is_awaited(*input)) {
+            n = n.max(Wide::from(first(input)?) - self.inputs[input].shift);
+        }
+        u64::try_from(n).ok()
+    }
+
+    /// The oldest frame that waits or may come.
+    pub(super) fn first_seq(&self, input: usize) -> Option<u64> {
+        let each = &self.inputs[input];
+        let next_seq = || self.sources[each.source].next_seq().unwrap_or(0);
+        Some(each.front().map_or_else(next_seq, |frame| frame.seq))
     }
 
     /// The current output, once the map's first one and the anchor's next frame are heeded.
@@ -106,7 +124,7 @@ impl Stage {
 
     /// The oldest frame that n or a later output can take.
     #[inline]
-    fn floor(&self, input: usize, n: Wide) -> Wide {
+    pub(super) fn floor(&self, input: usize, n: Wide) -> Wide {
         let each = &self.inputs[input];
         match each.window {
             Some(window) if !each.is_anchor => n - Wide::from(window) + 1,

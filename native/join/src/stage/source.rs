@@ -14,9 +14,9 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// A new epoch forgets everything of the one before.
-    pub fn begin(&mut self, epoch: u64) {
-        *self = Self { seen: Seen::of(epoch), ..Self::default() };
+    /// Of an epoch of which nothing came yet.
+    pub fn of(epoch: u64) -> Self {
+        Self { seen: Seen::of(epoch), ..Self::default() }
     }
 
     pub fn epoch(&self) -> Option<u64> {

@@ -41,8 +41,10 @@ impl Stage {
         for (at, each) in self.inputs.iter().enumerate() {
             let source = &self.sources[each.source];
             let comma = if at == 0 { "" } else { "," };
+            // What waits behind a fence will be told again by its producer, which has not ended.
+            let is_ended = source.is_ended && self.behind[each.source].is_none();
             let (epoch, decided, joined) = (Number(source.epoch()), Number(each.decided), Number(each.joined));
-            write!(into, "{comma}[{epoch},{decided},{joined},{}]", u8::from(source.is_ended))?;
+            write!(into, "{comma}[{epoch},{decided},{joined},{}]", u8::from(is_ended))?;
         }
         into.write_all(b"]}")
     }

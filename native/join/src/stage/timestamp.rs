@@ -18,6 +18,9 @@ pub(super) struct Timing {
 impl Stage {
     pub(super) fn next_by_timestamp(&mut self, now_ns: u64) -> bool {
         for _ in 0..SKIPS_MAX {
+            if self.has_fence && self.closes() {
+                break;
+            }
             let Some(t) = self.current_time() else { return false };
             if self.timing.t != Some(t) || self.asked_ns.is_none() {
                 self.timing.t = Some(t);
@@ -64,7 +67,7 @@ impl Stage {
     }
 
     /// The time of the current output, or of the one after it.
-    fn proposed(&self, ahead: usize) -> Option<Wide> {
+    pub(super) fn proposed(&self, ahead: usize) -> Option<Wide> {
         let Some(anchor) = self.anchor else {
             return if ahead > 0 { self.times.following() } else { self.times.current() }.map(Wide::from);
         };

@@ -7,6 +7,9 @@ use super::decide::Choice;
 
 impl Stage {
     pub(super) fn next_by_union(&mut self) -> bool {
+        if self.has_fence {
+            self.pass_in_order();
+        }
         let fronts = self.inputs.iter().enumerate().filter_map(|(at, each)| Some((each.front()?.order, at)));
         let Some((_, oldest)) = fronts.min() else { return false };
         self.absent.fill(Some(Absence::NotJoined));

@@ -24,6 +24,20 @@ pub(super) fn waiting(stage: &Stage) -> Vec<Waiting> {
     frames.chain(lost).collect()
 }
 
+fn record_of(stream: usize, record: &Bound<'_, PyAny>) -> PyResult<StreamRest> {
+    let get = |key: &str| record.get_item(key);
+    Ok(StreamRest {
+        stream,
+        epoch: get("epoch")?.extract()?,
+        last_seq: get("last_seq")?.extract()?,
+        watermark_ms: get("watermark_ms")?.extract()?,
+        is_observed: get("is_observed")?.extract()?,
+        is_ended: get("is_ended")?.extract()?,
+        is_rejected: get("is_rejected")?.extract()?,
+        last_times: [get("last_slot_ns")?.extract()?, get("last_descriptor_ns")?.extract()?],
+    })
+}
+
 /// As `Stage::write_rest` says it. Streams that are none of the inputs' are left out.
 pub(super) fn rest_of(streams: &[u32], rest: &Bound<'_, PyDict>) -> PyResult<Rest> {
     let get = |key: &str| rest.as_any().get_item(key);
@@ -32,16 +46,12 @@ pub(super) fn rest_of(streams: &[u32], rest: &Bound<'_, PyDict>) -> PyResult<Res
         let each = each?;
         let stream_id: u32 = each.get_item("stream")?.extract()?;
         let Some(stream) = streams.iter().position(|known| *known == stream_id) else { continue };
-        found.push(StreamRest {
-            stream,
-            epoch: each.get_item("epoch")?.extract()?,
-            last_seq: each.get_item("last_seq")?.extract()?,
-            watermark_ms: each.get_item("watermark_ms")?.extract()?,
-            is_observed: each.get_item("is_observed")?.extract()?,
-            is_ended: each.get_item("is_ended")?.extract()?,
-            is_rejected: each.get_item("is_rejected")?.extract()?,
-            last_times: [each.get_item("last_slot_ns")?.extract()?, each.get_item("last_descriptor_ns")?.extract()?],
-        });
+        found.push(record_of(stream, &each)?);
+        // Of a stream that had gone on in another epoch while frames of this one waited.
+        let then = each.cast::<PyDict>()?.get_item("then")?.filter(|then| !then.is_none());
+        if let Some(then) = then {
+            found.push(record_of(stream, &then)?);
+        }
     }
     Ok(Rest {
         streams: found,

@@ -39,9 +39,9 @@ pub fn join_check_records(
     });
     let waiting = frames.iter().map(|(stream, head, _)| (*stream, head.epoch));
     // Of a stream that was never heard before its frames were on their way no epoch is known.
-    let is_other = |&(stream, epoch): &(usize, u64)| streams[stream].1.is_some_and(|own| own != epoch);
+    let is_other = |&(stream, epoch): &(usize, u64)| streams[stream].1.is_some_and(|own| own > epoch);
     if waiting.chain(inflight).any(|each| is_other(&each)) {
-        return Err(raise(py, "CheckpointDamaged", "a frame is of another epoch than its stream", &[]));
+        return Err(raise(py, "CheckpointDamaged", "a frame is of an earlier epoch than its stream", &[]));
     }
     Ok(())
 }
@@ -126,20 +126,25 @@ pub(super) fn restoring_of<'a>(plan: &Bound<'_, PyDict>, given: &'a Given, own: 
     })
 }
 
-/// Of each stream there is one epoch, and sequences rise.
+/// Of each stream there are two epochs at most, one after the other, and the sequences of each rise.
 struct Order<'a> {
     streams: &'a [u32],
-    last: HashMap<usize, (u64, u64)>,
+    /// How many epochs there were, and the last frame.
+    last: HashMap<usize, (usize, (u64, u64))>,
 }
 
 impl Order<'_> {
     fn take(&mut self, head: &FrameHead) -> Option<usize> {
         let stream = self.streams.iter().position(|known| *known == head.stream_id)?;
         let at = (head.epoch, head.seq);
-        if self.last.get(&stream).is_some_and(|last| last.0 != at.0 || last.1 >= at.1) {
+        let (epochs, last) = self.last.get(&stream).copied().unzip();
+        let is_new = last.is_none_or(|(epoch, _)| epoch != head.epoch);
+        let epochs = epochs.unwrap_or(0) + usize::from(is_new);
+        let is_rising = last.is_none_or(|last| last < at);
+        if epochs > 2 || !is_rising {
             return None;
         }
-        self.last.insert(stream, at);
+        self.last.insert(stream, (epochs, at));
         Some(stream)
     }
 }

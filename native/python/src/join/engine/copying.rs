@@ -111,7 +111,7 @@ impl Engine {
     #[inline]
     fn is_copy_due(&self, index: usize) -> bool {
         let half = u64::from(self.ports[index].nslots() / 2).max(1);
-        let oldest = self.stage.needed_from(index).map(|needed| needed.max(self.copying.streams[index].done));
+        let oldest = self.stage.newest_needed_from(index).map(|needed| needed.max(self.copying.streams[index].done));
         let heard = self.stage.last_heard(index);
         heard.zip(oldest).is_some_and(|(heard, oldest)| heard.0 == oldest.0 && heard.1 >= oldest.1.saturating_add(half))
     }

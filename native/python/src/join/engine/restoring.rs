@@ -90,9 +90,9 @@ impl Engine {
         for (stream, epoch, first, last, cause) in restoring.lost {
             lost[stream].push_back((epoch, first, last, cause));
         }
-        lost.iter_mut().for_each(|lost| lost.make_contiguous().sort_by_key(|&(_, first, ..)| first));
+        lost.iter_mut().for_each(|lost| lost.make_contiguous().sort_by_key(|&(epoch, first, ..)| (epoch, first)));
         for (stream, head, payload) in &restoring.frames {
-            self.recall_lost_before(*stream, &mut lost[*stream], Some(head.seq), stage_ns);
+            self.recall_lost_before(*stream, &mut lost[*stream], Some((head.epoch, head.seq)), stage_ns);
             self.recall_frame(*stream, head, payload, stage_ns, &mut recalled);
         }
         for (stream, lost) in lost.iter_mut().enumerate() {
@@ -122,11 +122,11 @@ impl Engine {
         &mut self,
         stream: usize,
         lost: &mut VecDeque<(u64, u64, u64, Cause)>,
-        before: Option<u64>,
+        before: Option<(u64, u64)>,
         now_ns: u64,
     ) {
         while let Some(&(epoch, first, last, cause)) = lost.front() {
-            if before.is_some_and(|seq| first >= seq) {
+            if before.is_some_and(|before| (epoch, first) >= before) {
                 break;
             }
             lost.pop_front();
@@ -170,7 +170,7 @@ impl Engine {
             recalled.inflight += 1;
             match record {
                 Record::Frame(head, payload) => {
-                    while let Some(&(epoch, seq)) = lost.next_if(|(_, seq)| *seq < head.seq) {
+                    while let Some(&(epoch, seq)) = lost.next_if(|lost| **lost < (head.epoch, head.seq)) {
                         self.stage.recall_lost(late.stream, epoch, (seq, seq), Cause::Overwritten, now_ns);
                     }
                     self.recall_frame(late.stream, head, payload, now_ns, recalled);

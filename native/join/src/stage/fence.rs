@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+//! A new epoch of a stream whose frames still wait is a fence in the histories of its inputs: what comes stands behind
+//! it, and only frames before it are candidates. The output's epoch goes on until nothing more can be made of it, the
+//! new one is nearer, a third epoch begins, or room runs out; then all fences go at once.
+
+use super::Stage;
+use super::config::{Drive, PolicyKind};
+use super::history::Wide;
+use super::source::Source;
+use super::unmatched::Cause;
+
+/// On which side of its stream's fence something belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// Of the epoch that outputs are made of.
+    Present,
+    /// Of the one after it.
+    Behind,
+}
+
+impl Stage {
+    /// Where something of this epoch belongs; None: to an epoch that is over. A higher one begins.
+    #[inline]
+    pub(super) fn enter(&mut self, stream: usize, epoch: u64) -> Option<Side> {
+        if !self.has_fence && self.sources[stream].epoch() == Some(epoch) {
+            return Some(Side::Present);
+        }
+        self.enter_another(stream, epoch)
+    }
+
+    #[cold]
+    fn enter_another(&mut self, stream: usize, epoch: u64) -> Option<Side> {
+        let side = self.side_of(stream, epoch)?;
+        let is_full = self.on[stream].iter().any(|input| self.inputs[*input].is_full());
+        if self.has_fence && is_full {
+            // A newer frame would be lost for the sake of old ones.
+            self.close_epoch();
+            return self.side_of(stream, epoch);
+        }
+        Some(side)
+    }
+
+    fn side_of(&mut self, stream: usize, epoch: u64) -> Option<Side> {
+        let next = self.behind[stream].and_then(|behind| behind.epoch());
+        match self.sources[stream].epoch() {
+            None => {
+                self.sources[stream].seen.epoch = Some(epoch);
+                Some(Side::Present)
+            }
+            Some(own) if epoch <= own => (epoch == own).then_some(Side::Present),
+            Some(_) if next.is_some_and(|next| epoch <= next) => (next == Some(epoch)).then_some(Side::Behind),
+            Some(_) => Some(self.begin_epoch(stream, epoch)),
+        }
+    }
+
+    fn begin_epoch(&mut self, stream: usize, epoch: u64) -> Side {
+        if self.behind[stream].is_some() {
+            self.close_epoch();
+        }
+        let waits = |input: &usize| !self.inputs[*input].is_empty();
+        let can_wait = self.config.policy != PolicyKind::Latest;
+        if can_wait && (self.has_fence || self.on[stream].iter().any(waits)) {
+            self.fence(stream, epoch);
+            return Side::Behind;
+        }
+        self.pass(stream, Source::of(epoch));
+        self.new_out_epoch();
+        Side::Present
+    }
+
+    fn fence(&mut self, stream: usize, epoch: u64) {
+        self.behind[stream] = Some(Source::of(epoch));
+        for at in 0..self.on[stream].len() {
+            self.inputs[self.on[stream][at]].fence();
+        }
+        // Nothing more of it is waited for.
+        self.sources[stream].is_ended = true;
+        (self.has_fence, self.has_ended) = (true, true);
+    }
+
+    /// The record of one side.
+    #[inline]
+    pub(super) fn source_mut(&mut self, stream: usize, side: Side) -> &mut Source {
+        match (side, &mut self.behind[stream]) {
+            (Side::Behind, Some(behind)) => behind,
+            _ => &mut self.sources[stream],
+        }
+    }
+
+    /// The same, to look at.
+    pub(super) fn source_at(&self, stream: usize, side: Side) -> &Source {
+        match (side, &self.behind[stream]) {
+            (Side::Behind, Some(behind)) => behind,
+            _ => &self.sources[stream],
+        }
+    }
+
+    /// The record that a stream's next frame belongs to.
+    pub(super) fn newest(&self, stream: usize) -> &Source {
+        self.behind[stream].as_ref().unwrap_or(&self.sources[stream])
+    }
+
+    pub(super) fn newest_mut(&mut self, stream: usize) -> &mut Source {
+        self.behind[stream].as_mut().unwrap_or(&mut self.sources[stream])
+    }
+
+    // --- The fence goes ------------------------------------------------------------------------------------
+
+    /// Goes over to the next epoch of all streams that have one. What is left of those before it is dropped.
+    pub(super) fn close_epoch(&mut self) {
+        for stream in 0..self.sources.len() {
+            if let Some(next) = self.behind[stream].take() {
+                self.pass(stream, next);
+            }
+        }
+        self.new_out_epoch();
+        self.advance_watermark();
+    }
+
+    fn pass(&mut self, stream: usize, next: Source) {
+        for at in 0..self.on[stream].len() {
+            let input = self.on[stream][at];
+            self.drop_all(input, Cause::Epoch);
+            self.inputs[input].begin();
+        }
+        self.sources[stream] = next;
+        for at in 0..self.on[stream].len() {
+            self.settle(self.on[stream][at]);
+        }
+    }
+
+    fn new_out_epoch(&mut self) {
+        self.has_fence = self.behind.iter().any(Option::is_some);
+        self.has_ended = self.sources.iter().any(|source| source.is_ended);
+        (self.out_epoch, self.out_seq) = (self.out_epoch + 1, 0);
+        self.last_watermark_ms = None;
+        self.invalidate();
+        match self.config.policy {
+            PolicyKind::Sequence => self.counting = Default::default(),
+            PolicyKind::Timestamp => self.timing = Default::default(),
+            PolicyKind::Latest => self.ticking = Default::default(),
+            PolicyKind::Union => return,
+        }
+        self.times.new_epoch();
+        self.next_output();
+    }
+
+    /// Closes the output's epoch if nothing more can be made of it, or the next one is nearer.
+    #[cold]
+    pub(super) fn closes(&mut self) -> bool {
+        let is_due = match self.config.policy {
+            PolicyKind::Union => return false,
+            _ if self.is_drained() => true,
+            PolicyKind::Sequence => self.is_next_nearer_at_begin(),
+            PolicyKind::Timestamp => self.is_next_asked_for(),
+            PolicyKind::Latest => false,
+        };
+        if is_due {
+            self.close_epoch();
+        }
+        is_due
+    }
+
+    /// Whether nothing is left before any fence.
+    fn is_drained(&self) -> bool {
+        self.inputs.iter().all(|each| self.behind[each.source].is_none() || each.is_empty())
+    }
+
+    /// Whether all streams have ended, by these records of them.
+    pub(super) fn has_all_ended_in<'a>(&self, record: impl Fn(usize) -> &'a Source) -> bool {
+        (0..self.sources.len()).all(|stream| {
+            let is_awaited = self.on[stream].iter().any(|input| self.is_awaited(*input));
+            let record = record(stream);
+            record.is_ended || !(is_awaited || record.is_observed)
+        })
+    }
+
+    // --- By sequence ---------------------------------------------------------------------------------------
+
+    /// Whether no input lacks what the first output of the next epoch would ask for, while one lacks this epoch's.
+    fn is_next_nearer_at_begin(&self) -> bool {
+        if !self.has_map || self.counting.n.is_some() || !self.is_all_observed() {
+            return false;
+        }
+        let n = self.first_output(|input| self.first_seq(input));
+        let is_far = |n| (0..self.inputs.len()).any(|input| self.is_awaited(input) && self.lacks(input, n).is_some());
+        n.is_none_or(is_far) && self.is_next_complete(None)
+    }
+
+    /// The frame that came is too old for this output, and the first of the next epoch could be made with it.
+    pub(super) fn is_nearer_to_next(&self, stream: usize, seq: u64) -> bool {
+        let (PolicyKind::Sequence, Some(n), None) = (self.config.policy, self.counting.n, &self.behind[stream]) else {
+            return false;
+        };
+        let is_below = |input: &usize| Wide::from(seq) < self.floor(*input, n.into());
+        self.on[stream].iter().all(is_below) && self.is_next_complete(Some((stream, seq)))
+    }
+
+    /// Whether every input would have what the first output of the next epoch asks for; `newest` came just now.
+    fn is_next_complete(&self, newest: Option<(usize, u64)>) -> bool {
+        let newest_of = |stream: usize| newest.filter(|(own, _)| *own == stream).map(|(_, seq)| seq);
+        let first = |input: usize| {
+            let each = &self.inputs[input];
+            if self.behind[each.source].is_some() {
+                return each.first_behind().map(|frame| frame.seq);
+            }
+            each.front().map(|frame| frame.seq).or(newest_of(each.source)).or_else(|| self.first_seq(input))
+        };
+        let Some(n) = self.first_output(first) else { return false };
+        (0..self.inputs.len()).filter(|input| self.is_awaited(*input)).all(|input| {
+            let each = &self.inputs[input];
+            let last_seq = newest_of(each.source).or(self.newest(each.source).last_seq());
+            last_seq.is_some_and(|seq| Wide::from(seq) >= Wide::from(n) + each.shift)
+        })
+    }
+
+    // --- By timestamp --------------------------------------------------------------------------------------
+
+    /// Whether the current output lies in the next epoch of an input, or there can be no current output any more.
+    fn is_next_asked_for(&self) -> bool {
+        let Some(t) = self.proposed(0) else { return self.has_no_more_times() };
+        self.inputs.iter().any(|each| {
+            let first = self.behind[each.source].and_then(|_| each.first_behind());
+            first.is_some_and(|first| first.is_readable() && t + each.shift >= Wide::from(first.time))
+        })
+    }
+
+    fn has_no_more_times(&self) -> bool {
+        match (self.anchor, self.config.drive) {
+            (Some(anchor), _) => self.sources[self.inputs[anchor].source].is_ended,
+            (None, Drive::Watermark) => (0..self.inputs.len())
+                .all(|input| !self.is_awaited(input) || self.sources[self.inputs[input].source].is_ended),
+            _ => false,
+        }
+    }
+
+    // --- Unions --------------------------------------------------------------------------------------------
+
+    /// Frames keep the order in which they came: a fence goes when it is the oldest thing that waits.
+    #[cold]
+    pub(super) fn pass_in_order(&mut self) {
+        loop {
+            let oldest = self.inputs.iter().filter_map(|each| Some(each.front()?.order)).min().unwrap_or(u64::MAX);
+            let order = |stream: usize| {
+                let first = self.on[stream].iter().filter_map(|input| self.inputs[*input].first_behind());
+                first.map(|frame| frame.order).min().unwrap_or(u64::MAX)
+            };
+            let is_oldest = |order: u64| order < oldest || oldest == u64::MAX;
+            let is_due = |stream: &usize| self.behind[*stream].is_some() && is_oldest(order(*stream));
+            let Some(stream) = (0..self.sources.len()).find(is_due) else { return };
+            if let Some(next) = self.behind[stream].take() {
+                self.pass(stream, next);
+            }
+            self.new_out_epoch();
+        }
+    }
+}
