@@ -160,7 +160,9 @@ class Run:
         self._join = self._started()
         for after_s in self.plan.join_killed_after_s if is_first else []:
             time.sleep(after_s)
-            self._join.kill()
+            # Meanwhile there is none, rather than one that has ended: producers go on waiting for the next.
+            killed, self._join = self._join, None
+            killed.kill()
             self._join = self._started()
         if self.plan.join_paused_s and is_first:
             self._join.stop()
