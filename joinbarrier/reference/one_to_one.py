@@ -44,8 +44,11 @@ class OneToOne:
         self.taken: list[Frame | None] | None = None
         """The current output's frames, where the one after it is asked about."""
 
-    def is_told(self, each: Input, out: int, now_ns: int) -> bool:
-        """Whether it is certain which frame the output gets, or nothing more is waited for."""
+    def has_told(self, each: Input, out: int, now_ns: int) -> bool | None:
+        """Whether it is certain which frame the output gets, or nothing more is waited for.
+
+        None: it has to wait. False: nothing was there in time, and the input is absent as any that is too late.
+        """
         taken = None if self.taken is None else self.taken[each.index]
         frames = [frame for frame in each.readable if taken is None or frame.seq > taken.seq]
         sure = self._question(each, out)
@@ -54,13 +57,12 @@ class OneToOne:
         if choice is None and hasty != sure:
             choice, is_hasty = self._ask(hasty, each, frames), True
         if self.taken is not None:
-            return choice is not None
+            return None if choice is None else True
         self.told.pop(each.index, None)
         if choice is None:
-            return False
+            return None
         frame = None if choice.partner is None else frames[choice.partner]
         self.told[each.index] = Told(frame, choice.is_early or is_hasty)
-        # Where nothing was there in time, the input is absent as any that is too late.
         return frame is not None or not (is_hasty and hasty.is_forced)
 
     def frame(self, each: Input) -> Frame | None:

@@ -213,8 +213,8 @@ class StageCore:
             if not on or not is_passed:
                 return False
         for each in self.inputs:
-            is_near = self.absent[each.index] is not None or policy.is_near(each, out, now_ns)
-            if not is_near and not self._excused(each, now_ns, policy):
+            near = self.absent[each.index] is not None or policy.is_near(each, out, now_ns)
+            if near is None or not (near or self._excused(each, now_ns, policy)):
                 return False
         return True
 

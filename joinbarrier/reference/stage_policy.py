@@ -42,8 +42,8 @@ class Policy(ABC):
     def new_epoch(self) -> None:
         """The output goes on in another epoch."""
 
-    def is_near(self, each: Input, out: int, now_ns: int) -> bool:
-        """Whether a nearest frame can be told."""
+    def is_near(self, each: Input, out: int, now_ns: int) -> bool | None:
+        """Whether a nearest frame can be told; None: no, and nothing excuses that."""
         return True
 
     @abstractmethod

@@ -65,11 +65,11 @@ class TimestampPolicy(Policy):
     def _time(self, each: Input) -> int | None:
         return each.source.last_times[each.place]
 
-    def is_near(self, each: Input, out: int, now_ns: int) -> bool:
+    def is_near(self, each: Input, out: int, now_ns: int) -> bool | None:
         if each.config.pick == "newest" or each is self.anchor:
             return True
         if each.is_one_to_one:
-            return self.one_to_one.is_told(each, out, now_ns)
+            return self.one_to_one.has_told(each, out, now_ns)
         asked, time = out + each.config.shift, self._time(each)
         others = [other for other in map(self._time, self.core.inputs) if other is not None]
         is_there = time is not None and time >= asked

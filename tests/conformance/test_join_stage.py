@@ -826,6 +826,16 @@ def test_one_to_one_without_a_tolerance_closes_at_once_where_every_frame_is_near
     assert stage.counters["closed_early"] == [0, 0]
 
 
+def test_one_to_one_waits_for_outputs_also_after_the_input_has_ended(timed: MakeWorld) -> None:
+    stage = timed({}, {**ONCE, "tolerance_ns": 20})
+    stage.frame(1, 0, 318)
+    stage.end(1)
+    stage.frame(0, 0, 300)
+    assert stage.join() == [], "an output at 318 might come"
+    stage.frame(0, 1, 400)
+    assert stage.join() == [(300, 0, 0)]
+
+
 def test_one_to_one_on_times_that_no_frame_makes(impl: Implementation) -> None:
     stage = World(impl, [{**ONCE, "tolerance_ns": 15}], policy="timestamp", drive="external")
     for seq, time in enumerate([112, 130]):

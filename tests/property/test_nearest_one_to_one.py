@@ -133,6 +133,8 @@ def _play(
         for seq, time in waiting[index][: chance.randint(1, burst)]:
             world.frame(index, seq, time)
             waiting[index].pop(0)
+        if not waiting[index] and chance.random() < 0.5:
+            world.end(index)
         world.join()
         if is_restored:
             _restore(world)

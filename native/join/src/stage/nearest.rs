@@ -25,6 +25,17 @@ struct Told {
     open: Option<Asked>,
 }
 
+/// What can be said of an input and an output.
+#[derive(Clone, Copy, Debug)]
+enum Pair {
+    /// It has to wait.
+    Open,
+    /// The output has its frame, or none.
+    Told,
+    /// Nothing was there in time.
+    Late,
+}
+
 const NOTHING_TOLD: Told = Told { choice: Choice::Nothing, is_early: false, open: None };
 
 /// A question, and how much had come when it was asked. `hasty` knows more than is certain.
@@ -48,16 +59,20 @@ impl OneToOne {
 
 impl Stage {
     pub(super) fn is_all_near(&mut self, out: u64, now_ns: u64) -> bool {
-        (0..self.inputs.len())
-            .all(|input| self.absent[input].is_some() || self.is_near(input, out, now_ns) || self.excuse(input, now_ns))
+        (0..self.inputs.len()).all(|input| {
+            if self.absent[input].is_some() {
+                true
+            } else if self.inputs[input].is_one_to_one() {
+                self.is_paired(input, out, now_ns)
+            } else {
+                self.is_near(input, out, now_ns) || self.excuse(input, now_ns)
+            }
+        })
     }
 
     /// Whether a nearest frame can be told: the input, or the furthest of all, has passed the time.
-    fn is_near(&mut self, input: usize, out: u64, now_ns: u64) -> bool {
+    fn is_near(&self, input: usize, out: u64, now_ns: u64) -> bool {
         let each = &self.inputs[input];
-        if each.is_one_to_one() {
-            return self.is_paired(input, out, now_ns);
-        }
         if !each.is_nearest() {
             return true;
         }
@@ -84,17 +99,22 @@ impl Stage {
     /// Whether it is certain which frame the output gets of a one-to-one input, or nothing more is waited for.
     fn is_paired(&mut self, input: usize, out: u64, now_ns: u64) -> bool {
         let Some(mut known) = self.one_to_one.take() else { return true };
-        let is_paired = self.pair(&mut known, input, out, now_ns);
+        let pair = self.pair(&mut known, input, out, now_ns);
         self.one_to_one = Some(known);
-        is_paired
+        match pair {
+            Pair::Open => false,
+            Pair::Told => true,
+            // The input is absent as any that is too late.
+            Pair::Late => self.excuse(input, now_ns),
+        }
     }
 
-    fn pair(&self, known: &mut OneToOne, input: usize, out: u64, now_ns: u64) -> bool {
+    fn pair(&self, known: &mut OneToOne, input: usize, out: u64, now_ns: u64) -> Pair {
         let sure = self.question(input, out, known.outputs_max);
         let hasty = self.hasty(sure, input, now_ns);
         let asked = Asked { out, order: self.order, times: self.times.pushed(), sure, hasty };
         if known.told[input].open == Some(asked) {
-            return false;
+            return Pair::Open;
         }
         // Looking ahead, the current output has its frame and is no question any more.
         let behind = match self.choices[input] {
@@ -110,7 +130,7 @@ impl Stage {
             (choice, is_hasty) = (ask(&hasty), true);
         }
         if self.is_looking_ahead {
-            return choice.is_some();
+            return choice.map_or(Pair::Open, |_| Pair::Told);
         }
         let told = &mut known.told[input];
         *told = match choice {
@@ -121,8 +141,11 @@ impl Stage {
                 open: None,
             },
         };
-        // Where nothing was there in time, the input is absent as any that is too late.
-        choice.is_some() && !(is_hasty && hasty.is_forced && told.choice == Choice::Nothing)
+        match choice {
+            None => Pair::Open,
+            Some(choice) if is_hasty && hasty.is_forced && choice.partner.is_none() => Pair::Late,
+            Some(_) => Pair::Told,
+        }
     }
 
     /// The times that the current output and those behind it ask of an input.
