@@ -57,7 +57,10 @@ def stepping_back(count: int) -> list[tuple[int, int, int]]:
 
 
 def by_time(bed: Bed, name: str, left: int, right: int, **right_keys: object) -> Path:
-    inputs = {"left": {"stream": left, "offset_ns": 0}, "right": {"stream": right, "offset_ns": 0, **right_keys}}
+    inputs: dict[str, dict[str, object]] = {
+        "left": {"stream": left, "offset_ns": 0},
+        "right": {"stream": right, "offset_ns": 0, **right_keys},
+    }
     return bed.config(name, "timestamp", inputs)
 
 

@@ -23,8 +23,14 @@ GOES = pytest.mark.xfail(strict=False, reason="what waits goes when its producer
 def test_the_best_pairs_are_joined_whoever_comes_first(bed: Bed, sensor_first: bool) -> None:
     camera, sensor = bed.streams()
     name = f"nearest-{sensor_first}"
-    nearest = {"stream": sensor, "offset_ns": 0, "tolerance_ns": 10 * MS, "pick": "nearest", "reuse": False}
-    inputs = {"camera": {"stream": camera, "offset_ns": 0}, "sensor": nearest}
+    nearest: dict[str, object] = {
+        "stream": sensor,
+        "offset_ns": 0,
+        "tolerance_ns": 10 * MS,
+        "pick": "nearest",
+        "reuse": False,
+    }
+    inputs: dict[str, dict[str, object]] = {"camera": {"stream": camera, "offset_ns": 0}, "sensor": nearest}
     join = bed.join(bed.config(name, "timestamp", inputs, join={"drive": "input:camera"}))
     played = [(camera, DRIVE), (sensor, SENSOR)]
     for stream, stamps in reversed(played) if sensor_first else played:
