@@ -83,7 +83,8 @@ impl Stage {
         (gone_below, resume_at): (u64, u64),
         is_copied: impl Fn(u64) -> bool,
     ) {
-        if self.known_epoch(stream) != Some(epoch) || self.config.policy == PolicyKind::Latest {
+        // What stands behind a fence finds out when its turn comes.
+        if self.sources[stream].epoch() != Some(epoch) || self.config.policy == PolicyKind::Latest {
             return;
         }
         for at in 0..self.on[stream].len() {
