@@ -143,7 +143,7 @@ class JoinStage:
     def __new__(
         cls,
         config: tuple[str, int, str, int, int, int | None, bool, bool, int, int, int, int],
-        inputs: Sequence[tuple[int, int | None, int | None, int | None, int, bool, bool, int, bool, bool]],
+        inputs: Sequence[tuple[int, int | None, int, bool, bool, int, bool, bool]],
         state: str | None = None,
     ) -> JoinStage: ...
     def apply(
@@ -154,7 +154,7 @@ class JoinStage:
         times: tuple[int, int | None] | None,
         rules: Sequence[tuple[int, int, int, int | None, int | None]],
         version: int,
-    ) -> bool: ...
+    ) -> tuple[bool, tuple[int | None, int | None, str] | None]: ...
     def invalidate(self) -> None: ...
     def wants_map(self) -> int | None: ...
     def observe(

@@ -9,7 +9,7 @@ from typing import Any, Final
 from framegate.joinbarrier.configuration import JoinConfig
 from framegate.joinbarrier.engine_plan import noted_map
 from framegate.joinbarrier.journal_folder import JournalFolder
-from framegate.joinbarrier.map_rules import REASONS, refused
+from framegate.joinbarrier.map_rules import refused
 from framegate.joinbarrier.mergemap import MergeMap
 from framegate.joinbarrier.native_barrier import plain_numbers
 from framegate.joinbarrier.user_function import user_function
@@ -21,20 +21,24 @@ _TIMES_AHEAD: Final = 64
 
 
 def apply_map(engine: JoinEngine, config: JoinConfig, folder: JournalFolder, applied: MergeMap) -> int:
-    """Give the engine a map, which the journal notes; its version. Raises MapRefused if the stage cannot apply it."""
-    pair = {"out_stream": applied.out_stream, "epoch": applied.epoch}
-    known = {each.stream for each in config.input}
-    for index, each in enumerate(applied.rules):
-        if each.stream not in known:
-            raise refused({"reason": "unknown_stream", "rule": index, "stream": each.stream}, **pair)
-    _, epoch, stale_ns, times, rules = plain_numbers(applied.to_message())
-    version = folder.note_map(noted_map(config, applied))
+    """Give the engine a map and note it in the journal; its version. Raises MapRefused if the stage cannot apply it."""
+    out_stream, epoch, stale_ns, times, rules = plain_numbers(applied.to_message())
+    noted = noted_map(config, applied)
+    version = folder.version_of(noted)
     refusal = engine.apply_map(epoch, stale_ns, times, rules, version)
     if refusal is not None:
         rule, stream, reason = refusal
         where = {} if rule is None else {"rule": rule, "stream": stream}
-        raise refused({"reason": reason if reason in REASONS else "unknown_stream", **where}, **pair)
+        raise refused({"reason": reason, **where}, out_stream=out_stream, epoch=epoch)
+    # Before a row is made: the engine runs only when this thread lets it.
+    folder.note_map(noted)
     return version
+
+
+def recall_by(engine: JoinEngine, config: JoinConfig, folder: JournalFolder, known: MergeMap) -> None:
+    """Let a map say what frames of a checkpoint are good for, until the engine is told to wait for an announced one."""
+    _, epoch, stale_ns, times, rules = plain_numbers(known.to_message())
+    engine.apply_map(epoch, stale_ns, times, rules, folder.version_of(noted_map(config, known)))
 
 
 def external_times(config: JoinConfig) -> Callable[[], int | None] | None:

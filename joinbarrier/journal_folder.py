@@ -92,15 +92,21 @@ class JournalFolder:
         choose among the frames that the map admits. A version is one pair of these two: a map that comes again, in
         another epoch too, has the version that it had. What else ``noted`` holds is for people.
         """
-        maps = self.info.maps
-        for known in reversed(maps):
-            if all(key in known and known[key] == noted[key] for key in ("message", "local")):
-                return int(known["version"])
-        maps = (*maps, {"version": self.map_version + 1, **noted})
+        version = self.version_of(noted)
+        if version <= self.map_version:
+            return version
+        maps = (*self.info.maps, {"version": version, **noted})
         surplus = max(0, len(maps) - _KEPT_MAPS)
         self.info = replace(self.info, maps=maps[surplus:], maps_forgotten=self.info.maps_forgotten + surplus)
         write_description(self.path, self.info)
-        return self.map_version
+        return version
+
+    def version_of(self, noted: Mapping[str, Any]) -> int:
+        """The version that a map has or, if it is noted, will have."""
+        for known in reversed(self.info.maps):
+            if all(key in known and known[key] == noted[key] for key in ("message", "local")):
+                return int(known["version"])
+        return self.map_version + 1
 
     def note_retired(self) -> None:
         """Repeat in the description what retention removed so far. Only while the journal is still where it was."""

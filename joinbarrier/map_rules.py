@@ -31,6 +31,7 @@ REASONS: Final = {
     "too_many_inputs": f"a barrier follows at most {INPUTS_MAX} inputs",
     "unknown_stream": "a rule names a stream that has no [[input]] in this join",
     "drive_without_rule": "the input that drives this join has no rule",
+    "other_output": "the map is of another output, epoch or kind",
     "two_sources": "ordered by timestamp, an input has one source",
 }
 """Each ``reason`` of a refusal, as a sentence."""

@@ -7,13 +7,14 @@ What is pure of it is elsewhere: which checkpoint (``checkpoint/choosing.py``), 
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from framegate.joinbarrier.checkpoint.choosing import LATEST, Chosen, OwnPart, choose
 from framegate.joinbarrier.checkpoint.state_head import StateHead
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.configuration import JoinConfig
+from framegate.joinbarrier.engine_duties import recall_by
 from framegate.joinbarrier.engine_plan import journal_plan
 from framegate.joinbarrier.join_state import operator_id_of
 from framegate.joinbarrier.journal.journal import Journal
@@ -118,10 +119,15 @@ def open_engine(
         folder.begin_anew(f"checkpoint {chosen.head.checkpoint_id} says that it had {chosen.head.next_row} rows")
         engine = JoinEngine(mailbox, plan, journal_plan(config, folder))
     _note_map(chosen, config)
+    known = config.merge_map(engine.out_epoch()) if config.mergemap.serve else chosen.map
+    if known is not None:
+        # So that of frames which are told again those are known that the journal's rows have gone past.
+        recall_by(engine, config, folder, replace(known, epoch=engine.out_epoch()))
     rest = _rest_of(chosen.head, basis, engine.out_epoch())
     if basis is Basis.TAIL and config.join.policy == "latest":
         rest = _behind(rest, _last_out_time(folder, found["next_row"]), config)
     told = engine.restore(_plan_of(chosen, basis, rest))
+    engine.invalidate()
     is_anew = basis in (Basis.CHECKPOINT, Basis.NEW_EPOCH) and chosen.head.next_row > 0
     _log.log(
         logging.WARNING if is_anew else logging.INFO,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from framegate.joinbarrier.missing import Cause
 from framegate.joinbarrier.reference.demand import Demand
 from framegate.joinbarrier.reference.seen import Seen, Times, place_of
-from framegate.joinbarrier.reference.stage_config import InputConfig
+from framegate.joinbarrier.reference.stage_config import I64_MAX, InputConfig
 
 
 @dataclass(slots=True)
@@ -30,6 +30,11 @@ class Frame:
     arrival_ns: int
     order: int
     lost: Cause | None = None
+
+    def time_at(self, place: int) -> int | None:
+        """The time of a place; None too where either does not fit its field."""
+        times = self.slot_ns, self.descriptor_ns
+        return None if any(time is not None and time > I64_MAX for time in times) else times[place]
 
 
 @dataclass(slots=True)
@@ -69,7 +74,13 @@ class Input:
     room: int
     """How many frames may wait, beside one range of lost ones at the end."""
     demand: Demand | None = None
-    """Its rule."""
+    """Its rule, of the map that was applied last; None: it takes no part in outputs."""
+    shift: int = 0
+    """From an output to what the rule asks of this input."""
+    window: int | None = None
+    """Of a window rule."""
+    place: int = 0
+    """Of the source of its times, in pairs of them."""
     pending: list[Frame] = field(default_factory=list)
     behind: list[Frame] = field(default_factory=list)
     """Frames of the next epoch, behind the fence."""
@@ -80,10 +91,14 @@ class Input:
     looked: int | None = None
     """Up to which sequence a window has looked at frames."""
 
-    @property
-    def place(self) -> int:
-        """Of the rule's source in pairs of times."""
-        return place_of(self.config.source)
+    def __post_init__(self) -> None:
+        self.place = place_of(self.config.source)
+
+    def read_times_at(self, place: int) -> None:
+        """Frames have the times of this place from now on."""
+        self.place = place
+        for frame in [*self.pending, *([] if self.kept is None else [self.kept])]:
+            frame.time = frame.time_at(place)
 
     @property
     def is_one_to_one(self) -> bool:

@@ -79,7 +79,7 @@ class OneToOne:
     def _ask(self, question: Question, each: Input, frames: list[Frame]) -> Closed | None:
         # One more than compete, so that it is known when the next one comes.
         waiting = islice(self.policy.outputs(), self.outputs_max + 2)
-        outputs = [out + each.config.shift for out in waiting if out <= I64_MAX]
+        outputs = [out + each.shift for out in waiting if out <= I64_MAX]
         return first_choice(
             outputs if self.taken is None else outputs[1:],
             [frame.time or 0 for frame in frames],
@@ -93,16 +93,16 @@ class OneToOne:
     def _question(self, each: Input, out: int) -> Question:
         """With the horizons that nothing can come before: times do not decrease."""
         low, high = self.policy.bounds(each, out)
-        asked = out + each.config.shift
+        asked = out + each.shift
         reach = Reach(INFINITE if low is None else asked - low, INFINITE if high is None else high - asked)
-        return Question(reach, self._next_output() + each.config.shift, self._next_frame(each))
+        return Question(reach, self._next_output() + each.shift, self._next_frame(each))
 
     def _next_output(self) -> Time:
         anchor = self.policy.anchor
         if anchor is None:
             known = [time for time in (self.policy.times.horizon, self.policy.last_ns) if time is not None]
             return INFINITE if self.core.has_all_ended else max(known, default=0)
-        return self._next_frame(anchor) - anchor.config.shift
+        return self._next_frame(anchor) - anchor.shift
 
     def _next_frame(self, each: Input) -> Time:
         time = each.source.last_times[each.place]
@@ -112,11 +112,11 @@ class OneToOne:
         """The same with what the join does not wait for: what is later than the map's lateness, what is stale, and of
         an input that is optional or overdue anything more."""
         anchor, x_horizon, y_horizon = self.policy.anchor, sure.x_horizon, sure.y_horizon
-        times = [time for other in self.core.inputs if (time := other.source.last_times[other.place]) is not None]
+        times = [time for other in self.core.bound if (time := other.source.last_times[other.place]) is not None]
         if self.core.lateness_ns > 0 and times:
             least = max(times) - self.core.lateness_ns
             y_horizon = max(y_horizon, least)
-            x_horizon = max(x_horizon, least - (anchor.config.shift if anchor else 0) + each.config.shift)
+            x_horizon = max(x_horizon, least - (anchor.shift if anchor else 0) + each.shift)
         if self.core.is_stale(each.source, now_ns):
             y_horizon = INFINITE
         if anchor is not None and self.core.is_stale(anchor.source, now_ns):

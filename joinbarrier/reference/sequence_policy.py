@@ -17,31 +17,36 @@ class SequencePolicy(Policy):
 
     def __init__(self, core: StageCore) -> None:
         super().__init__(core)
-        self.n: int | None = None
-        self.first: int | None = None
+        self.n: int | None
+        self.first: int | None
         self.last_row: int | None = None
         self._is_waiting = False
         self.anchor = core.inputs[self.config.drive_input] if self.config.drive == "input" else None
-        if self.config.first is not None:
-            self.n = self.first = max(self.config.first, core.start)
+        self.n = self.first = self.config.first
 
     @property
     def is_waiting(self) -> bool:
         return self._is_waiting
 
+    def begin_not_before(self, start: int) -> None:
+        """A map's first output, where there was none before."""
+        if self.first is not None and self.last_row is None:
+            self.first = max(self.first, start)
+            self.n = max(self.n or 0, self.first)
+
     # --- Which frame is whose ---
 
     def is_exact(self, each: Input) -> bool:
         """Whether an output takes one certain frame of this input: by an offset, or as the anchor."""
-        return each.config.window is None or each is self.anchor
+        return each.window is None or each is self.anchor
 
     def need(self, each: Input, n: int) -> int:
         """Up to where the input must have come for n."""
-        return n + each.config.shift
+        return n + each.shift
 
     def floor(self, each: Input, n: int) -> int:
         """The oldest frame that n or a later output can take."""
-        return self.need(each, n) if self.is_exact(each) else n - (each.config.window or 0) + 1
+        return self.need(each, n) if self.is_exact(each) else n - (each.window or 0) + 1
 
     def candidate(self, each: Input, n: int) -> Frame | None:
         """The frame that n would take."""
@@ -56,16 +61,17 @@ class SequencePolicy(Policy):
         """The first output from n on that the input may have a frame for."""
         if self.candidate(each, n) is not None:
             return n
-        later = [frame.seq for frame in each.readable if frame.seq >= self.need(each, n)]
-        nearest = later[0] if later else each.next_seq
-        return n if nearest is None else max(n, nearest - each.config.shift)
+        # The last joined frame may lie ahead, where it was joined under another map.
+        known = [*([] if each.again is None or self.is_exact(each) else [each.again]), *each.readable]
+        nearest = min((frame.seq for frame in known if frame.seq >= self.need(each, n)), default=each.next_seq)
+        return n if nearest is None else max(n, nearest - each.shift)
 
     def arrival_cause(self, each: Input, frame: Frame) -> Cause | None:
         if self.n is None or frame.seq >= self.floor(each, self.n):
             return None
         if self.first is not None and frame.seq < self.floor(each, self.first):
             return Cause.BEFORE_FIRST
-        if self.last_row is not None and frame.seq - each.config.shift <= self.last_row:
+        if self.last_row is not None and frame.seq - each.shift <= self.last_row:
             return Cause.LATE
         return self._alone(each)
 
@@ -122,7 +128,7 @@ class SequencePolicy(Policy):
             seq = first(each)
             if seq is None:
                 return None
-            n = max(n, seq - each.config.shift)
+            n = max(n, seq - each.shift)
         return n
 
     def first_seq(self, each: Input) -> int:
@@ -142,7 +148,8 @@ class SequencePolicy(Policy):
     def _is_over(self, each: Input, n: int) -> bool:
         """Whether no output from n on can ever be: the input has ended before."""
         may_be_absent = each.config.optional or each.config.deadline_ns > 0
-        return each.source.is_ended and not may_be_absent and self.core.lacks(each, n) is not None
+        is_awaited = self.core.takes_part(each) and not may_be_absent
+        return each.source.is_ended and is_awaited and self.core.lacks(each, n) is not None
 
     def _give_up(self) -> None:
         """No more outputs of this epoch."""
@@ -163,7 +170,7 @@ class SequencePolicy(Policy):
             required = [each for each in present if not each.config.optional]
             return max(self.possible(each, n + 1) for each in required), None, None
         if self.core.is_aged(frames, now_ns):
-            newest = min((each.source.last_seq or 0) - each.config.shift for each in present)
+            newest = min((each.source.last_seq or 0) - each.shift for each in present)
             if newest > n:
                 return newest, Cause.AGED, None
         if self.core.is_skewed(frames):
@@ -185,6 +192,7 @@ class SequencePolicy(Policy):
         """An output waits from when it is the current one and one input has what it needs."""
         if (
             self.core.asked_ns is None
+            and self.core.has_map
             and self.n is not None
             and any(self.core.lacks(each, self.n) is None for each in self.core.inputs)
         ):

@@ -10,6 +10,7 @@ import json
 from dataclasses import replace
 from typing import Final, cast
 
+from framegate.joinbarrier.map_rules import refused
 from framegate.joinbarrier.mergemap import MergeMap
 from framegate.joinbarrier.missing import Cause
 from framegate.joinbarrier.reference.demand import start
@@ -58,21 +59,41 @@ class Stage(StageRecall):
     # --- The map ---
 
     def apply(self, announced: MergeMap, version: int) -> bool:
-        """Whether the map is in force now. One that does not name just the inputs' streams is refused."""
+        """Whether the map is in force now. It is the only rule from the next output on. Raises MapRefused."""
         if self.kind is None or not self._takes(self.kind, announced):
             return False
         self.has_map = False
-        if set(announced.streams) != set(self.sources):
-            self.counters.maps_refused += 1
-            return False
         self.kind.check(announced)
+        self._check_suits(announced)
         if self.config.late == "stall" and announced.is_by_timestamp:
             announced = replace(announced, lateness_ns=0)
-        self.obey(self.kind, announced)
+        self.has_map, self.is_map_fresh, self.map_version = True, True, version
         self.lateness_ns, self.stale_timeout_ns = announced.lateness_ns, announced.stale_timeout_ns
-        self.start = max(self.own_start, *map(start, announced.rules))
-        self.has_map, self.map_version = True, version
+        self.start = max(map(start, announced.rules))
+        self.obey(self.kind, announced)
+        if isinstance(self.policy, SequencePolicy):
+            self.policy.begin_not_before(self.start)
+        if isinstance(self.policy, TimestampPolicy):
+            self.policy.one_to_one.told.clear()
+        self.reconsider(self.policy)
         return True
+
+    def _check_suits(self, announced: MergeMap) -> None:
+        """Every rule is of a stream that has an input, and what makes the outputs has a rule."""
+        facts: dict[str, object] | None = None
+        for index, rule in enumerate(announced.rules):
+            if rule.stream not in self.sources and facts is None:
+                facts = {"reason": "unknown_stream", "rule": index, "stream": rule.stream}
+        bound = [each for each in self.inputs if self.rule_of(announced, each) is not None]
+        if self.config.drive == "input":
+            is_driven = self.inputs[self.config.drive_input] in bound
+        else:
+            is_driven = self.config.policy != "sequence" or any(not each.config.optional for each in bound)
+        if facts is None and not is_driven:
+            facts = {"reason": "drive_without_rule"}
+        if facts is not None:
+            self.counters.maps_refused += 1
+            raise refused(facts, out_stream=announced.out_stream, epoch=announced.epoch)
 
     def _takes(self, kind: Kind, announced: MergeMap) -> bool:
         """Whether a map is for this output, and of the policy's kind."""
@@ -96,6 +117,10 @@ class Stage(StageRecall):
         if self.is_finishing or self.queue.is_backed_up or self.wants_map() is not None:
             self.is_stuck = not self.is_finishing
             return None
+        if self.is_map_fresh and isinstance(self.policy, SequencePolicy):
+            # What was there before the map may be all that an input needs: the output waits from now on.
+            self.policy.touch(now_ns)
+        self.is_map_fresh = False
         frames = self.policy.next(now_ns)
         self.is_stuck = frames is not None or self.policy.is_waiting
         if self.behind and not self.is_stuck and self.is_nothing_to_come:
@@ -196,6 +221,7 @@ class Stage(StageRecall):
 
     def needs_slot_time(self, stream: int) -> bool:
         """Whether a slot's header is to be read at arrival."""
-        if not self.config.has_timestamp_map and self.config.max_skew_ns == 0:
-            return False
-        return any(each.place == 0 for each in self.on(stream))
+        if self.config.reads_times:
+            # Any map may ask for it.
+            return True
+        return self.config.max_skew_ns > 0 and any(each.place == 0 for each in self.on(stream))

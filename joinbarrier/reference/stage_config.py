@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from framegate.joinbarrier.mergemap import MergeMap, SequenceRule, TimestampRule
 from framegate.joinbarrier.missing import Absence
 from framegate.joinbarrier.reference.kind import Kind
-from framegate.schema.merge import ClockDomain, TimestampSource
+from framegate.schema.merge import TimestampSource
 
 I64_MAX: Final = 2**63 - 1
 SKIPS_MAX: Final = 256
@@ -22,28 +20,22 @@ DriveKind: TypeAlias = Literal["counter", "input", "clock", "watermark", "extern
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputConfig:
-    """One ``[[input]]``: a rule on top of a stream. Of a timestamp join, ``offset`` and ``window`` are nanoseconds."""
+    """One ``[[input]]``, which a map's rule may bind. It chooses among the frames that the rule admits."""
 
     stream: int
-    offset: int | None = None
-    window: int | None = None
     tolerance_ns: int | None = None
     source: TimestampSource = TimestampSource.SLOT_HEADER
+    """The timestamp that counts where a map names none."""
     pick: Literal["newest", "nearest"] = "newest"
     reuse: bool = True
     deadline_ns: int = 0
     optional: bool = False
     processed: bool = False
 
-    @property
-    def shift(self) -> int:
-        """From an output to what is asked of this input."""
-        return 0 if self.window is not None else self.offset or 0
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageConfig:
-    """All of it. Staleness and lateness come with the map."""
+    """All of it. Rules, staleness and lateness come with maps alone."""
 
     policy: PolicyKind
     inputs: tuple[InputConfig, ...]
@@ -73,31 +65,9 @@ class StageConfig:
         return {"sequence": Kind.SEQUENCE, "timestamp": Kind.TIMESTAMP}.get(self.policy)
 
     @property
-    def has_timestamp_map(self) -> bool:
+    def reads_times(self) -> bool:
         """Whether rules speak of times."""
         return self.kind is not None and self.kind.reads_times
-
-    def map(self, epoch: int, stale_timeout_ns: int | None = None, lateness_ns: int = 0) -> MergeMap:
-        """The map that these inputs describe."""
-        if self.has_timestamp_map:
-            return MergeMap(
-                self.out_stream,
-                epoch,
-                list(self._timestamp_rules()),
-                stale_timeout_ns=stale_timeout_ns,
-                clock_domain=ClockDomain.MONOTONIC,
-                lateness_ns=lateness_ns,
-            )
-        return MergeMap(self.out_stream, epoch, list(self._sequence_rules()), stale_timeout_ns=stale_timeout_ns)
-
-    def _timestamp_rules(self) -> Iterator[TimestampRule]:
-        for each in self.inputs:
-            offset_ns = each.shift if each.window is None else None
-            yield TimestampRule(each.stream, offset_ns=offset_ns, window_ns=each.window, source=each.source)
-
-    def _sequence_rules(self) -> Iterator[SequenceRule]:
-        for each in self.inputs:
-            yield SequenceRule(each.stream, offset=each.shift if each.window is None else None, window=each.window)
 
 
 @dataclass(frozen=True, slots=True)

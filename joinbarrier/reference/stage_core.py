@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from framegate.joinbarrier.mergemap import MergeMap
+from framegate.joinbarrier.mergemap import MergeMap, SequenceRule, TimestampRule
 from framegate.joinbarrier.missing import Absence, Cause
 from framegate.joinbarrier.readiness import Reason
-from framegate.joinbarrier.reference.demand import MET, STALE, Demand, demands, start
+from framegate.joinbarrier.reference.demand import MET, STALE, Demand, demands
 from framegate.joinbarrier.reference.history import Frame, Input, Source
 from framegate.joinbarrier.reference.kind import Kind
+from framegate.joinbarrier.reference.seen import place_of
 from framegate.joinbarrier.reference.stage_config import I64_MAX, StageConfig
 from framegate.joinbarrier.reference.unmatched import Unmatched, UnmatchedQueue
 
@@ -72,11 +73,9 @@ class StageCore:
         self.demands = list[Demand]()
         """The rules, of the map that was applied last."""
         self.has_map = self.kind is None
-        if self.kind is not None:
-            # So that the demands are those of the inputs before the authority has announced a map.
-            self.obey(self.kind, config.map(config.out_epoch))
-        self.own_start = max((start(rule) for rule in config.map(0).rules), default=0)
-        self.start = self.own_start
+        self.is_map_fresh = False
+        """A map was applied since the last call of ``next``."""
+        self.start = 0
         """The first output that every rule can be fulfilled for."""
         self.asked_ns: int | None = None
         """Since when the current output waits."""
@@ -93,15 +92,23 @@ class StageCore:
 
     @property
     def required(self) -> list[Input]:
-        """The inputs that are not optional."""
-        return [each for each in self.inputs if not each.config.optional]
+        """The inputs that outputs wait for."""
+        return [each for each in self.inputs if not each.config.optional and self.takes_part(each)]
+
+    @property
+    def bound(self) -> list[Input]:
+        """The inputs that belong to outputs."""
+        return [each for each in self.inputs if self.takes_part(each)]
+
+    def takes_part(self, each: Input) -> bool:
+        """Whether an input belongs to outputs: the map in force has a rule for it, or none is in force yet."""
+        return self.kind is None or not self.has_map or each.demand is not None
 
     @property
     def has_all_ended(self) -> bool:
         """Whether no frame comes any more: an optional stream that never came is not waited for."""
         return all(
-            source.is_ended
-            or not (source.is_observed or any(not each.config.optional for each in self.on(source.stream)))
+            source.is_ended or not (source.is_observed or any(each in self.required for each in self.on(source.stream)))
             for source in self.sources.values()
         )
 
@@ -115,8 +122,8 @@ class StageCore:
     def note(self, each: Input, epoch: int, frame: Frame, cause: Cause) -> None:
         """Write down a frame that is not joined."""
         out_seq = None
-        if self.config.policy == "sequence" and each.config.window is None:
-            own = frame.seq - each.config.shift
+        if self.config.policy == "sequence" and each.demand is not None and each.window is None:
+            own = frame.seq - each.shift
             out_seq = own if 0 <= own <= I64_MAX else None
         entry = Unmatched(each.index, cause, epoch, frame.seq, frame.seq_last, frame.time, out_seq)
         self.counters.unmatched[each.index][cause] += entry.frames
@@ -189,16 +196,70 @@ class StageCore:
     # --- The gate ---
 
     def obey(self, kind: Kind, applied: MergeMap) -> None:
-        """The demands of a map. The k-th rule of a stream is that of its k-th input; more inputs share the last."""
+        """The demands of a map, and what they ask of each input."""
         self.demands = demands(applied, kind, {each.stream for each in self.config.inputs if each.processed})
-        for stream in self.sources:
-            rules = [demand for demand in self.demands if demand.stream == stream]
-            for place, each in enumerate(self.on(stream)):
-                each.demand = rules[min(place, len(rules) - 1)]
+        for each in self.inputs:
+            place = self.rule_of(applied, each)
+            rule = None if place is None else applied.rules[place]
+            if kind.is_latest:
+                each.demand = next((demand for demand in self.demands if demand.stream == each.config.stream), None)
+                each.shift, each.window = 0, None
+            else:
+                each.demand = None if place is None else self.demands[place]
+                each.shift, each.window = (0, None) if rule is None else _parameters(rule)
+            source = rule.source if isinstance(rule, TimestampRule) and kind.reads_times else each.config.source
+            if place_of(source) != each.place:
+                each.read_times_at(place_of(source))
+                if kind is Kind.LATEST_BY_TIME:
+                    self._select_anew(each)
+
+    def rule_of(self, applied: MergeMap, each: Input) -> int | None:
+        """The index of the rule that binds an input: the k-th of a stream that of its k-th input. Where parameters are
+        ignored, a stream that the map names binds all of its inputs."""
+        rules = [index for index, rule in enumerate(applied.rules) if rule.stream == each.config.stream]
+        place = 0 if self.config.policy == "latest" else self.on(each.config.stream).index(each)
+        return rules[place] if place < len(rules) else None
+
+    def _select_anew(self, each: Input) -> None:
+        """Times of two sources cannot be ordered: the newest frame is looked for among those that are there."""
+        seen = each.source.seen
+        seen.newest, seen.is_invalid = None, False
+        if each.kept is not None and each.kept.time is None:
+            each.kept = None
+        known = [frame for frame in (each.kept, *each.readable) if frame is not None and frame.time is not None]
+        for frame in known:
+            seen.select(frame.time or 0, frame.seq)
+        for frame in known:
+            if frame is not each.kept and (frame.time, frame.seq) != seen.newest:
+                frame.lost = Cause.SUPERSEDED
+
+    def reconsider(self, policy: Policy) -> None:
+        """Frames that came without this map, or under another: those that no output takes by its rules are lost."""
+        for each in self.inputs:
+            newest, goes_back = -1, False
+            for frame in each.pending:
+                goes_back |= frame.time is not None and frame.time < newest
+                newest = max(newest, -1 if frame.time is None else frame.time)
+                if frame.lost is None:
+                    frame.lost = self._never_cause(each, frame, policy, goes_back=goes_back)
+            is_untimed = self.config.reads_times and each.kept is not None and each.kept.time is None
+            if is_untimed or not self.takes_part(each):
+                each.kept = None
+            self.settle(each)
+
+    def _never_cause(self, each: Input, frame: Frame, policy: Policy, *, goes_back: bool) -> Cause | None:
+        """Why a frame that waits can never be joined by the map in force; ``goes_back``: times decreased up to it."""
+        if not self.takes_part(each):
+            return Cause.NO_MATCH
+        if self.config.policy == "sequence":
+            return policy.arrival_cause(each, frame)
+        if goes_back and self.is_rejected(each.source):
+            return Cause.REGRESSED
+        return Cause.NULL_TIMESTAMP if self.config.reads_times and frame.time is None else None
 
     def opens(self, out: int, now_ns: int, policy: Policy) -> bool:
         """Whether an output may be tried; ``absent`` says which inputs it then goes without."""
-        self.absent = [None] * len(self.inputs)
+        self.absent = ["not_joined" if each.demand is None else None for each in self.inputs]
         for demand in self.demands:
             verdict = demand.verdict(self.sources[demand.stream].seen, out, now_ns, self.stale_timeout_ns)
             on = [each for each in self.inputs if each.demand is demand]
@@ -225,7 +286,7 @@ class StageCore:
     def is_rejected(self, source: Source) -> bool:
         """Whether the times of a stream's rules have decreased: nothing of it is joined by them any more."""
         return self.config.policy == "timestamp" and bool(
-            source.seen.rejected & {each.place for each in self.on(source.stream)}
+            source.seen.rejected & {each.place for each in self.on(source.stream) if self.takes_part(each)}
         )
 
     def _goes_stale(self, each: Input, out: int, policy: Policy) -> bool:
@@ -285,6 +346,13 @@ class StageCore:
         """Whether the oldest of these came too long ago."""
         arrivals = [frame.arrival_ns for frame in frames if frame is not None]
         return bool(arrivals) and 0 < self.config.max_age_ns < now_ns - min(arrivals)
+
+
+def _parameters(rule: SequenceRule | TimestampRule) -> tuple[int, int | None]:
+    """From an output to what a rule asks of its input, and its window."""
+    if isinstance(rule, TimestampRule):
+        return rule.offset_ns or 0, rule.window_ns
+    return rule.offset or 0, rule.window
 
 
 def encoded(state: dict[str, object]) -> str:

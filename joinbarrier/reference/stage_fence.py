@@ -99,7 +99,7 @@ class StageFence(StageCore):
         """Whether all streams have ended for good, the epochs behind fences too."""
         for stream in self.sources:
             newest = self.newest(stream)
-            is_awaited = any(not each.config.optional for each in self.on(stream))
+            is_awaited = any(each in self.required for each in self.on(stream))
             if not newest.is_ended and (is_awaited or newest.is_observed):
                 return False
         return True
@@ -138,7 +138,7 @@ class StageFence(StageCore):
             return False
         for each in self.required:
             last_seq = seq if each.config.stream == stream else self.newest(each.config.stream).last_seq
-            if last_seq is None or last_seq < n + each.config.shift:
+            if last_seq is None or last_seq < n + each.shift:
                 return False
         return True
 
@@ -151,7 +151,7 @@ class StageFence(StageCore):
             return self._has_no_more_times(policy)
         for each in self.inputs:
             first = each.behind[0] if each.behind else None
-            if first is not None and first.lost is None and t + each.config.shift >= (first.time or 0):
+            if first is not None and first.lost is None and t + each.shift >= (first.time or 0):
                 return True
         return False
 

@@ -143,8 +143,9 @@ class StageIntake(StageFence):
         self.counters.regressions += self.is_rejected(source) and not was_rejected
 
     def _arrival_cause(self, each: Input, frame: Frame, source: Source) -> Cause | None:
+        """Why a frame can never be joined, as it comes."""
         if source is each.source:
-            return self.policy.arrival_cause(each, frame)
+            return self._present_cause(each, frame)
         # The outputs that it may belong to are not known yet.
         if self.config.policy != "timestamp":
             return None
@@ -152,9 +153,17 @@ class StageIntake(StageFence):
             return Cause.REGRESSED
         return Cause.NULL_TIMESTAMP if frame.time is None else None
 
+    def _present_cause(self, each: Input, frame: Frame) -> Cause | None:
+        if not self.takes_part(each):
+            return Cause.NO_MATCH
+        if not self.has_map and self.config.policy in ("sequence", "timestamp"):
+            # The map that comes says what it is good for.
+            return None
+        return self.policy.arrival_cause(each, frame)
+
     def _seen_before(self, each: Input, frame: Frame) -> None:
         """A resumed stage sees frames again. The last joined one may be joined again, of the others all is known."""
-        if frame.seq == each.joined and frame.lost is None and self.policy.arrival_cause(each, frame) is None:
+        if frame.seq == each.joined and frame.lost is None and self._present_cause(each, frame) is None:
             each.kept = frame
         else:
             self.counters.already_decided += 1

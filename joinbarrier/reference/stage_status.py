@@ -31,6 +31,8 @@ def status(core: StageCore, policy: Policy) -> dict[str, object]:
 
 def _waiting(core: StageCore, each: Input, policy: Policy, out: int | None) -> dict[str, object] | None:
     """Why an input holds the output up, and how much it lacks: sequences or nanoseconds."""
+    if not core.takes_part(each):
+        return None
     source = each.source
     known = source.last_seq if isinstance(policy, SequencePolicy) else source.last_times[each.place]
     missing = None
@@ -42,7 +44,7 @@ def _waiting(core: StageCore, each: Input, policy: Policy, out: int | None) -> d
         return None
     else:
         reason = "behind"
-        missing = None if known is None else max(0, out + each.config.shift - known)
+        missing = None if known is None else max(0, out + each.shift - known)
     return {
         "input": each.index,
         "reason": reason,

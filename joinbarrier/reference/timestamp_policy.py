@@ -39,10 +39,11 @@ class TimestampPolicy(Policy):
 
     def bounds(self, each: Input, t: int) -> tuple[int | None, int | None]:
         """The oldest and newest time that an output may take; None: any."""
-        asked, window, tolerance_ns = t + each.config.shift, each.config.window, each.config.tolerance_ns
-        reach = window if window is not None else tolerance_ns
+        asked = t + each.shift
+        # A tolerance narrows what the rule admits.
+        reach = min((bound for bound in (each.window, each.config.tolerance_ns) if bound is not None), default=None)
         low = None if reach is None else asked - reach
-        if each.config.pick == "newest" or window is not None:
+        if each.config.pick == "newest" or each.window is not None:
             return low, asked
         return low, None if reach is None else asked + reach
 
@@ -60,7 +61,7 @@ class TimestampPolicy(Policy):
         if each.config.pick == "newest":
             return found[-1]
         # min keeps the first of equals, which is the older.
-        return min(found, key=lambda frame: abs((frame.time or 0) - t - each.config.shift))
+        return min(found, key=lambda frame: abs((frame.time or 0) - t - each.shift))
 
     def _time(self, each: Input) -> int | None:
         return each.source.last_times[each.place]
@@ -70,8 +71,8 @@ class TimestampPolicy(Policy):
             return True
         if each.is_one_to_one:
             return self.one_to_one.has_told(each, out, now_ns)
-        asked, time = out + each.config.shift, self._time(each)
-        others = [other for other in map(self._time, self.core.inputs) if other is not None]
+        asked, time = out + each.shift, self._time(each)
+        others = [other for other in map(self._time, self.core.bound) if other is not None]
         is_there = time is not None and time >= asked
         is_overtaken = max(others, default=-1) >= asked + self.core.lateness_ns
         return is_there or is_overtaken or each.source.is_ended or self.core.is_stale(each.source, now_ns)
@@ -135,7 +136,7 @@ class TimestampPolicy(Policy):
         if self.anchor is None:
             return self.times.due
         times = [frame.time for frame in self.anchor.readable if frame.time is not None]
-        return [time - self.anchor.config.shift for time in times]
+        return [time - self.anchor.shift for time in times]
 
     def proposed(self, ahead: int) -> int | None:
         """The time of the current output, or of the one after it."""
@@ -204,13 +205,11 @@ class TimestampPolicy(Policy):
             elif preferred is not None and frame.seq < preferred.seq:
                 self.core.drop(each, cause or Cause.SUPERSEDED)
             elif low is not None and frame.time is not None and frame.time < low:
-                is_first_look = each.config.window is not None and frame.seq > (
-                    -1 if each.looked is None else each.looked
-                )
+                is_first_look = each.window is not None and frame.seq > (-1 if each.looked is None else each.looked)
                 self.core.drop(each, cause or (Cause.BEFORE_WINDOW if is_first_look else Cause.NO_MATCH))
             else:
                 break
-        if each.config.window is not None:
+        if each.window is not None:
             for frame in each.readable:
                 if frame.time is not None and _within(frame.time, None, high):
                     each.looked = frame.seq

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import pytest
 from framegate.joinbarrier.missing import Cause
+from framegate.schema.errors import MapRefused
 from framegate.schema.merge import TimestampSource
 
 from framegate._native import join_causes
@@ -310,7 +311,9 @@ def test_nothing_is_attempted_without_a_valid_map(world: MakeWorld) -> None:
 
 def test_map_of_other_streams_is_refused_and_blocks(world: MakeWorld) -> None:
     stage, other = world({}, {}), world({}, {"stream": 99})
-    assert not stage.stage.apply(other.config.map(0), 2)
+    with pytest.raises(MapRefused) as refused:
+        stage.stage.apply(other.config.map(0), 2)
+    assert (refused.value.facts["reason"], refused.value.facts["rule"]) == ("unknown_stream", 1)
     stage.frames(0, [0])
     stage.frames(1, [0])
     assert (stage.join(), stage.counters["maps_refused"]) == ([], 1)
@@ -921,7 +924,7 @@ def test_rule_reads_the_timestamp_of_its_source(timed: MakeWorld) -> None:
     stage.frame(0, 0, 100)
     stage.stage.observe(11, 1, 0, 100, 7, 0, 0)
     assert stage.join() == [(100, 0, 0)]
-    assert [stage.stage.needs_slot_time(stream) for stream in (10, 11)] == [True, False]
+    assert [stage.stage.needs_slot_time(stream) for stream in (10, 11)] == [True, True]
 
 
 def test_unread_as_of_frame_gives_way_to_the_next_older(timed: MakeWorld) -> None:

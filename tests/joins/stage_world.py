@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any, Literal, TypeAlias
 
+from framegate.joinbarrier.map_rules import refused
 from framegate.joinbarrier.mergemap import MergeMap
 from framegate.joinbarrier.missing import Cause
 from framegate.joinbarrier.reference.stage import Stage
@@ -15,6 +16,8 @@ from framegate.joinbarrier.reference.stage_config import Attempt, InputConfig, P
 from framegate.joinbarrier.reference.stage_recall import Rest, StreamRest, Waiting
 from framegate.joinbarrier.reference.unmatched import Unmatched
 from framegate.schema.merge import SequenceMergeMapAnnounce
+
+from tests.joins.stage_rules import RuledConfig, RuledInput
 
 Implementation: TypeAlias = Literal["reference", "native"]
 IMPLEMENTATIONS: tuple[Implementation, ...] = ("reference", "native")
@@ -53,7 +56,12 @@ class NativeStage:
                 for each in message.rules
             ]
         pair = (message.out_stream_id, message.epoch)
-        return self._stage.apply(*pair, message.stale_timeout_ns, times, rules, version)
+        is_in_force, refusal = self._stage.apply(*pair, message.stale_timeout_ns, times, rules, version)
+        if refusal is not None:
+            rule, stream, reason = refusal
+            where = {} if rule is None else {"rule": rule, "stream": stream}
+            raise refused({"reason": reason, **where}, out_stream=pair[0], epoch=pair[1])
+        return is_in_force
 
     def next(self, now_ns: int) -> Attempt | None:
         """As the twin's."""
@@ -150,8 +158,8 @@ class World:
         state: str | None = None,
         **config: Any,
     ) -> None:
-        made = (InputConfig(**{"stream": 10 + index, **each}) for index, each in enumerate(inputs))
-        self.config = StageConfig(inputs=tuple(made), **config)
+        made = (RuledInput(**{"stream": 10 + index, **each}) for index, each in enumerate(inputs))
+        self.config = RuledConfig(inputs=tuple(made), **config)
         self.stage = make_stage(impl, self.config, state)
         self.limits: dict[str, Any] = {"stale_timeout_ns": stale_timeout_ns, "lateness_ns": lateness_ns}
         self.now_ns = 0
@@ -221,7 +229,6 @@ class World:
 
 
 def _numbers(each: InputConfig) -> Any:
-    offset = None if each.window is not None else each.shift
-    rule = (each.stream, offset, each.window, each.tolerance_ns, int(each.source))
+    rule = (each.stream, each.tolerance_ns, int(each.source))
     how = (each.pick == "nearest", each.reuse, each.deadline_ns, each.optional, each.processed)
     return (*rule, *how)

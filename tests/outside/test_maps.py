@@ -17,7 +17,6 @@ def serve(bed: Bed, config: Path, *words: object) -> None:
     bed.run("mergemap", "serve", "--config", config, "--json", *words, is_ready=True)
 
 
-@pytest.mark.xfail(strict=True, reason="frames are picked by the offsets of the file, and authorities announce epoch 0")
 def test_an_authority_says_minus_two_and_the_rows_hold_that(bed: Bed) -> None:
     left, right = bed.streams()
     [out] = bed.streams(1)
@@ -44,7 +43,6 @@ def test_a_rule_in_the_file_that_contradicts_the_map_ends_the_join_with_both_pri
     assert "right" in join.text
 
 
-@pytest.mark.xfail(strict=True, reason="frames are picked by the offsets of the file, and authorities announce epoch 0")
 def test_an_authority_says_that_an_input_is_forty_milliseconds_behind_and_all_pairs_are_joined(bed: Bed) -> None:
     left, right = bed.streams()
     [out] = bed.streams(1)

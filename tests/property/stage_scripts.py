@@ -4,22 +4,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from framegate.joinbarrier.missing import Cause
-from framegate.joinbarrier.reference.stage_config import Attempt, InputConfig, StageConfig
+from framegate.joinbarrier.reference.stage_config import Attempt
 from framegate.joinbarrier.reference.unmatched import Unmatched
 from framegate.schema.merge import TimestampSource
 from hypothesis import strategies as st
 
+from tests.joins.stage_rules import RuledConfig, RuledInput
 from tests.joins.stage_world import Implementation, NativeStage, make_stage, recall
 
 STREAMS = 3
 Op = tuple[Any, ...]
 
 
-def _inputs(policy: str) -> st.SearchStrategy[InputConfig]:
+def _inputs(policy: str) -> st.SearchStrategy[RuledInput]:
     by_time = policy == "timestamp"
     return st.builds(
         _input,
@@ -36,14 +37,14 @@ def _inputs(policy: str) -> st.SearchStrategy[InputConfig]:
     )
 
 
-def _input(*, rule: int | None, window: int, tolerance_ns: int | None, **rest: Any) -> InputConfig:
+def _input(*, rule: int | None, window: int, tolerance_ns: int | None, **rest: Any) -> RuledInput:
     if rule is None:
-        return InputConfig(window=window, **rest)
-    return InputConfig(offset=rule, tolerance_ns=tolerance_ns, **rest)
+        return RuledInput(window=window, **rest)
+    return RuledInput(offset=rule, tolerance_ns=tolerance_ns, **rest)
 
 
 @st.composite
-def configs(draw: st.DrawFn, policy: str | None = None) -> StageConfig:
+def configs(draw: st.DrawFn, policy: str | None = None) -> RuledConfig:
     """Any join whose driving input is not optional."""
     policy = policy or draw(st.sampled_from(["sequence", "timestamp", "latest", "union"]))
     inputs = draw(st.lists(_inputs(policy), min_size=1, max_size=4))
@@ -59,7 +60,7 @@ def configs(draw: st.DrawFn, policy: str | None = None) -> StageConfig:
     if order_by == "timestamp":
         # Ordered by time, a stream has one source.
         inputs = [_replaced(each, source=TimestampSource.SLOT_HEADER) for each in inputs]
-    return StageConfig(
+    return RuledConfig(
         policy=policy,  # type: ignore[arg-type]
         inputs=tuple(inputs),
         drive=draw(st.sampled_from(drives[policy])),
@@ -75,13 +76,12 @@ def configs(draw: st.DrawFn, policy: str | None = None) -> StageConfig:
     )
 
 
-def _required(each: InputConfig) -> InputConfig:
+def _required(each: RuledInput) -> RuledInput:
     return _replaced(each, optional=False)
 
 
-def _replaced(each: InputConfig, **changes: Any) -> InputConfig:
-    fields = {name: getattr(each, name) for name in each.__slots__}
-    return InputConfig(**{**fields, **changes})
+def _replaced(each: RuledInput, **changes: Any) -> RuledInput:
+    return replace(each, **changes)
 
 
 def scripts() -> st.SearchStrategy[list[Op]]:
@@ -137,7 +137,7 @@ class Stream:
 class Player:
     """Plays a script on one stage and logs every answer."""
 
-    def __init__(self, impl: Implementation, config: StageConfig) -> None:
+    def __init__(self, impl: Implementation, config: RuledConfig) -> None:
         self.impl, self.config = impl, config
         self.stage = make_stage(impl, config)
         self.accounts = [Account() for _ in config.inputs]
@@ -221,7 +221,7 @@ class Player:
         wanted = self.stage.wants_map()
         if wanted is None:
             return None
-        lateness_ns = lateness_ns if self.config.has_timestamp_map else 0
+        lateness_ns = lateness_ns if self.config.reads_times else 0
         return self.stage.apply(self.config.map(wanted, stale_timeout_ns, lateness_ns), 7)
 
     def _invalidate(self) -> None:

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from framegate.joinbarrier.reference.stage_config import StageConfig
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.joins.stage_rules import RuledConfig
 from tests.joins.stage_world import IMPLEMENTATIONS, Implementation
 from tests.property.stage_scripts import Op, Player, configs, scripts
 
@@ -63,7 +63,7 @@ def test_counters_tell_what_the_entries_and_rows_tell(impl: Implementation, data
         assert account.joined.total() + counters["absent"][index] == counters["rows"]
 
 
-def _played(impl: Implementation, config: StageConfig, script: list[Op]) -> Player:
+def _played(impl: Implementation, config: RuledConfig, script: list[Op]) -> Player:
     player = Player(impl, config)
     for op in script:
         player.play(op)

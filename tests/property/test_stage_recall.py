@@ -9,29 +9,26 @@ rows after that state are the same too, and none comes twice.
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from framegate.joinbarrier.missing import Cause
-from framegate.joinbarrier.reference.stage_config import InputConfig, StageConfig
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.joins.stage_rules import RuledConfig
 from tests.joins.stage_world import IMPLEMENTATIONS, Implementation, make_stage, recall
 from tests.property.stage_scripts import Op, Player, configs, scripts
 
 THOROUGH = settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def _timeless(config: StageConfig) -> StageConfig:
+def _timeless(config: RuledConfig) -> RuledConfig:
     """How long something has waited is no part of a checkpoint, so nothing here goes by it. Nor is a full history: what
     is told again has the room that it had, and what comes then has as much as ever."""
-    fields: dict[str, Any] = {name: getattr(config, name) for name in StageConfig.__slots__}
-    inputs = []
-    for each in config.inputs:
-        own = {name: getattr(each, name) for name in InputConfig.__slots__}
-        inputs.append(InputConfig(**{**own, "deadline_ns": 0, "processed": False}))
-    return StageConfig(**{**fields, "inputs": tuple(inputs), "max_age_ns": 0, "history": 64})
+    inputs = tuple(replace(each, deadline_ns=0, processed=False) for each in config.inputs)
+    return replace(config, inputs=inputs, max_age_ns=0, history=64)
 
 
 def _plain(script: list[Op]) -> list[Op]:
@@ -98,7 +95,7 @@ def test_p7_what_a_later_state_decided_is_not_made_again(
 class _Asked(Player):
     """Asked for every row after each line, as an engine asks."""
 
-    def __init__(self, impl: Implementation, config: StageConfig) -> None:
+    def __init__(self, impl: Implementation, config: RuledConfig) -> None:
         super().__init__(impl, config)
         self.rows: list[Any] = []
 

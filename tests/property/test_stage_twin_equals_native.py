@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import pytest
-from framegate.joinbarrier.reference.stage_config import InputConfig, StageConfig
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.joins.stage_rules import RuledConfig, RuledInput
 from tests.property.stage_scripts import Op, Player, configs, scripts
 
 THOROUGH = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
@@ -41,12 +41,12 @@ def test_twin_and_native_answer_alike_after_a_restore(policy: str, data: st.Data
 
 
 def test_an_output_waits_from_its_restore_on_where_all_was_heard_before() -> None:
-    windows = (InputConfig(stream=1, window=1), InputConfig(stream=1, window=2), InputConfig(stream=2, window=1))
-    config = StageConfig(policy="sequence", inputs=windows, first=0)
+    windows = (RuledInput(stream=1, window=1), RuledInput(stream=1, window=2), RuledInput(stream=2, window=1))
+    config = RuledConfig(policy="sequence", inputs=windows, first=0)
     _compare(config, [("missed", 2, 0, 1), ("restore",), ("next", 1, []), ("frame", 1, 1, 0, 0)])
 
 
-def _compare(config: StageConfig, script: list[Op]) -> None:
+def _compare(config: RuledConfig, script: list[Op]) -> None:
     twin, native = Player("reference", config), Player("native", config)
     for op in [*script, ("next", 50, []), ("finish",)]:
         for player in (twin, native):

@@ -7,7 +7,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use framegate_join::map::{Announced, Need, RawRule, Source};
+use framegate_join::map::{Announced, RawRule, Source};
 use framegate_join::stage::{Drive, InputConfig, Observed, PolicyKind, Preference, Stage, StageConfig};
 
 const ROUNDS: usize = 31;
@@ -36,7 +36,6 @@ fn main() {
 fn stage(policy: PolicyKind, drive: Drive, inputs: usize) -> Stage {
     let input = |stream| InputConfig {
         stream,
-        need: Need::Offset(0),
         tolerance_ns: None,
         source: Source::SlotHeader,
         pick: Preference::Newest,

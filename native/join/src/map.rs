@@ -118,6 +118,10 @@ pub enum Cause {
     TooManyInputs,
     /// Ordered by timestamp, an input has one source.
     TwoSources,
+    /// Of a stage: a rule names a stream that is no input.
+    UnknownStream,
+    /// Of a stage: what makes its outputs has no rule.
+    DriveWithoutRule,
 }
 
 impl Cause {
@@ -135,6 +139,8 @@ impl Cause {
             Self::OutOfRange => "out_of_range",
             Self::TooManyInputs => "too_many_inputs",
             Self::TwoSources => "two_sources",
+            Self::UnknownStream => "unknown_stream",
+            Self::DriveWithoutRule => "drive_without_rule",
         }
     }
 }

@@ -45,6 +45,11 @@ impl OutputWatermarks {
         }
     }
 
+    /// Another map is in force: whether a frame that was published may be published again.
+    pub fn set_reusing(&mut self, is_reusing: bool) {
+        self.is_reusing = is_reusing;
+    }
+
     /// The output begins anew.
     pub fn forget(&mut self) {
         *self = Self::new(self.stream, self.is_reusing);

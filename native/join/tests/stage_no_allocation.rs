@@ -4,17 +4,16 @@
 use std::hint::black_box;
 
 use framegate_join::barrier::NULL_TIMESTAMP;
-use framegate_join::map::{Announced, Need, RawRule, Source};
+use framegate_join::map::{Announced, RawRule, Source};
 use framegate_join::stage::{Cause, Drive, InputConfig, Observed, Pick, PolicyKind, Preference, Stage, StageConfig};
 
 fn allocations(work: impl FnOnce()) -> u64 {
     allocation_counter::measure(work).count_total
 }
 
-fn input(stream: u32, need: Need, pick: Preference) -> InputConfig {
+fn input(stream: u32, pick: Preference) -> InputConfig {
     InputConfig {
         stream,
-        need,
         tolerance_ns: None,
         source: Source::SlotHeader,
         pick,
@@ -27,11 +26,11 @@ fn input(stream: u32, need: Need, pick: Preference) -> InputConfig {
 
 fn stage(policy: PolicyKind, drive: Drive) -> Stage {
     let inputs = vec![
-        input(1, Need::Offset(0), Preference::Newest),
-        input(2, Need::Offset(-1), Preference::Newest),
-        input(3, Need::Window(9), Preference::Nearest),
-        input(3, Need::Offset(0), Preference::Newest),
-        input(4, Need::Window(9), Preference::Newest),
+        input(1, Preference::Newest),
+        input(2, Preference::Newest),
+        input(3, Preference::Nearest),
+        input(3, Preference::Newest),
+        input(4, Preference::Newest),
     ];
     let config = StageConfig {
         policy,
@@ -53,8 +52,14 @@ fn stage(policy: PolicyKind, drive: Drive) -> Stage {
 
 fn apply(stage: &mut Stage) {
     let (Some(epoch), is_by_time) = (stage.wants_map(), stage.needs_slot_time(0)) else { return };
-    let rule = |stream| RawRule { stream, rule_type: 0, source: 2, offset: Some(0), window: None };
-    let rules: Vec<RawRule> = (1..5).map(rule).collect();
+    let rule = |stream, window: Option<u64>| RawRule {
+        stream,
+        rule_type: u32::from(window.is_some()),
+        source: 2,
+        offset: window.is_none().then_some(if stream == 2 { -1 } else { 0 }),
+        window,
+    };
+    let rules = [rule(1, None), rule(2, None), rule(3, Some(9)), rule(3, None), rule(4, Some(9))];
     // Skew makes every policy read times, so the kind is tried out.
     for times in [is_by_time.then_some((1, Some(5))), None] {
         let announced = Announced { out_stream: 9, epoch, stale_timeout_ns: Some(500), times, rules: &rules };

@@ -4,7 +4,6 @@
 use super::config::Drive;
 use super::history::Wide;
 use super::{PolicyKind, Stage};
-use crate::map::Need;
 
 /// How far an input has come. Asked for seldom: it allocates.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,11 +88,18 @@ impl Stage {
         self.on[stream].iter().filter_map(oldest).min()
     }
 
-    /// Whether a frame that was joined may be joined again by an output to come.
+    /// Whether a frame that was joined may be joined again by an output to come, under the map that was applied last.
     #[must_use]
     pub fn is_reusing(&self) -> bool {
         let has_place_of_its_own = matches!(self.config.policy, PolicyKind::Sequence | PolicyKind::Union);
-        !has_place_of_its_own || self.inputs.iter().any(|input| matches!(input.config.need, Need::Window(_)))
+        !has_place_of_its_own || self.inputs.iter().any(|input| input.window.is_some())
+    }
+
+    /// Whether the descriptor's time is an input's, not the slot header's.
+    #[inline]
+    #[must_use]
+    pub fn reads_descriptor_time(&self, input: usize) -> bool {
+        self.inputs[input].place == 1
     }
 
     /// Each input's progress.

@@ -83,6 +83,12 @@ impl Stage {
             return None;
         }
         self.is_waiting = false;
+        if std::mem::take(&mut self.is_map_fresh) && self.config.policy == PolicyKind::Sequence {
+            // What was there before the map may be all that an input needs: the output waits from now on.
+            for stream in 0..self.sources.len() {
+                self.touch(stream, now_ns);
+            }
+        }
         let is_possible = match self.config.policy {
             PolicyKind::Sequence => self.next_by_sequence(now_ns),
             PolicyKind::Timestamp => self.next_by_timestamp(now_ns),

@@ -35,8 +35,8 @@ impl Stage {
     #[must_use]
     pub fn lowest_watermark_ms(&self) -> Option<u64> {
         let mut lowest: Option<u64> = None;
-        for each in self.inputs.iter().filter(|each| !each.config.optional) {
-            let source = &self.sources[each.source];
+        for input in (0..self.inputs.len()).filter(|input| self.is_required(*input)) {
+            let source = &self.sources[self.inputs[input].source];
             if source.is_ended {
                 continue;
             }

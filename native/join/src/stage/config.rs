@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a stage is told once: the policy, the inputs with their rules, and what makes outputs.
+//! What a stage is told once: the policy, the inputs, and what makes outputs. Rules come with maps alone.
 
 use crate::barrier::Kind;
-use crate::map::{Announced, Need, RawRule, Source};
+use crate::map::Source;
 
 /// Which frames belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,16 +44,15 @@ pub enum Preference {
     Nearest,
 }
 
-/// One `[[input]]`: a rule on top of a stream; several may name the same stream.
+/// One `[[input]]`, which a map's rule may bind; several may name the same stream. What is said here chooses among the
+/// frames that the rule admits.
 #[derive(Clone, Copy, Debug)]
 pub struct InputConfig {
     /// The stream's id.
     pub stream: u32,
-    /// Offset or window, in sequences or nanoseconds by the policy.
-    pub need: Need,
     /// How far from the time asked for a frame may lie; None: any distance.
     pub tolerance_ns: Option<u64>,
-    /// The timestamp that counts.
+    /// The timestamp that counts where a map names none.
     pub source: Source,
     /// Of a timestamp rule.
     pub pick: Preference,
@@ -119,26 +118,7 @@ impl StageConfig {
     }
 
     /// Whether rules speak of times.
-    pub(super) fn has_timestamp_map(&self) -> bool {
+    pub(super) fn reads_times(&self) -> bool {
         self.kind().is_some_and(Kind::reads_times)
     }
-
-    /// The map that these inputs describe, so that a barrier follows them before the authority has announced one.
-    pub(super) fn own_rules(&self) -> Vec<RawRule> {
-        self.inputs.iter().map(raw_rule).collect()
-    }
-
-    /// See [`StageConfig::own_rules`].
-    pub(super) fn own_map<'a>(&self, rules: &'a [RawRule]) -> Announced<'a> {
-        let times = self.has_timestamp_map().then_some((1, None));
-        Announced { out_stream: self.out_stream, epoch: self.out_epoch, stale_timeout_ns: None, times, rules }
-    }
-}
-
-fn raw_rule(input: &InputConfig) -> RawRule {
-    let (rule_type, offset, window) = match input.need {
-        Need::Offset(offset) => (0, Some(offset), None),
-        Need::Window(window) => (1, None, Some(window)),
-    };
-    RawRule { stream: input.stream, rule_type, source: input.source as u32, offset, window }
 }

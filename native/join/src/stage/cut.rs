@@ -175,13 +175,12 @@ fn pending(stream: usize, epoch: u64, frame: &Frame) -> Pending {
 mod tests {
     use super::*;
     use crate::barrier::NULL_TIMESTAMP;
-    use crate::map::{Announced, Need, RawRule, Source};
+    use crate::map::{Announced, RawRule, Source};
     use crate::stage::{Drive, InputConfig, Observed, PolicyKind, Preference, StageConfig};
 
     fn stage(stale_timeout_ns: Option<u64>) -> Stage {
         let input = |stream| InputConfig {
             stream,
-            need: Need::Offset(0),
             tolerance_ns: None,
             source: Source::SlotHeader,
             pick: Preference::Newest,
@@ -204,7 +203,7 @@ mod tests {
             history: 64,
         });
         let rule = |stream| RawRule { stream, rule_type: 0, source: 2, offset: Some(0), window: None };
-        let rules = [rule(1), rule(2)];
+        let rules = [rule(1), rule(2), rule(2)];
         let announced = Announced { out_stream: 9, epoch: 1, stale_timeout_ns, times: None, rules: &rules };
         assert_eq!(stage.apply(&announced, 1), Ok(true));
         stage

@@ -24,7 +24,7 @@ impl Stage {
     /// Writes down a frame that is not joined.
     pub(super) fn note(&mut self, input: usize, epoch: u64, frame: &Frame, cause: Cause) {
         let each = &self.inputs[input];
-        let is_own = self.config.policy == PolicyKind::Sequence && each.window.is_none();
+        let is_own = self.config.policy == PolicyKind::Sequence && each.demand.is_some() && each.window.is_none();
         let own = Wide::from(frame.seq) - each.shift;
         let entry = Unmatched {
             input: input as u16,

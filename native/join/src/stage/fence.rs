@@ -169,7 +169,7 @@ impl Stage {
     /// Whether all streams have ended, by these records of them.
     pub(super) fn has_all_ended_in<'a>(&self, record: impl Fn(usize) -> &'a Source) -> bool {
         (0..self.sources.len()).all(|stream| {
-            let is_awaited = self.on[stream].iter().any(|input| self.is_awaited(*input));
+            let is_awaited = self.on[stream].iter().any(|input| self.is_required(*input));
             let record = record(stream);
             record.is_ended || !(is_awaited || record.is_observed)
         })
@@ -183,7 +183,7 @@ impl Stage {
             return false;
         }
         let n = self.first_output(|input| self.first_seq(input));
-        let is_far = |n| (0..self.inputs.len()).any(|input| self.is_awaited(input) && self.lacks(input, n).is_some());
+        let is_far = |n| (0..self.inputs.len()).any(|input| self.is_required(input) && self.lacks(input, n).is_some());
         n.is_none_or(is_far) && self.is_next_complete(None)
     }
 
@@ -207,7 +207,7 @@ impl Stage {
             each.front().map(|frame| frame.seq).or(newest_of(each.source)).or_else(|| self.first_seq(input))
         };
         let Some(n) = self.first_output(first) else { return false };
-        (0..self.inputs.len()).filter(|input| self.is_awaited(*input)).all(|input| {
+        (0..self.inputs.len()).filter(|input| self.is_required(*input)).all(|input| {
             let each = &self.inputs[input];
             let last_seq = newest_of(each.source).or(self.newest(each.source).last_seq());
             last_seq.is_some_and(|seq| Wide::from(seq) >= Wide::from(n) + each.shift)
@@ -229,7 +229,7 @@ impl Stage {
         match (self.anchor, self.config.drive) {
             (Some(anchor), _) => self.sources[self.inputs[anchor].source].is_ended,
             (None, Drive::Watermark) => (0..self.inputs.len())
-                .all(|input| !self.is_awaited(input) || self.sources[self.inputs[input].source].is_ended),
+                .all(|input| !self.is_required(input) || self.sources[self.inputs[input].source].is_ended),
             _ => false,
         }
     }

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use super::I64_MAX;
 use super::config::{InputConfig, Preference};
 use super::fence::Side;
 use super::unmatched::Cause;
@@ -50,6 +51,22 @@ impl Frame {
     pub fn is_readable(&self) -> bool {
         self.lost.is_none()
     }
+
+    pub fn has_time(&self) -> bool {
+        self.time != NULL_TIMESTAMP
+    }
+
+    /// The time of a place; none where either does not fit its field.
+    fn time_at(&self, place: usize) -> u64 {
+        let times = [self.slot_ns, self.descriptor_ns];
+        let is_out_of_range = times.iter().any(|time| *time > I64_MAX && *time != NULL_TIMESTAMP);
+        if is_out_of_range { NULL_TIMESTAMP } else { times[place] }
+    }
+}
+
+/// Where a timestamp stands in pairs of slot header's and frame descriptor's.
+fn place_of(source: Source) -> usize {
+    usize::from(source == Source::FrameDescriptor)
 }
 
 /// One `[[input]]` and its frames. Positions count all frames that ever waited. Candidates stand from `head` to `tail`, in
@@ -59,15 +76,15 @@ pub(super) struct Input {
     pub config: InputConfig,
     /// Index of its stream.
     pub source: usize,
-    /// From an output to what is asked of this input.
+    /// From an output to what is asked of this input. Like what follows, of the map that was applied last.
     pub shift: Wide,
     /// Of a window rule.
     pub window: Option<u64>,
-    /// Of the rule's source in pairs of times.
+    /// Of the source of its times, in pairs of them.
     pub place: usize,
     pub is_anchor: bool,
-    /// Its rule, among the demands of the stage.
-    pub demand: usize,
+    /// Its rule, among the demands of the stage; None: it takes no part in outputs.
+    pub demand: Option<usize>,
     frames: VecDeque<Frame>,
     /// How many may wait, beside one range of lost frames at the end.
     room: usize,
@@ -85,18 +102,14 @@ pub(super) struct Input {
 
 impl Input {
     pub fn new(config: InputConfig, source: usize, is_anchor: bool, room: usize) -> Self {
-        let (shift, window) = match config.need {
-            Need::Offset(offset) => (offset.into(), None),
-            Need::Window(window) => (0, Some(window)),
-        };
         Self {
             config,
             source,
-            shift,
-            window,
-            place: usize::from(config.source == Source::FrameDescriptor),
+            shift: 0,
+            window: None,
+            place: place_of(config.source),
             is_anchor,
-            demand: 0,
+            demand: None,
             frames: VecDeque::with_capacity(room + 1),
             room,
             head: 0,
@@ -107,6 +120,23 @@ impl Input {
             joined: None,
             looked: None,
         }
+    }
+
+    /// Goes over to another rule; None: to none. Whether frames have another time now.
+    pub fn obey(&mut self, demand: Option<usize>, need: Need, source: Source) -> bool {
+        self.demand = demand;
+        (self.shift, self.window) = match need {
+            Need::Offset(offset) => (offset.into(), None),
+            Need::Window(window) => (0, Some(window)),
+        };
+        let is_changed = self.place != place_of(source);
+        self.place = place_of(source);
+        if is_changed {
+            for frame in self.frames.iter_mut().chain(&mut self.kept) {
+                frame.time = frame.time_at(self.place);
+            }
+        }
+        is_changed
     }
 
     pub fn room(&self) -> usize {

@@ -1,67 +1,151 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which map is in force, and what is the first output then.
+//! Which map is in force, which rule binds which input, and what it means for frames that wait.
 
 use super::Stage;
-use super::config::PolicyKind;
+use super::config::{Drive, PolicyKind};
+use super::history::Frame;
+use super::unmatched::Cause as Why;
 use crate::barrier::{Kind, demands, start};
-use crate::map::{Announced, MergeMap, Refusal};
+use crate::map::{Announced, Cause, MergeMap, Need, Refusal, Rule};
 
 impl Stage {
-    /// So that the demands are those of the inputs before the authority has announced a map.
-    pub(super) fn follow_own_map(&mut self) {
-        let rules = self.config.own_rules();
-        self.has_map = self.kind.is_none();
-        if let Some(kind) = self.kind {
-            let own = MergeMap::checked(&self.config.own_map(&rules));
-            debug_assert!(own.is_ok(), "the configuration describes a valid map: {own:?}");
-            if let Ok(own) = own {
-                self.obey(kind, &own);
-            }
-        }
-        if self.config.policy == PolicyKind::Sequence {
-            self.counting.n = self.config.first.map(|first| first.max(self.start));
-            self.counting.first = self.counting.n;
-        }
-    }
-
-    /// Whether the map is in force now: it is for this output, of the policy's kind, and names just the inputs' streams.
+    /// Whether the map is in force now: it is for this output and of the policy's kind. It is the only rule from the
+    /// next output on: what was decided stays decided, and the output never goes back.
     ///
     /// # Errors
-    /// Why it is invalid; nothing is attempted then.
+    /// Why it is invalid or is not for these inputs; nothing is attempted then.
     pub fn apply(&mut self, announced: &Announced<'_>, version: u64) -> Result<bool, Refusal> {
         let Some(kind) = self.kind.filter(|kind| self.takes(*kind, announced)) else { return Ok(false) };
         self.has_map = false;
-        let is_known = announced.rules.iter().all(|rule| self.streams.contains(&rule.stream));
-        let is_whole = self.streams.iter().all(|stream| announced.rules.iter().any(|rule| rule.stream == *stream));
-        if !is_known || !is_whole {
-            self.counters.maps_refused += 1;
-            return Ok(false);
-        }
         let mut fresh = MergeMap::checked(announced)?;
         kind.check(&fresh)?;
+        self.suits(&fresh).inspect_err(|_| self.counters.maps_refused += 1)?;
         if let Some(times) = fresh.times.as_mut().filter(|_| self.config.is_late_stalled) {
             times.lateness_ns = 0;
         }
-        self.obey(kind, &fresh);
+        (self.has_map, self.is_map_fresh, self.map_version) = (true, true, version);
         self.lateness_ns = fresh.times.map_or(0, |times| times.lateness_ns);
         self.stale_timeout_ns = fresh.stale_timeout_ns;
-        let starts = fresh.rules.iter().map(|rule| start(rule.need, fresh.times.is_some()));
-        self.start = starts.fold(self.own_start, u64::max);
-        (self.has_map, self.map_version) = (true, version);
+        self.start = fresh.rules.iter().map(|rule| start(rule.need, fresh.times.is_some())).max().unwrap_or(0);
+        self.obey(kind, &fresh);
+        if let (Some(first), None) = (self.counting.first, self.counting.last_row) {
+            self.counting.first = Some(first.max(self.start));
+            self.counting.n = self.counting.n.max(self.counting.first);
+        }
+        self.is_rule_fresh = true;
+        self.reconsider();
+        self.forget_pairs();
         Ok(true)
     }
 
-    /// The demands of a map. The k-th rule of a stream is that of its k-th input; inputs beyond them share the last one.
+    /// Every rule is of a stream that has an input, and what makes the outputs has a rule.
+    fn suits(&self, map: &MergeMap) -> Result<(), Refusal> {
+        let unknown = map.rules.iter().position(|rule| !self.streams.contains(&rule.stream));
+        if let Some(index) = unknown {
+            return Err(Refusal { cause: Cause::UnknownStream, rule: Some((index, map.rules[index].stream)) });
+        }
+        let is_bound = |input: usize| self.rule_of(map, input).is_some();
+        let is_driven = match self.config.drive {
+            Drive::Input(input) => is_bound(input),
+            _ if self.config.policy == PolicyKind::Sequence => {
+                (0..self.inputs.len()).any(|input| !self.inputs[input].config.optional && is_bound(input))
+            }
+            _ => true,
+        };
+        if is_driven { Ok(()) } else { Err(Cause::DriveWithoutRule.into()) }
+    }
+
+    /// The rule that binds an input: the k-th of a stream that of its k-th input. Where parameters are ignored, a stream
+    /// that the map names binds all of its inputs.
+    fn rule_of<'a>(&self, map: &'a MergeMap, input: usize) -> Option<(usize, &'a Rule)> {
+        let on = &self.on[self.inputs[input].source];
+        let stream = self.streams[self.inputs[input].source];
+        let is_latest = self.config.policy == PolicyKind::Latest;
+        let place = on.iter().position(|known| *known == input).filter(|_| !is_latest).unwrap_or(0);
+        map.rules.iter().enumerate().filter(|(_, rule)| rule.stream == stream).nth(place)
+    }
+
     fn obey(&mut self, kind: Kind, map: &MergeMap) {
         let needs: Vec<u32> = self.config.inputs.iter().filter(|each| each.processed).map(|each| each.stream).collect();
         let index_of = |stream| self.streams.iter().position(|known| *known == stream);
         (self.demands, self.blocker) = (demands(map, kind, &needs, index_of), 0);
-        for (stream, on) in self.on.iter().enumerate() {
-            let of_stream = |at: &usize| usize::from(self.demands[*at].input) == stream;
-            let rules: Vec<usize> = (0..self.demands.len()).filter(of_stream).collect();
-            for (place, input) in on.iter().enumerate() {
-                self.inputs[*input].demand = rules[place.min(rules.len() - 1)];
+        for input in 0..self.inputs.len() {
+            let stream = self.inputs[input].source;
+            let (rule, own_source) = (self.rule_of(map, input), self.inputs[input].config.source);
+            let demand = if kind.is_latest() {
+                rule.and_then(|_| self.demands.iter().position(|demand| usize::from(demand.input) == stream))
+            } else {
+                rule.map(|(index, _)| index)
+            };
+            let need = rule.filter(|_| !kind.is_latest()).map_or(Need::Offset(0), |(_, rule)| rule.need);
+            let source = rule.filter(|_| kind.reads_times()).map_or(own_source, |(_, rule)| rule.source);
+            let is_other_time = self.inputs[input].obey(demand, need, source);
+            if is_other_time && kind == Kind::LatestByTime {
+                self.select_anew(input);
             }
+        }
+        self.has_idle = self.inputs.iter().any(|each| each.demand.is_none());
+        self.order_times();
+    }
+
+    /// Times of two sources cannot be ordered: the newest frame is looked for among those that are there.
+    fn select_anew(&mut self, input: usize) {
+        let each = &mut self.inputs[input];
+        let seen = &mut self.sources[each.source].seen;
+        (seen.newest, seen.is_invalid) = (None, false);
+        each.kept = each.kept.filter(|kept| kept.has_time());
+        for frame in each.kept.iter().chain((each.head..each.tail).map(|at| each.at(at))) {
+            if frame.is_readable() && frame.has_time() {
+                seen.select(frame.time, frame.seq);
+            }
+        }
+        let newest = seen.newest;
+        for at in each.head..each.tail {
+            let frame = each.at_mut(at);
+            if frame.is_readable() && frame.has_time() && Some((frame.time, frame.seq)) != newest {
+                frame.lost = Some(Why::Superseded);
+            }
+        }
+    }
+
+    /// Which timestamp fields must not decrease.
+    pub(super) fn order_times(&mut self) {
+        let is_timed = self.config.policy == PolicyKind::Timestamp;
+        for (stream, on) in self.on.iter().enumerate() {
+            let field = |input: &usize| u8::from(is_timed && self.takes_part(*input)) << self.inputs[*input].place;
+            self.ordered[stream] = on.iter().map(field).fold(0, |bits, bit| bits | bit);
+        }
+    }
+
+    /// Frames that came without this map, or under another: those that no output takes by its rules are lost.
+    fn reconsider(&mut self) {
+        for input in 0..self.inputs.len() {
+            let (mut newest, mut goes_back) = (0, false);
+            for at in self.inputs[input].head..self.inputs[input].tail {
+                let frame = *self.inputs[input].at(at);
+                if frame.has_time() {
+                    goes_back |= frame.time < newest;
+                    newest = newest.max(frame.time);
+                }
+                if frame.is_readable() {
+                    self.inputs[input].at_mut(at).lost = self.never_cause(input, &frame, goes_back);
+                }
+            }
+            let is_usable = |kept: &Frame| self.takes_part(input) && (!self.config.reads_times() || kept.has_time());
+            self.inputs[input].kept = self.inputs[input].kept.filter(is_usable);
+            self.settle(input);
+        }
+    }
+
+    /// Why a frame that waits can never be joined by the map in force; `goes_back`: times decreased up to it.
+    fn never_cause(&self, input: usize, frame: &Frame, goes_back: bool) -> Option<Why> {
+        if !self.takes_part(input) {
+            return Some(Why::NoMatch);
+        }
+        match self.config.policy {
+            PolicyKind::Sequence => self.arrival_by_sequence(input, frame),
+            PolicyKind::Timestamp if goes_back && self.is_rejected(self.inputs[input].source) => Some(Why::Regressed),
+            _ => (self.config.reads_times() && !frame.has_time()).then_some(Why::NullTimestamp),
         }
     }
 
@@ -85,5 +169,11 @@ impl Stage {
     #[must_use]
     pub fn map_version(&self) -> u64 {
         self.map_version
+    }
+
+    /// Whether an input belongs to outputs: the map in force has a rule for it, or none is in force yet.
+    #[inline]
+    pub(super) fn takes_part(&self, input: usize) -> bool {
+        self.kind.is_none() || !self.has_map || self.inputs[input].demand.is_some()
     }
 }

@@ -40,7 +40,7 @@ pub use recall::{Rest, StreamRest};
 pub use status::{Status, Waiting};
 pub use unmatched::{CAUSE_NAMES, CAUSES, Cause, Unmatched};
 
-use crate::barrier::{Demand, Kind, start};
+use crate::barrier::{Demand, Kind};
 use decide::Choice;
 use history::Input;
 use out_times::OutTimes;
@@ -71,6 +71,10 @@ pub struct Stage {
     /// The demand that blocked last. Any value is right, some are quicker.
     blocker: usize,
     has_map: bool,
+    /// It was applied since the last call of `next`.
+    is_map_fresh: bool,
+    /// An input has no rule.
+    has_idle: bool,
     queue: Queue,
     counters: Counters,
     out_epoch: u64,
@@ -78,7 +82,6 @@ pub struct Stage {
     map_version: u64,
     lateness_ns: u64,
     stale_timeout_ns: Option<u64>,
-    own_start: u64,
     /// The first output that every rule can be fulfilled for.
     start: u64,
     /// The input whose frames make the outputs of sequence and timestamp policies.
@@ -90,6 +93,8 @@ pub struct Stage {
     has_ended: bool,
     /// Since when the current output waits.
     asked_ns: Option<u64>,
+    /// What streams showed was not held against the rules in force yet.
+    is_rule_fresh: bool,
     is_counted: bool,
     absent: Box<[Option<Absence>]>,
     spare: Box<[Option<Absence>]>,
@@ -129,23 +134,21 @@ impl Stage {
         }
         let on: Vec<Box<[usize]>> = on.into_iter().map(Vec::into_boxed_slice).collect();
         let is_timed = config.policy == PolicyKind::Timestamp;
-        let field = |at: &usize| u8::from(is_timed) << inputs[*at].place;
-        let ordered = on.iter().map(|inputs| inputs.iter().map(field).fold(0, |bits, bit| bits | bit)).collect();
         let period_ns = if let Drive::Clock { period_ns } = config.drive { period_ns } else { 0 };
-        let own_start =
-            config.inputs.iter().map(|each| start(each.need, config.has_timestamp_map())).max().unwrap_or(0);
         let count = inputs.len();
         let waiting: usize = inputs.iter().map(Input::room).sum();
         let mut stage = Self {
             sources: vec![Source::default(); streams.len()],
             behind: vec![None; streams.len()],
             has_fence: false,
+            ordered: vec![0; on.len()],
             on,
-            ordered,
             kind: config.kind(),
             demands: Vec::new(),
             blocker: 0,
-            has_map: false,
+            has_map: config.kind().is_none(),
+            is_map_fresh: false,
+            has_idle: false,
             queue: Queue::new((2 * waiting).max(QUEUE_MIN), count),
             counters: Counters { inputs: vec![InputCounters::default(); count], ..Counters::default() },
             out_epoch: config.out_epoch,
@@ -153,14 +156,14 @@ impl Stage {
             map_version: 0,
             lateness_ns: 0,
             stale_timeout_ns: None,
-            own_start,
-            start: own_start,
+            start: 0,
             anchor,
             has_nearest: is_timed && inputs.iter().any(Input::is_nearest),
             one_to_one: (is_timed && inputs.iter().any(Input::is_one_to_one)).then(|| nearest::OneToOne::new(&config)),
             is_looking_ahead: false,
             has_ended: false,
             asked_ns: None,
+            is_rule_fresh: false,
             is_counted: false,
             absent: vec![None; count].into_boxed_slice(),
             spare: vec![None; count].into_boxed_slice(),
@@ -169,7 +172,7 @@ impl Stage {
             order: 0,
             times: OutTimes::new(period_ns),
             last_watermark_ms: None,
-            counting: sequence::Counting::default(),
+            counting: sequence::Counting { n: config.first, first: config.first, last_row: None },
             timing: timestamp::Timing::default(),
             ticking: latest::Ticking::default(),
             is_waiting: false,
@@ -179,7 +182,7 @@ impl Stage {
             streams,
             config,
         };
-        stage.follow_own_map();
+        stage.order_times();
         stage
     }
 
@@ -231,18 +234,19 @@ impl Stage {
     /// Whether a slot's header is to be read at arrival.
     #[must_use]
     pub fn needs_slot_time(&self, stream: usize) -> bool {
-        (self.config.has_timestamp_map() || self.config.max_skew_ns > 0)
-            && self.on[stream].iter().any(|input| self.inputs[*input].place == 0)
+        // Any map may ask for it.
+        self.config.reads_times()
+            || self.config.max_skew_ns > 0 && self.on[stream].iter().any(|input| self.inputs[*input].place == 0)
+    }
+
+    /// Whether outputs wait for an input.
+    fn is_required(&self, input: usize) -> bool {
+        !self.inputs[input].config.optional && self.takes_part(input)
     }
 
     fn is_all_observed(&self) -> bool {
         (0..self.inputs.len())
-            .all(|input| !self.is_awaited(input) || self.sources[self.inputs[input].source].is_observed)
-    }
-
-    /// Whether outputs wait for an input.
-    fn is_awaited(&self, input: usize) -> bool {
-        !self.inputs[input].config.optional
+            .all(|input| !self.is_required(input) || self.sources[self.inputs[input].source].is_observed)
     }
 
     /// Counts an output that was asked for in vain, once.

@@ -96,6 +96,13 @@ impl Stage {
         }
     }
 
+    /// Other rules hold: what was told by the ones before says nothing.
+    pub(super) fn forget_pairs(&mut self) {
+        if let Some(known) = &mut self.one_to_one {
+            known.told.fill(NOTHING_TOLD);
+        }
+    }
+
     /// Whether it is certain which frame the output gets of a one-to-one input, or nothing more is waited for.
     fn is_paired(&mut self, input: usize, out: u64, now_ns: u64) -> bool {
         let Some(mut known) = self.one_to_one.take() else { return true };
@@ -212,6 +219,7 @@ impl Stage {
     }
 
     fn furthest(&self) -> Option<u64> {
-        (0..self.inputs.len()).filter_map(|input| self.time_of(input)).max()
+        let bound = (0..self.inputs.len()).filter(|input| self.takes_part(*input));
+        bound.filter_map(|input| self.time_of(input)).max()
     }
 }

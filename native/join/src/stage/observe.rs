@@ -199,8 +199,15 @@ impl Stage {
 
     #[inline]
     fn arrival_cause(&self, input: usize, frame: &Frame, side: Side) -> Option<Cause> {
+        if side == Side::Behind {
+            return self.cause_behind(input, frame);
+        }
+        if !self.takes_part(input) {
+            return Some(Cause::NoMatch);
+        }
         match self.config.policy {
-            _ if side == Side::Behind => self.cause_behind(input, frame),
+            // The map that comes says what these are good for.
+            PolicyKind::Sequence | PolicyKind::Timestamp if !self.has_map => None,
             PolicyKind::Sequence => self.arrival_by_sequence(input, frame),
             PolicyKind::Timestamp => self.arrival_by_timestamp(input, frame),
             PolicyKind::Latest => self.arrival_by_latest(frame),

@@ -13,6 +13,9 @@ impl Stage {
     #[inline]
     pub(super) fn opens(&mut self, out: u64, now_ns: u64) -> bool {
         self.absent.fill(None);
+        if self.has_idle {
+            self.leave_idle_out();
+        }
         let count = self.demands.len();
         let mut at = self.blocker;
         for _ in 0..count {
@@ -33,13 +36,21 @@ impl Stage {
         !self.has_nearest || self.is_all_near(out, now_ns)
     }
 
+    /// Inputs without a rule take no part.
+    #[cold]
+    fn leave_idle_out(&mut self) {
+        for (absent, each) in self.absent.iter_mut().zip(&self.inputs) {
+            *absent = each.demand.is_none().then_some(Absence::NotJoined);
+        }
+    }
+
     /// The inputs of a demand, as long as each of them lets an output go on. A demand of no input excuses nobody.
     fn all_of(&mut self, demand: usize, mut passes: impl FnMut(&mut Self, usize) -> bool) -> bool {
         let stream = usize::from(self.demands[demand].input);
         let mut is_passed = false;
         for at in 0..self.on[stream].len() {
             let input = self.on[stream][at];
-            if self.inputs[input].demand == demand {
+            if self.inputs[input].demand == Some(demand) {
                 is_passed = passes(self, input);
                 if !is_passed {
                     return false;
@@ -88,7 +99,7 @@ impl Stage {
     #[inline]
     pub(super) fn lacks(&self, input: usize, out: u64) -> Option<Reason> {
         let each = &self.inputs[input];
-        let Some(demand) = self.demands.get(each.demand) else { return Some(Reason::NoMap) };
+        let Some(demand) = each.demand.and_then(|demand| self.demands.get(demand)) else { return Some(Reason::NoMap) };
         demand.unseen(&self.sources[each.source].seen, out)
     }
 

@@ -10,6 +10,7 @@ use super::fence::Side;
 use super::observe::Observed;
 use super::unmatched::Cause;
 use super::{I64_MAX, Stage};
+use crate::barrier::Kind;
 
 /// How far an epoch of a stream was heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +150,8 @@ impl Stage {
     }
 
     fn recall_stream(&mut self, told: &StreamRest, side: Side, now_ns: u64) {
-        let ordered = self.ordered[told.stream];
+        // By the times of which map is not said: nothing of it is joined by either.
+        let ordered = self.kind.map_or(0, Kind::ordered);
         let source = self.source_mut(told.stream, side);
         source.is_observed |= told.is_observed;
         source.is_ended |= told.is_ended;
@@ -167,5 +169,6 @@ impl Stage {
             seen.rejected |= ordered;
         }
         self.has_ended |= told.is_ended;
+        self.is_rule_fresh = true;
     }
 }

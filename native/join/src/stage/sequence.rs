@@ -82,7 +82,7 @@ impl Stage {
     /// The smallest output that the first frame of every required input allows; None: one of them has none yet.
     pub(super) fn first_output(&self, first: impl Fn(usize) -> Option<u64>) -> Option<u64> {
         let mut n = Wide::from(self.start);
-        for input in (0..self.inputs.len()).filter(|input| self.is_awaited(*input)) {
+        for input in (0..self.inputs.len()).filter(|input| self.is_required(*input)) {
             n = n.max(Wide::from(first(input)?) - self.inputs[input].shift);
         }
         u64::try_from(n).ok()
@@ -113,7 +113,7 @@ impl Stage {
     fn is_over(&self, input: usize, n: u64) -> bool {
         let each = &self.inputs[input];
         let may_be_absent = each.config.optional || each.config.deadline_ns > 0;
-        self.sources[each.source].is_ended && !may_be_absent && self.lacks(input, n).is_some()
+        self.sources[each.source].is_ended && self.takes_part(input) && !may_be_absent && self.lacks(input, n).is_some()
     }
 
     /// Whether an output takes one certain frame of this input: by an offset, or as the anchor.
@@ -160,7 +160,10 @@ impl Stage {
         }
         let each = &self.inputs[input];
         let waiting = each.readable_from(each.position_from(n + each.shift)).map(|at| each.at(at).seq);
-        let nearest = waiting.or_else(|| self.sources[each.source].next_seq());
+        // Joined under a map that was further ahead.
+        let again = each.again().filter(|again| !self.is_exact(input) && Wide::from(again.seq) >= n + each.shift);
+        let known = again.map(|again| again.seq).into_iter().chain(waiting).min();
+        let nearest = known.or_else(|| self.sources[each.source].next_seq());
         nearest.map_or(n, |seq| n.max(Wide::from(seq) - each.shift))
     }
 
@@ -211,10 +214,12 @@ impl Stage {
     /// An output waits from when it is the current one and one input has what it needs.
     #[inline]
     pub(super) fn touch(&mut self, stream: usize, now_ns: u64) {
-        let Some(n) = self.counting.n.filter(|_| self.asked_ns.is_none()) else { return };
-        if self.on[stream].iter().any(|input| self.lacks(*input, n).is_none()) {
+        let Some(n) = self.counting.n.filter(|_| self.has_map && self.asked_ns.is_none()) else { return };
+        let has_one = |stream: usize| self.on[stream].iter().any(|input| self.lacks(*input, n).is_none());
+        if has_one(stream) || (self.is_rule_fresh && (0..self.on.len()).any(has_one)) {
             self.asked_ns = Some(now_ns);
         }
+        self.is_rule_fresh = false;
     }
 
     /// Why a frame can never be joined, as it comes.

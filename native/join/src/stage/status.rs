@@ -57,6 +57,9 @@ impl Stage {
     }
 
     fn waiting(&self, input: usize, out: Option<u64>) -> Option<Waiting> {
+        if !self.takes_part(input) {
+            return None;
+        }
         let each = &self.inputs[input];
         let source = &self.sources[each.source];
         let (last_seq, last_time_ns) = (source.last_seq(), source.seen.observed.times[each.place]);

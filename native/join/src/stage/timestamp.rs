@@ -93,7 +93,8 @@ impl Stage {
     pub(super) fn bounds(&self, input: usize, t: u64) -> (Wide, Wide) {
         let each = &self.inputs[input];
         let asked = Wide::from(t) + each.shift;
-        let reach = each.window.or(each.config.tolerance_ns).map(Wide::from);
+        // A tolerance narrows what the rule admits.
+        let reach = each.window.into_iter().chain(each.config.tolerance_ns).min().map(Wide::from);
         let low = reach.map_or(Wide::MIN, |reach| asked - reach);
         match each.config.pick {
             // A window ends at t.

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use framegate_core::idle::{IdleStrategy, Idler, tighten_timer_slack};
 use framegate_core::pool::hold::Hold;
 use framegate_core::pool::tensor::Tensor;
+use framegate_join::map::ClockDomain;
 use framegate_join::output_watermarks::OutputWatermarks;
 use framegate_join::stage::{Pick, Stage};
 use framegate_journal::{JournalError, Writer};
@@ -70,8 +71,6 @@ pub(super) struct Outcome {
 pub(super) struct InputPlan {
     pub(super) stream: usize,
     pub(super) stream_id: u32,
-    /// Its rows carry the descriptor's time, not the slot header's.
-    pub(super) has_descriptor_time: bool,
 }
 
 /// How an engine works, beside what its stage decides.
@@ -256,6 +255,14 @@ impl Engine {
         }
         self.left_at_ns = Some(now_ns);
         outcome
+    }
+
+    /// A map is in force: it says whether published frames come again, and a map of times which clock ticks.
+    pub(super) fn note_applied(&mut self, domain: Option<u32>) {
+        self.watermarks.set_reusing(self.stage.is_reusing());
+        if let Some(domain) = domain {
+            self.is_realtime = domain == ClockDomain::RealtimeSynced as u32;
+        }
     }
 
     /// One duty cycle; how much was done.

@@ -221,10 +221,16 @@ impl JoinEngine {
     ) -> PyResult<Option<Refused>> {
         let raw: Vec<_> = rules.iter().map(rule_of).collect();
         let announced = Announced { out_stream: self.out_stream, epoch, stale_timeout_ns, times, rules: &raw };
-        let applied = self.with(py, |engine| engine.stage.apply(&announced, version))?;
+        let applied = self.with(py, |engine| {
+            let applied = engine.stage.apply(&announced, version);
+            if applied == Ok(true) {
+                engine.note_applied(times.map(|(domain, _)| domain));
+            }
+            applied
+        })?;
         Ok(match applied {
             Ok(true) => None,
-            Ok(false) => Some((None, None, "not of this output, or not of these inputs")),
+            Ok(false) => Some((None, None, "other_output")),
             Err(refusal) => {
                 let (index, stream) = refusal.rule.unzip();
                 Some((index, stream, refusal.cause.name()))

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use framegate_join::map::{Need, RawRule, Source};
+use framegate_join::map::{RawRule, Source};
 use framegate_join::stage::{Drive, InputConfig, PolicyKind, Preference, StageConfig};
 use framegate_journal::{Config, Durability, WhenFull};
 use pyo3::prelude::*;
@@ -44,10 +44,9 @@ pub(super) fn stage_of(plan: &Bound<'_, PyDict>) -> PyResult<StageConfig> {
         "external" => Drive::External,
         _ => return Err(unknown("drive")),
     };
-    let is_by_time = policy == PolicyKind::Timestamp;
     let mut inputs = Vec::new();
     for input in plan.as_any().get_item("inputs")?.try_iter()? {
-        inputs.push(input_of(input?.cast::<PyDict>()?, is_by_time)?);
+        inputs.push(input_of(input?.cast::<PyDict>()?)?);
     }
     Ok(StageConfig {
         policy,
@@ -64,14 +63,10 @@ pub(super) fn stage_of(plan: &Bound<'_, PyDict>) -> PyResult<StageConfig> {
     })
 }
 
-fn input_of(input: &Bound<'_, PyDict>, is_by_time: bool) -> PyResult<InputConfig> {
+fn input_of(input: &Bound<'_, PyDict>) -> PyResult<InputConfig> {
     let get = |key: &str| input.as_any().get_item(key);
-    let (offset, window) = if is_by_time { ("offset_ns", "window_ns") } else { ("offset", "window") };
-    let window: Option<u64> = get(window)?.extract()?;
-    let offset: Option<i64> = get(offset)?.extract()?;
     Ok(InputConfig {
         stream: get("stream")?.extract()?,
-        need: window.map_or(Need::Offset(offset.unwrap_or(0)), Need::Window),
         tolerance_ns: get("tolerance_ns")?.extract()?,
         source: if get("descriptor_time")?.extract()? { Source::FrameDescriptor } else { Source::SlotHeader },
         pick: if get("nearest")?.extract()? { Preference::Nearest } else { Preference::Newest },
@@ -85,8 +80,7 @@ fn input_of(input: &Bound<'_, PyDict>, is_by_time: bool) -> PyResult<InputConfig
 pub(super) fn inputs_of(mailbox: &Mailbox, stage: &StageConfig) -> Option<Vec<InputPlan>> {
     let place = |input: &InputConfig| {
         let stream = mailbox.facts.iter().position(|facts| facts.stream_id == input.stream)?;
-        let has_descriptor_time = input.source == Source::FrameDescriptor;
-        Some(InputPlan { stream, stream_id: input.stream, has_descriptor_time })
+        Some(InputPlan { stream, stream_id: input.stream })
     };
     stage.inputs.iter().map(place).collect()
 }

@@ -2,7 +2,7 @@
 //! The join stage as a Python class, for tests: plain numbers in, tuples out.
 
 use framegate_join::barrier::NULL_TIMESTAMP;
-use framegate_join::map::{Announced, Need, RawRule, Source};
+use framegate_join::map::{Announced, RawRule, Source};
 use framegate_join::stage::{
     Attempt, Cause, Drive, InputConfig, Observed, Pick, PolicyKind, Preference, Stage, StageConfig,
 };
@@ -13,12 +13,14 @@ use super::recall::{self, Waiting};
 use super::report::by_cause;
 use crate::errors::raise;
 
-/// (stream, offset, window, tolerance, source, is nearest, reuse, deadline, optional, processed).
-type Input = (u32, Option<i64>, Option<u64>, Option<u64>, u8, bool, bool, u64, bool, bool);
+/// (stream, tolerance, source, is nearest, reuse, deadline, optional, processed).
+type Input = (u32, Option<u64>, u8, bool, bool, u64, bool, bool);
 /// (policy, out stream, drive, drive input, period, first, late is stalled, ordered by time, max skew, max age, out epoch, history).
 type Config = (String, u32, String, usize, u64, Option<u64>, bool, bool, u64, u64, u64, u32);
 /// (stream, rule type, source, offset, window), nulls as None.
 type Rule = (u32, u32, u32, Option<i64>, Option<u64>);
+/// (rule, its stream, reason).
+type Refused = (Option<usize>, Option<u32>, &'static str);
 /// (out epoch, out sequence, out time, picks).
 type Tried<'py> = (u64, u64, Option<i64>, Bound<'py, PyTuple>);
 /// (input, cause, epoch, seq, seq_last, timestamp, out sequence).
@@ -47,19 +49,24 @@ impl JoinStage {
     #[allow(clippy::too_many_arguments, reason = "the fields of an announce")]
     fn apply(
         &mut self,
-        py: Python<'_>,
         out_stream: u32,
         epoch: u64,
         stale_timeout_ns: Option<u64>,
         times: Option<(u32, Option<u64>)>,
         rules: Vec<Rule>,
         version: u64,
-    ) -> PyResult<bool> {
+    ) -> (bool, Option<Refused>) {
         let raw =
             |&(stream, rule_type, source, offset, window): &Rule| RawRule { stream, rule_type, source, offset, window };
         let rules: Vec<RawRule> = rules.iter().map(raw).collect();
         let announced = Announced { out_stream, epoch, stale_timeout_ns, times, rules: &rules };
-        self.stage.apply(&announced, version).map_err(|refusal| refuse(py, refusal.cause.name()))
+        match self.stage.apply(&announced, version) {
+            Ok(is_in_force) => (is_in_force, None),
+            Err(refusal) => {
+                let (index, stream) = refusal.rule.unzip();
+                (false, Some((index, stream, refusal.cause.name())))
+            }
+        }
     }
 
     fn invalidate(&mut self) {
@@ -393,10 +400,9 @@ fn stage_config(config: Config, inputs: &[Input]) -> Option<StageConfig> {
 }
 
 fn input_config(input: &Input) -> InputConfig {
-    let &(stream, offset, window, tolerance_ns, source, is_nearest, reuse, deadline_ns, optional, processed) = input;
+    let &(stream, tolerance_ns, source, is_nearest, reuse, deadline_ns, optional, processed) = input;
     InputConfig {
         stream,
-        need: window.map_or(Need::Offset(offset.unwrap_or(0)), Need::Window),
         tolerance_ns,
         source: if source == Source::FrameDescriptor as u8 { Source::FrameDescriptor } else { Source::SlotHeader },
         pick: if is_nearest { Preference::Nearest } else { Preference::Newest },

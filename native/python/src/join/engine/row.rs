@@ -194,7 +194,7 @@ impl Engine {
                 continue;
             };
             let timestamp =
-                if self.inputs[input].has_descriptor_time { descriptor_timestamp_ns } else { frame.timestamp_ns };
+                if self.stage.reads_descriptor_time(input) { descriptor_timestamp_ns } else { frame.timestamp_ns };
             let timestamp_ns = Some(timestamp).filter(|time| *time != NULL_TIMESTAMP && *time <= i64::MAX as u64);
             if let Some(time) = timestamp_ns {
                 (least, most) = (least.min(time as i64), most.max(time as i64));
