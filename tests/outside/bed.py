@@ -175,6 +175,16 @@ class Bed:
             process.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    @property
+    def started(self) -> int:
+        """How many programs were started so far and not ended by ``end_from``."""
+        return len(self._started)
+
+    def end_from(self, mark: int) -> None:
+        """End all programs but the first so many, the newest first."""
+        while len(self._started) > mark:
+            self._started.pop().close()
+
     def streams(self, count: int = 2) -> list[int]:
         """Streams that nobody else in this bed uses."""
         first = self._next_stream

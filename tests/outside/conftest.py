@@ -19,6 +19,16 @@ def bed() -> Iterator[Bed]:
         yield bed
 
 
+@pytest.fixture(autouse=True)
+def ends_what_it_started(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What a test started on a shared bed ends with it: a join that waits takes its share of the machine."""
+    shared: Bed | None = request.getfixturevalue("bed") if "bed" in request.fixturenames else None
+    mark = 0 if shared is None else shared.started
+    yield
+    if shared is not None:
+        shared.end_from(mark)
+
+
 @pytest.fixture
 def own_bed() -> Iterator[Bed]:
     """An empty bed of the test's own."""

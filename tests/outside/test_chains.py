@@ -9,7 +9,6 @@ from tests.outside.bed import Bed, apart
 from tests.outside.rows import read_rows, seqs
 
 
-@pytest.mark.xfail(strict=False, reason="a ring is all that waits for a partner, and goes with its producer")
 def test_two_joins_of_the_same_inputs_hold_the_same_rows(bed: Bed) -> None:
     left, right = bed.streams()
     joins = [bed.join(bed.lockstep(name, [left, right])) for name in ("one", "two")]
@@ -23,7 +22,6 @@ def test_two_joins_of_the_same_inputs_hold_the_same_rows(bed: Bed) -> None:
     bed.audit("two", left, right)
 
 
-@pytest.mark.xfail(strict=False, reason="a ring is all that waits for a partner, and goes with its producer")
 def test_a_chain_of_two_joins_hands_every_row_on(bed: Bed) -> None:
     left, right, other = bed.streams(3)
     [out] = bed.streams(1)
@@ -40,7 +38,6 @@ def test_a_chain_of_two_joins_hands_every_row_on(bed: Bed) -> None:
     bed.audit("second", other)
 
 
-@pytest.mark.xfail(strict=False, reason="a ring is all that waits for a partner, and goes with its producer")
 def test_a_chain_whose_lower_join_starts_first_hands_every_row_on(bed: Bed) -> None:
     left, right, other = bed.streams(3)
     [out] = bed.streams(1)
@@ -57,7 +54,6 @@ def test_a_chain_whose_lower_join_starts_first_hands_every_row_on(bed: Bed) -> N
     bed.audit("lower", other)
 
 
-@pytest.mark.xfail(strict=False, reason="a ring is all that waits for a partner, and goes with its producer")
 def test_a_chain_whose_last_input_starts_late_and_ends_late_loses_no_row(bed: Bed) -> None:
     left, right, other = bed.streams(3)
     [out] = bed.streams(1)
@@ -87,7 +83,6 @@ def test_a_join_that_starts_later_than_another_has_a_fate_for_all_that_it_hears(
     assert read_rows(bed.journal("late"))
 
 
-@pytest.mark.xfail(strict=False, reason="a ring is all that waits for a partner, and goes with its producer")
 def test_a_join_is_killed_beside_another_which_goes_on(bed: Bed) -> None:
     left, right = bed.streams()
     whole = bed.join(bed.lockstep("whole", [left, right]))
@@ -103,7 +98,6 @@ def test_a_join_is_killed_beside_another_which_goes_on(bed: Bed) -> None:
     bed.audit("broken", left, right)
 
 
-@pytest.mark.xfail(strict=False, reason="a ring is all that waits for a partner, and goes with its producer")
 @pytest.mark.parametrize("count", [8])
 def test_many_joins_under_one_driver_lose_no_frame(bed: Bed, count: int) -> None:
     streams = [bed.streams() for _ in range(count)]

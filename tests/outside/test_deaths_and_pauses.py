@@ -45,7 +45,6 @@ def media_driver_of(driver: Process) -> int:
     return pid
 
 
-@pytest.mark.xfail(strict=False, reason="a ring is all that waits for a partner, and goes with its producer")
 def test_the_media_driver_is_killed_and_every_frame_has_a_fate(own_bed: Bed) -> None:
     driver = own_bed.driver()
     left, right = own_bed.streams()
@@ -58,7 +57,6 @@ def test_the_media_driver_is_killed_and_every_frame_has_a_fate(own_bed: Bed) -> 
     own_bed.audit("media", left, right)
 
 
-@pytest.mark.xfail(strict=False, reason="a ring is all that waits for a partner, and goes with its producer")
 def test_the_driver_is_killed_and_every_frame_has_a_fate(own_bed: Bed) -> None:
     driver = own_bed.driver()
     left, right = own_bed.streams()
@@ -83,7 +81,6 @@ def test_the_driver_stands_still_for_twelve_seconds_and_everything_goes_on(own_b
     own_bed.audit("pause", left, right)
 
 
-@pytest.mark.xfail(strict=False, reason="a ring is all that waits for a partner, and goes with its producer")
 def test_a_join_that_stood_still_goes_on_and_says_what_it_missed(bed: Bed) -> None:
     left, right = bed.streams()
     join, producers, _ = running(bed, "still", left, right)
@@ -95,7 +92,6 @@ def test_a_join_that_stood_still_goes_on_and_says_what_it_missed(bed: Bed) -> No
     bed.audit("still", left, right)
 
 
-@pytest.mark.xfail(strict=False, reason="a ring is all that waits for a partner, and goes with its producer")
 def test_a_producer_that_stood_still_comes_back_and_is_joined(bed: Bed) -> None:
     left, right = bed.streams()
     join, producers, _ = running(bed, "producer-still", left, right)
@@ -107,7 +103,6 @@ def test_a_producer_that_stood_still_comes_back_and_is_joined(bed: Bed) -> None:
     bed.audit("producer-still", left, right)
 
 
-@pytest.mark.xfail(strict=False, reason="a ring is all that waits for a partner, and goes with its producer")
 @pytest.mark.parametrize("times", [3])
 def test_a_join_that_is_killed_again_and_again_has_a_fate_for_every_frame(bed: Bed, times: int) -> None:
     left, right = bed.streams()
@@ -120,7 +115,6 @@ def test_a_join_that_is_killed_again_and_again_has_a_fate_for_every_frame(bed: B
     bed.audit("kills", left, right)
 
 
-@pytest.mark.xfail(strict=False, reason="a ring is all that waits for a partner, and goes with its producer")
 def test_a_producer_that_is_killed_and_started_again_opens_an_output_epoch(bed: Bed) -> None:
     left, right = bed.streams()
     join, producers, _ = running(bed, "restarted", left, right)

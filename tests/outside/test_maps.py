@@ -98,7 +98,6 @@ def test_processed_is_refused_where_nothing_feeds_it(bed: Bed) -> None:
     assert "processed" in join.text
 
 
-@pytest.mark.xfail(strict=True, reason="a map is asked for no more once one was heard, though it was refused")
 def test_a_map_of_other_streams_blocks_and_the_next_one_is_taken(own_bed: Bed) -> None:
     own_bed.driver()
     left, right, other = own_bed.streams(3)

@@ -16,10 +16,7 @@ BEST = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (5, 5), (6, 6), (7, 7)]
 """With a tolerance of 10 ms. Who takes the nearest for each in turn gives 8 the frame at 7, and 0 none."""
 
 
-GOES = pytest.mark.xfail(strict=False, reason="what waits goes when its producer leaves")
-
-
-@pytest.mark.parametrize("sensor_first", [pytest.param(True, marks=GOES), False])
+@pytest.mark.parametrize("sensor_first", [True, False])
 def test_the_best_pairs_are_joined_whoever_comes_first(bed: Bed, sensor_first: bool) -> None:
     camera, sensor = bed.streams()
     name = f"nearest-{sensor_first}"

@@ -15,7 +15,6 @@ def pairs(count: int) -> list[tuple[int, int]]:
     return [(seq, seq) for seq in range(count)]
 
 
-@pytest.mark.xfail(strict=False, reason="a ring is all that waits for a partner: enough where processes start at once")
 def test_a_second_producer_starts_when_the_first_is_nearly_done_and_every_frame_is_joined(bed: Bed) -> None:
     left, right = bed.streams()
     join = bed.join(bed.lockstep("later", [left, right]))
@@ -74,7 +73,6 @@ def test_a_configuration_that_is_older_than_the_stale_time_out_is_absent(bed: Be
     assert found[-1] == "stale"
 
 
-@pytest.mark.xfail(strict=False, reason="a ring is all that waits for a partner, and goes with its producer")
 @pytest.mark.parametrize(
     ("hz", "shape", "count"),
     [

@@ -27,7 +27,6 @@ def readme_run(bed: Bed, producers_first: bool) -> dict[str, object]:
     return join.summary()
 
 
-@pytest.mark.xfail(strict=False, reason="frames are lost at the start")
 @pytest.mark.parametrize("producers_first", [True, False])
 def test_the_example_of_the_readme_joins_all_frames_twice_in_one_folder(own_bed: Bed, producers_first: bool) -> None:
     own_bed.driver()
@@ -59,7 +58,6 @@ def test_a_join_that_is_run_again_waits_for_producers_and_says_for_whom(bed: Bed
     bed.audit("waits", left, right)
 
 
-@pytest.mark.xfail(strict=False, reason="a ring is all that waits for a partner")
 def test_a_join_that_was_killed_goes_on_and_every_frame_has_its_fate(bed: Bed) -> None:
     left, right = bed.streams()
     config = bed.lockstep("again", [left, right])

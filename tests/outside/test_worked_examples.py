@@ -27,7 +27,6 @@ def expected(path: Path) -> list[tuple[int, ...]]:
     return [tuple(map(int, row[1:])) for row in list(csv.reader(lines))[1:]]
 
 
-@pytest.mark.xfail(strict=False, reason="what waits goes when its producer ends and leaves")
 @pytest.mark.parametrize("is_first_late", [False, True])
 @pytest.mark.parametrize("name", BY_SEQUENCE)
 def test_a_worked_join_gives_its_rows_whoever_starts_late(bed: Bed, name: str, is_first_late: bool) -> None:
@@ -65,7 +64,6 @@ def test_the_camera_and_its_sensor_are_joined_as_the_example_says(own_bed: Bed) 
     own_bed.audit("out/camera-imu", 10_011, 10_012)
 
 
-@pytest.mark.xfail(strict=False, reason="a configuration goes when its producer leaves")
 def test_fast_data_keeps_the_configuration_of_a_producer_that_left(own_bed: Bed) -> None:
     own_bed.driver()
     assert own_bed.run("join", "--example", "fast-slow").ended() == 0

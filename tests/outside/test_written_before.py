@@ -83,7 +83,6 @@ def test_an_old_checkpoint_is_verified_and_restored(before: Bed) -> None:
     assert before.run("journal", "verify", "killed").ended() == 0
 
 
-@pytest.mark.xfail(strict=False, reason="what waits goes when its producer leaves")
 def test_an_old_journal_is_gone_on_with(before: Bed) -> None:
     before.driver()
     join = before.join(before.folder / "live.toml")

@@ -35,6 +35,8 @@ class Account:
         assert not self.twice, f"more than one entry: {self.twice[:10]}"
         assert not (both := self.joined & self.causes.keys()), f"joined and not joined: {sorted(both)[:10]}"
         invented = (self.joined | {frame for frame, cause in self.causes.items() if cause != UNHEARD}) - all_sent
+        if isinstance(sent, Sent):
+            invented -= sent.unannounced
         assert not invented, f"never sent: {sorted(invented)[:10]}"
         missing = all_sent - self.joined - self.causes.keys()
         assert may_pend or not missing, f"nothing is known of {len(missing)}: {sorted(missing)[:10]}"
@@ -44,10 +46,20 @@ class Account:
         return Counter(self.causes.values())
 
 
-def sent(producer: Program) -> set[Frame]:
+class Sent(set[Frame]):
+    """What a producer announced."""
+
+    unannounced: set[Frame]
+    """What it wrote and could not announce: it may be found in the ring."""
+
+
+def sent(producer: Program) -> Sent:
     """What a counted producer announced in all; it ends by that."""
     producer.tell("close")
-    return _frames(producer.says(event="sent")["ranges"])
+    said = producer.says(event="sent")
+    found = Sent(_frames(said["ranges"]))
+    found.unannounced = _frames(said["unannounced"])
+    return found
 
 
 def sent_so_far(producer: Program, word: str) -> set[Frame]:

@@ -32,6 +32,8 @@ class Sender:
         self.producer = producer
         self.frames = 0
         self.sent: dict[int, list[list[int]]] = {}
+        self.unannounced: dict[int, list[list[int]]] = {}
+        """Frames that lie in the ring, and whose descriptor found no room: a reader may recover them."""
         self._plan = plan
         self._chance = random.Random(plan.get("seed", 0))
         self._pattern = Pattern("counter", stream=producer.stream_id, payload_bytes=SHAPE[0] * SHAPE[1])
@@ -57,14 +59,14 @@ class Sender:
             return 1
         self._next = seq + self._step
         given_up = self.producer.counters()["descriptors_lost"]
-        if given_up == self._unannounced and self._epoch is not None:
-            self._note(self._epoch, seq)
+        if self._epoch is not None:
+            self._note(self.sent if given_up == self._unannounced else self.unannounced, self._epoch, seq)
         self._unannounced = given_up
         self.frames += 1
         return 1
 
-    def _note(self, epoch: int, seq: int) -> None:
-        ranges = self.sent.setdefault(epoch, [])
+    def _note(self, known: dict[int, list[list[int]]], epoch: int, seq: int) -> None:
+        ranges = known.setdefault(epoch, [])
         if ranges and ranges[-1][1] == seq - 1:
             ranges[-1][1] = seq
         else:
@@ -80,7 +82,7 @@ def main(aeron_dir: str, base_dir: str, words: str) -> None:
         _say(event="began")
         sender = Sender(producer, plan)
         _run(sender, interval_ns=int(1e9 / plan.get("rate", 500)), count=plan.get("count", sys.maxsize))
-        _say(event="sent", ranges=sender.sent)
+        _say(event="sent", ranges=sender.sent, unannounced=sender.unannounced)
         producer.close()
 
 
