@@ -79,9 +79,10 @@ pub(crate) fn recover(folder: &Path, schema: &TableSchema, wanted: &Wanted) -> R
 /// Takes away what a writer had counted as removed and not removed yet. The newest segment stays: it holds the state.
 pub(crate) fn finish_drops(table: &mut Recovery, retired: &Retired) -> Result<(), JournalError> {
     while table.finished.len() > 1
-        && let Some(counted) = table.finished.pop_front_if(|oldest| oldest.end_row <= retired.before)
+        && let Some(counted) = table.finished.front().filter(|oldest| oldest.end_row <= retired.before)
     {
         fs::remove_file(&counted.path).map_err(failed(&counted.path))?;
+        table.finished.pop_front();
     }
     Ok(())
 }

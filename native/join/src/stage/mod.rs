@@ -206,14 +206,17 @@ impl Stage {
     }
 
     /// A clean end: what waits is not joined any more.
-    pub fn finish(&mut self, now_ns: u64) {
+    pub fn finish(&mut self, _now_ns: u64) {
         self.is_finishing = true;
-        for input in 0..self.inputs.len() {
-            self.drop_all(input, Cause::PendingAtEnd);
-        }
-        if self.has_fence {
+        loop {
+            for input in 0..self.inputs.len() {
+                self.drop_all(input, Cause::PendingAtEnd);
+            }
+            if !self.has_fence {
+                return;
+            }
+            // What stands behind it waits too.
             self.close_epoch();
-            self.finish(now_ns);
         }
     }
 
