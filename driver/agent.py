@@ -28,7 +28,7 @@ from framegate.driver.lease_rules import HEADER_SLOT_BYTES, LAYOUT_VERSION
 from framegate.driver.leases import LeaseAuthority
 from framegate.driver.outbox import Outbox
 from framegate.driver.regions import RegionStore
-from framegate.schema.driver import ShutdownReason
+from framegate.schema.driver import ShmAttachRequest, ShutdownReason
 from framegate.schema.wire import ClockDomain, ShmPoolAnnounce
 from framegate.shmpool.clock import Clock, monotonic_ns, realtime_ns
 from framegate.shmpool.transport import Transport
@@ -36,6 +36,8 @@ from framegate.shmpool.transport import Transport
 TURN_MESSAGES_MAX: Final = 256
 _FULL_TURNS_MAX: Final = 64
 """After so many turns that left messages unheard, leases expire nevertheless."""
+_STANDSTILL_NS: Final = 5_000_000_000
+"""Clients ask again and again for a lease, and give a driver up that was silent for so long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +85,8 @@ class LeaseDriverAgent:
         self._outbox = Outbox()
         self._full_turns = 0
         self._heard_ns = 0
+        self._turn_ns = clock()
+        self._stood_still = False
         self._open_streams(transport)
         self._carry_out(authority.start(clock()))
         self.checkpoints.start(self._say, clock())
@@ -122,13 +126,17 @@ class LeaseDriverAgent:
     def do_work(self) -> int:
         """One turn; how much it did."""
         # Before the wait: what arrives from now on may still be unheard when the leases are looked at.
-        before_ns = self._clock()
+        before_ns, last_ns = self._clock(), self._turn_ns
+        self._turn_ns = before_ns
+        self._stood_still |= before_ns - last_ns >= _STANDSTILL_NS
         self._outbox.check()
         done = self._outbox.flush()
         received = self._requests.poll(TURN_MESSAGES_MAX, 0 if self._outbox else self._wait_ns)
         for message in received:
             done += 1 + self._hear(message.data)
-        self._full_turns = self._full_turns + 1 if len(received) == TURN_MESSAGES_MAX else 0
+        is_full = len(received) == TURN_MESSAGES_MAX
+        self._stood_still &= is_full
+        self._full_turns = self._full_turns + 1 if is_full else 0
         if self._full_turns % _FULL_TURNS_MAX == 0:
             self._heard_ns = before_ns
         done += self._carry_out(self.authority.tick(self._clock(), self._heard_ns))
@@ -165,6 +173,11 @@ class LeaseDriverAgent:
         if self.checkpoints.hear(data, self._clock()):
             return 0
         heard = hear(data)
+        if self._stood_still and isinstance(heard.message, ShmAttachRequest):
+            # It waited unheard, and whoever sent it has given it up: a lease that nobody hears of would keep the next
+            # one out until it expires. The announces that follow make all who wait ask anew.
+            self.authority.counts["attach_given_up"] += 1
+            return 0
         if heard.message is not None:
             return self._carry_out(self.authority.on_message(heard.message, self._clock()))
         self.authority.counts[heard.cause] += 1

@@ -348,7 +348,7 @@ class Producer(Leaseholder):
     @property
     def epoch(self) -> int | None:
         """The epoch that frames are published in; None while detached."""
-        return self.lease.epoch
+        return self.lease.epoch if self.is_attached else None
 
     def counters(self) -> dict[str, int]:
         """Frames, bytes, and descriptors by what became of them, over all epochs and media drivers."""

@@ -418,6 +418,16 @@ def test_keepalives_that_queued_up_while_the_driver_stood_still_are_heard_before
     assert list(scene.agent.authority.leases) == [lease.lease_id]
 
 
+def test_requests_that_waited_while_the_driver_stood_still_are_not_granted_to_nobody(scene: Scene) -> None:
+    """Whoever asked has asked again since, maybe over another link on which the old answer is not heard."""
+    for client_id in range(2 * TURN_MESSAGES_MAX):
+        assert scene.speaks.offer(attach(1 + client_id).encode()) > 0
+    assert scene.turn(5 * SECOND) == []
+    assert list(scene.agent.authority.leases) == []
+    assert scene.agent.counters()["attach_given_up"] == 2 * TURN_MESSAGES_MAX
+    assert one(scene.say(attach()), ShmAttachResponse).code == ResponseCode.OK
+
+
 def test_a_stream_that_is_never_quiet_does_not_keep_dead_leases_alive(scene: Scene) -> None:
     scene.grant()
     scene.clock.advance(RULES.lease_ns)

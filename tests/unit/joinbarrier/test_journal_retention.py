@@ -140,6 +140,8 @@ def test_every_segment_is_made_before_the_first_row_where_that_was_asked_for(fol
     for seq in range(_ROWS):
         append(writer, {"a": cell(_payload(seq), seq)})
     assert writer.counters()["segments_made"] == 4
+    # Files are renamed behind the writer's back until it is closed.
+    writer.close()
     assert rows(folder)[-1]["row"] >= _ROWS - 13
 
 
