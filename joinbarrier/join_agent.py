@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from framegate.joinbarrier.checkpoint.choosing import Chosen
 from framegate.joinbarrier.checkpoint_member import CheckpointMember, Heard
+from framegate.joinbarrier.clock_domains import foreign_streams, is_needed, refusal, without
 from framegate.joinbarrier.configuration import JoinConfig
 from framegate.joinbarrier.contradiction import contradiction
 from framegate.joinbarrier.control_signals import ControlSignals
@@ -35,8 +36,9 @@ from framegate.joinbarrier.restore_store import announced_store
 from framegate.joinbarrier.restoring import RestoreOptions, Resumption, chosen_of, open_engine, own_part
 from framegate.joinbarrier.waiting import NO_MAP, Watch
 from framegate.schema.errors import FramegateError, InputRestarted, JoinError, JournalFailed, MapRefused
+from framegate.schema.merge import ClockDomain
 from framegate.shmpool.client import Client
-from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.clock import monotonic_ns, realtime_ns
 from framegate.shmpool.idle import sleep_ns
 
 from framegate._native import JoinEngine, JoinMailbox
@@ -84,6 +86,10 @@ class JoinAgent:
         self._care_at_ns = 0
         self._cares = (self._ring_in_ends, self._serve_readers, self._explain)
         self._care = cycle(self._cares)
+        self._applied: MergeMap | None = None
+        """The map that was announced last and could be applied."""
+        self._foreign: dict[int, ClockDomain] = {}
+        """Its streams that are stamped by another clock than it declares, and are left out."""
         self._has_applied = False
         """Whether a map was in force in this life: until then, one that contradicts the file is a wrong start."""
         self._blocked = NO_MAP
@@ -190,10 +196,29 @@ class JoinAgent:
             exchange.new_epoch(self._follows, epoch)
 
     def _apply(self, applied: MergeMap) -> None:
+        self._put_in_force(applied)
+        self._applied, self._foreign, self._has_applied = applied, {}, True
+        self._check_clocks()
+
+    def _put_in_force(self, applied: MergeMap) -> None:
         version = apply_map(self.engine, self.config, self.folder, applied)
-        self._has_applied = True
         if self._checkpoints is not None:
             self._checkpoints.note_map(version, applied)
+
+    def _check_clocks(self) -> None:
+        """Times of two clocks are not compared: a needed input of another clock ends the join, others are left out."""
+        applied = self._applied
+        if applied is None or not self.config.has_timestamp_map or applied.epoch != self.engine.out_epoch():
+            return
+        foreign = foreign_streams(applied, {each.stream_id: each.clock_domain for each in self.inputs})
+        if foreign == self._foreign:
+            return
+        if is_needed(self.config, foreign):
+            raise refusal(self.config, applied, foreign)
+        if foreign:
+            _log.error("this input is left out: %s", refusal(self.config, applied, foreign))
+        self._foreign = foreign
+        self._put_in_force(without(applied, foreign))
 
     def _apply_announced(self, announced: MergeMap) -> None:
         """Apply a map of another authority, or say why not: then nothing is joined, and the asking goes on."""
@@ -202,16 +227,16 @@ class JoinAgent:
         if announced.epoch != self.engine.out_epoch():
             # The output began anew since it was heard, and its own map is asked for.
             return
-        refusal: JoinError | None = contradiction(self.config, announced)
-        if refusal is not None and not self._has_applied:
-            raise refusal
+        refused: JoinError | None = contradiction(self.config, announced)
+        if refused is not None and not self._has_applied:
+            raise refused
         try:
-            if refusal is None:
+            if refused is None:
                 self._apply(announced)
         except MapRefused as bare:
-            refusal = bare
-        if refusal is not None:
-            self._exchange.refuse(self._follows, announced, refusal)
+            refused = bare
+        if refused is not None:
+            self._exchange.refuse(self._follows, announced, refused)
 
     @property
     def engine(self) -> JoinEngine:
@@ -234,6 +259,7 @@ class JoinAgent:
         now_ns = monotonic_ns()
         while self._actions:
             self._follow(self._actions.popleft())
+        self._check_clocks()
         if outcome["has_new_epoch"]:
             if self.config.join.on_input_restart == "stop":
                 raise InputRestarted("an input came back with a new epoch", journal=str(self.folder.path))
@@ -275,6 +301,7 @@ class JoinAgent:
             case Apply(found):
                 self._apply_announced(found)
             case Invalidate():
+                self._applied = None
                 self.engine.invalidate()
             case Refused(error):
                 self.engine.invalidate()
@@ -304,7 +331,10 @@ class JoinAgent:
             take_away(self.folder.path, reader)
 
     def _explain(self, outcome: dict[str, Any], now_ns: int) -> None:
-        for line in self._watch.look({**self.engine.status(), "blocked": self._blocked}, outcome, now_ns):
+        status = {**self.engine.status(), "blocked": self._blocked}
+        declared = None if self._applied is None or not self.config.has_timestamp_map else self._applied.clock_domain
+        clocks = self._watch.clocks(status, declared, (now_ns, realtime_ns()))
+        for line in [*clocks, *self._watch.look(status, outcome, now_ns)]:
             _log.warning("%s", line)
 
     # --- ending --------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from framegate.schema import Message
+from framegate.schema.merge import ClockDomain
 from framegate.schema.wire import ShmPoolAnnounce
 from framegate.shmpool.continued import is_marked_continued
 from framegate.shmpool.ended import former_end, is_marked_ended
@@ -62,6 +63,8 @@ class JoinInput(Subscriber):
         """The end of the newest epoch whose regions were taken away."""
         self._marked: tuple[int, int] | None = None
         """The epoch of the newest mark, and since when it is known."""
+        self._declared: ShmPoolAnnounce | None = None
+        """The newest announce; it says which clock stamps the frames."""
         self._joined: tuple[int | None, int | None] | None = None
         """Epoch and sequence up to which nothing waits for the journal; None where all that is heard is read then."""
 
@@ -73,6 +76,7 @@ class JoinInput(Subscriber):
     def on_message(self, message: Message, now_ns: int) -> None:
         """What a subscriber hears; and first whether anybody writes into the epoch that is announced."""
         if isinstance(message, ShmPoolAnnounce) and message.stream_id == self.stream_id:
+            self._declared = message
             self._note_announced((message.epoch, message.producer_id != 0))
         super().on_message(message, now_ns)
 
@@ -86,6 +90,15 @@ class JoinInput(Subscriber):
         """What a subscriber does; and mappings that the engine has done with are undone here."""
         super().on_tick(now_ns)
         self._ears.mailbox.sweep()
+
+    @property
+    def clock_domain(self) -> ClockDomain | None:
+        """The clock that stamps the frames of the epoch that is read, once its producer or a frame of it was heard."""
+        announced, port = self._declared, self._own_port
+        if announced is None:
+            return None
+        is_read = port.epoch == announced.epoch and port.last_seq is not None
+        return ClockDomain(int(announced.announce_clock_domain)) if is_read or announced.producer_id else None
 
     def note_joined(self) -> None:
         """The engine rests, and what it heard is joined or waits for its partners. On the agent's thread."""

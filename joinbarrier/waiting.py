@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from framegate.joinbarrier.clock_domains import misnamed, stamped_by
 from framegate.joinbarrier.configuration import JoinConfig
+from framegate.schema.merge import ClockDomain
 
 QUIET_NS: Final = 2_000_000_000
 """So long without a row, and the join says why."""
@@ -28,6 +30,8 @@ class Watch:
         self._said_full = False
         self._dropped_early = 0
         self._said_dropped_ns: int | None = None
+        self._misnamed: set[int] = set()
+        """Inputs that were said to be stamped by another clock."""
         self._wanted: dict[int, int] = {}
         """By input, what it was said to need."""
 
@@ -39,6 +43,18 @@ class Watch:
             *self._quiet(status, outcome, now_ns),
             *self._cramped(status),
         ]
+
+    def clocks(self, status: dict[str, Any], declared: ClockDomain | None, now: tuple[int, int]) -> list[str]:
+        """The inputs whose timestamps lie years away from the declared clock, each once; ``now`` by both clocks."""
+        lines = []
+        for index, each in enumerate(status["inputs"] if declared is not None else ()):
+            time_ns = each["last_time_ns"]
+            found = None if time_ns is None or index in self._misnamed else stamped_by(time_ns, *now)
+            if declared is not None and found not in (None, declared):
+                assert found is not None  # noqa: S101
+                self._misnamed.add(index)
+                lines.append(misnamed(self._names[index], time_ns, declared, found))
+        return lines
 
     def _full(self, outcome: dict[str, Any]) -> list[str]:
         if outcome["is_full"] and not self._said_full:

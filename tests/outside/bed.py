@@ -231,12 +231,19 @@ class Bed:
         """A producer of some frames at a rate."""
         return self.produce(stream, "--rate", hz, "--count", count, "--shape", shape, **options)
 
-    def play(self, stream: int, steps: Iterable[Sequence[object]], shape: object = "8x8", **options: Any) -> Process:
+    def play(
+        self,
+        stream: int,
+        steps: Iterable[Sequence[object]],
+        shape: object = "8x8",
+        words: Sequence[object] = (),
+        **options: Any,
+    ) -> Process:
         """A producer by schedule. Steps are (at_ms, seq, timestamp_ns); a timestamp None is none."""
         schedule = self.folder / f"schedule-{stream}-{next(self._numbers)}.csv"
         rows = [",".join("" if cell is None else str(cell) for cell in step) for step in steps]
         schedule.write_text("\n".join(["at_ms,seq,timestamp_ns", *rows]) + "\n")
-        return self.produce(stream, "--schedule", schedule, "--shape", shape, **options)
+        return self.produce(stream, "--schedule", schedule, "--shape", shape, *words, **options)
 
     # --- files -----------------------------------------------------------------------------------------------
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from tests.outside.bed import Bed, Process
+from tests.outside.bed import Bed, Process, until
+from tests.outside.rows import read_rows
 
 REALTIME_CAMERA = """
 import sys, time
@@ -33,7 +32,6 @@ def realtime(bed: Bed, stream: int) -> Process:
     return bed.produce(stream, *words, "--clock", "realtime")
 
 
-@pytest.mark.xfail(strict=True, reason="no rows, exit 0, and the advice to enlarge the ring")
 def test_one_camera_stamped_by_the_wall_clock_is_called_that(bed: Bed) -> None:
     left, right = bed.streams()
     join = bed.join(by_time(bed, "mixed", left, right))
@@ -55,7 +53,6 @@ def test_two_inputs_declared_realtime_are_joined_by_a_realtime_map(bed: Bed) -> 
     bed.audit("realtime", left, right)
 
 
-@pytest.mark.xfail(strict=True, reason="a realtime map over monotonic frames joins without a word")
 def test_a_realtime_map_over_monotonic_frames_is_rejected_by_name(bed: Bed) -> None:
     left, right = bed.streams()
     join = bed.join(by_time(bed, "undeclared", left, right, clock_domain="realtime_synced"))
@@ -67,7 +64,6 @@ def test_a_realtime_map_over_monotonic_frames_is_rejected_by_name(bed: Bed) -> N
     assert "realtime" in join.text.lower()
 
 
-@pytest.mark.xfail(strict=True, reason="clock domains are not checked")
 def test_a_mixed_join_is_rejected_by_the_name_of_its_input(bed: Bed) -> None:
     left, right = bed.streams()
     join = bed.join(by_time(bed, "declared-mixed", left, right))
@@ -76,3 +72,20 @@ def test_a_mixed_join_is_rejected_by_the_name_of_its_input(bed: Bed) -> None:
     assert join.ended() == 1
     assert "left" in join.text
     assert "realtime" in join.text.lower()
+
+
+def test_an_optional_input_of_another_clock_is_left_out_and_named(bed: Bed) -> None:
+    left, right = bed.streams()
+    inputs = {
+        "left": {"stream": left, "offset_ns": 0},
+        "right": {"stream": right, "window_ns": 1_000_000_000, "optional": True},
+    }
+    join = bed.join(bed.config("without", "timestamp", inputs, join={"drive": "input:left"}, mergemap={"serve": True}))
+    realtime(bed, right)
+    until(lambda: "right" in join.text and "another clock" in join.text, "right is named")
+    bed.rate(left, 200, 100)
+    join.summary()
+    rows = read_rows(bed.journal("without"))
+    assert len(rows) == 100
+    assert {row["right"]["seq"] for row in rows} == {None}
+    bed.audit("without", left, right)

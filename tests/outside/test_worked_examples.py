@@ -27,10 +27,8 @@ def expected(path: Path) -> list[tuple[int, ...]]:
     return [tuple(map(int, row[1:])) for row in list(csv.reader(lines))[1:]]
 
 
-@pytest.mark.parametrize("is_first_late", [False, True])
-@pytest.mark.parametrize("name", BY_SEQUENCE)
-def test_a_worked_join_gives_its_rows_whoever_starts_late(bed: Bed, name: str, is_first_late: bool) -> None:
-    folder = f"{name}-{is_first_late}"
+def worked(bed: Bed, name: str, folder: str) -> tuple[Path, dict[str, int]]:
+    """The example's own join.toml with streams and a journal of this test's, and the stream of each input."""
     text = (WORKED / name / "join.toml").read_text()
     columns = [each["name"] for each in tomllib.loads(text)["input"]]
     [*streams, out] = bed.streams(len(columns) + 1)
@@ -40,14 +38,62 @@ def test_a_worked_join_gives_its_rows_whoever_starts_late(bed: Bed, name: str, i
         text = text.replace(f"stream = {10_001 + number}\n", f"stream = {stream}\n")
     config = bed.folder / f"{folder}.toml"
     config.write_text(text)
-    join = bed.join(config)
-    players = list(zip(columns, streams, strict=True))
-    for column, stream in reversed(players) if is_first_late else players:
-        bed.play(stream, schedule(WORKED / name / f"{column}.csv")).summary()
+    return config, dict(zip(columns, streams, strict=True))
+
+
+def one_after_another(bed: Bed, name: str, streams: dict[str, int], *words: object, is_first_late: bool) -> None:
+    """Each producer plays its part to the end, and leaves, before the next one starts."""
+    for column, stream in reversed(streams.items()) if is_first_late else streams.items():
+        bed.play(stream, schedule(WORKED / name / f"{column}.csv"), words=words).summary()
         apart(0.3)
+
+
+@pytest.mark.parametrize("is_first_late", [False, True])
+@pytest.mark.parametrize("name", BY_SEQUENCE)
+def test_a_worked_join_gives_its_rows_whoever_starts_late(bed: Bed, name: str, is_first_late: bool) -> None:
+    folder = f"{name}-{is_first_late}"
+    config, streams = worked(bed, name, folder)
+    join = bed.join(config)
+    one_after_another(bed, name, streams, is_first_late=is_first_late)
     join.summary()
-    assert seqs(bed.journal(folder), *columns) == expected(WORKED / name / "expected.csv")
-    bed.audit(folder, *streams)
+    assert seqs(bed.journal(folder), *streams) == expected(WORKED / name / "expected.csv")
+    bed.audit(folder, *streams.values())
+
+
+@pytest.mark.parametrize("is_first_late", [False, True])
+@pytest.mark.parametrize("name", ["a42_camera_imu", "a43_sensor_fusion"])
+def test_sensors_are_joined_within_their_windows_whoever_starts_late(bed: Bed, name: str, is_first_late: bool) -> None:
+    """With a lateness, which frame of the window a row gets is a matter of what has come; and one that is longer than a
+    window may leave rows without any, as the join says when it starts."""
+    folder = f"{name}-{is_first_late}"
+    config, streams = worked(bed, name, folder)
+    windows = {each["name"]: each.get("window_ns", 0) for each in tomllib.loads(config.read_text())["input"]}
+    join = bed.join(config)
+    one_after_another(bed, name, streams, is_first_late=is_first_late)
+    join.summary()
+    rows = read_rows(bed.journal(folder))
+    assert rows or "lateness" in join.text
+    for row in rows:
+        for column, window_ns in windows.items():
+            assert 0 <= row["out_time_ns"] - row[column]["timestamp_ns"] <= window_ns
+    bed.audit(folder, *streams.values())
+
+
+@pytest.mark.parametrize("is_first_late", [False, True])
+def test_sound_and_picture_of_the_wall_clock_are_joined_by_an_outer_clock(bed: Bed, is_first_late: bool) -> None:
+    name = "a45_audio_video"
+    folder = f"{name}-{is_first_late}"
+    config, streams = worked(bed, name, folder)
+    bed.environment["PYTHONPATH"] = str(WORKED / name)
+    join = bed.join(config)
+    one_after_another(bed, name, streams, "--clock", "realtime", is_first_late=is_first_late)
+    wanted = expected(WORKED / name / "expected.csv")
+    join.summary()
+    found = seqs(bed.journal(folder), *streams)
+    assert found[: len(wanted)] == wanted
+    # The clock had gone on, by as many ticks as it was asked for at once, when both had ended.
+    assert set(found[len(wanted) :]) <= {(5, 22)}
+    bed.audit(folder, *streams.values())
 
 
 def test_the_camera_and_its_sensor_are_joined_as_the_example_says(own_bed: Bed) -> None:

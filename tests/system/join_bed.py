@@ -50,7 +50,7 @@ class JoinBed:
         told = ("--wait-consumers", "1", "--json", *words)
         return self._started(self.pool.produce(*told, stream=stream))
 
-    def played(self, stream: int, schedule: Path) -> Program:
+    def played(self, stream: int, schedule: Path, *words: str) -> Program:
         """Play a schedule, once an agent is there. The stream does not end: a step that never comes keeps it.
 
         What becomes of frames whose producer ends and leaves is tried by ``tests/outside/test_worked_examples.py``.
@@ -63,7 +63,7 @@ class JoinBed:
         never = {"at_ms": str(NEVER_MS), "watermark_ms": "0"}
         copy = self.folder / schedule.name
         copy.write_text("\n".join([*lines, ",".join(never.get(column, "") for column in columns)]) + "\n")
-        return self.produce(stream, "--schedule", str(copy), "--shape", "4x4")
+        return self.produce(stream, "--schedule", str(copy), "--shape", "4x4", *words)
 
     def counted(self, stream: int, **options: object) -> Program:
         """Start ``programs/counted_producer.py``, which says what it sent when it is told to end."""

@@ -51,8 +51,9 @@ def own_config(bed: JoinBed, scenario: Scenario) -> Path:
 def test_a_worked_join_gives_its_rows_and_its_leftovers(bed: JoinBed, scenario: Scenario) -> None:
     """The streams do not end: what waits when the agent is told to is pending."""
     schedules = {each.stream: scenario.folder / f"{each.name}.csv" for each in scenario.config.input}
+    is_realtime = scenario.config.mergemap.clock_domain == "realtime_synced"
     for stream, schedule in schedules.items():
-        bed.played(stream, schedule)
+        bed.played(stream, schedule, "--clock", "realtime" if is_realtime else "monotonic")
     # Last, so that all schedules begin together.
     agent = bed.join(own_config(bed, scenario), PYTHONPATH=str(scenario.folder))
     wanted = {
