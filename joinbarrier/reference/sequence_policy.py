@@ -114,12 +114,18 @@ class SequencePolicy(Policy):
         """The first output of an epoch: the smallest that the first frame of every required input allows."""
         if not self.core.is_all_observed:
             return False
-        n = self.first_output(self.first_seq)
+        n = self.first_output(lambda each: self.first_seq(each) if self._tells_first(each, now_ns) else None)
         if n is None:
             return False
         self.first = n
         self._advance(n, Cause.BEFORE_FIRST, None, now_ns)
         return True
+
+    def _tells_first(self, each: Input, now_ns: int) -> bool:
+        """Whether it is known where an input begins: by a frame, or because none is waited for. The numbers that it had
+        come to say nothing: it may begin anew, as the one did that made this epoch."""
+        is_awaited = not (each.source.is_ended or each.config.deadline_ns or self.core.is_stale(each.source, now_ns))
+        return bool(each.pending) or not is_awaited
 
     def first_output(self, first: Callable[[Input], int | None]) -> int | None:
         """The smallest output that the first frame of every required input allows; None: one of them has none yet."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.outside.bed import USAGE, Bed
 from tests.outside.rows import read_rows, seqs
 
@@ -67,7 +65,6 @@ def test_one_file_serves_the_map_and_joins(bed: Bed) -> None:
     assert join.summary()["rows"] == 100
 
 
-@pytest.mark.xfail(strict=True, reason="nobody serves the next out_epoch")
 def test_the_map_of_the_next_out_epoch_is_served_by_whoever_serves_the_output(bed: Bed) -> None:
     left, right = bed.streams()
     config = bed.lockstep("next-epoch", [left, right], mergemap=FOLLOWS)

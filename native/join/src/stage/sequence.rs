@@ -73,10 +73,20 @@ impl Stage {
         if !self.is_all_observed() {
             return false;
         }
-        let Some(n) = self.first_output(|input| self.first_seq(input)) else { return false };
+        let first = |input| self.tells_first(input, now_ns).then(|| self.first_seq(input)).flatten();
+        let Some(n) = self.first_output(first) else { return false };
         self.counting.first = Some(n);
         self.advance(n, Some(Cause::BeforeFirst), false, now_ns);
         true
+    }
+
+    /// Whether it is known where an input begins: by a frame, or because none is waited for. The numbers that it had come
+    /// to say nothing: it may begin anew, as the one did that made this epoch.
+    fn tells_first(&self, input: usize, now_ns: u64) -> bool {
+        let each = &self.inputs[input];
+        let source = &self.sources[each.source];
+        let is_stale = || source.seen.is_stale(now_ns, self.stale_timeout_ns);
+        !each.is_empty() || source.is_ended || each.config.deadline_ns > 0 || is_stale()
     }
 
     /// The smallest output that the first frame of every required input allows; None: one of them has none yet.
