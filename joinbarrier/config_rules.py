@@ -31,6 +31,7 @@ def conflicts(config: JoinConfig) -> Iterator[Conflict]:
         yield from _rule(config.join.policy, index, each)
         yield from _timestamp_only(config.join.policy, index, each)
         yield from _processed(index, each)
+    yield from _regressed(config)
     yield from _drive(config)
     yield from _publish(config)
     yield from _map_wide(config)
@@ -49,6 +50,16 @@ def _streams(config: JoinConfig) -> Iterator[Conflict]:
         if each.stream == config.join.out_stream:
             message = f"stream {each.stream} cannot be an input of itself"
             yield Conflict(_key(index, "stream"), ("join", "out_stream"), message)
+
+
+def _regressed(config: JoinConfig) -> Iterator[Conflict]:
+    """A stream's frames are looked at once, for all of its inputs."""
+    owners: dict[int, int] = {}
+    for index, each in enumerate(config.input):
+        owner = owners.setdefault(each.stream, index)
+        if each.regressed != config.input[owner].regressed:
+            message = f"inputs of one stream agree: {config.input[owner].name} has {config.input[owner].regressed}"
+            yield Conflict(_key(index, "regressed"), _key(owner, "regressed"), message)
 
 
 def _rule(policy: str, index: int, each: InputSection) -> Iterator[Conflict]:
@@ -70,6 +81,8 @@ def _timestamp_only(policy: str, index: int, each: InputSection) -> Iterator[Con
         yield _for("timestamp", _key(index, "pick"), policy)
     if policy != "timestamp" and not each.reuse:
         yield _for("timestamp", _key(index, "reuse"), policy)
+    if policy != "timestamp" and each.regressed != "reject":
+        yield _for("timestamp", _key(index, "regressed"), policy)
     if policy == "union" and each.deadline_ms:
         message = "no frame of a union waits for another, so none has a deadline"
         yield Conflict(_key(index, "deadline_ms"), _POLICY, message)

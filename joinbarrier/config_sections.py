@@ -155,4 +155,5 @@ class InputSection(Section):
     deadline_ms: Milliseconds = 0
     processed: bool = False
     optional: bool = False
+    regressed: Literal["reject", "drop"] = "reject"
     barrier: Literal["producer", "ingress"] = "producer"

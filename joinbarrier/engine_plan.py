@@ -55,6 +55,7 @@ def engine_plan(config: JoinConfig) -> dict[str, Any]:
                 "deadline_ns": each.deadline_ms * _NS_PER_MS,
                 "optional": each.optional,
                 "processed": each.processed,
+                "drops_regressed": each.regressed == "drop",
             }
             for each in config.input
         ],

@@ -31,6 +31,7 @@ from framegate.joinbarrier.journal_folder import JournalFolder
 from framegate.joinbarrier.map_client import Apply, ClientAction, Invalidate, MapClient, Refused
 from framegate.joinbarrier.map_exchange import MapExchange
 from framegate.joinbarrier.mergemap import MergeMap
+from framegate.joinbarrier.rejected_inputs import look_at_rejections
 from framegate.joinbarrier.republish import End, Republisher
 from framegate.joinbarrier.restore_store import announced_store
 from framegate.joinbarrier.restoring import RestoreOptions, Resumption, chosen_of, open_engine, own_part
@@ -260,11 +261,7 @@ class JoinAgent:
         while self._actions:
             self._follow(self._actions.popleft())
         self._check_clocks()
-        if outcome["has_new_epoch"]:
-            if self.config.join.on_input_restart == "stop":
-                raise InputRestarted("an input came back with a new epoch", journal=str(self.folder.path))
-            _log.warning("an input came back with a new epoch: out_epoch is now %d", self.engine.out_epoch())
-            self._new_out_epoch()
+        self._heed(outcome)
         if self._external is not None and outcome["needs_time"]:
             push_times(self.engine, self._external)
         if self._checkpoints is not None:
@@ -283,6 +280,16 @@ class JoinAgent:
                 next(self._care)(outcome, now_ns)
         self._end = self._ended_by(outcome)
         return self._end is None and not outcome["has_all_outputs"]
+
+    def _heed(self, outcome: dict[str, Any]) -> None:
+        """What inputs did that ends the join, or that it goes on from."""
+        if outcome["has_rejections"]:
+            look_at_rejections(self.engine, self.config)
+        if outcome["has_new_epoch"]:
+            if self.config.join.on_input_restart == "stop":
+                raise InputRestarted("an input came back with a new epoch", journal=str(self.folder.path))
+            _log.warning("an input came back with a new epoch: out_epoch is now %d", self.engine.out_epoch())
+            self._new_out_epoch()
 
     def _ended_by(self, outcome: dict[str, Any]) -> End | None:
         """Whether all inputs have ended, or a signal says that this agent does."""

@@ -22,6 +22,7 @@ from framegate.joinbarrier.engine_plan import engine_plan
 from framegate.joinbarrier.journal.readers import surveyed
 from framegate.joinbarrier.journal_folder import JournalFolder
 from framegate.joinbarrier.recording_checkpoints import RecordingCheckpoints
+from framegate.joinbarrier.rejected_inputs import look_at_rejections
 from framegate.joinbarrier.restoring import RestoreOptions, chosen_of, open_engine, own_part
 from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, Passage
 from framegate.schema.control import Watermark
@@ -164,6 +165,8 @@ class RecordingJoin:
         """Does what the engine asks for until it asks no more; whether there are rows enough."""
         outputs = self.config.join.outputs
         while True:
+            if outcome["has_rejections"]:
+                look_at_rejections(self._engine, self.config)
             if outcome["has_new_epoch"]:
                 if self.config.join.on_input_restart == "stop":
                     raise InputRestarted("an input came back with a new epoch", journal=str(self.folder.path))

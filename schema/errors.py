@@ -401,6 +401,16 @@ class InputRestarted(JoinError):
     default_hint = 'Start the agent again, or set on_input_restart = "new_epoch" to go on with a new out_epoch.'
 
 
+class InputRejected(JoinError):
+    """An input of a join by time has timestamps that go back."""
+
+    code = 424
+    default_hint = (
+        'Mend the clock of its producer, or give the input regressed = "drop": a frame whose timestamp goes back is '
+        "then left out alone. With optional = true rows go on without the input."
+    )
+
+
 class JournalFailed(JoinError):
     """The journal can be written no further. What was sealed stays."""
 

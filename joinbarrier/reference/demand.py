@@ -47,7 +47,7 @@ class Demand:
             return Reason.INVALID if seen.is_invalid else None
         if out < self.start:
             return Reason.BEFORE_START
-        if seen.rejected & self.places:
+        if seen.rejected.keys() & self.places:
             return Reason.REJECTED
         known = self._known(seen.observed)
         if known is None:

@@ -37,6 +37,18 @@ class Frame:
         return None if any(time is not None and time > I64_MAX for time in times) else times[place]
 
 
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """By which frame a stream was rejected; ``place`` is that of the time that went back."""
+
+    stream: int
+    epoch: int
+    seq: int
+    place: int
+    last_ns: int | None
+    found_ns: int | None
+
+
 @dataclass(slots=True)
 class Source:
     """One stream, in its producer's current epoch."""
@@ -47,6 +59,7 @@ class Source:
     """A frame came, not only news of frames that nobody heard."""
     is_ended: bool = False
     watermark_ms: int | None = None
+    is_rejection_told: bool = False
 
     @property
     def epoch(self) -> int | None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from framegate.joinbarrier.map_rules import U64_MAX
 from framegate.schema.merge import TimestampSource
@@ -32,6 +32,14 @@ class Cursor:
     times: Times = field(default_factory=lambda: [None, None])
 
 
+class Regression(NamedTuple):
+    """A time that decreased where it must not; the times are None where a checkpoint does not tell them."""
+
+    seq: int
+    last_ns: int | None
+    found_ns: int | None
+
+
 @dataclass(slots=True)
 class Seen:
     """One stream in one epoch."""
@@ -39,8 +47,8 @@ class Seen:
     epoch: int | None = None
     observed: Cursor = field(default_factory=Cursor)
     """The newest sequence and times. A field that is rejected has stopped."""
-    rejected: set[int] = field(default_factory=set)
-    """Places whose times decreased where they must not."""
+    rejected: dict[int, Regression] = field(default_factory=dict)
+    """Places whose times decreased where they must not, and by which frame."""
     heard_ns: int | None = None
     newest: tuple[int, int] | None = None
     """The newest frame of the latest policy: what it is ordered by, and its sequence."""
@@ -55,11 +63,15 @@ class Seen:
         for place, time in enumerate(times):
             if time is None or place in self.rejected:
                 continue
-            known = self.observed.times[place]
-            if is_ordered and known is not None and time < known:
-                self.rejected.add(place)
+            if is_ordered and self.goes_back(place, time):
+                self.rejected[place] = Regression(seq, self.observed.times[place], time)
             else:
                 self.observed.times[place] = time
+
+    def goes_back(self, place: int, time: int | None) -> bool:
+        """Whether a time is less than its field has shown."""
+        known = self.observed.times[place]
+        return known is not None and time is not None and time < known
 
     def select(self, order: int, seq: int) -> None:
         """A frame may be the newest."""

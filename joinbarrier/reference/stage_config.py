@@ -31,6 +31,8 @@ class InputConfig:
     deadline_ns: int = 0
     optional: bool = False
     processed: bool = False
+    drops_regressed: bool = False
+    """Whether a frame whose time goes back is left out, instead of the whole stream."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from framegate.joinbarrier.mergemap import MergeMap, SequenceRule, TimestampRule
 from framegate.joinbarrier.missing import Absence, Cause
 from framegate.joinbarrier.readiness import Reason
 from framegate.joinbarrier.reference.demand import MET, STALE, Demand, demands
-from framegate.joinbarrier.reference.history import Frame, Input, Source
+from framegate.joinbarrier.reference.history import Frame, Input, Rejection, Source
 from framegate.joinbarrier.reference.kind import Kind
 from framegate.joinbarrier.reference.seen import place_of
 from framegate.joinbarrier.reference.stage_config import I64_MAX, StageConfig
@@ -238,7 +238,8 @@ class StageCore:
         for each in self.inputs:
             newest, goes_back = -1, False
             for frame in each.pending:
-                goes_back |= frame.time is not None and frame.time < newest
+                is_less = frame.time is not None and frame.time < newest
+                goes_back = is_less or (goes_back and not each.config.drops_regressed)
                 newest = max(newest, -1 if frame.time is None else frame.time)
                 if frame.lost is None:
                     frame.lost = self._never_cause(each, frame, policy, goes_back=goes_back)
@@ -253,7 +254,7 @@ class StageCore:
             return Cause.NO_MATCH
         if self.config.policy == "sequence":
             return policy.arrival_cause(each, frame)
-        if goes_back and self.is_rejected(each.source):
+        if goes_back and (each.config.drops_regressed or self.is_rejected(each.source)):
             return Cause.REGRESSED
         return Cause.NULL_TIMESTAMP if self.config.reads_times and frame.time is None else None
 
@@ -285,26 +286,46 @@ class StageCore:
 
     def is_rejected(self, source: Source) -> bool:
         """Whether the times of a stream's rules have decreased: nothing of it is joined by them any more."""
-        return self.config.policy == "timestamp" and bool(
-            source.seen.rejected & {each.place for each in self.on(source.stream) if self.takes_part(each)}
-        )
+        return bool(self._rejected_places(source))
+
+    def _rejected_places(self, source: Source) -> set[int]:
+        if self.config.policy != "timestamp":
+            return set()
+        return source.seen.rejected.keys() & {each.place for each in self.on(source.stream) if self.takes_part(each)}
+
+    def take_rejections(self) -> list[Rejection]:
+        """The streams of this output's epoch that are rejected, each told once."""
+        found = []
+        for source in self.sources.values():
+            places = self._rejected_places(source)
+            if places and not source.is_rejection_told:
+                source.is_rejection_told = True
+                place = min(places)
+                found.append(
+                    Rejection(source.stream, source.epoch or 0, place=place, **source.seen.rejected[place]._asdict())
+                )
+        return found
 
     def _goes_stale(self, each: Input, out: int, policy: Policy) -> bool:
         """Whether an output goes on though this input is stale: the last frame of one that has ended may be joined
         again, and without its anchor's frame it is none."""
         if each is policy.anchor:
             return self.lacks(each, out) is None
-        outlives_end = self.config.policy in ("timestamp", "latest")
-        if not (outlives_end and each.source.is_ended):
+        if not self._outlives_end(each):
             self.absent[each.index] = "stale"
         return True
 
+    def _outlives_end(self, each: Input) -> bool:
+        """Whether it has ended, and its last frame may be joined again."""
+        may_repeat = self.config.policy in ("timestamp", "latest") and not self.is_rejected(each.source)
+        return may_repeat and each.source.is_ended
+
     def _excused(self, each: Input, now_ns: int, policy: Policy) -> bool:
         """Whether an output goes on though this input is not as far. Without its anchor's frame it is none."""
-        if self.config.policy == "timestamp" and each.source.is_ended:
-            return True
         if each is policy.anchor:
-            return False
+            return self.config.policy == "timestamp" and each.source.is_ended
+        if self.config.policy == "timestamp" and self._outlives_end(each):
+            return True
         if each.config.optional:
             self.absent[each.index] = "not_joined"
         elif self.is_overdue(each, now_ns):

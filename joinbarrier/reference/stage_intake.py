@@ -43,7 +43,12 @@ class StageIntake(StageFence):
         if any(time is not None and time > I64_MAX for time in times):
             self.counters.out_of_range += 1
             lost, times = Cause.NO_MATCH, [None, None]
-        self._see(source, seq, times, now_ns)
+        if self._is_left_out(source, times):
+            # Readiness goes by the others.
+            source.seen.observed.seq = seq
+            lost = lost or Cause.REGRESSED
+        else:
+            self._see(source, seq, times, now_ns)
         is_new = False
         for each in self.on(stream):
             frame = Frame(seq, seq, times[each.place], given[0], given[1], trace_id, now_ns, self._ordered(), lost)
@@ -140,7 +145,20 @@ class StageIntake(StageFence):
             source.seen.observe(seq, times, now_ns, is_ordered=False)
         else:
             self.kind.see(source.seen, seq, times, self.on(source.stream)[0].config.source, now_ns)
+        if self._drops_regressed(source):
+            # Before a map says which times count; until then the newest ones are kept.
+            source.seen.rejected.clear()
         self.counters.regressions += self.is_rejected(source) and not was_rejected
+
+    def _is_left_out(self, source: Source, times: Times) -> bool:
+        """Whether a frame is one that its stream's inputs leave out, as if it had not come."""
+        on = [each for each in self.on(source.stream) if self.takes_part(each)]
+        return self._drops_regressed(source) and any(
+            source.seen.goes_back(each.place, times[each.place]) for each in on
+        )
+
+    def _drops_regressed(self, source: Source) -> bool:
+        return self.on(source.stream)[0].config.drops_regressed
 
     def _arrival_cause(self, each: Input, frame: Frame, source: Source) -> Cause | None:
         """Why a frame can never be joined, as it comes."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from framegate.joinbarrier.missing import Cause
 from framegate.joinbarrier.reference.history import Frame, Source
 from framegate.joinbarrier.reference.latest_policy import LatestPolicy
-from framegate.joinbarrier.reference.seen import higher
+from framegate.joinbarrier.reference.seen import Regression, higher
 from framegate.joinbarrier.reference.sequence_policy import SequencePolicy
 from framegate.joinbarrier.reference.stage_config import I64_MAX
 from framegate.joinbarrier.reference.stage_intake import StageIntake
@@ -202,7 +202,8 @@ class StageRecall(StageIntake):
             seen.heard_ns = higher(seen.heard_ns, now_ns)
         if told.is_rejected:
             # By the times of which map is not said: nothing of it is joined by either.
-            seen.rejected |= {0, 1} if self.config.policy == "timestamp" else set()
+            regression = Regression(told.last_seq or 0, None, None)
+            seen.rejected.update(dict.fromkeys((0, 1), regression) if self.config.policy == "timestamp" else {})
 
     def _rest_of(self, source: Source) -> StreamRest:
         return StreamRest(

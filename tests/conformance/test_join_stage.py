@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import pytest
 from framegate.joinbarrier.missing import Cause
+from framegate.joinbarrier.reference.history import Rejection
 from framegate.schema.errors import MapRefused
 from framegate.schema.merge import TimestampSource
 
@@ -449,6 +450,20 @@ def test_late_frame_of_an_old_epoch_counts_while_its_output_epoch_is_open(world:
     stage.frames(1, [0, 1, 2])
     assert stage.join() == [(0, 0, 0), (1, 1, 1), (2, 2, 2)]
     assert stage.stage.wants_map() == 1
+
+
+def test_numbers_that_an_input_had_come_to_say_nothing_of_where_the_next_epoch_begins(world: MakeWorld) -> None:
+    stage = world({}, {})
+    stage.frames(0, range(50))
+    stage.frames(1, range(50))
+    assert len(stage.join()) == 50
+    stage.frames(0, range(20), epoch=2)
+    assert stage.map()
+    assert stage.join() == [], "the other one may begin anew too, or go on with 50"
+    stage.frames(1, range(20), epoch=2)
+    assert stage.map()
+    assert stage.join() == [(n, n, n) for n in range(20)]
+    assert stage.left() == []
 
 
 def test_third_epoch_ends_the_first_one(world: MakeWorld) -> None:
@@ -917,6 +932,43 @@ def test_decreasing_timestamps_reject_the_stream_until_its_next_epoch(timed: Mak
     assert stage.join() == [(100, 1, 0), (200, 2, 1)]
     assert stage.left() == [(1, 0, 0, "epoch"), (1, 1, 2, "regressed")]
     assert stage.counters["regressions"] == 1
+    assert stage.stage.take_rejections() == []
+
+
+def test_a_rejection_is_told_once_with_the_frame_and_both_times(timed: MakeWorld) -> None:
+    stage = timed({}, {})
+    stage.frame(1, 4, 100)
+    stage.frame(1, 5, 99)
+    stage.frame(1, 6, 98)
+    assert stage.stage.take_rejections() == [Rejection(11, 1, 5, 0, 100, 99)]
+    assert stage.stage.take_rejections() == []
+
+
+def test_a_frame_whose_time_goes_back_is_left_out_alone_where_the_input_drops_it(timed: MakeWorld) -> None:
+    stage = timed({}, {"drops_regressed": True}, stale_timeout_ns=50)
+    stage.frames(0, [1, 2, 3], step=100)
+    for seq, time in enumerate([100, 99, 150, 99, 200]):
+        stage.frame(1, seq, time)
+    assert stage.join() == [(100, 1, 0), (200, 2, 4)]
+    assert stage.left(1) == [(1, 1, "regressed"), (2, 2, "superseded"), (3, 3, "regressed")]
+    assert (stage.stage.take_rejections(), stage.counters["regressions"]) == ([], 0)
+    # It is no sign of life either: what readiness goes by has stood still.
+    stage.frame(1, 5, 150, now=40)
+    assert stage.join(now=51) == [(300, 3, "stale")]
+
+
+def test_an_optional_input_that_is_rejected_is_absent(timed: MakeWorld) -> None:
+    stage = timed({}, {"optional": True})
+    stage.frame(1, 0, 100)
+    stage.frame(0, 0, 100)
+    assert stage.join() == [(100, 0, 0)]
+    stage.frame(1, 1, 99)
+    stage.frame(1, 2, 200)
+    stage.frame(0, 1, 200)
+    assert stage.join() == [(200, 1, "not_joined")]
+    stage.end(1)
+    stage.frame(0, 2, 300)
+    assert stage.join() == [(300, 2, "not_joined")], "its last frame is not joined again either"
 
 
 def test_rule_reads_the_timestamp_of_its_source(timed: MakeWorld) -> None:

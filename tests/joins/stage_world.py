@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeAlias
 from framegate.joinbarrier.map_rules import refused
 from framegate.joinbarrier.mergemap import MergeMap
 from framegate.joinbarrier.missing import Cause
+from framegate.joinbarrier.reference.history import Rejection
 from framegate.joinbarrier.reference.stage import Stage
 from framegate.joinbarrier.reference.stage_config import Attempt, InputConfig, Pick, StageConfig
 from framegate.joinbarrier.reference.stage_recall import Rest, StreamRest, Waiting
@@ -94,6 +95,10 @@ class NativeStage:
     def recall_rest(self, rest: Rest, now_ns: int, *, is_same_cut: bool, keeps_clock: bool) -> None:
         """As the twin's."""
         self._stage.recall_rest(asdict(rest), now_ns, is_same_cut, keeps_clock)
+
+    def take_rejections(self) -> list[Rejection]:
+        """As the twin's."""
+        return [Rejection(*each) for each in self._stage.take_rejections()]
 
     def counted(self) -> dict[str, Any]:
         """The counters as plain values."""
@@ -230,5 +235,5 @@ class World:
 
 def _numbers(each: InputConfig) -> Any:
     rule = (each.stream, each.tolerance_ns, int(each.source))
-    how = (each.pick == "nearest", each.reuse, each.deadline_ns, each.optional, each.processed)
+    how = (each.pick == "nearest", each.reuse, each.deadline_ns, each.optional, each.processed, each.drops_regressed)
     return (*rule, *how)

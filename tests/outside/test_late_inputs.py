@@ -6,9 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from tests.outside.bed import Bed
+from tests.outside.bed import Bed, until
 from tests.outside.rows import read_rows, read_unmatched, seqs
 
 MS = 1_000_000
@@ -64,24 +62,59 @@ def by_time(bed: Bed, name: str, left: int, right: int, **right_keys: object) ->
     return bed.config(name, "timestamp", inputs)
 
 
-@pytest.mark.xfail(strict=True, reason="the join waits for the end and loses the input, without a reason in the text")
-def test_a_stamp_that_steps_back_ends_the_join_with_the_frame_and_the_key(bed: Bed) -> None:
-    left, right = bed.streams()
-    join = bed.join(by_time(bed, "rejected", left, right))
+def play_both(bed: Bed, left: int, right: int) -> None:
     bed.play(left, [(seq * 5, seq, 10**12 + seq * 5 * MS) for seq in range(100)])
     bed.play(right, stepping_back(100))
+
+
+def says_why(text: str, right: int) -> None:
+    """The frame, both stamps, the key, and what to do."""
+    for part in ("[FG-424 INPUT_REJECTED]", f"input=right stream={right}", "seq=25", "source=slot_header"):
+        assert part in text
+    last_ns = 10**12 + 24 * 5 * MS
+    assert f"last_ns={last_ns} found_ns={last_ns - 1} key=regressed" in text
+    assert 'regressed = "drop"' in text
+
+
+def test_a_stamp_that_steps_back_ends_the_join_with_the_frame_and_the_key(bed: Bed) -> None:
+    left, right = bed.streams()
+    join = bed.run("join", "--config", by_time(bed, "rejected", left, right))
+    until(lambda: (bed.journal("rejected") / "journal.json").exists(), "a join that listens")
+    play_both(bed, left, right)
     assert join.ended() == 1
-    assert "right" in join.text
-    assert "regressed" in join.text
-    assert "25" in join.text
+    says_why(join.text, right)
+    bed.audit("rejected", left, right)
 
 
-@pytest.mark.xfail(strict=True, reason="there is no key regressed")
+def test_an_optional_input_whose_stamps_step_back_is_absent_and_said_once(bed: Bed) -> None:
+    left, right = bed.streams()
+    join = bed.join(by_time(bed, "optional", left, right, optional=True))
+    play_both(bed, left, right)
+    assert join.summary()["rows"] == 100
+    says_why(join.errors, right)
+    assert join.errors.count("INPUT_REJECTED") == 1
+    assert {row["right"]["status"] for row in read_rows(bed.journal("optional"))[26:]} == {"not_joined"}
+    bed.audit("optional", left, right)
+
+
+def test_a_recording_of_stamps_that_step_back_says_so_or_is_joined_without_that_frame(bed: Bed) -> None:
+    left, right = bed.streams()
+    recording = bed.folder / "stepped.mcap"
+    words = ("record", recording, "--streams", f"{left},{right}", "--payload", "--frames", 200, "--json")
+    recorder = bed.run(*words, is_ready=True)
+    play_both(bed, left, right)
+    recorder.summary()
+    join = bed.run("join", "--config", by_time(bed, "recorded", left, right), "--from", recording)
+    assert join.ended() == 1
+    says_why(join.text, right)
+    dropping = by_time(bed, "recorded-again", left, right, regressed="drop")
+    assert bed.run("join", "--config", dropping, "--from", recording, "--json").summary()["rows"] >= 99
+
+
 def test_a_stamp_that_steps_back_costs_one_frame_where_the_file_says_drop(bed: Bed) -> None:
     left, right = bed.streams()
     join = bed.join(by_time(bed, "dropped", left, right, regressed="drop"))
-    bed.play(left, [(seq * 5, seq, 10**12 + seq * 5 * MS) for seq in range(100)])
-    bed.play(right, stepping_back(100))
+    play_both(bed, left, right)
     join.summary()
     assert len(seqs(bed.journal("dropped"), "right")) >= 99
     assert [row["seq"] for row in read_unmatched(bed.journal("dropped")) if row["cause"] == "regressed"] == [25]

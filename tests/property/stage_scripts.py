@@ -34,6 +34,7 @@ def _inputs(policy: str) -> st.SearchStrategy[RuledInput]:
         deadline_ns=st.sampled_from([0, 0, 0, 15]),
         optional=st.sampled_from([False, False, False, True]),
         processed=st.sampled_from([False, False, False, False, True]),
+        drops_regressed=st.booleans(),
     )
 
 

@@ -43,6 +43,7 @@ fn stage(policy: PolicyKind, drive: Drive, inputs: usize) -> Stage {
         deadline_ns: 0,
         optional: false,
         processed: false,
+        drops_regressed: false,
     };
     let config = StageConfig {
         policy,

@@ -21,6 +21,7 @@ fn input(stream: u32, pick: Preference) -> InputConfig {
         deadline_ns: u64::from(stream) % 3 * 40,
         optional: stream == 4,
         processed: false,
+        drops_regressed: false,
     }
 }
 

@@ -9,9 +9,11 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any, Final
 
+from framegate.joinbarrier.configuration import JoinConfig
 from framegate.joinbarrier.join_agent import JoinAgent
 from framegate.joinbarrier.journal.description import JournalInput
 from framegate.joinbarrier.journal_folder import JournalFolder, JournalShape
+from framegate.joinbarrier.rejected_inputs import look_at_rejections
 
 from tests.unit.joinbarrier.journal.journal_world import fill, writer
 
@@ -33,18 +35,26 @@ def _mismatch() -> None:
 
 
 def _restarted() -> None:
-    outcome: dict[str, Any] = {"has_new_epoch": True, "is_finished": False}
+    outcome: dict[str, Any] = {"has_new_epoch": True, "has_rejections": False, "is_finished": False}
     agent = JoinAgent.__new__(JoinAgent)
     scene: dict[str, Any] = {
         "_engine": SimpleNamespace(run=lambda _slice, _outputs: outcome),
         "_ears": SimpleNamespace(is_read=True),
         "outputs": 0,
         "_actions": [],
+        "_applied": None,
         "folder": SimpleNamespace(path="journal"),
         "config": SimpleNamespace(join=SimpleNamespace(on_input_restart="stop")),
     }
     agent.__dict__.update(scene)
     agent.work()
+
+
+def _rejected() -> None:
+    left = {"name": "left", "stream": 10001}
+    config = JoinConfig.model_validate({"join": {"policy": "timestamp"}, "input": [left]})
+    engine: Any = SimpleNamespace(take_rejections=lambda: [(10001, 1, 7, 0, 2_000, 1_000)])
+    look_at_rejections(engine, config)
 
 
 def _failed() -> None:
@@ -59,4 +69,5 @@ AGENT_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     421: _mismatch,
     422: _restarted,
     423: _failed,
+    424: _rejected,
 }

@@ -231,6 +231,7 @@ def test_a_counted_join_of_nothing_but_optional_inputs(toml: Path) -> None:
         ("sequence", "tolerance_ns", "5"),
         ("sequence", "pick", '"nearest"'),
         ("sequence", "reuse", "false"),
+        ("sequence", "regressed", '"drop"'),
         ("timestamp", "offset", "0"),
         ("timestamp", "window", "5"),
         ("latest", "offset", "0"),
@@ -317,6 +318,12 @@ def test_a_name_that_cannot_be_a_column(toml: Path, name: str) -> None:
 def test_two_inputs_of_one_name(toml: Path) -> None:
     error = refused(toml, LEFT + LEFT.replace("10001", "10002"), ConflictingKeys)
     assert (where(error), error.facts["other"]) == ((5, "input[1].name"), "input[0].name")
+
+
+def test_two_inputs_of_one_stream_that_disagree_about_stamps_that_go_back(toml: Path) -> None:
+    drops = RIGHT.replace("10002", "10001") + 'regressed = "drop"\n'
+    error = refused(toml, joined("timestamp", inputs=LEFT + drops), ConflictingKeys)
+    assert (error.facts["key"], error.facts["other"]) == ("input[1].regressed", "input[0].regressed")
 
 
 def test_one_stream_in_two_inputs_is_allowed(toml: Path) -> None:

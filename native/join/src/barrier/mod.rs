@@ -11,7 +11,7 @@ mod seen;
 
 pub use demand::{Demand, Verdict, demands, start};
 pub use kind::Kind;
-pub use seen::{Cursor, Observation, Processed, Seen};
+pub use seen::{Cursor, Observation, Processed, Regression, Seen};
 
 use crate::input_set::InputSet;
 use crate::map::{Announced, ClockDomain, MergeMap, Refusal};

@@ -42,6 +42,17 @@ pub struct Cursor {
     pub times: [Option<u64>; 2],
 }
 
+/// A time that decreased where it must not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Regression {
+    /// The frame.
+    pub seq: u64,
+    /// The newest time before it; None where a checkpoint does not tell.
+    pub last_ns: Option<u64>,
+    /// Its own.
+    pub found_ns: Option<u64>,
+}
+
 /// One stream in one epoch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Seen {
@@ -51,6 +62,8 @@ pub struct Seen {
     pub observed: Cursor,
     /// Fields whose times decreased where they must not, as bits.
     pub rejected: u8,
+    /// By which frames they were rejected.
+    pub rejected_by: [Option<Regression>; 2],
     /// When it was heard last; None: no frame came.
     pub heard_ns: Option<u64>,
     /// The newest frame of the latest policy: what it is ordered by, and its sequence.
@@ -87,16 +100,29 @@ impl Seen {
         self.observed.seq = self.observed.seq.max(Some(seq));
         self.heard_ns = self.heard_ns.max(Some(now_ns));
         for (place, &time) in times.iter().enumerate() {
-            let field = 1 << place;
-            if time == NULL_TIMESTAMP || self.rejected & field != 0 {
+            if time == NULL_TIMESTAMP || self.rejected & 1 << place != 0 {
                 continue;
             }
-            if ordered & field != 0 && Some(time) < self.observed.times[place] {
-                self.rejected |= field;
+            if self.goes_back(place, time, ordered) {
+                self.reject(place, Regression { seq, last_ns: self.observed.times[place], found_ns: Some(time) });
             } else {
                 self.observed.times[place] = Some(time);
             }
         }
+    }
+
+    /// Whether a time is one of an `ordered` field, and less than that field has shown.
+    #[inline]
+    #[must_use]
+    pub fn goes_back(&self, place: usize, time: u64, ordered: u8) -> bool {
+        ordered >> place & 1 == 1 && Some(time) < self.observed.times[place]
+    }
+
+    /// Nothing is joined by this field any more.
+    #[cold]
+    pub fn reject(&mut self, place: usize, by: Regression) {
+        self.rejected |= 1 << place;
+        self.rejected_by[place] = Some(by);
     }
 
     /// A frame may be the newest.

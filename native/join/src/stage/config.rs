@@ -64,6 +64,8 @@ pub struct InputConfig {
     pub optional: bool,
     /// Whether the processed cursor counts too.
     pub processed: bool,
+    /// Whether a frame whose time goes back is left out, instead of the whole stream.
+    pub drops_regressed: bool,
 }
 
 /// All of it. Staleness and lateness come with the map.

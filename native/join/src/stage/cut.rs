@@ -188,6 +188,7 @@ mod tests {
             deadline_ns: 0,
             optional: false,
             processed: false,
+            drops_regressed: false,
         };
         let mut stage = Stage::new(StageConfig {
             policy: PolicyKind::Sequence,

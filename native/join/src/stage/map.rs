@@ -121,10 +121,12 @@ impl Stage {
     fn reconsider(&mut self) {
         for input in 0..self.inputs.len() {
             let (mut newest, mut goes_back) = (0, false);
+            let drops = self.inputs[input].config.drops_regressed;
             for at in self.inputs[input].head..self.inputs[input].tail {
                 let frame = *self.inputs[input].at(at);
+                let is_less = frame.has_time() && frame.time < newest;
+                goes_back = is_less || (goes_back && !drops);
                 if frame.has_time() {
-                    goes_back |= frame.time < newest;
                     newest = newest.max(frame.time);
                 }
                 if frame.is_readable() {
@@ -144,9 +146,13 @@ impl Stage {
         }
         match self.config.policy {
             PolicyKind::Sequence => self.arrival_by_sequence(input, frame),
-            PolicyKind::Timestamp if goes_back && self.is_rejected(self.inputs[input].source) => Some(Why::Regressed),
+            PolicyKind::Timestamp if goes_back && self.is_given_up(input) => Some(Why::Regressed),
             _ => (self.config.reads_times() && !frame.has_time()).then_some(Why::NullTimestamp),
         }
+    }
+
+    fn is_given_up(&self, input: usize) -> bool {
+        self.inputs[input].config.drops_regressed || self.is_rejected(self.inputs[input].source)
     }
 
     fn takes(&self, kind: Kind, announced: &Announced<'_>) -> bool {

@@ -21,6 +21,7 @@ mod observe;
 mod opens;
 mod out_times;
 mod recall;
+mod rejected;
 mod sequence;
 mod source;
 mod state;
@@ -37,6 +38,7 @@ pub use cut::{Lost, Pending};
 pub use observe::Observed;
 pub use out_times::OUT_TIMES_MAX;
 pub use recall::{Rest, StreamRest};
+pub use rejected::Rejection;
 pub use status::{Status, Waiting};
 pub use unmatched::{CAUSE_NAMES, CAUSES, Cause, Unmatched};
 

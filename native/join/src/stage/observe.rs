@@ -39,7 +39,13 @@ impl Stage {
         let is_out_of_range = given.iter().any(|time| *time > I64_MAX && *time != NULL_TIMESTAMP);
         self.counters.out_of_range += u64::from(is_out_of_range);
         let times = if is_out_of_range { NO_TIMES } else { given };
-        self.see(stream, side, &Observation { seq: seen.seq, epoch: None, times }, now_ns);
+        let is_left_out = self.is_left_out(stream, side, times);
+        if is_left_out {
+            // Readiness goes by the others.
+            self.source_mut(stream, side).seen.observed.seq = Some(seen.seq);
+        } else {
+            self.see(stream, side, &Observation { seq: seen.seq, epoch: None, times }, now_ns);
+        }
         let mut is_new = false;
         for at in 0..self.on[stream].len() {
             let input = self.on[stream][at];
@@ -49,7 +55,7 @@ impl Stage {
                 slot_ns: given[0],
                 descriptor_ns: given[1],
                 trace_id: seen.trace_id,
-                lost: is_out_of_range.then_some(Cause::NoMatch),
+                lost: if is_out_of_range { Some(Cause::NoMatch) } else { is_left_out.then_some(Cause::Regressed) },
                 ..Frame::gone(seen.seq, seen.seq, now_ns, self.order)
             };
             if self.is_decided(input, side, seen.seq) {
@@ -133,12 +139,17 @@ impl Stage {
     #[inline]
     fn see(&mut self, stream: usize, side: Side, frame: &Observation, now_ns: u64) {
         let (kind, ordered, place) = (self.kind, self.ordered[stream], self.inputs[self.on[stream][0]].place);
+        let drops_regressed = self.drops_regressed(stream);
         let source = self.source_mut(stream, side);
         let was_rejected = source.seen.rejected & ordered != 0;
         source.is_observed = true;
         match kind {
             Some(kind) => kind.see(&mut source.seen, frame, place, now_ns),
             None => source.seen.observe(frame.seq, frame.times, 0, now_ns),
+        }
+        if drops_regressed {
+            // Before a map says which times count; until then the newest ones are kept.
+            source.seen.rejected = 0;
         }
         let is_rejected = source.seen.rejected & ordered != 0;
         self.counters.regressions += u64::from(is_rejected && !was_rejected);

@@ -67,21 +67,27 @@ impl Stage {
         if each.is_anchor {
             return self.lacks(input, out).is_none();
         }
-        let outlives_end = matches!(self.config.policy, PolicyKind::Timestamp | PolicyKind::Latest);
-        if !(outlives_end && self.sources[each.source].is_ended) {
+        if !self.outlives_end(each.source) {
             self.absent[input] = Some(Absence::Stale);
         }
         true
     }
 
+    /// Whether a stream has ended, and its last frame may be joined again.
+    fn outlives_end(&self, stream: usize) -> bool {
+        let may_repeat = matches!(self.config.policy, PolicyKind::Timestamp | PolicyKind::Latest);
+        may_repeat && self.sources[stream].is_ended && !self.is_rejected(stream)
+    }
+
     /// Whether an output goes on though this input is not as far. Without its anchor's frame it is none.
     pub(super) fn excuse(&mut self, input: usize, now_ns: u64) -> bool {
         let each = &self.inputs[input];
-        if self.config.policy == PolicyKind::Timestamp && self.sources[each.source].is_ended {
-            return true;
-        }
+        let is_timed = self.config.policy == PolicyKind::Timestamp;
         if each.is_anchor {
-            return false;
+            return is_timed && self.sources[each.source].is_ended;
+        }
+        if is_timed && self.outlives_end(each.source) {
+            return true;
         }
         if each.config.optional {
             self.absent[input] = Some(Absence::NotJoined);

@@ -10,7 +10,7 @@ use super::fence::Side;
 use super::observe::Observed;
 use super::unmatched::Cause;
 use super::{I64_MAX, Stage};
-use crate::barrier::Kind;
+use crate::barrier::{Kind, Regression};
 
 /// How far an epoch of a stream was heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,7 +166,8 @@ impl Stage {
             seen.heard_ns = seen.heard_ns.max(Some(now_ns));
         }
         if told.is_rejected {
-            seen.rejected |= ordered;
+            let by = Regression { seq: told.last_seq.unwrap_or(0), last_ns: None, found_ns: None };
+            (0..2).filter(|place| ordered >> place & 1 == 1).for_each(|place| seen.reject(place, by));
         }
         self.has_ended |= told.is_ended;
         self.is_rule_fresh = true;

@@ -10,6 +10,8 @@ pub(super) struct Source {
     /// A frame came, not only news of frames that nobody heard.
     pub is_observed: bool,
     pub is_ended: bool,
+    /// That it was rejected by its times.
+    pub is_rejection_told: bool,
     pub watermark_ms: Option<u64>,
 }
 

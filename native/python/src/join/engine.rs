@@ -59,6 +59,8 @@ pub(super) struct Outcome {
     pub(super) has_all_outputs: bool,
     /// An input came back with another epoch: the output begins anew, and needs its map.
     pub(super) has_new_epoch: bool,
+    /// An input was rejected by its times.
+    pub(super) has_rejections: bool,
     /// A checkpoint has come to something that has to be written down or told.
     pub(super) has_news: bool,
     /// The signal by which it is finished, if it was one of all upstreams or one that waits for none: whether it is of
@@ -300,6 +302,7 @@ impl Engine {
             outcome.has_new_epoch = true;
         }
         outcome.needs_time = self.stage.needs_time();
+        outcome.has_rejections = self.stage.has_rejections();
         let sealed_rows = self.writer.sealed_rows();
         outcome.has_news = self.cut.has_news(sealed_rows);
         let is_stored = !self.cut.awaits_seal(sealed_rows);

@@ -19,7 +19,7 @@ use super::fed::{Fed, FedAt};
 use super::join_cut;
 use super::mailbox::{JoinMailbox, Mailbox};
 use super::plan::{Rule, inputs_of, journal_of, rule_of, stage_of};
-use super::report;
+use super::report::{self, Rejected, rejections};
 use super::restore::{self, Given};
 use crate::aeron::{unpoisoned, unpoisoned_detached};
 use crate::checkpoint::cut_name;
@@ -312,6 +312,12 @@ impl JoinEngine {
         Ok(cut_name(cut))
     }
 
+    /// Streams that were rejected since this was asked last: stream, epoch and sequence of the frame, which of its times
+    /// went back, the newest one before it, and its own.
+    fn take_rejections(&self, py: Python<'_>) -> PyResult<Vec<Rejected>> {
+        self.with(py, |engine| rejections(&mut engine.stage))
+    }
+
     /// The map no longer holds: nothing is joined until another is applied.
     fn invalidate(&self, py: Python<'_>) -> PyResult<()> {
         self.with(py, |engine| engine.stage.invalidate())
@@ -394,6 +400,7 @@ impl JoinEngine {
         found.set_item("needs_time", outcome.needs_time)?;
         found.set_item("has_all_outputs", outcome.has_all_outputs)?;
         found.set_item("has_new_epoch", outcome.has_new_epoch)?;
+        found.set_item("has_rejections", outcome.has_rejections)?;
         found.set_item("has_news", outcome.has_news)?;
         found.set_item("end", outcome.end)?;
         Ok(found)

@@ -74,6 +74,7 @@ fn input_of(input: &Bound<'_, PyDict>) -> PyResult<InputConfig> {
         deadline_ns: get("deadline_ns")?.extract()?,
         optional: get("optional")?.extract()?,
         processed: get("processed")?.extract()?,
+        drops_regressed: get("drops_regressed")?.extract()?,
     })
 }
 

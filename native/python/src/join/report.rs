@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What an engine says of itself, for summaries and for the lines that explain why nothing is joined.
 
-use framegate_join::stage::{CAUSE_NAMES, InputCounters};
+use framegate_join::stage::{CAUSE_NAMES, InputCounters, Stage};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
@@ -14,6 +14,18 @@ use crate::journal;
 #[pyfunction]
 pub fn join_causes() -> Vec<&'static str> {
     CAUSE_NAMES.to_vec()
+}
+
+/// Stream, epoch and sequence of a frame; which of its times went back: 0 the slot header's, 1 the descriptor's; the
+/// newest one before it, and its own.
+pub(super) type Rejected = (u32, u64, u64, usize, Option<u64>, Option<u64>);
+
+pub(super) fn rejections(stage: &mut Stage) -> Vec<Rejected> {
+    let told = stage.take_rejections();
+    let streams = stage.streams();
+    told.iter()
+        .map(|each| (streams[each.stream], each.epoch, each.by.seq, each.place, each.by.last_ns, each.by.found_ns))
+        .collect()
 }
 
 pub(super) fn status<'py>(py: Python<'py>, engine: &Engine) -> PyResult<Bound<'py, PyDict>> {

@@ -10,11 +10,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
 use super::recall::{self, Waiting};
-use super::report::by_cause;
+use super::report::{Rejected, by_cause, rejections};
 use crate::errors::raise;
 
-/// (stream, tolerance, source, is nearest, reuse, deadline, optional, processed).
-type Input = (u32, Option<u64>, u8, bool, bool, u64, bool, bool);
+/// (stream, tolerance, source, is nearest, reuse, deadline, optional, processed, drops regressed).
+type Input = (u32, Option<u64>, u8, bool, bool, u64, bool, bool, bool);
 /// (policy, out stream, drive, drive input, period, first, late is stalled, ordered by time, max skew, max age, out epoch, history).
 type Config = (String, u32, String, usize, u64, Option<u64>, bool, bool, u64, u64, u64, u32);
 /// (stream, rule type, source, offset, window), nulls as None.
@@ -67,6 +67,10 @@ impl JoinStage {
                 (false, Some((index, stream, refusal.cause.name())))
             }
         }
+    }
+
+    fn take_rejections(&mut self) -> Vec<Rejected> {
+        rejections(&mut self.stage)
     }
 
     fn invalidate(&mut self) {
@@ -400,7 +404,7 @@ fn stage_config(config: Config, inputs: &[Input]) -> Option<StageConfig> {
 }
 
 fn input_config(input: &Input) -> InputConfig {
-    let &(stream, tolerance_ns, source, is_nearest, reuse, deadline_ns, optional, processed) = input;
+    let &(stream, tolerance_ns, source, is_nearest, reuse, deadline_ns, optional, processed, drops_regressed) = input;
     InputConfig {
         stream,
         tolerance_ns,
@@ -410,5 +414,6 @@ fn input_config(input: &Input) -> InputConfig {
         deadline_ns,
         optional,
         processed,
+        drops_regressed,
     }
 }

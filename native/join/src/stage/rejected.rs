@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Timestamps that go back: an input is rejected by them or, where it is told to drop such frames, goes on without them.
+
+use super::Stage;
+use super::fence::Side;
+use crate::barrier::{NULL_TIMESTAMP, Regression};
+
+/// By which frame a stream was rejected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// The stream's place in [`super::StageConfig::streams`].
+    pub stream: usize,
+    /// The producer's epoch.
+    pub epoch: u64,
+    /// Which field went back: 0 the slot header's, 1 the descriptor's.
+    pub place: usize,
+    /// The frame and its time.
+    pub by: Regression,
+}
+
+impl Stage {
+    /// The streams of this output's epoch that are rejected, each told once. Takes memory where there are some.
+    pub fn take_rejections(&mut self) -> Vec<Rejection> {
+        (0..self.sources.len()).filter_map(|stream| self.take_rejection(stream)).collect()
+    }
+
+    /// Whether there are some.
+    #[must_use]
+    pub fn has_rejections(&self) -> bool {
+        (0..self.sources.len()).any(|stream| self.is_rejected(stream) && !self.sources[stream].is_rejection_told)
+    }
+
+    fn take_rejection(&mut self, stream: usize) -> Option<Rejection> {
+        let source = &mut self.sources[stream];
+        let rejected = source.seen.rejected & self.ordered[stream];
+        if rejected == 0 || source.is_rejection_told {
+            return None;
+        }
+        source.is_rejection_told = true;
+        let place = rejected.trailing_zeros() as usize;
+        let by = source.seen.rejected_by[place]?;
+        Some(Rejection { stream, epoch: source.epoch().unwrap_or(0), place, by })
+    }
+
+    /// Whether a frame is one that its stream's inputs leave out, as if it had not come.
+    #[inline]
+    pub(super) fn is_left_out(&mut self, stream: usize, side: Side, times: [u64; 2]) -> bool {
+        if !self.drops_regressed(stream) {
+            return false;
+        }
+        let ordered = self.ordered[stream];
+        let seen = &self.source_mut(stream, side).seen;
+        (0..times.len()).any(|place| times[place] != NULL_TIMESTAMP && seen.goes_back(place, times[place], ordered))
+    }
+
+    #[inline]
+    pub(super) fn drops_regressed(&self, stream: usize) -> bool {
+        self.inputs[self.on[stream][0]].config.drops_regressed
+    }
+}
