@@ -316,15 +316,15 @@ class StageCore:
         return True
 
     def _outlives_end(self, each: Input) -> bool:
-        """Whether it has ended, and its last frame may be joined again."""
-        may_repeat = self.config.policy in ("timestamp", "latest") and not self.is_rejected(each.source)
-        return may_repeat and each.source.is_ended
+        """Whether it has ended, and its last frame may be joined again for ever."""
+        is_timed = self.config.policy == "timestamp"
+        return is_timed and each.source.is_ended and not self.is_rejected(each.source)
 
     def _excused(self, each: Input, now_ns: int, policy: Policy) -> bool:
         """Whether an output goes on though this input is not as far. Without its anchor's frame it is none."""
         if each is policy.anchor:
             return self.config.policy == "timestamp" and each.source.is_ended
-        if self.config.policy == "timestamp" and self._outlives_end(each):
+        if self._outlives_end(each):
             return True
         if each.config.optional:
             self.absent[each.index] = "not_joined"

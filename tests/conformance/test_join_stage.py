@@ -1181,14 +1181,16 @@ def test_latest_stale_input_is_absent_whatever_it_last_showed(latest: MakeWorld)
     assert stage.join() == [(1, 1, "stale")]
 
 
-def test_latest_ended_input_keeps_its_last_value(latest: MakeWorld) -> None:
+def test_latest_ended_input_keeps_its_last_value_until_it_is_stale(latest: MakeWorld) -> None:
     stage = latest({}, {}, stale_timeout_ns=100)
     stage.frame(0, 0, now=0)
     stage.frame(1, 0, now=0)
     stage.end(1)
     assert stage.join() == [(0, 0, 0)]
-    stage.frame(0, 1, now=500)
+    stage.frame(0, 1, now=100)
     assert stage.join() == [(1, 1, 0)]
+    stage.frame(0, 2, now=101)
+    assert stage.join() == [(2, 2, "stale")]
 
 
 def test_latest_by_timestamp_takes_the_newest_time(latest: MakeWorld) -> None:

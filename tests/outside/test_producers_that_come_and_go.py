@@ -59,7 +59,6 @@ def test_a_configuration_published_once_is_in_every_row_though_its_producer_has_
     bed.audit("latest", data, config)
 
 
-@pytest.mark.xfail(strict=True, reason="an input that has ended is never stale")
 def test_a_configuration_that_is_older_than_the_stale_time_out_is_absent(bed: Bed) -> None:
     data, config = bed.streams()
     inputs = {"data": {"stream": data}, "config": {"stream": config}}

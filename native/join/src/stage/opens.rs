@@ -73,20 +73,19 @@ impl Stage {
         true
     }
 
-    /// Whether a stream has ended, and its last frame may be joined again.
+    /// Whether a stream has ended, and its last frame may be joined again for ever.
     fn outlives_end(&self, stream: usize) -> bool {
-        let may_repeat = matches!(self.config.policy, PolicyKind::Timestamp | PolicyKind::Latest);
-        may_repeat && self.sources[stream].is_ended && !self.is_rejected(stream)
+        let is_timed = self.config.policy == PolicyKind::Timestamp;
+        is_timed && self.sources[stream].is_ended && !self.is_rejected(stream)
     }
 
     /// Whether an output goes on though this input is not as far. Without its anchor's frame it is none.
     pub(super) fn excuse(&mut self, input: usize, now_ns: u64) -> bool {
         let each = &self.inputs[input];
-        let is_timed = self.config.policy == PolicyKind::Timestamp;
         if each.is_anchor {
-            return is_timed && self.sources[each.source].is_ended;
+            return self.config.policy == PolicyKind::Timestamp && self.sources[each.source].is_ended;
         }
-        if is_timed && self.outlives_end(each.source) {
+        if self.outlives_end(each.source) {
             return true;
         }
         if each.config.optional {
