@@ -15,6 +15,7 @@ QUICK: Final = (
     "join",
     "join_ages",
     "joins_by_hand",
+    "open_loop",
     "spark_value",
     "spark_reference",
     "spark_join",

@@ -7,6 +7,7 @@ producers kept their pace. Every run that others on the machine disturbed is tak
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -40,17 +41,22 @@ class Found:
 def lossless_rate(join: Join, guess_hz: float, effort: Effort) -> Found:
     """Pairs a second, from a first guess."""
     watched = Watched(join.pids)
-    held, failed = 0.0, 0.0
-    rate = guess_hz
+    held, failed = best_rate(lambda rate: _holds(join, rate, effort, watched), guess_hz, _PRECISION)
+    return Found(held, failed, watched.remark())
+
+
+def best_rate(holds: Callable[[float], bool], guess_hz: float, precision: float) -> tuple[float, float]:
+    """The best rate that held and the lowest one that did not, by bisection; 0 where there was none."""
+    held, failed, rate = 0.0, 0.0, guess_hz
     for _ in range(_STEPS_MAX):
-        if _holds(join, rate, effort, watched):
+        if holds(rate):
             held = rate
         else:
             failed = rate
-        if held and failed and failed / held <= 1 + _PRECISION:
+        if held and failed and failed / held <= 1 + precision:
             break
         rate = _next(held, failed)
-    return Found(held, failed, watched.remark())
+    return held, failed
 
 
 def _next(held: float, failed: float) -> float:

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What does a person get who starts a join and, a moment apart, two producers at a rate, all with their defaults?
+
+Only the installed programs: ``framegate driver``, ``join``, and two ``produce --rate``, which wait for nobody. What was
+joined is what the auditor finds in the journal. A rate holds when the producers kept it and, in most of the runs, at
+least 999 of 1,000 frames were joined: of all, or of those that were published when both producers had run for 3 s.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from framegate.tools.audit.fates import read_fates
+from framegate.tools.audit.ranges import Ranges
+from framegate.tools.bench.join import held_back, pairs_joined_a_second
+from framegate.tools.bench.join_bed import FAULTED, Case
+from framegate.tools.bench.join_rate import ENOUGH, best_rate
+from framegate.tools.bench.pool_bed import sized
+from framegate.tools.bench.result import Result
+
+KIB: Final = 1 << 10
+APART_S: Final = 0.3
+WARM_S: Final = 3.0
+_MEASURED_S: Final = 3.0
+_ON_PACE: Final = 1.02
+_PRECISION: Final = 0.15
+_STREAMS: Final = {"left": 10_001, "right": 10_002}
+_FRAMEGATE: Final = (sys.executable, "-m", "framegate")
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A rate that is asked for; ``after_s`` 0: from the first frame on."""
+
+    frame_bytes: int
+    slots: int
+    hz: float
+    after_s: float
+
+
+ASKED: Final = (
+    Ask(4 * KIB, 4096, 20_000, 0),
+    Ask(64 * KIB, 256, 3_000, 0),
+    Ask(640 * KIB, 128, 500, 0),
+    Ask(4 * KIB, 4096, 100_000, WARM_S),
+    Ask(64 * KIB, 256, 20_000, WARM_S),
+    Ask(640 * KIB, 128, 3_000, WARM_S),
+)
+"""``slots`` are those that the defaults give to such frames."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What became of one run."""
+
+    share: float
+    """Of the frames that count, what was joined."""
+    lost_before: int
+    """Frames of the left producer that came before those, and were not joined."""
+    pace: float
+    """How long the slower producer took, over what it should have."""
+    rows: int
+
+    @property
+    def holds(self) -> bool:
+        return self.share >= ENOUGH and self.pace <= _ON_PACE
+
+
+def run(*, quick: bool = False) -> Iterator[Result]:
+    """A quarter of an hour; ``quick``: one run at a low rate, to see that it works."""
+    if quick:
+        yield _asked(Ask(4 * KIB, 4096, 500, 0), runs=1)
+        return
+    for ask in ASKED:
+        yield _asked(ask, runs=3)
+    for ask in ASKED:
+        if ask.after_s:
+            yield _best(ask)
+
+
+def _asked(ask: Ask, runs: int) -> Result:
+    with _driving() as bed:
+        trials = [_trial(bed, ask, ask.hz) for _ in range(runs)]
+    shares = [each.share for each in trials]
+    paces = f"producers took {statistics.median(each.pace for each in trials):.2f} of the time they should"
+    lost = f"; {max(each.lost_before for each in trials)} lost before" if ask.after_s else ""
+    return Result(
+        question=f"joined of {sized(ask.frame_bytes)} at {ask.hz:,.0f}/s, {_when(ask)}",
+        measured=statistics.median(shares),
+        unit="of all",
+        target=ENOUGH,
+        is_floor=True,
+        spread=(min(shares), max(shares)),
+        how=f"{trials[-1].rows} rows in the last run; {paces}{lost}; median of {runs}",
+    )
+
+
+def _best(ask: Ask) -> Result:
+    with _driving() as bed:
+        held, failed = best_rate(lambda hz: _most_hold(bed, ask, hz), ask.hz, _PRECISION)
+    case = Case(ask.frame_bytes, ask.slots)
+    closed = statistics.median(
+        map(pairs_joined_a_second, held_back(case, 2 * case.slots, [int(ask.hz)] * 3, **FAULTED))
+    )
+    return Result(
+        question=f"best rate of {sized(ask.frame_bytes)}, {_when(ask)}",
+        measured=held,
+        unit="pairs/s",
+        target=ask.hz,
+        is_floor=True,
+        spread=(held, failed or held),
+        how=f"{held / closed:.2f} of the {closed:,.0f} pairs/s with producers that are held back, {ask.slots} slots",
+    )
+
+
+def _most_hold(bed: _Bed, ask: Ask, hz: float) -> bool:
+    verdicts = [_trial(bed, ask, hz).holds for _ in range(2)]
+    return all(verdicts) or (any(verdicts) and _trial(bed, ask, hz).holds)
+
+
+def _when(ask: Ask) -> str:
+    return f"after {ask.after_s:g} s" if ask.after_s else "from the first frame"
+
+
+# --- One run ------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Bed:
+    home: Path
+    runs: int = 0
+
+    def start(self, *words: object) -> subprocess.Popen[bytes]:
+        """A program of framegate, with the defaults but for the place of everything."""
+        places = {"FRAMEGATE_AERON_DIR": f"{self.home}/aeron", "FRAMEGATE_BASE_DIR": f"{self.home}/pool"}
+        command = [*_FRAMEGATE, *map(str, words), "--json"]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, env={**os.environ, **places}, cwd=self.home)
+
+
+@contextmanager
+def _driving() -> Iterator[_Bed]:
+    home = Path(tempfile.mkdtemp(prefix="framegate-bench-open-", dir="/dev/shm"))
+    bed = _Bed(home)
+    driver = bed.start("driver")
+    try:
+        _says(driver, "ready")
+        yield bed
+    finally:
+        driver.send_signal(signal.SIGINT)
+        driver.wait()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _trial(bed: _Bed, ask: Ask, hz: float) -> Trial:
+    bed.runs += 1
+    journal = bed.home / f"run-{bed.runs}"
+    config = bed.home / f"{journal.name}.toml"
+    inputs = "".join(f'[[input]]\nname = "{name}"\nstream = {stream}\n' for name, stream in _STREAMS.items())
+    head = f'[join]\nout_stream = {20_000 + bed.runs}\npolicy = "sequence"\njournal = "{journal}"\n'
+    config.write_text(head + inputs)
+    join = bed.start("join", "--config", config)
+    _says(join, "ready")
+    seconds = _MEASURED_S + ask.after_s + APART_S
+    count = int(hz * seconds)
+    how = ("--rate", hz, "--count", count, "--shape", ask.frame_bytes, "--wait-consumers", 1, "--end")
+    producers = []
+    for stream in _STREAMS.values():
+        producers.append(bed.start("produce", "--stream", stream, *how))
+        time.sleep(APART_S)
+    made = [_says(each, "summary") for each in producers]
+    rows = _says(join, "summary")["rows"]
+    for each in (*producers, join):
+        each.wait()
+    # Sequences are counted from each producer's own start, and the right one started later.
+    first = int(hz * (ask.after_s + APART_S)) if ask.after_s else 0
+    joined = Ranges(pair for epoch in read_fates(journal).epochs["left"].values() for pair in epoch.joined.pairs)
+    counted = len(joined & Ranges([(first, count - 1)]))
+    shutil.rmtree(journal)
+    pace = max(each["seconds"] for each in made) / (count / hz)
+    return Trial(counted / (count - first), first - (len(joined) - counted), pace, rows)
+
+
+def _says(process: subprocess.Popen[bytes], event: str) -> dict[str, Any]:
+    """The program's next line of this kind."""
+    assert process.stdout is not None  # noqa: S101  (for the type checker)
+    for line in process.stdout:
+        found: dict[str, Any] = json.loads(line)
+        if found.get("event") == event:
+            return found
+    raise RuntimeError(f"{process.args!r} ended without saying {event}: exit code {process.wait()}")
