@@ -118,12 +118,13 @@ def test_a_producer_that_crashes_ends_what_it_owes_and_is_left_out_until_its_nex
         bed.publish(left, 1)
         bed.publish(back, 1)
         system.until(lambda: (back.epoch, 1) in seen(bed, "right"), "its frames are rows")
-        assert (left.epoch, 1) not in seen(bed, "left"), "the others wait for its barrier again"
+        life = left.epoch
+        assert (life, 1) not in seen(bed, "left"), "the others wait for its barrier again"
         bed.cut(back, barrier)
         assert asking.wait() == DONE, asking
         counted = interrupted(agent)["checkpoints"]
     assert (counted["checkpoints_completed"], counted["aborts"] + counted["late_aborts"]) == (2, 1)
-    assert (left.epoch, 1) in seen(bed, "left")
+    assert (life, 1) in seen(bed, "left")
 
 
 def seen(bed: CheckpointBed, name: str) -> set[tuple[int | None, int | None]]:
