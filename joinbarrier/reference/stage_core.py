@@ -239,7 +239,7 @@ class StageCore:
             newest, goes_back = -1, False
             for frame in each.pending:
                 is_less = frame.time is not None and frame.time < newest
-                goes_back = is_less or (goes_back and not each.config.drops_regressed)
+                goes_back = is_less or (goes_back and not self.drops_regressed(each.source))
                 newest = max(newest, -1 if frame.time is None else frame.time)
                 if frame.lost is None:
                     frame.lost = self._never_cause(each, frame, policy, goes_back=goes_back)
@@ -254,7 +254,7 @@ class StageCore:
             return Cause.NO_MATCH
         if self.config.policy == "sequence":
             return policy.arrival_cause(each, frame)
-        if goes_back and (each.config.drops_regressed or self.is_rejected(each.source)):
+        if goes_back and (self.drops_regressed(each.source) or self.is_rejected(each.source)):
             return Cause.REGRESSED
         return Cause.NULL_TIMESTAMP if self.config.reads_times and frame.time is None else None
 
@@ -287,6 +287,10 @@ class StageCore:
     def is_rejected(self, source: Source) -> bool:
         """Whether the times of a stream's rules have decreased: nothing of it is joined by them any more."""
         return bool(self._rejected_places(source))
+
+    def drops_regressed(self, source: Source) -> bool:
+        """Whether frames of a stream whose times go back are left out alone. Its inputs agree."""
+        return self.config.policy == "timestamp" and self.on(source.stream)[0].config.drops_regressed
 
     def _rejected_places(self, source: Source) -> set[int]:
         if self.config.policy != "timestamp":

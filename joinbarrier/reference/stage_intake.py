@@ -145,7 +145,7 @@ class StageIntake(StageFence):
             source.seen.observe(seq, times, now_ns, is_ordered=False)
         else:
             self.kind.see(source.seen, seq, times, self.on(source.stream)[0].config.source, now_ns)
-        if self._drops_regressed(source):
+        if self.drops_regressed(source):
             # Before a map says which times count; until then the newest ones are kept.
             source.seen.rejected.clear()
         self.counters.regressions += self.is_rejected(source) and not was_rejected
@@ -153,12 +153,9 @@ class StageIntake(StageFence):
     def _is_left_out(self, source: Source, times: Times) -> bool:
         """Whether a frame is one that its stream's inputs leave out, as if it had not come."""
         on = [each for each in self.on(source.stream) if self.takes_part(each)]
-        return self._drops_regressed(source) and any(
+        return self.drops_regressed(source) and any(
             source.seen.goes_back(each.place, times[each.place]) for each in on
         )
-
-    def _drops_regressed(self, source: Source) -> bool:
-        return self.on(source.stream)[0].config.drops_regressed
 
     def _arrival_cause(self, each: Input, frame: Frame, source: Source) -> Cause | None:
         """Why a frame can never be joined, as it comes."""

@@ -121,7 +121,7 @@ impl Stage {
     fn reconsider(&mut self) {
         for input in 0..self.inputs.len() {
             let (mut newest, mut goes_back) = (0, false);
-            let drops = self.inputs[input].config.drops_regressed;
+            let drops = self.drops_regressed(self.inputs[input].source);
             for at in self.inputs[input].head..self.inputs[input].tail {
                 let frame = *self.inputs[input].at(at);
                 let is_less = frame.has_time() && frame.time < newest;
@@ -152,7 +152,8 @@ impl Stage {
     }
 
     fn is_given_up(&self, input: usize) -> bool {
-        self.inputs[input].config.drops_regressed || self.is_rejected(self.inputs[input].source)
+        let stream = self.inputs[input].source;
+        self.drops_regressed(stream) || self.is_rejected(stream)
     }
 
     fn takes(&self, kind: Kind, announced: &Announced<'_>) -> bool {

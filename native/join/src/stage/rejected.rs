@@ -2,6 +2,7 @@
 //! Timestamps that go back: an input is rejected by them or, where it is told to drop such frames, goes on without them.
 
 use super::Stage;
+use super::config::PolicyKind;
 use super::fence::Side;
 use crate::barrier::{NULL_TIMESTAMP, Regression};
 
@@ -53,8 +54,9 @@ impl Stage {
         (0..times.len()).any(|place| times[place] != NULL_TIMESTAMP && seen.goes_back(place, times[place], ordered))
     }
 
+    /// Whether frames of a stream whose times go back are left out alone. Its inputs agree.
     #[inline]
     pub(super) fn drops_regressed(&self, stream: usize) -> bool {
-        self.inputs[self.on[stream][0]].config.drops_regressed
+        self.config.policy == PolicyKind::Timestamp && self.inputs[self.on[stream][0]].config.drops_regressed
     }
 }
