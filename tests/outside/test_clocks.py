@@ -89,3 +89,16 @@ def test_an_optional_input_of_another_clock_is_left_out_and_named(bed: Bed) -> N
     assert len(rows) == 100
     assert {row["right"]["seq"] for row in rows} == {None}
     bed.audit("without", left, right)
+
+
+def test_a_replay_declares_the_clock_that_stamped_what_was_recorded(bed: Bed) -> None:
+    left, right = bed.streams()
+    recording = bed.folder / "realtime.mcap"
+    words = ("record", recording, "--streams", f"{left},{right}", "--payload", "--frames", 400, "--json")
+    recorder = bed.run(*words, is_ready=True)
+    for stream in (left, right):
+        bed.produce(stream, "--rate", 200, "--count", 200, "--shape", "8x8", "--clock", "realtime")
+    recorder.summary()
+    join = bed.join(by_time(bed, "again", left, right, clock_domain="realtime_synced"))
+    assert bed.run("replay", recording, "--wait-consumers", 1, "--end", "--json").summary()["frames"] == 400
+    assert join.summary()["rows"] >= 100

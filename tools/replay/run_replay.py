@@ -26,6 +26,7 @@ from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.stop_signal import StopSignal
 from framegate.tools.replay.check import Check, check_journal
 from framegate.tools.replay.checkpoints import ReplayCheckpoints
+from framegate.tools.replay.clocks import clocks_of
 from framegate.tools.replay.left_out import LossCauses
 from framegate.tools.replay.options import MAX, ReplayOptions
 from framegate.tools.replay.place import Place
@@ -48,7 +49,9 @@ def run(options: ReplayOptions) -> int:
     """Replay; the exit code."""
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
     streams = _streams_of(options)
-    with StopSignal() as stop, options.connect() as client, _Replay(options, client, stop) as replay:
+    with open_source(options.source) as recording:
+        clocks = clocks_of(Passage(recording, options.topics, options.times), streams)
+    with StopSignal() as stop, options.connect() as client, _Replay(options, client, stop, clocks) as replay:
         if options.injects_for is not None and streams:
             replay.take_part(options.injects_for, streams)
         for stream in streams if not stop.is_set else ():
@@ -88,6 +91,8 @@ class _Replay:
     options: ReplayOptions
     client: Client
     stop: StopSignal
+    clocks: dict[int, str | None]
+    """What stamped each stream's first frames."""
     senders: dict[int, Sender] = field(default_factory=dict)
     restored: dict[int, StreamState] = field(default_factory=dict)
     restored_id: int | None = None
@@ -143,6 +148,7 @@ class _Replay:
                 self.stop.wait,
                 self.options.injects_for,
                 self.restored.get(stream),
+                clock=self.clocks.get(stream),
                 is_restarted=self.options.restore is not None,
             )
             self.senders[stream] = sender

@@ -16,6 +16,7 @@ from framegate.shmpool.client import Client
 from framegate.shmpool.predecessor import attached_behind_predecessor
 from framegate.shmpool.producer import DEFAULT_PIPELINE, Producer
 from framegate.shmpool.sent_barrier import SentBarrier
+from framegate.tools.replay.clocks import clock_of
 from framegate.tools.replay.place import START, Place
 from framegate.tools.replay.replay_state import StreamState
 
@@ -38,9 +39,11 @@ class Sender:
         pipeline: str | None = DEFAULT_PIPELINE,
         restored: StreamState | None = None,
         *,
+        clock: str | None = None,
         is_restarted: bool = False,
     ) -> None:
         """``wait`` sleeps, and says whether the replay was told to end. ``restored``: what it goes on behind.
+        ``clock``: what stamped its first frames, as far as that is known.
 
         ``is_restarted``: an earlier life of this replay may have been killed, and its lease not yet have expired.
         """
@@ -52,6 +55,7 @@ class Sender:
         """Behind the last frame that was sent: what is not later is not sent again."""
         self.ended_state: StreamState | None = None
         """Where the stream ended, if it has: from there on it owes no barrier."""
+        self._clock = clock
         attach = partial(self._attached, continues=True)
         self.producer: Producer = attached_behind_predecessor(attach, wait) if is_restarted else self._attached()
         self.frames = 0
@@ -69,7 +73,7 @@ class Sender:
 
     def send(self, frame: FrameOfRecording, *, life: int, is_paced: bool) -> bool:
         """Publish a frame; whether it was. ``life``: which time round of the recording it is."""
-        if not self._begin_epoch((life, frame.epoch)):
+        if not self._begin_epoch((life, frame.epoch), clock_of(frame)):
             return False
         if is_paced and not self._wait_for_room(frame.seq):
             return False
@@ -92,8 +96,13 @@ class Sender:
         return True
 
     def _attached(self, *, continues: bool = False) -> Producer:
-        position = self.place.number
-        return self._client.producer(self.stream, pipeline=self._pipeline, position=position, continues=continues)
+        return self._client.producer(
+            self.stream,
+            pipeline=self._pipeline,
+            position=self.place.number,
+            continues=continues,
+            clock=self._clock,
+        )
 
     def _publish(self, frame: FrameOfRecording, life: int) -> None:
         self.producer.publish(
@@ -146,11 +155,15 @@ class Sender:
                 if not self._wait_attached():
                     return
 
-    def _begin_epoch(self, life: tuple[int, int]) -> bool:
-        """Go over to another epoch where the recording does; False when told to end meanwhile."""
-        if self._life is None or self._life == life:
+    def _begin_epoch(self, life: tuple[int, int], clock: str | None) -> bool:
+        """Go over to another epoch where the recording does; False when told to end meanwhile.
+
+        The clock is declared by whoever attaches: where the first frame shows another one, that is done anew.
+        """
+        if self._life == life or (self._life is None and self._clock == clock):
             self._life = life
             return True
+        self._clock = clock
         listeners = self.producer.audience.ready(self.producer.epoch or 0)
         self.wait_read()
         self._close_producer()
