@@ -16,13 +16,13 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from framegate.shmpool.idle import sleep_ns
 from framegate.tools.audit.fates import read_fates
 from framegate.tools.audit.ranges import Ranges
 from framegate.tools.bench.join import held_back, pairs_joined_a_second
@@ -179,7 +179,7 @@ def _trial(bed: _Bed, ask: Ask, hz: float) -> Trial:
     producers = []
     for stream in _STREAMS.values():
         producers.append(bed.start("produce", "--stream", stream, *how))
-        time.sleep(APART_S)
+        sleep_ns(int(APART_S * 1e9))
     made = [_says(each, "summary") for each in producers]
     rows = _says(join, "summary")["rows"]
     for each in (*producers, join):
