@@ -48,7 +48,6 @@ class Republisher:
     def __init__(
         self, client: Client, config: JoinConfig, engine: JoinEngine, folder: Path, former: Former | None
     ) -> None:
-        self._client = client
         self._stream = config.join.out_stream
         self._engine = engine
         self._out_epoch = engine.out_epoch()
@@ -61,7 +60,10 @@ class Republisher:
         self._first_seq: int | None = None
         self._is_caught_up = False
         # It passes on the barriers of its inputs, and has none of its own.
-        attach = partial(client.producer, self._stream, pipeline=None, continues=from_row is not None)
+        is_realtime = config.has_timestamp_map and config.mergemap.clock_domain == "realtime_synced"
+        clock = "realtime" if is_realtime else None
+        self._attach = partial(client.producer, self._stream, pipeline=None, clock=clock)
+        attach = partial(self._attach, continues=from_row is not None)
         self.producer: Producer = attach() if former is None else attached_behind_predecessor(attach, former.wait)
 
     @staticmethod
@@ -134,7 +136,7 @@ class Republisher:
             # Its numbers begin again, and within an epoch they never go back.
             self._out_epoch = epoch
             self.producer.close()
-            self.producer = self._client.producer(self._stream, pipeline=None)
+            self.producer = self._attach()
 
     def publish_until(self, row: int) -> None:
         """The frames of all rows below ``row`` are published; they are sealed."""

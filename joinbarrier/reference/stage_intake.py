@@ -153,9 +153,7 @@ class StageIntake(StageFence):
     def _is_left_out(self, source: Source, times: Times) -> bool:
         """Whether a frame is one that its stream's inputs leave out, as if it had not come."""
         on = [each for each in self.on(source.stream) if self.takes_part(each)]
-        return self.drops_regressed(source) and any(
-            source.seen.goes_back(each.place, times[each.place]) for each in on
-        )
+        return self.drops_regressed(source) and any(source.seen.goes_back(each.place, times[each.place]) for each in on)
 
     def _arrival_cause(self, each: Input, frame: Frame, source: Source) -> Cause | None:
         """Why a frame can never be joined, as it comes."""

@@ -102,3 +102,18 @@ def test_a_replay_declares_the_clock_that_stamped_what_was_recorded(bed: Bed) ->
     join = bed.join(by_time(bed, "again", left, right, clock_domain="realtime_synced"))
     assert bed.run("replay", recording, "--wait-consumers", 1, "--end", "--json").summary()["frames"] == 400
     assert join.summary()["rows"] >= 100
+
+
+def test_what_a_join_of_realtime_frames_publishes_is_joined_by_a_realtime_map(bed: Bed) -> None:
+    left, right, other = bed.streams(3)
+    [out] = bed.streams(1)
+    inputs = {"left": {"stream": left, "offset_ns": 0}, "right": {"stream": right, "window_ns": 1_000_000_000}}
+    clock = {"serve": True, "clock_domain": "realtime_synced"}
+    first = bed.config(
+        "first", "timestamp", inputs, out=out, join={"publish": "left", "wait_consumers": 1}, mergemap=clock
+    )
+    second = by_time(bed, "second", out, other, clock_domain="realtime_synced")
+    joins = [bed.join(first, is_ready=False), bed.join(second, is_ready=False)]
+    for stream in (left, right, other):
+        realtime(bed, stream)
+    assert [join.summary()["rows"] > 100 for join in joins] == [True, True]
