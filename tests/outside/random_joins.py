@@ -78,8 +78,9 @@ def planned(seed: int) -> Plan:
     if policy == "latest" or (policy == "sequence" and dice.random() < 0.2):
         join["drive"] = "input:s0"
     mergemap: dict[str, Any] = {"serve": True}
-    if dice.random() < 0.2:
-        mergemap["stale_timeout_ms"] = dice.choice([200, 1000])
+    stale_timeout_ms = dice.choice([200, 1000])
+    if dice.random() < 0.2 and policy != "union":
+        mergemap["stale_timeout_ms"] = stale_timeout_ms
     return Plan(
         seed=seed,
         policy=policy,
@@ -214,7 +215,7 @@ class Run:
 
     def _after(self, producer: Process, frames: int, act: Callable[[], None], stream: int) -> None:
         there = self.bed.sent_frames(stream)
-        while not producer.has_ended and time.monotonic() < self._until:
+        while not producer.has_ended and time.monotonic() < self._until and not (self._join and self._join.has_ended):
             if self.bed.sent_frames(stream) >= there + frames:
                 act()
                 return
