@@ -139,6 +139,8 @@ class LeaseDriverAgent:
         self._full_turns = self._full_turns + 1 if is_full else 0
         if self._full_turns % _FULL_TURNS_MAX == 0:
             self._heard_ns = before_ns
+        for made in self._store.finished():
+            done += self._carry_out(self.authority.on_regions(made, self._clock()))
         done += self._carry_out(self.authority.tick(self._clock(), self._heard_ns))
         if self.authority.has_ended:
             self.checkpoints.shutdown(self._clock())
@@ -201,7 +203,8 @@ class LeaseDriverAgent:
             case Announce():
                 self._announce(action)
             case Provision():
-                return self.authority.on_regions(self._store.provision(action), self._clock())
+                made = self._store.provision(action)
+                return [] if made is None else self.authority.on_regions(made, self._clock())
             case Retire():
                 self._store.retire(action.stream_id, action.epoch)
             case Collect():

@@ -5,6 +5,8 @@ Whole regions are made by the native core, with all their memory. A placeholder,
 writes to, is the same files with the same superblocks, but its pools are a hole behind theirs. The ring has its memory,
 because a reader may look at any slot of it, and a page that is not there would be a SIGBUS on a full file system; a
 payload is read only behind a committed slot, and there is none.
+
+Gigabytes of memory take seconds. They are made in a thread of their own, so that the driver is heard meanwhile.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ from __future__ import annotations
 import logging
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
@@ -39,6 +42,9 @@ from framegate._native import PoolRegions, region_mark
 
 MAGIC: Final = 0x544F_504C_5348_4D31
 SUPERBLOCK_BYTES: Final = 64
+LARGE_BYTES: Final = 64 << 20
+"""Regions from this size on are made aside: less takes a few hundredths of a second."""
+_SAID_FROM_BYTES: Final = 1 << 30
 _log = logging.getLogger(__name__)
 
 
@@ -149,6 +155,8 @@ class RegionStore:
         self._has_hugepages = has_hugepages
         self._clock = clock
         self._mapped: dict[tuple[int, int], MappedRegions] = {}
+        self._aside = ThreadPoolExecutor(1, "framegate-regions")
+        self._making: dict[tuple[int, int], tuple[Provision, Future[MappedRegions]]] = {}
         self._ends: dict[int, tuple[int, int | None]] = {}
         """Of streams whose last producer's epoch was removed: which one ended, and after which sequence."""
         self._began_ns = clock()
@@ -157,20 +165,50 @@ class RegionStore:
         """How many epochs have files of this driver."""
         return len(self._mapped)
 
-    def provision(self, order: Provision) -> Provisioned | ProvisionFailed:
-        """Make the regions that were ordered, or nothing."""
-        folder = self.folders.of(order.stream_id, order.epoch)
+    def provision(self, order: Provision) -> Provisioned | ProvisionFailed | None:
+        """Make the regions that were ordered, or nothing. None: they are large, and come from ``finished`` later."""
+        folder, now_ns, large = self.folders.of(order.stream_id, order.epoch), self._clock(), _bytes_of(order)
         try:
             self.folders.make(folder)
-            self._mapped[order.stream_id, order.epoch] = self._maker.make(folder, order, self._clock())
         except (FramegateError, OSError) as failure:
-            self._remove(order.stream_id, order.epoch)
-            error = numbered_error(failure)
-            _log.warning("stream %d epoch %d: %s", order.stream_id, order.epoch, error)
-            reason = str(error).partition("\n")[0]
-            return ProvisionFailed(order.stream_id, order.epoch, _problem(error, order), reason)
+            return self._failed(order, failure)
+        if large < LARGE_BYTES or order.is_placeholder:
+            return self._taken(order, lambda: self._maker.make(folder, order, now_ns))
+        level = logging.WARNING if large >= _SAID_FROM_BYTES else logging.INFO
+        _log.log(level, "stream %d: makes regions of %.1f GiB", order.stream_id, large / (1 << 30))
+        making = self._aside.submit(self._maker.make, folder, order, now_ns)
+        self._making[order.stream_id, order.epoch] = order, making
+        return None
+
+    def finished(self) -> list[Provisioned | ProvisionFailed]:
+        """What became of large regions since the last call."""
+        done = [(order, making) for order, making in self._making.values() if making.done()]
+        return [self._finish(order, making) for order, making in done]
+
+    def _finish(self, order: Provision, making: Future[MappedRegions]) -> Provisioned | ProvisionFailed:
+        """Waits for it."""
+        try:
+            return self._taken(order, making.result)
+        finally:
+            del self._making[order.stream_id, order.epoch]
+
+    def _taken(self, order: Provision, make: Callable[[], MappedRegions]) -> Provisioned | ProvisionFailed:
+        try:
+            mapped = make()
+        except (FramegateError, OSError) as failure:
+            return self._failed(order, failure)
+        self._mapped[order.stream_id, order.epoch] = mapped
+        mapped.refresh_activity(self._clock())
+        folder = self.folders.of(order.stream_id, order.epoch)
         self._leave_end(folder, order)
         return Provisioned(self._described(folder, order))
+
+    def _failed(self, order: Provision, failure: FramegateError | OSError) -> ProvisionFailed:
+        self._remove(order.stream_id, order.epoch)
+        error = numbered_error(failure)
+        _log.warning("stream %d epoch %d: %s", order.stream_id, order.epoch, error)
+        reason = str(error).partition("\n")[0]
+        return ProvisionFailed(order.stream_id, order.epoch, _problem(error, order), reason)
 
     def _leave_end(self, folder: Path, order: Provision) -> None:
         """Nobody writes into this epoch: whoever comes now finds here how the one before it ended."""
@@ -205,7 +243,10 @@ class RegionStore:
         """Remove the epochs that dead processes left; how many."""
         found, is_alive = self._found()
         keeping = Keeping(
-            keep=keep, min_age_ns=min_age_ns, own_pid=os.getpid(), served=frozenset(served) | self._mapped.keys()
+            keep=keep,
+            min_age_ns=min_age_ns,
+            own_pid=os.getpid(),
+            served=frozenset(served) | self._mapped.keys() | self._making.keys(),
         )
         gone = collectable(found, keeping, is_alive)
         removed = sum(self._remove(each.stream_id, each.epoch) for each in gone)
@@ -214,7 +255,10 @@ class RegionStore:
 
     def close(self, *, remove: bool) -> None:
         """Give everything up, and with ``remove`` also the files, those that a killed driver before this one left, and
-        the folders that were made for them."""
+        the folders that were made for them. Waits for regions that are being made."""
+        for order, making in list(self._making.values()):
+            self._finish(order, making)
+        self._aside.shutdown()
         for stream_id, epoch in list(self._mapped):
             if remove:
                 self.retire(stream_id, epoch)
@@ -254,6 +298,10 @@ class RegionStore:
 
     def _uri(self, path: Path) -> str:
         return f"shm:file?path={path}" + ("|require_hugepages=true" if self._has_hugepages else "")
+
+
+def _bytes_of(order: Provision) -> int:
+    return order.profile.header_nslots * (HEADER_SLOT_BYTES + sum(pool.stride_bytes for pool in order.profile.pools))
 
 
 def _epoch_of(end: tuple[int, int | None]) -> int:

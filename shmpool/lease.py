@@ -6,8 +6,13 @@
                           |                 | revoked, expired, driver gone
                           | refused,        v
                           | time-out     BACKOFF --delay over--> ATTACHING, with a new correlation id
-                          +--------------^
+                          +--------------^ |
+                                           +---late OK--> ATTACHED
 ```
+
+A driver that makes gigabytes of regions grants late. An answer to an earlier request of the same client id counts like
+one to the newest, and a newer request that is refused because the client id is attached shows that the earlier one is
+under way.
 
 An attach is followed by announces of the stream, once a second: they are how a client knows that its driver lives, for
 keep-alives have no answer. A lease that nobody vouches for is lost. A driver that only stood still holds it all the
@@ -41,7 +46,7 @@ from framegate.schema.driver import (
 from framegate.schema.wire import ClockDomain, ShmPoolAnnounce
 from framegate.shmpool.attach_answer import LAYOUT_VERSION, flaw_of
 from framegate.shmpool.declaration import Declaration
-from framegate.shmpool.lease_actions import Action, Gained, Lost, Refused, Send
+from framegate.shmpool.lease_actions import Action, Gained, Lost, Refused, Send, UnderWay
 
 _ALREADY_ATTACHED: Final = "client_id already attached"
 _NS: Final = 1_000_000_000
@@ -62,6 +67,8 @@ class LeaseTimes:
     """At most; a lease that is granted for less than three of them is kept alive more often."""
     silence_ns: int = 5 * _NS
     """So long without an announce of the stream the driver counts as gone: five of its periods."""
+    under_way_ns: int = 300 * _NS
+    """How long an attach may be under way, as the driver makes regions for it."""
 
 
 class LeaseState(Enum):
@@ -98,6 +105,11 @@ class Lease:
     _vouched_ns: int = 0
     _attempts: int = 0
     _first_correlation_id: int = 0
+    _asked_from_id: int = 0
+    """The first request whose grant can be taken up: asked under the present client id, after the last lease."""
+    _unanswered: int = 0
+    """Requests from that one on, over the present link, that had no answer yet."""
+    _under_way_since_ns: int | None = None
     _detach_id: int = 0
     _owed: ShmDetachRequest | None = None
     """Gives back a lease that was lost here; said before each attach until the driver has answered."""
@@ -108,6 +120,7 @@ class Lease:
     def __post_init__(self) -> None:
         # A random start makes it unlikely that an answer to an earlier process is taken for ours.
         self._correlation_id = self._first_correlation_id = self.chance.getrandbits(62)
+        self._forget_requests()
         # Counted apart: an attach that is under way keeps its own.
         self._detach_id = self.chance.getrandbits(62)
         # 0 is only a local way to say "any" (PROTOCOL 10.4).
@@ -133,12 +146,17 @@ class Lease:
 
     def on_response(self, response: ShmAttachResponse, now_ns: int) -> list[Action]:
         """An answer on the control stream; whether it is ours tells the correlation id."""
-        if self.state is not LeaseState.ATTACHING or response.correlation_id != self._correlation_id:
+        is_ours = self._first_correlation_id < response.correlation_id <= self._correlation_id
+        if not is_ours or self.state is LeaseState.CLOSED:
+            return []
+        if self.is_attached or response.correlation_id < self._asked_from_id:
             return self._give_back_late(response)
+        self._unanswered = max(self._unanswered - 1, 0)
         # The detach went before the request, on one stream.
         self._owed = None
         if response.code is not ResponseCode.OK:
             return self._refused(response, now_ns)
+        self._under_way_since_ns = None
         if (flaw := flaw_of(response, self.stream_id)) is not None:
             self.protocol_errors += 1
             reason = f"the driver's answer is unusable: {flaw}"
@@ -146,6 +164,7 @@ class Lease:
         self.state = LeaseState.ATTACHED
         self.lease_id, self.epoch = response.lease_id, response.epoch
         self._attempts = self._taken_ids = 0
+        self._forget_requests()
         self._take_times(response.lease_expiry_timestamp_ns, now_ns)
         return [Gained(response)]
 
@@ -193,7 +212,8 @@ class Lease:
         return self._lose_driver("a keep-alive could not be sent", now_ns)
 
     def on_link_lost(self, reason: str, now_ns: int) -> list[Action]:
-        """There is no way to the driver any more: it would not hear keep-alives."""
+        """There is no way to the driver any more: it would not hear keep-alives, and its answers are lost."""
+        self._unanswered = 0
         return self._lose_driver(reason, now_ns)
 
     def on_unusable(self, reason: str, now_ns: int) -> list[Action]:
@@ -210,6 +230,7 @@ class Lease:
     def _ask(self, now_ns: int) -> list[Action]:
         self.state = LeaseState.ATTACHING
         self._correlation_id += 1
+        self._unanswered += 1
         self._deadline_ns = now_ns + self.times.attach_timeout_ns
         self._waits_since_ns = now_ns + _UNHEARD_NS
         request = ShmAttachRequest(
@@ -236,13 +257,27 @@ class Lease:
 
     def _refused(self, response: ShmAttachResponse, now_ns: int) -> list[Action]:
         refusal = Refused(response.code, response.error_message or "no reason given")
-        if _ALREADY_ATTACHED in response.error_message:
-            # Another process drew the same number, or an attach that timed out here was granted: draw again.
-            self.client_id = new_client_id(self.chance)
-            self._taken_ids += 1
-            if self._taken_ids == 1:
-                return self._back_off(now_ns)
-        return [refusal, *self._back_off(now_ns)]
+        if _ALREADY_ATTACHED not in response.error_message:
+            self._under_way_since_ns = None
+            return [refusal, *self._back_off(now_ns)]
+        if self._is_under_way(now_ns):
+            return [UnderWay(), *self._back_off(now_ns)]
+        # Another process drew the same number, or the answer to an attach that was granted is lost: draw again.
+        self.client_id = new_client_id(self.chance)
+        self._forget_requests()
+        self._taken_ids += 1
+        told = [] if self._taken_ids == 1 else [refusal]
+        return [*told, *self._back_off(now_ns)]
+
+    def _is_under_way(self, now_ns: int) -> bool:
+        """Whether the request that attached the client id is likely an earlier one of ours that may be granted yet."""
+        if self._under_way_since_ns is None:
+            self._under_way_since_ns = now_ns
+        return self._unanswered > 0 and now_ns - self._under_way_since_ns < self.times.under_way_ns
+
+    def _forget_requests(self) -> None:
+        self._asked_from_id, self._unanswered = self._correlation_id + 1, 0
+        self._under_way_since_ns = None
 
     def _back_off(self, now_ns: int) -> list[Action]:
         self.state, self._waits_since_ns = LeaseState.BACKOFF, None
@@ -303,11 +338,10 @@ class Lease:
         return actions
 
     def _give_back_late(self, response: ShmAttachResponse) -> list[Action]:
-        """A lease that came after the attach had timed out changes nothing here; the driver is told to take it back."""
-        is_ours = self._first_correlation_id < response.correlation_id <= self._correlation_id
-        if not is_ours or self.state is LeaseState.CLOSED or response.code is not ResponseCode.OK:
+        """A lease beside another one, or from before it, changes nothing here; the driver is told to take it back."""
+        if response.code is not ResponseCode.OK or response.lease_id == self.lease_id:
             return []
-        late = None if response.lease_id == self.lease_id else self._giving_back(response.lease_id)
+        late = self._giving_back(response.lease_id)
         return [] if late is None else [Send(late)]
 
     def _giving_back(self, lease_id: int | None) -> ShmDetachRequest | None:

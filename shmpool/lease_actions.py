@@ -45,4 +45,9 @@ class Refused:
     reason: str
 
 
-Action: TypeAlias = Send | Gained | Lost | Refused
+@dataclass(frozen=True, slots=True)
+class UnderWay:
+    """The driver has an earlier request in hand, as when it makes large regions. It is asked again meanwhile."""
+
+
+Action: TypeAlias = Send | Gained | Lost | Refused | UnderWay

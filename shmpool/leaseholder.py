@@ -21,7 +21,7 @@ from framegate.shmpool.aeron import how_to_start
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.declaration import Declaration
 from framegate.shmpool.lease import Lease, LeaseState, LeaseTimes, new_client_id
-from framegate.shmpool.lease_actions import Action, Gained, Lost, Refused, Send
+from framegate.shmpool.lease_actions import Action, Gained, Lost, Refused, Send, UnderWay
 
 if TYPE_CHECKING:
     from framegate.shmpool.client import Client
@@ -49,6 +49,8 @@ class Leaseholder:
         self._failure: FramegateError | None = None
         self._has_regions = False
         self._said_refusal = ""
+        self._under_way_until_ns: int | None = None
+        """Until when a driver that has the attach in hand is waited for; it says so again and again."""
 
     # --- for subclasses, on the client's thread --------------------------------------------------------
 
@@ -105,6 +107,8 @@ class Leaseholder:
                     self.note_detach(reason)
                     self.unmap(reason)
                     _log.warning("%s lost its lease, and asks for another: %s", self, reason)
+                case UnderWay():
+                    self._on_under_way(now_ns)
                 case Refused(code, reason):
                     self._on_refused(AttachRefused(reason, stream=self.stream_id, code=code.name))
 
@@ -122,6 +126,11 @@ class Leaseholder:
             _log.warning("%s attached again, in epoch %s", self, response.epoch)
         self._tell(None)
 
+    def _on_under_way(self, now_ns: int) -> None:
+        if self._under_way_until_ns is None:
+            _log.warning("%s waits: the driver makes its regions, which takes a while where they are large", self)
+        self._under_way_until_ns = now_ns + self.lease.times.silence_ns
+
     def _on_refused(self, refusal: AttachRefused) -> None:
         if self.attaches and refusal.message != self._said_refusal:
             # Nobody waits for the answer: it is asked for again, and again.
@@ -136,7 +145,7 @@ class Leaseholder:
 
     def _tell(self, failure: FramegateError | None) -> None:
         with self._changed:
-            self._failure = failure
+            self._failure, self._under_way_until_ns = failure, None
             self._changed.notify_all()
 
     # --- for users ---------------------------------------------------------------------------------------
@@ -147,15 +156,21 @@ class Leaseholder:
         return self._has_regions and self.lease.is_attached
 
     def wait_attached(self, timeout_s: float) -> None:
-        """Wait for the lease; raises what stands in its way."""
+        """Wait for the lease; raises what stands in its way. A driver that is at it is given the time that it takes."""
+        deadline_ns = monotonic_ns() + int(timeout_s * 1e9)
         with self._changed:
-            self._changed.wait_for(lambda: self.is_attached or self._failure is not None, timeout_s)
-            if self.is_attached:
+            while not self.is_attached:
+                if self._failure is not None:
+                    raise self._failure
+                left_ns = max(deadline_ns, self._under_way_until_ns or 0) - monotonic_ns()
+                if left_ns <= 0:
+                    break
+                self._changed.wait(left_ns / 1e9)
+            else:
                 return
-            if self._failure is not None:
-                raise self._failure
+            was_at_it = self._under_way_until_ns is not None
         raise DriverSilent(
-            "no lease driver answered",
+            "the driver that had the attach in hand fell silent" if was_at_it else "no lease driver answered",
             stream=self.stream_id,
             aeron_dir=self.client.aeron_dir,
             waited_s=timeout_s,

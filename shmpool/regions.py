@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
 
 from framegate.schema.errors import RegionMismatch
 from framegate.schema.wire import ShmPoolAnnounce
@@ -14,6 +14,9 @@ from framegate.shmpool.attach_answer import HEADER_SLOT_BYTES, LAYOUT_VERSION
 from framegate.shmpool.uri import RegionUri
 
 from framegate._native import PoolRegions
+
+_PREFAULTED_MAX_BYTES: Final = 1 << 30
+"""Larger regions are faulted in by the first frames: they have their memory, and the lease must be kept meanwhile."""
 
 
 class _Pool(Protocol):
@@ -63,8 +66,12 @@ def open_regions(
         allowed=allowed,
         writable=writable,
         require_hugepages=ring.require_hugepages or any(uri.require_hugepages for _, uri in places),
-        prefault=writable,
+        prefault=writable and _bytes(nslots, pools) <= _PREFAULTED_MAX_BYTES,
     )
+
+
+def _bytes(nslots: int, pools: Sequence[_Pool]) -> int:
+    return nslots * (HEADER_SLOT_BYTES + sum(pool.stride_bytes for pool in pools))
 
 
 def open_announced(announce: ShmPoolAnnounce, allowed: Sequence[str]) -> PoolRegions:

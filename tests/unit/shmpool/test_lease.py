@@ -26,7 +26,7 @@ from framegate.schema.driver import (
 from framegate.schema.errors import InvalidValue, MessageError, UnknownTemplate, UnsupportedVersion, WrongSchema
 from framegate.schema.wire import ClockDomain
 from framegate.shmpool.lease import Lease, LeaseState
-from framegate.shmpool.lease_actions import Gained, Lost, Refused, Send
+from framegate.shmpool.lease_actions import Gained, Lost, Refused, Send, UnderWay
 
 from tests.unit.shmpool.lease_messages import (
     EPOCH,
@@ -203,17 +203,83 @@ def test_after_an_accepted_ok_further_answers_to_it_change_nothing() -> None:
     assert lease.is_attached
 
 
-def test_an_ok_that_comes_after_the_time_out_is_given_back_and_not_used() -> None:
+@pytest.mark.parametrize("asks_again", [False, True], ids=["in the pause", "beside another request"])
+def test_an_ok_that_comes_after_the_time_out_is_taken_up(asks_again: bool) -> None:
+    """The driver made large regions: the next request would begin it all anew."""
     lease = lease_of()
     request = ask(lease)
     lease.on_tick(START + SECOND)
-    (detach,) = sent(lease.on_response(granted(request.correlation_id, lease_id=5), START + SECOND), ShmDetachRequest)
-    assert (detach.lease_id, detach.client_id, detach.role) == (5, 42, Role.PRODUCER)
-    assert lease.state is LeaseState.BACKOFF
-    later = ask(lease, START + 2 * SECOND)
-    lease.on_response(granted(later.correlation_id, lease_id=6), START + 2 * SECOND)
-    (detach,) = sent(lease.on_response(granted(request.correlation_id, lease_id=5), START), ShmDetachRequest)
+    if asks_again:
+        ask(lease, START + 2 * SECOND)
+    answer = granted(request.correlation_id, lease_id=5)
+    assert lease.on_response(answer, START + 3 * SECOND) == [Gained(answer)]
+    assert (lease.lease_id, lease.client_id, lease.is_attached) == (5, 42, True)
+
+
+def test_a_second_ok_is_given_back() -> None:
+    lease = lease_of()
+    first = ask(lease)
+    lease.on_tick(START + SECOND)
+    second = ask(lease, START + 2 * SECOND)
+    lease.on_response(granted(second.correlation_id, lease_id=6), START + 2 * SECOND)
+    (detach,) = sent(lease.on_response(granted(first.correlation_id, lease_id=5), START), ShmDetachRequest)
     assert (detach.lease_id, lease.lease_id, lease.is_attached) == (5, 6, True)
+
+
+def test_an_ok_from_before_the_last_lease_is_given_back() -> None:
+    """A copy of an old answer names a lease that this side has lost since."""
+    lease = lease_of()
+    request = ask(lease)
+    lease.on_response(granted(request.correlation_id, lease_id=5), START)
+    lease.on_revoked(revoked(lease_id=5), START)
+    (detach,) = sent(lease.on_response(granted(request.correlation_id, lease_id=5), START), ShmDetachRequest)
+    assert (detach.lease_id, lease.is_attached) == (5, False)
+
+
+def test_a_client_id_that_an_earlier_request_attaches_is_kept_until_that_is_answered() -> None:
+    lease = lease_of()
+    first = ask(lease)
+    lease.on_tick(now_ns := START + SECOND)
+    for _ in range(20):
+        again = ask(lease, now_ns := now_ns + SECOND)
+        assert again.client_id == 42
+        taken = refused(again.correlation_id, why="client_id already attached")
+        assert lease.on_response(taken, now_ns) == [UnderWay()]
+    assert [type(each) for each in lease.on_response(granted(first.correlation_id), now_ns)] == [Gained]
+
+
+def test_an_attach_that_fails_after_a_while_is_told() -> None:
+    lease = lease_of()
+    first = ask(lease)
+    lease.on_tick(START + SECOND)
+    taken = refused(ask(lease, START + 2 * SECOND).correlation_id, why="client_id already attached")
+    lease.on_response(taken, START + 2 * SECOND)
+    no_room = refused(first.correlation_id, ResponseCode.INTERNAL_ERROR, "no room")
+    assert lease.on_response(no_room, START + 3 * SECOND) == [Refused(ResponseCode.INTERNAL_ERROR, "no room")]
+
+
+def test_an_attach_is_not_under_way_for_ever() -> None:
+    lease = lease_of()
+    ask(lease)
+    lease.on_tick(START + SECOND)
+    now_ns, kept = START + SECOND, 0
+    while lease.client_id == 42:
+        again = ask(lease, now_ns := now_ns + SECOND)
+        lease.on_response(refused(again.correlation_id, why="client_id already attached"), now_ns)
+        kept += 1
+    assert 60 * SECOND < now_ns - START <= lease.times.under_way_ns + 5 * SECOND
+    assert kept > 60
+    last = granted(again.correlation_id, lease_id=5)
+    assert [type(each) for each in lease.on_response(last, now_ns)] == [Send]
+
+
+def test_an_answer_that_was_lost_with_the_link_is_not_waited_for() -> None:
+    lease = lease_of()
+    ask(lease)
+    lease.on_link_lost("the media driver is gone", START)
+    again = ask(lease, START + SECOND)
+    assert lease.on_response(refused(again.correlation_id, why="client_id already attached"), START + SECOND) == []
+    assert lease.client_id != 42
 
 
 # --- keeping alive -----------------------------------------------------------------------------------------

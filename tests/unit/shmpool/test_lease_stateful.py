@@ -39,6 +39,8 @@ class Leases(RuleBasedStateMachine):
         self.now_ns = START
         self.requests: list[ShmAttachRequest] = []
         self.outstanding: ShmAttachRequest | None = None
+        self.open: list[ShmAttachRequest] = []
+        """Those whose grant may be taken up, however late: asked since the last lease, under the present client id."""
         self.held: int | None = None
         self.next_lease_id = 1
         self.given_back: set[int] = set()
@@ -50,7 +52,7 @@ class Leases(RuleBasedStateMachine):
                 case Gained(response):
                     assert may_gain
                     assert self.held is None
-                    self.held, self.outstanding = response.lease_id, None
+                    self.held, self.outstanding, self.open = response.lease_id, None, []
                 case Lost():
                     assert self.held is not None
                     self.held = None
@@ -62,6 +64,7 @@ class Leases(RuleBasedStateMachine):
             assert self.outstanding is None
             assert request.correlation_id not in [earlier.correlation_id for earlier in self.requests]
             self.requests.append(request)
+            self.open = [each for each in [*self.open, request] if each.client_id == self.lease.client_id]
             self.outstanding = request
         for beat in sent(actions, ShmLeaseKeepalive):
             assert beat.lease_id == self.held
@@ -85,7 +88,7 @@ class Leases(RuleBasedStateMachine):
         self.next_lease_id += 1
         expiry_ns = None if lasts is None else self.now_ns + lasts
         fields = {"lease_id": self.next_lease_id, "lease_expiry_timestamp_ns": expiry_ns, **flaw}
-        wanted = self.outstanding is not None and request is self.outstanding
+        wanted = self.held is None and request in self.open
         before = self.held
         self.take(self.lease.on_response(granted(request.correlation_id, **fields), self.now_ns), may_gain=wanted)
         assert (self.held == self.next_lease_id) == (wanted and not flaw)
@@ -97,10 +100,11 @@ class Leases(RuleBasedStateMachine):
     def answer_no(self, data: st.DataObject, why: str) -> None:
         request = data.draw(st.sampled_from(self.requests))
         before = self.held
-        is_wanted = request is self.outstanding
-        self.take(self.lease.on_response(refused(request.correlation_id, why=why), self.now_ns))
-        if is_wanted:
+        actions = self.lease.on_response(refused(request.correlation_id, why=why), self.now_ns)
+        if before is None and request in self.open:
             self.outstanding = None
+            self.open = [each for each in self.open if each.client_id == self.lease.client_id]
+        self.take(actions)
         assert self.held == before
 
     @rule(lease_id=st.integers(0, 5), role=ROLES, stream=st.sampled_from([STREAM, STREAM + 1]))

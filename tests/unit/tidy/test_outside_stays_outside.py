@@ -17,7 +17,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 OUTSIDE = ROOT / "tests" / "outside"
 FOREIGN = {"pyarrow", "pytest"}
-WITHOUT_DEFAULTS = {"test_late_inputs.py": "what a lateness costs is its question"}
+WITHOUT_DEFAULTS = {
+    "test_late_inputs.py": "what a lateness costs is its question",
+    "test_large_rings.py": "how a large ring comes to be is its question",
+}
 """Files that may set slots, pending or lateness, and why."""
 
 

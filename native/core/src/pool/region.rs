@@ -18,6 +18,7 @@ use super::layout::SUPERBLOCK_BYTES;
 use super::superblock::{Expected, Superblock, SuperblockFault};
 
 const HUGETLBFS_MAGIC: i64 = 0x9584_58F6;
+const POPULATED_AT_ONCE_BYTES: usize = 16 << 20;
 
 /// Why a region was not made or not opened.
 #[derive(Debug)]
@@ -179,15 +180,32 @@ impl Region {
             return refused(format!("{} bytes cannot be addressed on this machine", expected.file_bytes()));
         };
         let protection = if is_writable { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_READ };
-        let flags = if prefault { libc::MAP_SHARED | libc::MAP_POPULATE } else { libc::MAP_SHARED };
+        let (null, shared) = (std::ptr::null_mut(), libc::MAP_SHARED);
         // SAFETY: a new shared mapping of an open file at an address of the kernel's choice.
-        let start = unsafe { libc::mmap(std::ptr::null_mut(), bytes, protection, flags, file.as_raw_fd(), 0) };
+        let start = unsafe { libc::mmap(null, bytes, protection, shared, file.as_raw_fd(), 0) };
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error().into());
         }
-        match NonNull::new(start.cast()) {
-            Some(start) => Ok(Self { start, bytes, path: path.to_owned(), is_writable, checked: *expected }),
-            None => refused("the kernel mapped it at address 0"),
+        let Some(start) = NonNull::new(start.cast()) else {
+            return refused("the kernel mapped it at address 0");
+        };
+        let region = Self { start, bytes, path: path.to_owned(), is_writable, checked: *expected };
+        if prefault {
+            region.populate();
+        }
+        Ok(region)
+    }
+
+    /// Touches every page, some megabytes at a time: while the kernel does so it keeps every other thread of this process
+    /// from getting memory. A page that cannot be had now is had, or found missing, when it is used.
+    fn populate(&self) {
+        let advice = if self.is_writable { libc::MADV_POPULATE_WRITE } else { libc::MADV_POPULATE_READ };
+        for offset in (0..self.bytes).step_by(POPULATED_AT_ONCE_BYTES) {
+            let length = POPULATED_AT_ONCE_BYTES.min(self.bytes - offset);
+            // SAFETY: a range of this mapping; its bytes are not changed.
+            if unsafe { libc::madvise(self.start.as_ptr().add(offset).cast(), length, advice) } != 0 {
+                return;
+            }
         }
     }
 
