@@ -53,6 +53,8 @@ class LeaseRules:
     has_hugepages: bool = False
     """Whether the base directory lies on huge pages: then all regions do, otherwise none."""
     limits: Limits = field(default_factory=Limits)
+    base_dir: str = ""
+    """What a driver that finds this one is told."""
 
 
 def rules_of(config: DriverConfig, *, has_hugepages: bool) -> LeaseRules:
@@ -78,6 +80,7 @@ def rules_of(config: DriverConfig, *, has_hugepages: bool) -> LeaseRules:
         prefault=policies.prefault_shm,
         require_hugepages=config.shm.require_hugepages,
         has_hugepages=has_hugepages,
+        base_dir=config.shm.base_dir,
     )
 
 

@@ -350,6 +350,7 @@ class LeaseAuthority:
         if lease is None:
             self.counts["detach_refused"] += 1
             text = f"no live lease {request.lease_id} of client {request.client_id} on stream {request.stream_id}"
+            text += f", says the driver of {self.rules.base_dir}" if self.rules.base_dir else ""
             return [detached(request.correlation_id, ResponseCode.REJECTED, text)]
         answer = detached(request.correlation_id, ResponseCode.OK, "")
         return [answer, *self._end(lease, LeaseRevokeReason.DETACHED, "", now_ns)]

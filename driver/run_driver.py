@@ -17,6 +17,8 @@ from framegate.driver.lease_service import claimed, lease_driver
 from framegate.driver.media_driver_watch import JoinedDriver, MediaDriverWatch, StartedDriver
 from framegate.driver.mediadriver import MediaDriver, MediaDriverOptions, await_orphan, is_live
 from framegate.driver.options import DriverOptions
+from framegate.driver.sole_driver import SoleDriver
+from framegate.driver.start_turn import StartTurn
 from framegate.schema.config.settings import default_aeron_dir
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, TransportError
@@ -40,10 +42,12 @@ def run(options: DriverOptions) -> int:
         # Before the media driver: a second lease driver must be refused without having started anything.
         claimed(config) as directory,
         coordinating(config.checkpoint) as checkpoints,
+        closing(StartTurn(aeron_dir)) as turn,
         serving(aeron_dir, config) as media_driver,
-        closing(Connection(aeron_dir, config.media_driver.driver_timeout_ms)) as connection,
+        closing(_connection(aeron_dir, config, media_driver)) as connection,
         closing(lease_driver(connection.transport, config, directory, checkpoints)) as agent,
     ):
+        turn.close()
         served = _Served(stop, media_driver, connection, agent)
         served.serve(lambda: _say_ready(aeron_dir, config, as_json=options.json))
         summary: dict[str, object] = {**agent.counters(), "reconnects": connection.renewals}
@@ -55,25 +59,42 @@ def run(options: DriverOptions) -> int:
 
 
 class Connection:
-    """The Aeron client of the moment. A process that stood still for long gets another one."""
+    """The Aeron client of the moment. A process that stood still for long gets another one.
 
-    def __init__(self, aeron_dir: str, driver_timeout_ms: int) -> None:
+    No other lease driver serves its media driver; raises ``LeaseDriverPresent`` where one does.
+    """
+
+    def __init__(self, aeron_dir: str, config: DriverConfig, *, others_may_be_there: bool) -> None:
         self._aeron_dir = aeron_dir
-        self._driver_timeout_ms = driver_timeout_ms
+        self._driver_timeout_ms = config.media_driver.driver_timeout_ms
+        self._sole = SoleDriver(aeron_dir, config.driver)
         self.renewals = 0
-        self.transport = self._connect()
+        self.transport = self._connect(others_may_be_there=others_may_be_there)
 
     def renew(self) -> None:
         """Leave the lost client, if that was not done yet, and make another. Raises what connecting raises."""
         self.transport.close()
-        self.transport = self._connect()
+        self.transport = self._connect(others_may_be_there=False)
 
-    def _connect(self) -> AeronTransport:
-        return AeronTransport(self._aeron_dir, self._driver_timeout_ms, "lease driver")
+    def _connect(self, *, others_may_be_there: bool) -> AeronTransport:
+        transport = AeronTransport(self._aeron_dir, self._driver_timeout_ms, "lease driver")
+        try:
+            self._sole.claim(transport, others_may_be_there=others_may_be_there)
+        except BaseException:
+            transport.close()
+            self._sole.close()
+            raise
+        return transport
 
     def close(self) -> None:
         """Leave the media driver."""
         self.transport.close()
+        self._sole.close()
+
+
+def _connection(aeron_dir: str, config: DriverConfig, media_driver: MediaDriverWatch) -> Connection:
+    # On a media driver that was started here nobody was before us.
+    return Connection(aeron_dir, config, others_may_be_there=isinstance(media_driver, JoinedDriver))
 
 
 @dataclass(frozen=True, slots=True)

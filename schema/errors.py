@@ -211,7 +211,7 @@ class UriRefused(PoolError):
 
 
 class LeaseDriverPresent(PoolError):
-    """Another lease driver serves this base directory and namespace."""
+    """Another lease driver serves this base directory and namespace, or this media driver."""
 
     code = 220
     exit_code = ENVIRONMENT

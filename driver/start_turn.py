@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drivers that start on one Aeron directory at the same time do so one after the other.
+
+Two media drivers would clear the directory away under each other, and a lease driver could claim the media driver that
+another one has started a moment before and will end with. So the log file of the media driver is locked from before it
+is started until the lease driver has claimed it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from typing import Final
+
+from framegate.driver.mediadriver import is_live
+from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.idle import sleep_ns
+
+_PATIENCE_NS: Final = 30_000_000_000
+"""Longer than a start may take. After it the other one counts as stuck, and the two are left to themselves."""
+_STEP_NS: Final = 20_000_000
+
+
+class StartTurn:
+    """Waits until it is this process's turn to start; ``close`` gives the turn to the next one. Idempotent."""
+
+    def __init__(self, aeron_dir: str) -> None:
+        self._aeron_dir = aeron_dir
+        self._path = Path(f"{aeron_dir}.log")
+        self._descriptor = -1
+        deadline_ns = monotonic_ns() + _PATIENCE_NS
+        # The log is there before the media driver that it belongs to. Where a live one has none nobody here started it.
+        while (not is_live(aeron_dir) or self._path.exists()) and not self._take() and monotonic_ns() < deadline_ns:
+            sleep_ns(_STEP_NS)
+
+    def _take(self) -> bool:
+        try:
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        except OSError:
+            # Whoever starts the media driver says what is wrong with it.
+            return True
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_mine = os.path.samestat(os.fstat(descriptor), self._path.stat(follow_symlinks=False))
+        except OSError:
+            is_mine = False
+        if is_mine:
+            self._descriptor = descriptor
+        else:
+            os.close(descriptor)
+        return is_mine
+
+    def close(self) -> None:
+        """Let the next one start. No log is left of a media driver that was not started."""
+        if self._descriptor >= 0:
+            if os.fstat(self._descriptor).st_size == 0 and not is_live(self._aeron_dir):
+                self._path.unlink(missing_ok=True)
+            os.close(self._descriptor)
+            self._descriptor = -1
