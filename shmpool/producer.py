@@ -54,7 +54,7 @@ from framegate.shmpool.sent_barrier import SentBarrier
 from framegate.shmpool.streams import untethered
 from framegate.shmpool.transport import OfferBound, Publication, Subscription
 
-from framegate._native import AeronPublication, AeronSubscription, FrameClaim, PoolProducer
+from framegate._native import AeronPublication, AeronSubscription, FrameClaim, PoolProducer, PoolRegions
 
 if TYPE_CHECKING:
     from framegate.shmpool.client import Client
@@ -106,6 +106,7 @@ class Producer(Leaseholder):
         self._native: PoolProducer | None = None
         self._barriers = AskedBarriers(self, pipeline, barrier_interval_s)
         self._link: Link | None = None
+        self._regions: PoolRegions | None = None
         self._folder_of_ring: str | None = None
         self._meta_version = 0
         self._meta: DataSourceMeta | None = None
@@ -431,7 +432,10 @@ class Producer(Leaseholder):
             # Before anything can be sent: a barrier goes by itself as soon as there are regions.
             self._mark_continued(self._folder_of_ring, epoch)
         self._barriers.on_regions(self._folder_of_ring, epoch)
+        # A driver may have made them long ago, and leave it to the producer to say that they are alive.
+        regions.refresh_activity(now_ns)
         self._native.attach(regions)
+        self._regions = regions
         self._native.set_meta_version(self._meta_version or None)
         self.audience.on_epoch(epoch)
         self._qos_at_ns = now_ns
@@ -448,6 +452,9 @@ class Producer(Leaseholder):
         """Stop writing."""
         if self._native is not None:
             self._native.detach()
+        if self._regions is not None:
+            self._regions.close()
+            self._regions = None
 
     def on_message(self, message: Message, now_ns: int) -> None:
         """The lease's messages, and those of the stream's consumers."""
@@ -470,7 +477,7 @@ class Producer(Leaseholder):
                 self._forget(message.client_id)
 
     def on_tick(self, now_ns: int) -> None:
-        """Barriers that are due, QoS and metadata once a second, stale consumers, progress that had to wait."""
+        """Barriers that are due; QoS, metadata and a sign of life once a second; stale consumers; late progress."""
         super().on_tick(now_ns)
         self._barriers.send_due(now_ns)
         for consumer_id in self.audience.stale(now_ns):
@@ -482,6 +489,8 @@ class Producer(Leaseholder):
         self._send_progress(waited)
         if now_ns >= self._qos_at_ns:
             self._qos_at_ns = now_ns + _QOS_NS
+            if self._regions is not None:
+                self._regions.refresh_activity(now_ns)
             self._send_qos()
             self._announce_source()
             self._report_lost()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -379,3 +380,20 @@ def test_descriptors_go_to_the_stream_that_is_configured(shm: Path, monkeypatch:
         publication, stream_id = world.native.made_with
         assert (getattr(publication, "stream_id", None), stream_id) == (1_101, STREAM)
         assert not world.peer.add_subscription(world.streams.channel, world.streams.descriptor).is_connected
+
+
+def test_a_producer_says_once_a_second_that_its_regions_are_alive(world: World[Producer]) -> None:
+    """A driver may leave it to producers, and may have made the regions long ago."""
+    (regions,) = world._opened
+    for _ in range(3):
+        world.tick(1)
+        assert regions.activity() == (world.now_ns, os.getpid())
+
+
+def test_a_producer_that_has_lost_its_lease_does_not_vouch_for_the_regions(world: World[Producer]) -> None:
+    (regions,) = world._opened
+    world.tick(1)
+    before_ns = world.now_ns
+    world.tell(revoked())
+    world.tick(5)
+    assert regions.activity() == (before_ns, os.getpid())
