@@ -15,7 +15,7 @@ from framegate.driver.checkpoint_section import CheckpointSection, wrong_pipelin
 from framegate.driver.frame_fit import STRIDE_MAX, default_slots, stride_of
 from framegate.driver.options import DriverOptions
 from framegate.schema.config.loading import load
-from framegate.schema.config.settings import DEFAULT_BASE_DIR, ClientSettings, config_path, option
+from framegate.schema.config.settings import ClientSettings, config_path, default_base_dir, option
 from framegate.schema.config.toml_file import KeyPath
 from framegate.schema.config.types import (
     U32,
@@ -79,7 +79,7 @@ class ShmSection(Section):
     family's sake: no size here depends on it.
     """
 
-    base_dir: Annotated[Directory, EnvironmentName("BASE_DIR")] = DEFAULT_BASE_DIR
+    base_dir: Annotated[Directory, EnvironmentName("BASE_DIR")] = Field(default_factory=default_base_dir)
     namespace: Name = "default"
     require_hugepages: bool = False
     page_size_bytes: PowerOfTwo = 4096

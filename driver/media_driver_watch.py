@@ -11,11 +11,9 @@ from typing import Final, Protocol
 
 from framegate.driver.mediadriver import MediaDriver
 from framegate.schema.errors import MediaDriverGone
-from framegate.shmpool.aeron import is_driver_live
+from framegate.shmpool.aeron import driver_mark_of, is_driver_live
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.processes import process_exists
-
-from framegate._native import driver_mark
 
 _STANDSTILL_MAX_NS: Final = 120_000_000_000
 """A media driver whose process lives but has not worked for so long will not work again."""
@@ -65,7 +63,7 @@ class JoinedDriver:
         """Raise ``MediaDriverGone`` when it ended, or has not worked for too long."""
         is_gone = self._standstill.is_too_long()
         if not is_gone and self._standstill.has_begun:
-            mark = driver_mark(self._aeron_dir)
+            mark = driver_mark_of(self._aeron_dir)
             is_gone = mark is None or not process_exists(mark[1])
         if is_gone:
             raise MediaDriverGone(

@@ -22,12 +22,10 @@ from pathlib import Path
 from typing import Final, Literal, Self
 
 from framegate.schema.errors import DriverDirectoryInUse, ForeignFiles, MediaDriverFailed
-from framegate.shmpool.aeron import DRIVER_TIMEOUT_MS
+from framegate.shmpool.aeron import DRIVER_TIMEOUT_MS, driver_mark_of
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import IdleName, sleep_ns
 from framegate.shmpool.processes import process_exists
-
-from framegate._native import driver_mark
 
 PROGRAM: Final = "framegate-media-driver"
 Threading = Literal["shared", "shared_network", "dedicated"]
@@ -52,6 +50,8 @@ class MediaDriverOptions:
     term_buffer_bytes: int | None = None
     client_liveness_timeout_ms: int | None = None
     driver_timeout_ms: int = DRIVER_TIMEOUT_MS
+    umask: int = 0o077
+    """What its directory and files are closed to: all others; 0o007 lets the group in."""
 
     def arguments(self) -> list[str]:
         """The program's command line."""
@@ -86,7 +86,7 @@ def is_live(aeron_dir: str) -> bool:
     A fresh mark is enough when its process exists. When it does not (killed a moment ago, or in another
     process namespace), the mark must be seen to move.
     """
-    mark = driver_mark(aeron_dir)
+    mark = driver_mark_of(aeron_dir)
     if mark is None or mark[0] > DRIVER_TIMEOUT_MS:
         return False
     return process_exists(mark[1]) or _mark_moves(aeron_dir)
@@ -136,7 +136,7 @@ def _mark_moves(aeron_dir: str) -> bool:
     deadline_ns = monotonic_ns() + _SETTLE_NS
     last_age_ms = 0
     while monotonic_ns() < deadline_ns:
-        mark = driver_mark(aeron_dir)
+        mark = driver_mark_of(aeron_dir)
         if mark is None:
             return False
         if mark[0] < last_age_ms:
@@ -200,6 +200,7 @@ class MediaDriver:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
+                umask=self._options.umask,
                 # Ctrl-C goes to a whole process group; this child must outlive its clients' good-byes.
                 start_new_session=True,
             )
@@ -257,7 +258,7 @@ class MediaDriver:
 
     def _tidy_up(self) -> None:
         # A driver that was killed could not remove its files, and nobody can use them any more.
-        mark = driver_mark(self.aeron_dir)
+        mark = driver_mark_of(self.aeron_dir)
         program = find_program()
         if mark is not None and mark[1] == self.pid and program is not None:
             subprocess.run(

@@ -8,7 +8,6 @@ that has no epoch left, and folders that this leaves empty.
 from __future__ import annotations
 
 import os
-import pwd
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -16,6 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from framegate.driver.epochs import EPOCH_MAX, FoundEpoch
+from framegate.schema.config.settings import account, clean_user
+from framegate.schema.errors import NoPermission
+from framegate.shmpool.owners import flaw_of_owner
 
 RING: Final = "header.ring"
 _NAMED: Final = re.compile(r"header\.ring|\d{1,5}\.pool|(ended|former|continued)\.(json|\d+)")
@@ -27,23 +29,6 @@ _STREAM_ID_MAX: Final = 2**32 - 1
 
 Mark = Callable[[str], tuple[int, int, int, int] | None]
 """epoch, stream id, pid and activity of a region file; None where it is none."""
-
-
-def clean_user(name: str) -> str:
-    """A user's name as part of a path: it cannot climb out of the base directory.
-
-    >>> clean_user("../a.b-c_1")
-    '___a_b-c_1'
-    """
-    return re.sub(r"[^A-Za-z0-9_-]", "_", name)
-
-
-def account() -> str:
-    """The effective user, by name where it has one."""
-    try:
-        return pwd.getpwuid(os.geteuid()).pw_name
-    except KeyError:
-        return str(os.geteuid())
 
 
 @dataclass(slots=True)
@@ -71,8 +56,14 @@ class RegionFolders:
         return max((each for each in found if each < epoch), default=None)
 
     def make(self, folder: Path) -> None:
-        """Make a folder and those above it, for this user alone, or for the group where the files are."""
+        """Make a folder and those above it, for this user alone, or for the group where the files are.
+
+        Raises ``NoPermission`` where one that is there lets others change what lies in it.
+        """
         mode = 0o2770 if self.mode & 0o070 else 0o700
+        for each in (folder, *folder.parents):
+            if each.is_relative_to(self.base) and (flaw := flaw_of_owner(each)) is not None:
+                raise NoPermission(flaw, path=each)
         missing = [each for each in (folder, *folder.parents) if not each.exists()]
         for each in reversed(missing):
             each.mkdir(mode=mode)

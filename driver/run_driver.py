@@ -177,6 +177,7 @@ def _media_driver_options(config: DriverConfig) -> MediaDriverOptions:
         term_buffer_bytes=section.term_buffer_length,
         client_liveness_timeout_ms=section.client_liveness_timeout_ms,
         driver_timeout_ms=section.driver_timeout_ms,
+        umask=0o007 if config.shm.mode & 0o070 else 0o077,
     )
 
 

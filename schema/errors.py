@@ -325,6 +325,14 @@ class ForeignFiles(TransportError):
     default_hint = "Choose an --aeron-dir that is empty or does not exist: a media driver removes its directory."
 
 
+class MediaDriverForeign(TransportError):
+    """The Aeron directory belongs to another user, or others may write into it."""
+
+    code = 313
+    exit_code = ENVIRONMENT
+    default_hint = "Choose an --aeron-dir of this user: whoever may write the files there can end this process."
+
+
 # --- 4xx: join ------------------------------------------------------------------------------------------
 
 

@@ -8,11 +8,13 @@ and looks before it connects, so that a missing driver is an error at once and n
 from __future__ import annotations
 
 import shlex
+from pathlib import Path
 from typing import Final, Self, cast
 
-from framegate.schema.errors import ClaimStillViewed, MediaDriverNotFound
+from framegate.schema.errors import ClaimStillViewed, MediaDriverForeign, MediaDriverNotFound
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
+from framegate.shmpool.owners import flaw_of_owner
 from framegate.shmpool.transport import OfferBound, Publication, Subscription
 
 from framegate._native import AeronClient, driver_mark
@@ -20,12 +22,26 @@ from framegate._native import AeronClient, driver_mark
 DRIVER_TIMEOUT_MS: Final = 10_000
 ADD_TIMEOUT_NS: Final = 5_000_000_000
 _WAIT_STEP_NS: Final = 20_000_000
+_MAPPED: Final = ("", "cnc.dat", "publications", "images")
+"""Of an Aeron directory: what a client maps, and the folders of what it maps."""
 
 
 def is_driver_live(aeron_dir: str, driver_timeout_ms: int = DRIVER_TIMEOUT_MS) -> bool:
     """Whether a media driver, ours or a foreign one, has worked in ``aeron_dir`` within its time-out."""
-    mark = driver_mark(aeron_dir)
+    mark = driver_mark_of(aeron_dir)
     return mark is not None and mark[0] <= driver_timeout_ms
+
+
+def driver_mark_of(aeron_dir: str) -> tuple[int, int] | None:
+    """How old the mark of a directory's media driver is, in milliseconds, and its process; None without one.
+
+    Raises ``MediaDriverForeign`` where somebody else could change the directory: nothing of it is mapped then.
+    """
+    for name in _MAPPED:
+        path = Path(aeron_dir, name)
+        if (flaw := flaw_of_owner(path)) is not None:
+            raise MediaDriverForeign(flaw, aeron_dir=aeron_dir, path=path)
+    return driver_mark(aeron_dir)
 
 
 def wait_for_driver(aeron_dir: str, timeout_s: float) -> bool:

@@ -9,6 +9,9 @@ serves its clients too: its ``driver.aeron_dir``, ``shm.base_dir``, ``policies.a
 from __future__ import annotations
 
 import getpass
+import os
+import pwd
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -17,7 +20,6 @@ from framegate.schema.config.loading import Given, load
 from framegate.schema.config.types import DescriptorStreams, Directory, EnvironmentName, PositiveU32, Section
 from pydantic import ConfigDict, Field, model_validator
 
-DEFAULT_BASE_DIR: Final = "/dev/shm/tensorpool"  # noqa: S108  (shared memory is the point)
 DEFAULT_WAIT_DRIVER_S: Final = 10.0
 DEFAULT_ANNOUNCE_PERIOD_MS: Final = 1000
 
@@ -37,6 +39,28 @@ def _account() -> str:
         return "default"
 
 
+def account() -> str:
+    """The effective user, by name where it has one."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
+
+
+def clean_user(name: str) -> str:
+    """A user's name as part of a path: it cannot climb out of the base directory.
+
+    >>> clean_user("../a.b-c_1")
+    '___a_b-c_1'
+    """
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)
+
+
+def default_base_dir() -> str:
+    """Where regions lie when nothing else is said. One for each user: nobody's driver keeps others from theirs."""
+    return f"/dev/shm/tensorpool-{clean_user(account())}"  # noqa: S108  (shared memory is the point)
+
+
 class ClientSettings(Section):
     """The settings of a client. ``aeron_dir`` None means Aeron's own default.
 
@@ -48,7 +72,7 @@ class ClientSettings(Section):
     """
 
     aeron_dir: Annotated[Directory | None, EnvironmentName("AERON_DIR")] = None
-    base_dir: Annotated[Directory, EnvironmentName("BASE_DIR")] = DEFAULT_BASE_DIR
+    base_dir: Annotated[Directory, EnvironmentName("BASE_DIR")] = Field(default_factory=default_base_dir)
     log: Annotated[Literal["error", "warn", "info", "debug"], EnvironmentName("LOG")] = "warn"
     wait_driver: Annotated[float, EnvironmentName("WAIT_DRIVER"), Field(ge=0, le=86_400, allow_inf_nan=False)] = (
         DEFAULT_WAIT_DRIVER_S

@@ -17,8 +17,9 @@ from framegate.driver.epochs import (
     left_behind,
 )
 from framegate.driver.lease_actions import PoolShape, Provision, Provisioned, StreamProfile
-from framegate.driver.region_folders import RegionFolders, clean_user
+from framegate.driver.region_folders import RegionFolders
 from framegate.driver.regions import NativeMaker, RegionStore
+from framegate.schema.config.settings import clean_user
 from framegate.shmpool.clock import ManualClock, monotonic_ns
 from framegate.shmpool.ended import is_marked_ended, mark_ended
 from hypothesis import given

@@ -7,13 +7,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from framegate.schema.config.settings import default_aeron_dir, load_client_settings
+from framegate.schema.config.settings import account, clean_user, default_aeron_dir, load_client_settings
 from framegate.schema.errors import UnknownKey, WrongType
 
 
 def test_defaults_need_no_file() -> None:
     settings = load_client_settings({})
-    assert (settings.aeron_dir, settings.base_dir) == (None, "/dev/shm/tensorpool")
+    assert (settings.aeron_dir, settings.base_dir) == (None, f"/dev/shm/tensorpool-{clean_user(account())}")
     assert (settings.log, settings.wait_driver) == ("warn", 10.0)
 
 

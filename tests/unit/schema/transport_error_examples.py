@@ -64,6 +64,12 @@ def _start_among_somebody_elses_files() -> None:
         MediaDriver(aeron_dir=folder, log_file=log_file).start()
 
 
+def _join_where_others_may_write() -> None:
+    with tempfile.TemporaryDirectory(prefix="framegate-errors-", dir="/dev/shm") as folder:
+        Path(folder).chmod(0o777)
+        AeronTransport(folder)
+
+
 def _add_while_the_driver_stands_still() -> None:
     with _media_driver() as driver, AeronTransport(driver.aeron_dir) as transport:
         os.kill(driver.pid, signal.SIGSTOP)
@@ -153,4 +159,5 @@ TRANSPORT_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     310: _stall,
     311: _keep_a_view_of_a_claim,
     312: _start_among_somebody_elses_files,
+    313: _join_where_others_may_write,
 }

@@ -343,8 +343,12 @@ fn open_checked(path: &Path, allowed: &[PathBuf], writable: bool) -> Result<File
         return refused("the path is not absolute");
     }
     let canonical = path.canonicalize()?;
-    if !allowed.iter().any(|base| canonical.starts_with(base)) {
+    let Some(base) = allowed.iter().find(|base| canonical.starts_with(base)) else {
         return refused(format!("it lies outside every allowed directory ({})", listed(allowed)));
+    };
+    // Whoever may write into a folder can put another file in the place of this one, or cut it short.
+    for folder in canonical.ancestors().skip(1).take_while(|folder| folder.starts_with(base)) {
+        check_folder(folder)?;
     }
     // The name itself must be the file: a link, even to a good place, can be turned while we look.
     let named = fs::symlink_metadata(path)?;
@@ -395,6 +399,22 @@ fn check_owner(metadata: &fs::Metadata) -> Result<(), RegionError> {
     let shares_group = mode & 0o060 != 0 && is_in_group(metadata.gid());
     if metadata.uid() != me && metadata.uid() != 0 && !shares_group {
         return refused(format!("it belongs to user {}, not to {me}", metadata.uid()));
+    }
+    Ok(())
+}
+
+/// Ours, root's, or our group's; and nobody else may write there, but where each may touch what is his own alone.
+fn check_folder(folder: &Path) -> Result<(), RegionError> {
+    let metadata = fs::metadata(folder)?;
+    let (mode, name) = (metadata.mode() & 0o7777, folder.display());
+    // SAFETY: reads this process's user id.
+    let me = unsafe { libc::geteuid() };
+    let shares_group = mode & 0o020 != 0 && is_in_group(metadata.gid());
+    if metadata.uid() != me && metadata.uid() != 0 && !shares_group {
+        return refused(format!("its folder {name} belongs to user {}, not to {me}", metadata.uid()));
+    }
+    if mode & 0o1002 == 0o0002 {
+        return refused(format!("others may write into its folder {name}, mode {mode:o}"));
     }
     Ok(())
 }
