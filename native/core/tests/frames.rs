@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use framegate_core::pool::commit;
 use framegate_core::pool::copy::CopyKind;
 use framegate_core::pool::hold::{Hold, Kept};
-use framegate_core::pool::reader::{Belief, Dropped, Reader};
+use framegate_core::pool::reader::{Belief, Dropped, FrameRef, Reader};
 use framegate_core::pool::region::{CreateOptions, Region};
 use framegate_core::pool::regions::Regions;
 use framegate_core::pool::superblock::Expected;
@@ -58,8 +58,14 @@ fn publish(writer: &mut Writer, payload: &[u8]) -> [u8; 48] {
     *unsafe { writer.publish(payload.as_ptr(), payload.len() as u32, Stamps::default()) }.unwrap()
 }
 
+/// One attempt at a frame.
+fn read(reader: &mut Reader, seq: u64) -> Result<FrameRef, Dropped> {
+    // SAFETY: every test keeps its regions until it has ended.
+    unsafe { reader.read(seq) }
+}
+
 fn payload_of(reader: &mut Reader, seq: u64) -> Result<Vec<u8>, Dropped> {
-    let frame = reader.read(seq)?;
+    let frame = read(reader, seq)?;
     let mut copied = vec![0; frame.header.values_bytes as usize];
     // SAFETY: the target has room for the payload, and the regions are mapped.
     assert!(unsafe { frame.copy_to(CopyKind::Plain, copied.as_mut_ptr()) });
@@ -144,7 +150,7 @@ fn a_lapped_reader_learns_which_frame_is_there() {
     for seq in 0..6_u8 {
         publish(&mut writer, &[seq]);
     }
-    assert_eq!(reader.read(1).unwrap_err(), Dropped::OtherFrame { have_seq: 5 });
+    assert_eq!(read(&mut reader, 1).unwrap_err(), Dropped::OtherFrame { have_seq: 5 });
     assert_eq!(payload_of(&mut reader, 2).unwrap(), [2]);
 }
 
@@ -154,11 +160,11 @@ fn a_view_knows_that_its_slot_was_taken() {
     let regions = bed.regions(1);
     let (mut writer, mut reader) = (Writer::new(Arc::clone(&regions), bytes_of(1)), Reader::new(regions));
     publish(&mut writer, b"a");
-    let frame = reader.read(0).unwrap();
+    let frame = read(&mut reader, 0).unwrap();
     assert!(frame.is_valid());
     let claim = writer.claim(1).unwrap();
     assert!(!frame.is_valid());
-    assert_eq!(reader.read(0).unwrap_err(), Dropped::InProgress);
+    assert_eq!(read(&mut reader, 0).unwrap_err(), Dropped::InProgress);
     writer.abandon(claim);
     assert_eq!(frame.slot_seq(), 1);
 }
@@ -183,7 +189,7 @@ fn an_open_frame_stays_what_it_was_begun_as() {
     let claim = writer.claim(1).unwrap();
     assert_eq!(writer.set_tensor(bytes_of(9)).unwrap_err(), WriteFault::ClaimOpen);
     writer.commit(&claim, Stamps::default()).unwrap();
-    reader.read(0).unwrap();
+    read(&mut reader, 0).unwrap();
     assert_eq!(reader.tensor().tensor, bytes_of(1));
 }
 
@@ -195,9 +201,9 @@ fn a_word_that_goes_back_is_not_believed() {
     for seq in 0..5_u8 {
         publish(&mut writer, &[seq]);
     }
-    assert!(reader.read(4).is_ok());
+    assert!(read(&mut reader, 4).is_ok());
     commit::commit(regions.slot(0).commit_word(), 0);
-    assert_eq!(reader.read(0).unwrap_err(), Dropped::WentBack);
+    assert_eq!(read(&mut reader, 0).unwrap_err(), Dropped::WentBack);
 }
 
 #[test]
@@ -267,7 +273,7 @@ fn every_frame_has_its_own_tensor_whatever_stood_in_its_slot() {
         let seq = writer.next_seq();
         // SAFETY: three bytes are there.
         unsafe { writer.publish(b"abc".as_ptr(), 3, Stamps { timestamp_ns: seq, ..Stamps::default() }) }.unwrap();
-        let frame = reader.read(seq).unwrap();
+        let frame = read(&mut reader, seq).unwrap();
         assert_eq!((reader.tensor().tensor, frame.header.timestamp_ns), (tensor, seq), "frame {seq}");
     }
 }
@@ -284,7 +290,7 @@ fn nothing_is_allocated_once_writer_and_reader_are_made() {
             // SAFETY: both arrays have the payload's length.
             unsafe {
                 writer.publish(payload.as_ptr(), 64, Stamps::default()).unwrap();
-                let frame = reader.read(seq).unwrap();
+                let frame = read(&mut reader, seq).unwrap();
                 taken += usize::from(frame.copy_to(CopyKind::NonTemporal, copied.as_mut_ptr()) && frame.is_valid());
             }
         }
@@ -316,7 +322,7 @@ fn under_a_racing_writer_every_frame_that_is_taken_is_whole() {
     let (mut whole, mut dropped) = (0, 0);
     while whole < 20_000 {
         let seq = commit::sequence(commit::look(regions.slot(0).commit_word()));
-        match reader.read(seq) {
+        match read(&mut reader, seq) {
             // SAFETY: the array has the payload's length.
             Ok(frame) if unsafe { frame.copy_to(CopyKind::Plain, copied.as_mut_ptr()) } => {
                 assert!(copied.iter().all(|byte| *byte == seq as u8), "frame {seq} is torn");
@@ -362,7 +368,7 @@ fn a_hold_allocates_nothing_whatever_comes_and_goes() {
     let taken = allocations(|| {
         for seq in 1..1000_u64 {
             publish(&mut writer, &[seq as u8; 3000]);
-            let frame = reader.read(seq).unwrap();
+            let frame = read(&mut reader, seq).unwrap();
             let kept = hold.keep(0, 7, &frame, &reader.tensor().tensor, false);
             assert_eq!(kept, Kept::Whole(3000), "{seq}");
             hold.release(0, (7, seq.saturating_sub(200)));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use framegate_core::pool::reader::Reader;
+use framegate_core::pool::reader::{FrameRef, Reader};
 use framegate_core::pool::region::{CreateOptions, Region};
 use framegate_core::pool::regions::Regions;
 use framegate_core::pool::superblock::Expected;
@@ -90,6 +90,11 @@ fn settle(recorder: &mut Recorder) {
     std::thread::yield_now();
 }
 
+fn read(reader: &mut Reader, seq: u64) -> FrameRef {
+    // SAFETY: the reader keeps the regions, and every test keeps the reader until it is done with the frame.
+    unsafe { reader.read(seq) }.unwrap()
+}
+
 fn record(bed: &Bed, path: &Path, frames: u64, compression: Compression) -> Ended {
     let regions = bed.regions(8);
     let (mut writer, mut reader) =
@@ -97,7 +102,7 @@ fn record(bed: &Bed, path: &Path, frames: u64, compression: Compression) -> Ende
     let mut recorder = Recorder::create(&config(path.to_owned(), compression)).unwrap();
     for seq in 0..frames {
         publish(&mut writer, &payload(seq));
-        let frame = reader.read(seq).unwrap();
+        let frame = read(&mut reader, seq);
         assert!(recorder.frame(&at(seq, EPOCH), &descriptor(seq, EPOCH), Ok(Some(&frame)), 10 * seq, 0));
         if seq % 16 == 15 {
             std::thread::sleep(std::time::Duration::from_micros(200));
@@ -182,7 +187,7 @@ fn a_frame_that_was_overwritten_before_it_was_copied_leaves_its_descriptor_and_a
     let path = bed.file("out.mcap");
     let mut recorder = Recorder::create(&config(path.clone(), Compression::None)).unwrap();
     publish(&mut writer, &payload(0));
-    let frame = reader.read(0).unwrap();
+    let frame = read(&mut reader, 0);
     for seq in 1..=4 {
         publish(&mut writer, &payload(seq));
     }
@@ -219,7 +224,8 @@ fn every_frame_is_recorded_or_lost_when_more_comes_than_can_be_written() {
     let regions = bed.regions(4);
     let mut writer = Writer::new(Arc::clone(&regions), Tensor::contiguous(1, ROW_MAJOR, &[1]));
     publish(&mut writer, &vec![5; 4096]);
-    let frame = Reader::new(regions).read(0).unwrap();
+    let mut reader = Reader::new(regions);
+    let frame = read(&mut reader, 0);
     let path = bed.file("out.mcap");
     let flooded = Config { queue_bytes: 1, ..config(path.clone(), Compression::Zstd) };
     let mut recorder = Recorder::create(&flooded).unwrap();

@@ -97,7 +97,8 @@ pub enum Belief {
     WentBack,
 }
 
-/// A frame that was found sound. Its payload is a loan: the writer may take the slot at any time.
+/// A frame that was found sound. Its payload is a loan: the writer may take the slot at any time. It points into the
+/// regions that it was read from, and whoever had it read keeps those mapped: see [`Reader::read`].
 #[derive(Clone, Copy, Debug)]
 pub struct FrameRef {
     /// The frame.
@@ -220,9 +221,12 @@ impl Reader {
     ///
     /// # Errors
     /// Why it was not taken. Nothing is retried: what is not there now will not come.
+    ///
+    /// # Safety
+    /// The frame must not be used after the regions were unmapped: hold [`Reader::regions`], or this, for as long.
     // Always: a frame that is given back through memory is copied by vectors, which wait for the stores of its fields.
     #[inline(always)]
-    pub fn read(&mut self, seq: u64) -> Result<FrameRef, Dropped> {
+    pub unsafe fn read(&mut self, seq: u64) -> Result<FrameRef, Dropped> {
         let index = slot_index(seq, self.regions.nslots());
         let slot = self.regions.slot(index);
         let word = commit::look(slot.commit_word());

@@ -89,7 +89,8 @@ impl Ring {
     /// One attempt at a frame; else why it cannot be read.
     #[inline]
     pub(super) fn read(&mut self, seq: u64) -> Result<FrameRef, Cause> {
-        self.reader.read(seq).map_err(|dropped| cause_of(dropped, seq))
+        // SAFETY: rows are copied within the turn that reads them, and rings are let go between turns.
+        unsafe { self.reader.read(seq) }.map_err(|dropped| cause_of(dropped, seq))
     }
 
     /// The same where no driver vouches for the regions any more: another process may have made them anew in place.

@@ -143,7 +143,8 @@ impl Guarded {
         if reader.believe(descriptor.seq) == Belief::False {
             // Nobody published such a frame: it must not move the sequence on.
             self.counters.false_descriptors += 1;
-            if let Err(cause) = reader.read(descriptor.seq) {
+            // SAFETY: the frame, if there is one, is not used.
+            if let Err(cause) = unsafe { reader.read(descriptor.seq) } {
                 self.counters.drops[cause.index()] += 1;
                 self.counters.late_drops += u64::from(cause.is_late());
             }
@@ -168,7 +169,8 @@ impl Guarded {
             self.counters.late_drops += 1;
             return;
         }
-        match reader.read(descriptor.seq) {
+        // SAFETY: the taker gets the frame with its reader, and keeps the regions of what it keeps.
+        match unsafe { reader.read(descriptor.seq) } {
             Ok(frame) if self.gate.shortest_interval_ns > 0 && !self.gate.admits(stamp_of(&frame, descriptor)) => {
                 self.counters.rate_limited += 1;
             }

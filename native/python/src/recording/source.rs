@@ -129,7 +129,9 @@ impl Source {
             self.counters.late_drops += 1;
             return Err(Cause::Overwritten);
         }
-        reader.read(seq).map_err(|cause| {
+        // SAFETY: the frame is copied in this turn; regions change between turns.
+        let found = unsafe { reader.read(seq) };
+        found.map_err(|cause| {
             self.catch_up.on_dropped(seq, cause, reader.regions().nslots());
             self.counters.late_drops += u64::from(cause.is_late());
             // A slot that is in progress holds a newer frame, or the one of a writer that died in it.
