@@ -32,6 +32,9 @@ def join(
         str,
         typer.Option("--time", metavar="log|header", help="With --from: the time of mapped topics' frames."),
     ] = "log",
+    append: Annotated[
+        bool, typer.Option("--append", help="With --from: join a further recording behind the journal's rows.")
+    ] = False,
     outputs: Annotated[
         int | None, typer.Option("--outputs", metavar="N", min=0, help="Stop after so many rows; 0: never.")
     ] = None,
@@ -82,6 +85,10 @@ def join(
 
     if topics and source is None:
         raise WrongUsage("--map says which topics of a recording are which streams: it needs --from IN.mcap")
+    if append and source is None:
+        raise WrongUsage("--append joins a further recording: it needs --from IN.mcap")
+    if append and new_epoch:
+        raise WrongUsage("--append goes on behind the rows that --new-epoch would set aside: give one of them")
     if times != "log" and source is None:
         raise WrongUsage("--time says which time a recording's messages have: it needs --from IN.mcap")
     return run(
@@ -90,6 +97,7 @@ def join(
             source=source,
             topics=parse_topics(topics or ()),
             times=parse_times(times),
+            is_appended=append,
             outputs=outputs,
             flight=None
             if flight is None

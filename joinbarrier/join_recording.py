@@ -22,6 +22,7 @@ from framegate.joinbarrier.engine_plan import engine_plan
 from framegate.joinbarrier.journal.readers import surveyed
 from framegate.joinbarrier.journal_folder import JournalFolder
 from framegate.joinbarrier.recording_checkpoints import RecordingCheckpoints
+from framegate.joinbarrier.recording_place import RecordingPlace
 from framegate.joinbarrier.rejected_inputs import look_at_rejections
 from framegate.joinbarrier.restoring import RestoreOptions, chosen_of, open_engine, own_part
 from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, Passage
@@ -47,6 +48,8 @@ class RecordingJoin:
         passage: Passage,
         is_stopping: Callable[[], bool],
         restore: RestoreOptions | None = None,
+        *,
+        is_appended: bool = False,
     ) -> None:
         if config.join.publish:
             raise ConflictingKeys("a join of a recording has no media driver to publish by", key="join.publish")
@@ -62,6 +65,7 @@ class RecordingJoin:
         plan["pending_bytes"] = max(config.join.pending_bytes, _HISTORY_BYTES)
         self._name = Path(passage.recording.name).name
         restore = restore or RestoreOptions()
+        self._place = RecordingPlace.found(config, folder, passage, is_appended=is_appended)
         chosen = None
         if restore.wanted is not None and restore.store is not None:
             chosen = chosen_of(restore.store, restore.wanted, own_part(config, self._name))
@@ -71,6 +75,7 @@ class RecordingJoin:
         folder.begin()
         self._engine, self._resumption = open_engine(JoinMailbox(self._streams), plan, config, folder, chosen)
         self.first_row: int = self._engine.recovered()["next_row"]
+        self._place.note(self._engine.recovered())
         self._external = external_times(config)
         self._frames = 0
         self._left_out: Counter[str] = Counter()
@@ -119,7 +124,7 @@ class RecordingJoin:
         if item.position <= self._begins_behind:
             # The checkpoint holds what came of it.
             if isinstance(item, FrameOfRecording):
-                self._last[item.stream] = item.epoch, item.seq
+                self._last[item.stream] = self._place.epochs.of(item.stream, item.epoch), item.seq
             return False
         match item:
             case LeftOut():
@@ -127,19 +132,21 @@ class RecordingJoin:
                 return False
             case FrameOfRecording():
                 self._frames += 1
-                self._last[item.stream] = item.epoch, item.seq
-                return self._answered(self._feed(item))
+                epoch = self._place.epochs.of(item.stream, item.epoch)
+                self._last[item.stream] = epoch, item.seq
+                return self._answered(self._feed(item, epoch))
             case Between() if isinstance(item.message, Watermark):
-                message = replace(item.message, stream_id=item.stream).encode()
+                epoch = self._place.epochs.of(item.stream, item.message.source_epoch)
+                message = replace(item.message, stream_id=item.stream, source_epoch=epoch).encode()
                 return self._answered(self._engine.feed_control(message, self._at(item), self.config.join.outputs))
         # Recorded barriers and ends are not replayed: the recording's end is this join's.
         return False
 
-    def _feed(self, frame: FrameOfRecording) -> dict[str, Any]:
+    def _feed(self, frame: FrameOfRecording, epoch: int) -> dict[str, Any]:
         tensor = frame.tensor
         return self._engine.feed(
             frame.stream,
-            frame.epoch,
+            epoch,
             frame.seq,
             frame.payload,
             (tensor.dtype, tensor.major_order, tensor.dims, tensor.strides),
@@ -190,6 +197,7 @@ class RecordingJoin:
             else:
                 _log.warning("the recording has no frame of stream %d", stream)
         self._answered(self._engine.settle(self.config.join.outputs))
+        self._place.is_whole = True
 
     # --- ending --------------------------------------------------------------------------------------------
 
@@ -204,13 +212,14 @@ class RecordingJoin:
         counted = self._engine.finish()
         self.failure = counted.pop("failure")
         if self.failure is None:
-            self.folder.note_retired()
+            self._place.close()
         return self._summary(counted)
 
     def _summary(self, counted: dict[str, Any]) -> dict[str, Any]:
         recording = self._passage.recording
         return {
             **summary_of(counted, self.began_ns),
+            "rows_before": self._place.rows_before,
             **self._resumption.summary(self.config),
             **({} if self._checkpoints is None else self._checkpoints.summary()),
             "from": recording.name,

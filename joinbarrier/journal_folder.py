@@ -13,7 +13,7 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Self
@@ -58,7 +58,8 @@ class JournalFolder:
         try:
             self.info, goes_on = _continued(path, shape)
             self._is_epoch_due = new_epoch and goes_on
-            write_description(path, self.info)
+            if not goes_on:
+                write_description(path, self.info)
         except BaseException:
             self.close()
             raise
@@ -74,9 +75,11 @@ class JournalFolder:
         return self.info.maps_forgotten + len(self.info.maps)
 
     def begin(self) -> None:
-        """Set aside what is there, if that was asked for: an agent that cannot begin leaves all where it is."""
+        """Set aside what is there, if that was asked for: an agent that cannot begin leaves all as it is."""
         if self._is_epoch_due:
             self.begin_anew("it was asked for")
+        else:
+            write_description(self.path, self.info)
 
     def begin_anew(self, reason: str) -> None:
         """What is there is set aside, whole, and another journal epoch begins."""
@@ -84,6 +87,16 @@ class JournalFolder:
         self._is_epoch_due = False
         self.info = _begun(self._shape)
         write_description(self.path, self.info)
+
+    def leave_behind_rowless(self) -> bool:
+        """Whether there was never a row; then what is there is left behind, as of no use to what is joined next."""
+        if not _is_without_rows(self.path, self.epoch):
+            return False
+        _leave_behind(self.path, self.epoch)
+        self._is_epoch_due = False
+        self.info = _begun(self._shape)
+        write_description(self.path, self.info)
+        return True
 
     def note_map(self, noted: Mapping[str, Any]) -> int:
         """Remember an applied map; its version, which every row that it makes carries.
@@ -100,6 +113,16 @@ class JournalFolder:
         self.info = replace(self.info, maps=maps[surplus:], maps_forgotten=self.info.maps_forgotten + surplus)
         write_description(self.path, self.info)
         return version
+
+    @property
+    def recordings(self) -> tuple[Mapping[str, Any], ...]:
+        """Whose rows there are, or will be when it has begun."""
+        return () if self._is_epoch_due else self.info.recordings
+
+    def note_recordings(self, recordings: Sequence[Mapping[str, Any]]) -> None:
+        """Remember whose rows there are."""
+        self.info = replace(self.info, recordings=tuple(recordings))
+        write_description(self.path, self.info)
 
     def version_of(self, noted: Mapping[str, Any]) -> int:
         """The version that a map has or, if it is noted, will have."""
@@ -168,8 +191,8 @@ def _continued(path: Path, shape: JournalShape) -> tuple[JournalDescription, boo
     if _may_have_lost(path, found, shape):
         _begin_anew(path, found.journal_epoch, "the host went down while rows were not safe")
         return fresh, False
-    kept = replace(fresh, journal_epoch=found.journal_epoch, maps=found.maps, maps_forgotten=found.maps_forgotten)
-    return kept, True
+    kept = {key: getattr(found, key) for key in ("journal_epoch", "maps", "maps_forgotten", "recordings")}
+    return replace(fresh, **kept), True
 
 
 def _begun(shape: JournalShape) -> JournalDescription:

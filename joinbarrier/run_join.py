@@ -46,6 +46,8 @@ class JoinOptions:
     topics: Mapping[str, int] = field(default_factory=dict)
     times: str = LOG
     """Which time frames of other programs' topics have."""
+    is_appended: bool = False
+    """Whether the recording's rows may follow those of another one."""
     outputs: int | None = None
     new_epoch: bool = False
     flight: FlightOptions | None = None
@@ -98,7 +100,9 @@ def _run_recording(options: JoinOptions, config: JoinConfig, source: Path) -> in
         _serving(options, folder) as server,
     ):
         passage = Passage(recording, options.topics, options.times)
-        join = RecordingJoin(config, folder, passage, lambda: stop.is_set, options.restore)
+        join = RecordingJoin(
+            config, folder, passage, lambda: stop.is_set, options.restore, is_appended=options.is_appended
+        )
         with _closing(options, join, server):
             _say_ready(options, join, server)
             shown_at_ns = monotonic_ns()
@@ -203,5 +207,7 @@ def _say_summary(options: JoinOptions, summary: dict[str, Any], server: FlightCh
         print(file=sys.stderr)
     left = ", ".join(f"{name} {count}" for name, count in summary["unmatched"].items() if count) or "none"
     print(f"{summary['rows']} rows, {summary['bytes']} bytes in {summary['seconds']:.3f} s; not joined: {left}")
+    if summary.get("rows_before"):
+        print(f"  {summary['rows_before']} rows were there already")
     if summary.get("damage") is not None or summary.get("damaged_chunks"):
         print(f"  the recording is damaged: {summary['damage'] or 'some chunks are'}")

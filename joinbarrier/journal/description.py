@@ -43,6 +43,9 @@ class JournalDescription:
     and local, which together are what a version counts."""
     maps_forgotten: int = 0
     """How many came before those."""
+    recordings: tuple[Mapping[str, Any], ...] = field(default=())
+    """Whose rows these are, in their order, and by which rules; none where all came of living streams, or an earlier
+    version wrote them."""
 
     def as_json(self) -> dict[str, Any]:
         """As it is written."""
@@ -104,6 +107,7 @@ def _described(found: Mapping[str, Any]) -> JournalDescription:
         reader_lease_s=int(found.get("reader_lease_s", READER_LEASE_S)),
         maps=tuple(dict(each) for each in found.get("maps", ())),
         maps_forgotten=int(found.get("maps_forgotten", 0)),
+        recordings=tuple(dict(each) for each in found.get("recordings", ())),
     )
 
 

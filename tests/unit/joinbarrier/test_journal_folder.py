@@ -84,6 +84,7 @@ def test_the_next_agent_goes_on_in_the_same_epoch_with_the_same_maps(folder: Pat
     with JournalFolder(folder, SHAPE) as first:
         assert first.note_map(noted(1)) == 1
     with JournalFolder(folder, replace(SHAPE, durability="disk", reader_lease_s=5)) as second:
+        second.begin()
         assert (second.epoch, second.map_version) == (first.epoch, 1)
     assert written(folder)["maps"] == [{"version": 1, **noted(1)}]
     assert (written(folder)["durability"], written(folder)["reader_lease_s"]) == ("disk", 5)

@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 OUTSIDE = ROOT / "tests" / "outside"
-FOREIGN = {"pyarrow", "pytest"}
+FOREIGN = {"mcap", "pyarrow", "pytest"}
 WITHOUT_DEFAULTS = {
     "test_late_inputs.py": "what a lateness costs is its question",
     "test_large_rings.py": "how a large ring comes to be is its question",
