@@ -95,10 +95,10 @@ class JoinConfig(Section):
             lateness_ns=self.mergemap.lateness_ns,
         )
 
-    def warnings(self) -> list[str]:
+    def warnings(self, *, is_live: bool = True) -> list[str]:
         """What is allowed and probably not meant, to be said at the start."""
         found = [*late_input_warnings(self), *long_wait_warnings(self)]
-        if self.journal.when_full == "block":
+        if is_live and self.journal.when_full == "block":
             found.append(
                 'journal.when_full = "block" needs a named reader: until one comes, nobody holds rows back, '
                 "and a full journal drops its oldest"

@@ -35,6 +35,12 @@ def join(
     append: Annotated[
         bool, typer.Option("--append", help="With --from: join a further recording behind the journal's rows.")
     ] = False,
+    strict: Annotated[
+        bool | None,
+        typer.Option(
+            "--strict/--no-strict", help="No row from inputs that had frames is a failure (default: with --from)."
+        ),
+    ] = None,
     outputs: Annotated[
         int | None, typer.Option("--outputs", metavar="N", min=0, help="Stop after so many rows; 0: never.")
     ] = None,
@@ -98,6 +104,7 @@ def join(
             topics=parse_topics(topics or ()),
             times=parse_times(times),
             is_appended=append,
+            strict=strict,
             outputs=outputs,
             flight=None
             if flight is None

@@ -19,8 +19,10 @@ from framegate.joinbarrier.checkpoint.state_head import SourcePlace
 from framegate.joinbarrier.configuration import JoinConfig
 from framegate.joinbarrier.engine_duties import apply_map, external_times, push_times, summary_of
 from framegate.joinbarrier.engine_plan import engine_plan
-from framegate.joinbarrier.journal.readers import surveyed
 from framegate.joinbarrier.journal_folder import JournalFolder
+from framegate.joinbarrier.no_rows import Heard
+from framegate.joinbarrier.offline_memory import offline_plan
+from framegate.joinbarrier.offline_room import OfflineRoom
 from framegate.joinbarrier.recording_checkpoints import RecordingCheckpoints
 from framegate.joinbarrier.recording_place import RecordingPlace
 from framegate.joinbarrier.rejected_inputs import look_at_rejections
@@ -32,8 +34,6 @@ from framegate.shmpool.clock import monotonic_ns
 
 from framegate._native import JoinMailbox
 
-_HISTORY_BYTES: Final = 256 << 20
-"""Of all streams: frames that wait for their partners. A ring of the driver's usual sizes holds less."""
 _TIME_MAX_NS: Final = (1 << 64) - 1
 _log = logging.getLogger(__name__)
 
@@ -53,16 +53,16 @@ class RecordingJoin:
     ) -> None:
         if config.join.publish:
             raise ConflictingKeys("a join of a recording has no media driver to publish by", key="join.publish")
+        self._room, config = OfflineRoom.of(config)
         self.config = config
         self.folder = folder
         self._passage = passage
         self._is_stopping = is_stopping
         self._items: Iterator[Item] = iter(passage)
         self._streams = list(dict.fromkeys(each.stream for each in config.input))
-        plan = engine_plan(config)
-        # Nothing is late here: memory is taken when it is needed.
-        plan["ahead_bytes"] = 0
-        plan["pending_bytes"] = max(config.join.pending_bytes, _HISTORY_BYTES)
+        plan = offline_plan(engine_plan(config), config, passage.recording.holdings)
+        self.pending_bytes: int = plan["pending_bytes"]
+        """Memory for frames that wait."""
         self._name = Path(passage.recording.name).name
         restore = restore or RestoreOptions()
         self._place = RecordingPlace.found(config, folder, passage, is_appended=is_appended)
@@ -74,10 +74,11 @@ class RecordingJoin:
         )
         folder.begin()
         self._engine, self._resumption = open_engine(JoinMailbox(self._streams), plan, config, folder, chosen)
+        self._room.begin(self._engine)
         self.first_row: int = self._engine.recovered()["next_row"]
         self._place.note(self._engine.recovered())
         self._external = external_times(config)
-        self._frames = 0
+        self._heard = {stream: Heard() for stream in self._streams}
         self._left_out: Counter[str] = Counter()
         self._last: dict[int, tuple[int, int]] = {}
         self.began_ns = monotonic_ns()
@@ -131,7 +132,7 @@ class RecordingJoin:
                 self._left_out[item.cause] += 1
                 return False
             case FrameOfRecording():
-                self._frames += 1
+                self._heard[item.stream].note(item.seq, item.timestamp_ns)
                 epoch = self._place.epochs.of(item.stream, item.epoch)
                 self._last[item.stream] = epoch, item.seq
                 return self._answered(self._feed(item, epoch))
@@ -181,14 +182,12 @@ class RecordingJoin:
             elif outcome["is_full"]:
                 if self._is_stopping():
                     return True
-                self._engine.set_floor(surveyed(self.folder.path, monotonic_ns()).floor)
+                self._room.make(self._engine, self.folder, outcome["full_reason"], self._passage.position)
             elif not (outcome["needs_time"] and self._external and push_times(self._engine, self._external)):
                 return bool(outcome["has_all_outputs"])
             outcome = self._engine.settle(outputs)
 
     def _end(self) -> None:
-        for topic in self._passage.unseen_topics():
-            _log.warning("the recording has no topic %s", topic)
         for stream, unread in self._passage.unread.items():
             _log.warning("stream %d: %s", stream, unread)
         for stream in self._streams:
@@ -209,7 +208,7 @@ class RecordingJoin:
         """Write what is pending and close the journal; the summary."""
         if self._checkpoints is not None:
             self._checkpoints.close()
-        counted = self._engine.finish()
+        counted = self._engine.finish(is_to_go_on=self._room.is_full)
         self.failure = counted.pop("failure")
         if self.failure is None:
             self._place.close()
@@ -224,11 +223,17 @@ class RecordingJoin:
             **({} if self._checkpoints is None else self._checkpoints.summary()),
             "from": recording.name,
             "position": self._passage.position,
-            "frames": self._frames,
+            "frames": sum(each.frames for each in self._heard.values()),
             "left_out": dict(self._left_out),
             "not_images": self._passage.not_images,
             "not_timed": self._passage.not_timed,
             "unread": {str(stream): asdict(each) for stream, each in self._passage.unread.items()},
             "damage": recording.damage,
             "damaged_chunks": recording.damaged_chunks,
+            "lost": [asdict(each) for each in recording.lost],
         }
+
+    @property
+    def heard(self) -> dict[str, Heard]:
+        """What came of each input."""
+        return {each.name: self._heard[each.stream] for each in self.config.input}

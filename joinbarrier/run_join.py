@@ -19,14 +19,18 @@ from framegate.joinbarrier.join_agent import JoinAgent
 from framegate.joinbarrier.join_recording import RecordingJoin
 from framegate.joinbarrier.journal.description import JournalInput
 from framegate.joinbarrier.journal_folder import JournalFolder, JournalShape
+from framegate.joinbarrier.no_rows import why_no_rows
+from framegate.joinbarrier.offline_memory import frames_without_room
 from framegate.joinbarrier.restoring import RestoreOptions
+from framegate.recording.asked import require_asked
 from framegate.recording.frames import Passage
 from framegate.recording.header_time import LOG
-from framegate.recording.source import open_source
+from framegate.recording.recorded import LostPart
+from framegate.recording.source import Source, open_source
 from framegate.schema.config.loading import Given
 from framegate.schema.config.settings import default_aeron_dir
 from framegate.schema.console.reporting import emit
-from framegate.schema.errors import DONE, Interrupted, WrongUsage
+from framegate.schema.errors import DONE, Interrupted, NoRows, WrongUsage
 from framegate.shmpool.client import connect
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.stop_signal import StopSignal
@@ -46,6 +50,8 @@ class JoinOptions:
     topics: Mapping[str, int] = field(default_factory=dict)
     times: str = LOG
     """Which time frames of other programs' topics have."""
+    strict: bool | None = None
+    """Whether no row from inputs that had frames is a failure; None: of a recording it is."""
     is_appended: bool = False
     """Whether the recording's rows may follow those of another one."""
     outputs: int | None = None
@@ -62,7 +68,7 @@ class JoinOptions:
 def run(options: JoinOptions) -> int:
     """Join; the exit code."""
     config = _configuration(options)
-    for warning in config.warnings():
+    for warning in config.warnings(is_live=options.source is None):
         _log.warning("%s", warning)
     if options.source is not None:
         return _run_recording(options, config, options.source)
@@ -95,7 +101,7 @@ def _run_recording(options: JoinOptions, config: JoinConfig, source: Path) -> in
         raise WrongUsage("--restore with --from needs --checkpoints DIR: no coordinator says where they are")
     with (
         StopSignal() as stop,
-        open_source(source) as recording,
+        _looked_at(options, config, source) as recording,
         JournalFolder(Path(config.join.journal), journal_shape(config), new_epoch=options.new_epoch) as folder,
         _serving(options, folder) as server,
     ):
@@ -109,8 +115,16 @@ def _run_recording(options: JoinOptions, config: JoinConfig, source: Path) -> in
             while not stop.is_set and join.work():
                 _look_after(server)
                 shown_at_ns = _show_progress(options, join, shown_at_ns)
-        recording.require_start()
     return DONE
+
+
+@contextmanager
+def _looked_at(options: JoinOptions, config: JoinConfig, source: Path) -> Iterator[Source]:
+    """The recording, if it has what is asked of it: nothing is touched before."""
+    with open_source(source) as recording:
+        wanted = dict.fromkeys(each.stream for each in config.input if not each.optional)
+        require_asked(recording, options.topics, wanted)
+        yield recording
 
 
 def _wait(stop: StopSignal) -> None:
@@ -155,6 +169,22 @@ def _closing(options: JoinOptions, agent: JoinAgent | RecordingJoin, server: Fli
             _say_summary(options, summary, server)
     if agent.failure is not None:
         raise agent.failure
+    if isinstance(agent, RecordingJoin) and (lost := frames_without_room(summary, agent.pending_bytes)):
+        if options.strict is not False:
+            raise lost
+        _log.warning("%s", lost)
+    heard = agent.heard if isinstance(agent, RecordingJoin) else None
+    reason = why_no_rows(summary, heard, by_time=agent.config.has_timestamp_map)
+    if reason is not None and agent.has_begun:
+        _say_no_rows(options, reason)
+
+
+def _say_no_rows(options: JoinOptions, reason: str) -> None:
+    """Raises ``NoRows`` where that is a failure."""
+    is_strict = options.source is not None if options.strict is None else options.strict
+    if is_strict:
+        raise NoRows(reason)
+    _log.warning("%s", reason)
 
 
 @contextmanager
@@ -211,3 +241,5 @@ def _say_summary(options: JoinOptions, summary: dict[str, Any], server: FlightCh
         print(f"  {summary['rows_before']} rows were there already")
     if summary.get("damage") is not None or summary.get("damaged_chunks"):
         print(f"  the recording is damaged: {summary['damage'] or 'some chunks are'}")
+    for lost in summary.get("lost", ()):
+        print(f"  {LostPart(**lost)}")

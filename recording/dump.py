@@ -12,6 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, Final, Self
 
@@ -24,7 +25,7 @@ from framegate.recording.dump_framing import (
     prefix_of,
 )
 from framegate.recording.framing import Damage
-from framegate.recording.recorded import Recorded, Topic
+from framegate.recording.recorded import Holdings, LostPart, Recorded, Topic
 from framegate.schema import Message, decode_any
 from framegate.schema.errors import MessageError, RecordingMissing, UnknownContent
 from framegate.schema.wire import FrameDescriptor, SlotHeader
@@ -102,6 +103,27 @@ class Dump:
     def is_complete(self) -> bool | None:
         """False where its end is not whole; a dump does not say more."""
         return False if self.damage is not None else None
+
+    def by_time(self) -> Iterator[Recorded]:
+        """As it lies there: a dump has no index, and its times never go back."""
+        return iter(self)
+
+    @property
+    def lost(self) -> list[LostPart]:
+        """A dump does not know what it lacks."""
+        return []
+
+    @cached_property
+    def holdings(self) -> Holdings:
+        """Every topic: it is read once for that, and goes back to its beginning."""
+        found, at = dict[Topic, None](), None if isinstance(self._source, Path) else self._source.tell()
+        content = 0
+        for recorded in Dump(self._source, self._prefix, self.name):
+            found[recorded.topic] = None
+            content += len(recorded.data)
+        if not isinstance(self._source, Path) and at is not None:
+            self._source.seek(at)
+        return Holdings(tuple(found), content)
 
     def require_start(self) -> None:
         """Its first message was there when it was taken for a dump."""

@@ -19,7 +19,7 @@ from framegate.recording.foreign import foreign_frame
 from framegate.recording.header_time import HEADER, LOG, header_time_ns
 from framegate.recording.recorded import LOSS_TOPIC, Recorded, Topic
 from framegate.recording.source import Source
-from framegate.recording.topic_map import is_ours, stream_of
+from framegate.recording.topic_map import stream_of
 from framegate.schema import Message
 from framegate.schema.control import CheckpointBarrier, ControlSignal, Watermark
 from framegate.schema.errors import MessageError
@@ -142,7 +142,7 @@ class Passage:
     _ways: dict[Topic, int | None] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Item]:
-        for recorded in self.recording:
+        for recorded in self.recording.by_time():
             self.position += 1
             stream = self._way(recorded.topic)
             if stream is not None:
@@ -151,11 +151,6 @@ class Passage:
                 self._note_loss(recorded.data)
         for stream in list(self._begun):
             yield from self._given_up(stream)
-
-    def unseen_topics(self) -> list[str]:
-        """Topics of other programs that were mapped, and of which the file has nothing. Ask behind the iteration."""
-        seen = {topic.name for topic in self._ways}
-        return [name for name in self.topics if not is_ours(name) and name not in seen]
 
     def _way(self, topic: Topic) -> int | None:
         if topic not in self._ways:

@@ -11,9 +11,9 @@ from __future__ import annotations
 import io
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import IO, Any, Final
+from typing import Any, Final
 
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
@@ -25,7 +25,6 @@ CHUNK_BYTES_MAX: Final = 1 << 30
 """Of a chunk unpacked. Nobody writes longer ones, and a length that lies must not cost the machine's memory."""
 _HEAD: Final = struct.Struct("<BQ")
 _MESSAGE: Final = struct.Struct("<HIQQ")
-_STEP: Final = 1 << 20
 # What the record classes and unpackers raise for bytes that make no sense.
 _NONSENSE: Final = (McapError, struct.error, ValueError, OverflowError, MemoryError, IndexError, KeyError, RuntimeError)
 
@@ -53,42 +52,10 @@ _READERS: Final[dict[int, Callable[[ReadDataStream], Any]]] = {
     Opcode.CHUNK: Chunk.read,
     Opcode.METADATA: Metadata.read,
 }
-END: Final = int(Opcode.DATA_END)
 
 
-def records(stream: IO[bytes]) -> Iterator[tuple[int, Record | None]]:
-    """Opcodes and records up to the end of the data, which comes last; None for those that nobody needs here.
-
-    Raises ``Damage`` where the file is not whole; the records before it were.
-    """
-    if stream.read(len(MAGIC)) != MAGIC:
-        raise Damage("the file does not begin as an MCAP file does")
-    while True:
-        head = stream.read(_HEAD.size)
-        if len(head) < _HEAD.size:
-            raise Damage("the file ends before its data does")
-        opcode, length = _HEAD.unpack(head)
-        if opcode == 0:
-            raise Damage("there is no record where one should begin")
-        body = _exactly(stream, length)
-        yield opcode, _parsed(opcode, body)
-        if opcode == END:
-            return
-
-
-def _exactly(stream: IO[bytes], length: int) -> bytes:
-    # In steps: a length that lies would be asked for at once.
-    parts: list[bytes] = []
-    while length > 0:
-        part = stream.read(min(length, _STEP))
-        if not part:
-            raise Damage("the last record is not whole")
-        parts.append(part)
-        length -= len(part)
-    return b"".join(parts)
-
-
-def _parsed(opcode: int, body: bytes) -> Record | None:
+def parsed(opcode: int, body: bytes) -> Record | None:
+    """A record; None for one that nobody needs here. Raises ``Damage`` for a body that makes no sense."""
     if opcode == Opcode.MESSAGE:
         return _message(body)
     read = _READERS.get(opcode)
@@ -115,16 +82,21 @@ def inner_records(chunk: Chunk) -> list[Record]:
         raise Damage("a chunk is not as long as it says")
     if chunk.uncompressed_crc and zlib.crc32(data) != chunk.uncompressed_crc:
         raise Damage("a chunk's check sum is another")
+    return records_in(data)
+
+
+def records_in(data: bytes) -> list[Record]:
+    """The records that lie there one behind the other, all of them or none."""
     found: list[Record] = []
     at = 0
     while at < len(data):
         if len(data) - at < _HEAD.size:
-            raise Damage("a record within a chunk is not whole")
+            raise Damage("a record among others is not whole")
         opcode, length = _HEAD.unpack_from(data, at)
         end = at + _HEAD.size + length
         if end > len(data):
-            raise Damage("a record within a chunk is not whole")
-        record = _parsed(opcode, data[at + _HEAD.size : end])
+            raise Damage("a record among others is not whole")
+        record = parsed(opcode, data[at + _HEAD.size : end])
         if record is not None and not isinstance(record, Chunk):
             found.append(record)
         at = end

@@ -1,29 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recording from its first message to its last whole one."""
+"""A recording from its first message to its last whole one, past what is damaged between them."""
 
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any, Final, Self
 
-from framegate.recording.framing import END, Damage, Message, inner_records, records
-from framegate.recording.recorded import LOSS_TOPIC, Recorded, Topic
-from framegate.schema.errors import RecordingDamaged, RecordingMissing
+from framegate.recording.framing import MAGIC, Damage, Message, Record, inner_records, parsed, records_in
+from framegate.recording.pieces import Gap, Piece, grouped, pieces
+from framegate.recording.recorded import LOSS_TOPIC, Holdings, LostPart, Recorded, Topic
+from framegate.recording.summary import read_summary
+from framegate.recording.time_order import in_order_of_time
+from framegate.schema.errors import OtherFileKind, RecordingDamaged, RecordingMissing
+from mcap.opcode import Opcode
 from mcap.records import Channel, Chunk, Header, Metadata, Schema
 
 _ABOUT: Final = "framegate/recording"
+_HEAD_BYTES: Final = 9
 
 
 class Recording:
-    """Iterate it once, in the order in which its messages were recorded.
+    """Iterate it once, in the order in which its messages were recorded or, ``by_time``, in that of their log times.
 
     What the file says of itself is there when the iteration has come by: ``about`` at its start, ``loss`` at its end.
     """
 
     def __init__(self, stream: IO[bytes], name: str = "") -> None:
-        self._stream = stream
+        self._stream = stream if stream.seekable() else _spooled(stream)
         self.name = name
         self.profile = ""
         self.library = ""
@@ -32,9 +40,10 @@ class Recording:
         """The final record: what is there and what is not. None while it was not read, or where there is none."""
         self.damage: str | None = None
         """Why the file could not be read to its end."""
-        self.damaged_chunks = 0
         self.topics: dict[int, Topic] = {}
         self._schemas: dict[int, str] = {}
+        self._lost: dict[int, LostPart] = {}
+        self._is_summed_up: bool | None = None
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
@@ -65,49 +74,122 @@ class Recording:
         return self.about.get("payload") == "false"
 
     @property
+    def lost(self) -> list[LostPart]:
+        """What could not be read so far, in the order of the file."""
+        return [self._lost[at] for at in sorted(self._lost)]
+
+    @property
+    def damaged_chunks(self) -> int:
+        """How many parts could not be read that have something behind them."""
+        return len(self._lost) - (self.damage is not None)
+
+    @property
     def is_complete(self) -> bool | None:
         """Whether everything that was announced is there; None for a file that does not say. Ask at the end."""
-        if self.damage is not None or self.damaged_chunks:
+        if self._lost:
             return False
         if self.loss is None:
             return None if not self.is_ours else False
         return bool(self.loss.get("complete"))
 
     def __iter__(self) -> Iterator[Recorded]:
-        try:
-            for opcode, record in records(self._stream):
-                if isinstance(record, Chunk):
-                    yield from self._inside(record)
-                elif record is not None:
-                    yield from self._take(record)
-                if opcode == END:
-                    return
-        except Damage as damage:
-            self.damage = str(damage)
+        self._sum_up()
+        for piece in self._pieces():
+            yield from self._messages(piece)
+
+    def by_time(self) -> Iterator[Recorded]:
+        """In the order of the log times, those of one time in the order of the file."""
+        data = []
+        for piece in self._places:
+            if piece.is_chunk or piece.opcode == Opcode.MESSAGE:
+                data.append(piece)
+            else:
+                # What the file says of itself, and definitions.
+                list(self._messages(piece))
+        _ = self.holdings
+        yield from in_order_of_time(data, lambda piece: list(self._messages(piece)))
+
+    @cached_property
+    def holdings(self) -> Holdings:
+        """Every topic; asked before the iteration. A file without a whole summary is read once for it."""
+        if not self._sum_up():
+            for piece in self._places:
+                for _ in self._messages(piece):
+                    pass
+        content = sum(max(piece.content_bytes, piece.end - piece.at) for piece in self._places)
+        return Holdings(tuple(dict.fromkeys(self.topics.values())), content)
 
     def require_start(self) -> None:
-        """Raise ``RecordingDamaged`` when not even the beginning could be read. Ask behind the iteration."""
-        if self.damage is not None and not self.library and not self.topics:
-            raise RecordingDamaged(self.damage, path=self.name)
+        """Raise ``RecordingDamaged`` where nothing could be read, ``OtherFileKind`` for a file of another kind."""
+        if self.damage is None or self.library or self.topics:
+            return
+        self._stream.seek(0)
+        kind = RecordingDamaged if MAGIC.startswith(self._stream.read(len(MAGIC))) else OtherFileKind
+        raise kind(self.damage, path=self.name)
 
-    def _inside(self, chunk: Chunk) -> Iterator[Recorded]:
+    # --- pieces --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _places(self) -> list[Piece]:
+        return list(grouped(self._pieces()))
+
+    def _sum_up(self) -> bool:
+        """Whether the file's end repeats what it defines: then topics are known although a definition is damaged."""
+        if self._is_summed_up is None:
+            summary = read_summary(self._stream)
+            for definition in [] if summary is None else summary.definitions:
+                self._note_record(definition)
+            self._is_summed_up = summary is not None
+        return self._is_summed_up
+
+    def _pieces(self) -> Iterator[Piece]:
+        """What can be read; what cannot is noted when it is known what stands behind it."""
+        last_ns: int | None = None
+        gap: Gap | None = None
+        for found in pieces(self._stream):
+            if isinstance(found, Gap):
+                gap = found
+                if found.is_to_the_end:
+                    self.damage = found.reason
+                    self._lost[found.at] = LostPart(found.at, found.end, last_ns, None)
+                continue
+            if found.is_chunk or found.opcode == Opcode.MESSAGE:
+                if gap is not None:
+                    self._lost[gap.at] = LostPart(gap.at, gap.end, last_ns, found.first_ns)
+                    gap = None
+                last_ns = max(found.last_ns, last_ns or 0)
+            yield found
+        if gap is not None and not gap.is_to_the_end:
+            self._lost[gap.at] = LostPart(gap.at, gap.end, last_ns, None)
+
+    def _messages(self, piece: Piece) -> Iterator[Recorded]:
+        """The messages of a piece; what it defines is noted."""
+        self._stream.seek(piece.at)
+        data = self._stream.read(piece.end - piece.at)
         try:
-            inner = inner_records(chunk)
+            found = self._records(piece, data)
         except Damage:
             # Its neighbours are whole, and stand where they stood.
-            self.damaged_chunks += 1
+            self._lost[piece.at] = LostPart(piece.at, piece.end, piece.first_ns, piece.last_ns)
             return
-        for record in inner:
-            yield from self._take(record)
-
-    def _take(self, record: object) -> Iterator[Recorded]:
-        match record:
-            case Message():
-                topic = self.topics.get(record.channel_id)
-                if topic is None:
-                    # Its channel lay in what was lost.
-                    topic = Topic(f"channel {record.channel_id}", "", "")
+        for record in found:
+            if isinstance(record, Message):
+                # A channel that is not known lay in what was lost.
+                topic = self.topics.get(record.channel_id) or Topic(f"channel {record.channel_id}", "", "")
                 yield Recorded(topic, record.sequence, record.log_time, record.publish_time, record.data)
+            else:
+                self._note_record(record)
+
+    def _records(self, piece: Piece, data: bytes) -> list[Record]:
+        if piece.opcode == Opcode.MESSAGE:
+            return records_in(data)
+        record = parsed(piece.opcode, data[_HEAD_BYTES:])
+        if isinstance(record, Chunk):
+            return inner_records(record)
+        return [] if record is None else [record]
+
+    def _note_record(self, record: object) -> None:
+        match record:
             case Channel():
                 schema = self._schemas.get(record.schema_id, "")
                 self.topics[record.id] = Topic.of(record.topic, record.message_encoding, schema)
@@ -123,6 +205,15 @@ class Recording:
             self.about = dict(record.metadata)
         elif record.name == LOSS_TOPIC:
             self.loss = _loss(record.metadata)
+
+
+def _spooled(stream: IO[bytes]) -> IO[bytes]:
+    """A pipe's content in a file without a name, in which one can go back."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed with the recording
+    with stream:
+        shutil.copyfileobj(stream, file)
+    file.seek(0)
+    return file
 
 
 def _loss(said: dict[str, str]) -> dict[str, Any]:

@@ -62,3 +62,28 @@ class Recorded:
     def message(self) -> Message:
         """What an SBE message says. Raises a ``MessageError`` for anything that is none of ours."""
         return decode_any(self.data)
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """What a recording holds, known before its messages are read."""
+
+    topics: tuple[Topic, ...]
+    content_bytes: int
+    """Of all messages, unpacked."""
+
+
+@dataclass(frozen=True, slots=True)
+class LostPart:
+    """Bytes of the file that could not be read, and between which log times."""
+
+    at: int
+    end: int
+    after_ns: int | None
+    """None: nothing was read before."""
+    before_ns: int | None
+
+    def __str__(self) -> str:
+        since = "from the beginning" if self.after_ns is None else f"from log time {self.after_ns}"
+        until = "to the end" if self.before_ns is None else f"to {self.before_ns}"
+        return f"bytes {self.at} to {self.end} cannot be read, {since} {until}"

@@ -426,6 +426,27 @@ class JournalFailed(JoinError):
     default_hint = "The message says what the system answered; `framegate journal verify` says what the journal holds."
 
 
+class JournalFull(JoinError):
+    """The journal of an offline join has no room for the recording's next row. What was sealed stays."""
+
+    code = 424
+    default_hint = "Raise [journal] max_bytes, or leave it out, and run the same command again: it goes on there."
+
+
+class NoRows(JoinError):
+    """Inputs had frames, and no row came of them."""
+
+    code = 425
+    default_hint = "`framegate mergemap check FILE` says in words what the file joins; --no-strict lets it be no error."
+
+
+class FramesWithoutRoom(JoinError):
+    """Frames of a recording waited for partners that come much later in it, and there was no memory for all of them."""
+
+    code = 426
+    default_hint = "Raise [join] pending_bytes, join on a machine with more memory, or narrow what is joined."
+
+
 class JournalError(JoinError):
     """The journal of a join: its files, and who reads them."""
 
@@ -832,6 +853,24 @@ class UnknownContent(RecordingError):
     default_hint = (
         "MCAP files, raw SBE messages (900, 901, 903, 920), dumps of them, superblocks and slots can be inspected."
     )
+
+
+class OtherFileKind(RecordingDamaged):
+    """The file is of another kind: it neither begins as an MCAP file or a dump, nor holds anything of one."""
+
+    code = 807
+    exit_code = WRONG_USAGE
+    default_hint = (
+        "MCAP files and dumps of raw messages are read; a file of another kind has to be converted to MCAP first."
+    )
+
+
+class TopicMissing(RecordingError):
+    """A topic or a stream was asked for that the recording does not have."""
+
+    code = 808
+    exit_code = WRONG_USAGE
+    default_hint = "`framegate inspect FILE --stats` lists its topics; --map TOPIC=STREAM says which stream a topic is."
 
 
 # --- 9xx: configuration and environment -----------------------------------------------------------------

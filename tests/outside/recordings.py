@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -49,4 +50,14 @@ def nearest_before(drive: Iterable[Message], other: Sequence[Message], tolerance
         before = [n for n, (then, _) in enumerate(other) if then <= at and at - then <= tolerance_ns]
         if before:
             found.append((k, before[-1]))
+    return found
+
+
+def jittered(count: int, period_ns: int, seed: int, *, first_ns: int = START_NS) -> list[Message]:
+    """Messages whose distances vary; no two have one time."""
+    dice = random.Random(seed)
+    at, found = first_ns, []
+    for k in range(count):
+        at += dice.randrange(period_ns // 2, period_ns * 3 // 2)
+        found.append((at, k.to_bytes(8, "little") + bytes(dice.randrange(200))))
     return found

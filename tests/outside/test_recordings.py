@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from mcap.writer import CompressionType
 
 from tests.outside.bed import USAGE, Bed, Process
 from tests.outside.recordings import MS, START_NS, nearest_before, ticks, write_recording
@@ -113,3 +114,135 @@ def test_a_journal_that_does_not_know_its_recording_is_accepted_and_learns_it(be
     path.write_text(json.dumps(said))
     assert joined(bed, config, file).summary()["rows_before"] == FRAMES
     assert joined(bed, config, recording(bed, "b.mcap", first_ns=START_NS + 1)).ended() == USAGE
+
+
+LARGE = 32 << 10
+"""Bytes of a payload, so that a journal is soon full."""
+SMALL_JOURNAL = {"segment_bytes": "2MiB", "seal_bytes": "512KiB"}
+MANY = 1200
+
+
+def long_recording(bed: Bed) -> Path:
+    topics = {topic: ticks(MANY, 10 * MS, payload_bytes=LARGE) for topic in ("/cam", "/imu")}
+    return write_recording(bed.folder / "long.mcap", topics, chunk_bytes=1 << 20)
+
+
+@pytest.mark.parametrize("when_full", ["drop_oldest", "block"])
+def test_a_journal_without_a_bound_keeps_every_row(bed: Bed, when_full: str) -> None:
+    # More than a live join keeps by default.
+    frames, payload_bytes = 580, 1 << 20
+    topics = {topic: ticks(frames, 10 * MS, payload_bytes=payload_bytes) for topic in ("/cam", "/imu")}
+    file = write_recording(bed.folder / "long.mcap", topics, compression=CompressionType.ZSTD)
+    join = joined(bed, bed.lockstep("all", [10_001, 10_002], journal={"when_full": when_full}), file)
+    assert join.summary()["rows"] == frames
+    assert seqs(bed.journal("all"), "s0", "s1") == [(seq, seq) for seq in range(frames)]
+    assert "drops its oldest" not in join.text
+
+
+@pytest.mark.parametrize("when_full", ["drop_oldest", "block"])
+@pytest.mark.parametrize("policy", ["sequence", "timestamp"])
+def test_a_full_journal_ends_the_join_with_every_row_so_far_and_a_larger_one_goes_on(
+    bed: Bed, when_full: str, policy: str
+) -> None:
+    file = long_recording(bed)
+
+    def config(max_bytes: str) -> Path:
+        bound = {**SMALL_JOURNAL, "when_full": when_full, "max_bytes": max_bytes}
+        inputs = {name: {"stream": 10_001 + k} for k, name in enumerate(("s0", "s1"))}
+        return bed.config("bounded", policy, inputs, out=20_001, journal=bound)
+
+    full = joined(bed, config("16MiB"), file)
+    assert full.ended() == 1
+    error = full.says(event="error", code=424)
+    there = seqs(bed.journal("bounded"), "s0", "s1")
+    assert 100 < len(there) < MANY
+    assert there == [(seq, seq) for seq in range(len(there))]
+    position = full.says(event="summary")["position"]
+    assert f"position {position}" in error["message"]
+    assert 2 * len(there) <= position < 2 * MANY
+    assert bed.run("journal", "verify", bed.journal("bounded")).ended() == 0
+    # Once more with the same bound: it is full soon, and drops nothing.
+    assert joined(bed, config("16MiB"), file).ended() == 1
+    there = seqs(bed.journal("bounded"), "s0", "s1")
+    assert there == [(seq, seq) for seq in range(len(there))]
+    again = joined(bed, config("1GiB"), file).summary()
+    assert (again["rows"], again["rows_before"]) == (MANY - len(there), len(there))
+    assert seqs(bed.journal("bounded"), "s0", "s1") == [(seq, seq) for seq in range(MANY)]
+
+
+def untouched(bed: Bed, name: str) -> dict[str, bytes]:
+    """Every file of a journal."""
+    return {str(path): path.read_bytes() for path in bed.journal(name).rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("what", ["another kind", "a log of a drone", "streams of a lab", "nothing", "missing"])
+def test_a_file_that_is_no_recording_is_refused_before_anything_is_touched(bed: Bed, what: str) -> None:
+    config = bed.lockstep("kept", [10_001, 10_002])
+    joined(bed, config, recording(bed, "a.mcap")).summary()
+    before = untouched(bed, "kept")
+    content = {
+        "another kind": bytes(range(256)) * 40,
+        "a log of a drone": b"ULog\x01\x12\x35\x01" + bytes(range(256)) * 9,
+        "streams of a lab": b'XDF:\x01\x54\x01\x00<?xml version="1.0"?><info></info>' + bytes(500),
+        "nothing": b"",
+    }
+    file = bed.folder / "other"
+    if what in content:
+        file.write_bytes(content[what])
+    refused = joined(bed, config, file, "--new-epoch")
+    error = refused.says(event="error")
+    if what in ("nothing", "missing"):
+        assert (refused.ended(), error["code"]) in [(1, 802), (1, 803)]
+    else:
+        assert (refused.ended(), error["code"]) == (USAGE, 807)
+    assert "topic" not in refused.text
+    assert untouched(bed, "kept") == before
+
+
+@pytest.mark.parametrize(
+    ("topics", "wrong"),
+    [(("--map", "/cam=10001", "--map", "/gyro=10002"), "/gyro"), ((), "10001"), (("--map", "/cam=10001"), "10002")],
+    ids=["a wrong topic", "no map", "half a map"],
+)
+def test_what_the_recording_lacks_is_refused_with_the_topics_that_it_has(
+    bed: Bed, topics: tuple[str, ...], wrong: str
+) -> None:
+    config = bed.lockstep("lacking", [10_001, 10_002])
+    refused = joined(bed, config, recording(bed, "a.mcap"), topics=topics)
+    assert refused.ended() == USAGE
+    error = refused.says(event="error", code=808)
+    assert wrong in str(error["facts"])
+    assert "/cam" in error["hint"]
+    assert "/imu" in error["hint"]
+    assert not bed.journal("lacking").exists()
+
+
+def test_a_replay_is_refused_what_the_recording_lacks_as_a_join_is(bed: Bed) -> None:
+    bed.driver()
+    refused = bed.run("replay", recording(bed, "a.mcap"), "--map", "/gyro=10001", "--json")
+    assert refused.ended() == USAGE
+    assert "/imu" in refused.says(event="error", code=808)["hint"]
+
+
+def test_no_row_from_inputs_with_frames_is_a_failure_that_names_the_likeliest_cause(bed: Bed) -> None:
+    topics = {"/cam": ticks(50, 10 * MS), "/imu": ticks(50, 10 * MS, first_ns=START_NS + HOUR_NS)}
+    file = write_recording(bed.folder / "apart.mcap", topics)
+    config = as_of(bed, "apart", 5 * MS)
+    failed = joined(bed, config, file)
+    assert failed.ended() == 1
+    assert failed.says(event="summary")["rows"] == 0
+    assert "the timestamps of cam" in failed.says(event="error", code=425)["message"]
+    lenient = joined(bed, config, file, "--no-strict", "--new-epoch")
+    assert lenient.ended() == 0
+    assert "the timestamps of cam" in lenient.text
+
+
+def test_a_live_join_without_rows_warns_and_fails_where_it_is_strict(bed: Bed) -> None:
+    bed.driver()
+    for words, code in (((), 0), (("--strict",), 1)):
+        left, right = bed.streams()
+        join = bed.join(bed.lockstep(f"live{code}", [left, right]), *words)
+        bed.rate(left, 200, 50)
+        bed.play(right, [(5 * k, 1000 + k, k) for k in range(50)])
+        assert join.ended() == code
+        assert "there is no row" in join.text

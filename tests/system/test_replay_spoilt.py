@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from framegate.schema.errors import DONE, FAILED
+from framegate.schema.errors import DONE, FAILED, WRONG_USAGE
 
 from framegate.cli import run
 from tests.system.conftest import System
@@ -35,7 +35,7 @@ class Replays:
 
     def replay(self, data: bytes, *words: str) -> int:
         self._file.write_bytes(data)
-        told = ("--speed", "max", "--map", "/camera/image=10007")
+        told = ("--speed", "max", *(("--map", "/camera/image=10007") if b"/camera/image" in data else ()))
         code = run(["replay", str(self._file), *self._places, *told, *words])
         captured = self._capsys.readouterr()
         self.error, self.out = captured.err, captured.out
@@ -65,7 +65,7 @@ def test_whatever_was_spoilt_a_replay_sends_what_is_whole_or_says_a_number(repla
         data = spoilt(chance)
         code = replays.replay(data)
         said = f"{data.hex()}\n{replays.error}"
-        assert code in (DONE, FAILED), said
+        assert code in (DONE, FAILED, WRONG_USAGE), said
         assert "Traceback" not in replays.error, said
         assert "[FG-999" not in replays.error, said
         assert code == DONE or "[FG-" in replays.error, said
@@ -82,8 +82,18 @@ def test_messages_of_another_version_or_schema_are_told_and_the_rest_is_sent(rep
     assert f"stream {RIGHT}: 3 messages cannot be read, the first: [FG-101 WRONG_SCHEMA]" in replays.out
 
 
-@pytest.mark.parametrize("data", [b"", b"no recording", WHOLE[0][:20]], ids=["empty", "text", "cut"])
-def test_what_is_no_recording_is_refused_before_anything_is_attached(replays: Replays, data: bytes) -> None:
-    assert replays.replay(data, "--json") == FAILED
-    assert "RECORDING_DAMAGED" in replays.error + replays.out
+@pytest.mark.parametrize(
+    ("data", "code", "name"),
+    [
+        (b"", FAILED, "RECORDING_DAMAGED"),
+        (b"no recording", WRONG_USAGE, "OTHER_FILE_KIND"),
+        (WHOLE[0][:20], FAILED, "RECORDING_DAMAGED"),
+    ],
+    ids=["empty", "text", "cut"],
+)
+def test_what_is_no_recording_is_refused_before_anything_is_attached(
+    replays: Replays, data: bytes, code: int, name: str
+) -> None:
+    assert replays.replay(data, "--json") == code
+    assert name in replays.error + replays.out
     assert '"ready"' not in replays.out

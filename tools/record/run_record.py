@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
+from framegate.recording.reader import Recording
+from framegate.recording.recorded import LostPart
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, NoRoom, RecordingExists, RecordingFailed
 from framegate.shmpool.clock import monotonic_ns
@@ -51,14 +54,26 @@ def recover(source: Path, target: Path | None, *, as_json: bool) -> int:
     """Make a whole recording of what is whole in another; the exit code."""
     target = target or source.with_name(f"{source.stem}.recovered.mcap")
     found = recording_recover(source, target)
+    lost = _lost_of(source)
     if as_json:
-        emit({"event": "summary", "file": str(target), "source": str(source), **found})
+        said = [asdict(each) for each in lost]
+        emit({"event": "summary", "file": str(target), "source": str(source), **found, "lost": said})
         return DONE
     print(
         f"{target}: {found['messages']} messages in {found['chunks']} chunks; "
         f"{found['damaged_chunks']} chunks were damaged, {found['cut_bytes']} bytes at the end belong to nothing whole"
     )
+    for each in lost:
+        print(f"  {each}")
     return DONE
+
+
+def _lost_of(source: Path) -> list[LostPart]:
+    """What could not be recovered, found by reading it once more."""
+    with Recording.open(source) as recording:
+        for _ in recording:
+            pass
+    return recording.lost
 
 
 def _ready(options: RecordOptions) -> dict[str, Any]:

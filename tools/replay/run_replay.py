@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
+from framegate.recording.asked import require_asked
 from framegate.recording.dump import Dump
 from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, Passage, Unread
 from framegate.recording.recorded import Topic
@@ -72,13 +73,13 @@ def run(options: ReplayOptions) -> int:
 def _streams_of(options: ReplayOptions) -> list[int]:
     """The streams that the file says it holds, and those that are mapped; others are attached when they come."""
     with open_source(options.source) as recording:
+        require_asked(recording, options.topics)
         if isinstance(recording, Dump):
             # It says nothing of itself; what has no frame to send needs no producer.
             sent = Passage(recording, options.topics)
             return list(dict.fromkeys(item.stream for item in sent if isinstance(item, FrameOfRecording)))
         # What a recording says of itself comes before its first message.
         next(iter(recording), None)
-        recording.require_start()
         listed = recording.about.get("streams", "")
     names = [f"stream/{word}/payload" for word in listed.split(",") if word.isdigit()]
     ours = [stream_of(Topic.of(name, "", ""), options.topics) for name in names]
@@ -189,8 +190,6 @@ class _Replay:
                     if not self._play_items(items, timetable):
                         return False
                 self.position = passage.position
-                for topic in passage.unseen_topics() if not self.loops else ():
-                    _log.warning("the recording has no topic %s", topic)
                 if isinstance(recording, Dump) and recording.unknown and not self.loops:
                     _log.warning("%d messages of the dump belong to no frame and to no known schema", recording.unknown)
             finally:

@@ -10,7 +10,7 @@
 //! | `queue` | chunks on their way between the thread that hears and the thread that writes |
 //! | `loss`, `account` | what was not recorded, why, and what was |
 //! | `channels`, `recorder` | topics, and the recorder itself |
-//! | `recover` | a whole file out of one that was cut |
+//! | `recover`, `resync` | a whole file out of one that was cut, or damaged in places |
 #![deny(missing_docs)]
 
 mod account;
@@ -24,6 +24,7 @@ mod queue;
 mod recorder;
 mod records;
 mod recover;
+mod resync;
 
 pub use account::Account;
 pub use config::{Compression, Config, RecordingError};

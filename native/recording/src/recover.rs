@@ -15,10 +15,9 @@ use crate::config::{Compression, RecordingError};
 use crate::file::{FileWriter, Packed};
 use crate::loss::{Cause, LostRange, Part};
 use crate::recorder::final_record;
-use crate::records::{RECORD_HEAD, crc32, map, put_channel};
+use crate::records::{crc32, map, put_channel};
+use crate::resync::{CHUNK_BYTES_MAX, Raw, next_believed, record_at, repeated_definitions};
 
-/// A chunk that says it is longer than this is damaged: nobody writes such, and nobody could read it.
-const CHUNK_BYTES_MAX: u64 = 4 << 30;
 const MESSAGE_FIELDS: usize = 22;
 
 /// What was found.
@@ -41,14 +40,6 @@ pub struct Recovered {
 /// Of each channel, when and where its messages are in a chunk.
 type Index = Vec<Vec<(u64, u64)>>;
 
-/// Where a record lies.
-struct Raw<'a> {
-    opcode: u8,
-    body: &'a [u8],
-    /// With its head.
-    bytes: &'a [u8],
-}
-
 /// Writes `target`, which must not exist, from what is whole in `source`.
 ///
 /// # Errors
@@ -61,7 +52,9 @@ pub fn recover(source: &Path, target: &Path) -> Result<Recovered, RecordingError
     // SAFETY: the file is only read. Somebody who cuts it meanwhile gets this process a SIGBUS, which a recording that
     // is still being written does not do: it grows.
     let mapped = unsafe { memmap2::Mmap::map(&file)? };
-    let Some(mut rest) = mapped.strip_prefix(mcap::MAGIC) else {
+    let data: &[u8] = &mapped;
+    let begin = if data.starts_with(mcap::MAGIC) { Some(mcap::MAGIC.len()) } else { next_believed(data, 0) };
+    let Some(mut at) = begin else {
         return Err(RecordingError::Damaged("the file does not begin as an MCAP file does".to_owned()));
     };
     let writer = FileWriter::create(target, "framegate recover", Compression::None)?;
@@ -73,16 +66,32 @@ pub fn recover(source: &Path, target: &Path) -> Result<Recovered, RecordingError
         accounts: BTreeMap::new(),
     };
     let copied = (|| {
-        while let Some((record, behind)) = next_record(rest) {
-            if record.opcode == op::DATA_END {
-                work.found.was_whole = behind.ends_with(mcap::MAGIC);
-                rest = &[];
-                break;
-            }
-            rest = behind;
-            work.take(&record)?;
+        for definition in repeated_definitions(data) {
+            work.take(&definition)?;
         }
-        work.found.cut_bytes = rest.len() as u64;
+        // Where the last record began that may have led astray; a chunk's length is sound, for it is there twice.
+        let mut suspect = None;
+        loop {
+            match record_at(&data[at..]) {
+                Some(Raw { opcode: op::DATA_END | op::FOOTER, .. }) => {
+                    work.found.was_whole = data.ends_with(mcap::MAGIC);
+                    break;
+                }
+                Some(record) => {
+                    work.take(&record)?;
+                    suspect = (record.opcode != op::CHUNK).then_some(at);
+                    at += record.bytes.len();
+                }
+                None => {
+                    let Some(next) = next_believed(data, suspect.take().map_or(at, |before| before + 1)) else {
+                        work.found.cut_bytes = (data.len() - at) as u64;
+                        break;
+                    };
+                    work.found.damaged_chunks += 1;
+                    at = next;
+                }
+            }
+        }
         work.finish()
     })();
     if copied.is_err() {
@@ -90,17 +99,6 @@ pub fn recover(source: &Path, target: &Path) -> Result<Recovered, RecordingError
         let _ = std::fs::remove_file(target);
     }
     copied
-}
-
-/// The record at the beginning, and what is behind it; None when it is not whole.
-fn next_record(bytes: &[u8]) -> Option<(Raw<'_>, &[u8])> {
-    let head: &[u8; RECORD_HEAD] = bytes.first_chunk()?;
-    let opcode = head[0];
-    let length = usize::try_from(u64::from_le_bytes(*head[1..].first_chunk()?)).ok()?;
-    let end = RECORD_HEAD.checked_add(length)?;
-    let whole = bytes.get(..end)?;
-    // No record has the number 0: where a file was made longer and not filled there are zeros.
-    (opcode != 0).then(|| (Raw { opcode, body: &whole[RECORD_HEAD..], bytes: whole }, &bytes[end..]))
 }
 
 fn read<T>(body: &[u8]) -> Option<(T, usize)>
@@ -229,8 +227,8 @@ impl Recovery {
         let all = data.len();
         while !data.is_empty() {
             let offset = (all - data.len()) as u64;
-            let (record, rest) = next_record(data)?;
-            data = rest;
+            let record = record_at(data)?;
+            data = &data[record.bytes.len()..];
             match record.opcode {
                 op::SCHEMA | op::CHANNEL => inner.extend(self.definition(&record)),
                 op::MESSAGE => {

@@ -13,7 +13,10 @@ from framegate.joinbarrier.configuration import JoinConfig
 from framegate.joinbarrier.join_agent import JoinAgent
 from framegate.joinbarrier.journal.description import JournalInput
 from framegate.joinbarrier.journal_folder import JournalFolder, JournalShape
+from framegate.joinbarrier.offline_memory import frames_without_room
+from framegate.joinbarrier.offline_room import OfflineRoom
 from framegate.joinbarrier.rejected_inputs import look_at_rejections
+from framegate.joinbarrier.run_join import JoinOptions, _say_no_rows
 
 from tests.unit.joinbarrier.journal.journal_world import fill, writer
 
@@ -39,6 +42,7 @@ def _restarted() -> None:
     agent = JoinAgent.__new__(JoinAgent)
     scene: dict[str, Any] = {
         "_engine": SimpleNamespace(run=lambda _slice, _outputs: outcome),
+        "_applied": None,
         "_ears": SimpleNamespace(is_read=True),
         "outputs": 0,
         "_actions": [],
@@ -64,10 +68,29 @@ def _failed() -> None:
     _ = agent.engine
 
 
+def _full() -> None:
+    engine: Any = SimpleNamespace(set_floor=lambda _row: None, counters=lambda: {"journal": {"next_row": 5}})
+    folder: Any = SimpleNamespace(path="journal")
+    OfflineRoom(max_bytes=1 << 20, may_wait=False).make(engine, folder, "no reader has committed", 7)
+
+
+def _no_rows() -> None:
+    _say_no_rows(JoinOptions(config=None, strict=True), "the inputs had 5 frames and there is no row")
+
+
+def _without_room() -> None:
+    lost = frames_without_room({"causes": {"left": {"no_room": 3}}}, 1 << 28)
+    assert lost is not None
+    raise lost
+
+
 AGENT_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     420: _busy,
     421: _mismatch,
     422: _restarted,
     423: _failed,
     424: _rejected,
+    424: _full,
+    425: _no_rows,
+    426: _without_room,
 }

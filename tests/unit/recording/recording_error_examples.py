@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+from framegate.recording.asked import require_asked
 from framegate.recording.reader import Recording
 from framegate.tools.inspect.options import InspectOptions
 from framegate.tools.inspect.run_inspect import run
@@ -64,6 +65,18 @@ def _unknown(folder: Path) -> None:
     run(InspectOptions(source=str(folder / "in.bin")))
 
 
+def _of_another_kind(folder: Path) -> None:
+    (folder / "in.ulg").write_bytes(b"ULog" + bytes(100))
+    with Recording.open(folder / "in.ulg") as recording:
+        require_asked(recording, {})
+
+
+def _without_a_topic(folder: Path) -> None:
+    (folder / "in.mcap").write_bytes(Made().file(frames(1)))
+    with Recording.open(folder / "in.mcap") as recording:
+        require_asked(recording, {"/camera": 7})
+
+
 RECORDING_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     801: _in_a_folder(_over_another),
     802: lambda: Recording.open("/nowhere/in.mcap"),
@@ -71,4 +84,6 @@ RECORDING_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     804: _in_a_folder(_closed_before),
     805: _in_a_folder(_incomplete),
     806: _in_a_folder(_unknown),
+    807: _in_a_folder(_of_another_kind),
+    808: _in_a_folder(_without_a_topic),
 }

@@ -152,10 +152,10 @@ class _Told(Recording):
 
     def __init__(self, messages: list[Recorded]) -> None:
         super().__init__(io.BytesIO())
-        self._messages = messages
+        self._said = messages
 
-    def __iter__(self) -> Iterator[Recorded]:
-        return iter(self._messages)
+    def by_time(self) -> Iterator[Recorded]:
+        return iter(self._said)
 
 
 @pytest.mark.parametrize("late", [1, 2], ids=["slot header", "payload"])

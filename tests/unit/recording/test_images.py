@@ -96,7 +96,7 @@ def test_other_messages_are_bytes_and_topics_that_are_not_mapped_are_left_alone(
     file = foreign_file([b"{}"], "example.Point", "json")
     assert list(Passage(Recording(io.BytesIO(file)), {})) == []
     other = Passage(Recording(io.BytesIO(file)), {"/camera/imag": 30, "10001": 5})
-    assert (list(other), other.unseen_topics()) == ([], ["/camera/imag"])
+    assert list(other) == []
     (found,) = Passage(Recording(io.BytesIO(file)), {"/camera/image": 30})
     assert isinstance(found, FrameOfRecording)
     assert (found.payload, found.array.dtype, found.array.shape) == (b"{}", np.dtype(np.uint8), (2,))

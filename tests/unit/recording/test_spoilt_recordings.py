@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from framegate.recording.frames import FrameOfRecording, Passage
 from framegate.recording.reader import Recording
-from framegate.schema.errors import DONE, FAILED
+from framegate.schema.errors import DONE, FAILED, WRONG_USAGE
 
 from framegate.cli import run
 from tests.unit.recording.recording_world import LEFT, RIGHT, Made
@@ -64,7 +64,7 @@ class Commands:
 
     def join(self, data: bytes) -> int:
         shutil.rmtree(self._journal, ignore_errors=True)
-        words = ("--map", "/camera/image=10001")
+        words = ("--map", "/camera/image=10001") if b"/camera/image" in data else ()
         return self._run(data, "join", "--config", str(self._config), "--from", str(self.file), *words)
 
     def _run(self, data: bytes, *words: str) -> int:
@@ -76,9 +76,7 @@ class Commands:
 
 
 @pytest.fixture
-def commands(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Commands:
-    # Memory for hours of frames, which each join would touch anew.
-    monkeypatch.setattr("framegate.joinbarrier.join_recording._HISTORY_BYTES", 1 << 20)
+def commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Commands:
     return Commands(tmp_path, capsys)
 
 
@@ -86,10 +84,10 @@ def _answers_plainly(commands: Commands, command: Callable[[bytes], int], data: 
     """Whether it could do what it was asked for; if not, a number said why."""
     code = command(data)
     said = f"{data.hex()}\n{commands.error}"
-    assert code in (DONE, FAILED), said
+    assert code in (DONE, FAILED, WRONG_USAGE), said
     assert "Traceback" not in commands.error, said
     assert "[FG-999" not in commands.error, said
-    if code == FAILED:
+    if code != DONE:
         assert "[FG-" in commands.error, said
     return code == DONE
 
@@ -126,11 +124,19 @@ def test_whatever_was_spoilt_frames_that_come_of_it_fit_their_payloads() -> None
     assert frames > 0
 
 
-@pytest.mark.parametrize("data", [b"", b"x", b"\x89MCAP0\r\n"[:7], b"not a recording", bytes(4096)])
-def test_what_is_no_recording_at_all_is_told_by_number(commands: Commands, data: bytes) -> None:
+@pytest.mark.parametrize("data", [b"", b"\x89MCAP0\r\n"[:7]])
+def test_what_only_began_to_be_a_recording_is_told_by_number(commands: Commands, data: bytes) -> None:
     for command in (commands.recover, commands.join):
         assert command(data) == FAILED
         assert "[FG-803 RECORDING_DAMAGED]" in commands.error
+
+
+@pytest.mark.parametrize("data", [b"x", b"not a recording", bytes(4096)])
+def test_what_is_no_recording_at_all_is_told_by_number(commands: Commands, data: bytes) -> None:
+    assert commands.recover(data) == FAILED
+    assert "[FG-803 RECORDING_DAMAGED]" in commands.error
+    assert commands.join(data) == WRONG_USAGE
+    assert "[FG-807 OTHER_FILE_KIND]" in commands.error
 
 
 @pytest.mark.parametrize("ahead", ["-1" + "0" * 30, "1" + "0" * 30, "9" * 5000, "much", ""])
@@ -147,9 +153,10 @@ def test_a_loss_that_is_said_to_be_endless_explains_nothing(commands: Commands) 
 
 def test_a_join_of_a_cut_recording_gives_the_rows_before_the_cut_and_says_that_it_is_cut(commands: Commands) -> None:
     assert commands.join(WHOLE[2][: len(WHOLE[2]) // 2]) == DONE
-    rows, told = commands.out.splitlines()
+    rows, told, where = commands.out.splitlines()
     assert 0 < int(rows.split(" ")[0]) < 8
     assert told.startswith("  the recording is damaged: ")
+    assert f" to {len(WHOLE[2]) // 2} cannot be read, from log time " in where
     assert commands.join(WHOLE[2]) == DONE
     assert "damaged" not in commands.out
 
@@ -161,14 +168,16 @@ def test_a_newer_version_that_has_what_ours_has_is_joined_like_ours(commands: Co
 
 
 def test_messages_of_a_version_that_cannot_be_read_are_counted_and_the_first_is_told(commands: Commands) -> None:
-    assert commands.join(of_a_version_that_lacks_fields(3)) == DONE
+    assert commands.join(of_a_version_that_lacks_fields(3)) == FAILED
+    assert "[FG-425 NO_ROWS]" in commands.error
     assert f"stream {LEFT}: 3 messages cannot be read, the first: [FG-104 WRONG_BLOCK_LENGTH]" in commands.error
     assert f"version={NEWER}" in commands.error
     assert f"stream {RIGHT}: " not in commands.error
 
 
 def test_a_stream_of_an_unknown_schema_is_told_by_its_number(commands: Commands) -> None:
-    assert commands.join(of_an_unknown_schema(3, stream=RIGHT)) == DONE
+    assert commands.join(of_an_unknown_schema(3, stream=RIGHT)) == FAILED
+    assert "[FG-425 NO_ROWS]" in commands.error
     assert f"stream {RIGHT}: 3 messages cannot be read, the first: [FG-101 WRONG_SCHEMA]" in commands.error
     assert "4711" in commands.error
 

@@ -93,6 +93,8 @@ impl Engine {
         let mut outcome = Outcome::default();
         let began_ns = monotonic_ns();
         let mut now_ns = began_ns;
+        // It says of this call alone why it is full; nothing: the next file is on its way.
+        self.full_reason = "";
         loop {
             let full_turns = self.counters.full_turns;
             let work = self.turn(now_ns, outputs, &mut outcome);

@@ -364,10 +364,11 @@ impl JoinEngine {
     }
 
     /// Records what is pending, seals, and closes the journal; the last counters, and under `failure` the error that
-    /// kept something of it from the journal, or None.
-    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    /// kept something of it from the journal, or None. `is_to_go_on`: what is pending stays undecided, for it is fed again.
+    #[pyo3(signature = (*, is_to_go_on = false))]
+    fn finish<'py>(&self, py: Python<'py>, is_to_go_on: bool) -> PyResult<Bound<'py, PyDict>> {
         let mut engine = py.detach(|| unpoisoned(&self.engine).take()).ok_or_else(|| closed(py))?;
-        let finished = py.detach(|| engine.finish());
+        let finished = py.detach(|| engine.finish(is_to_go_on));
         let counters = report::counters(py, &engine, &self.names)?;
         let closed = finished.and_then(|()| py.detach(|| engine.close()));
         counters.set_item("failure", closed.err().map(|failure| raised(py, &failure).into_value(py)))?;

@@ -73,7 +73,10 @@ impl Engine {
     pub(in crate::join) fn note_failure(&mut self, failure: JournalError, outcome: &mut Outcome) {
         self.full_reason = match failure {
             // There is room in a moment, and nothing to tell.
-            JournalError::SegmentComing => return,
+            JournalError::SegmentComing => {
+                self.full_reason = "";
+                return;
+            }
             JournalError::NoRoom { .. } => "the file system has no room",
             JournalError::Full => "no reader has committed",
             _ => {
@@ -84,14 +87,17 @@ impl Engine {
         outcome.is_full = true;
     }
 
-    /// A clean end: what is pending is recorded as that, everything is sealed, the journal closed.
-    pub(in crate::join) fn finish(&mut self) -> Result<(), JournalError> {
+    /// A clean end: what is pending is recorded as that, everything is sealed, the journal closed. `is_to_go_on`: what is
+    /// pending is left undecided, for a join that hears it again.
+    pub(in crate::join) fn finish(&mut self, is_to_go_on: bool) -> Result<(), JournalError> {
         let now_ns = monotonic_ns();
         self.obey(now_ns);
         (0..self.ports.len()).for_each(|index| self.recover_tail(index, self.stage_ns(now_ns)));
         // What waits behind a barrier is let through, so that it is recorded as well.
         self.abort_checkpoint(None, self.stage_ns(now_ns));
-        self.stage.finish(self.stage_ns(now_ns));
+        if !is_to_go_on {
+            self.stage.finish(self.stage_ns(now_ns));
+        }
         // A journal that is full, and waits for its reader, still takes the last state.
         self.writer.begin_close();
         for _ in 0..FILES_AWAITED {

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a recording has what is asked of it, by its topics alone: looked at before anything is made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from framegate.recording.recorded import LOSS_TOPIC, Topic
+from framegate.recording.source import Source
+from framegate.recording.topic_map import stream_of
+from framegate.schema.errors import TopicMissing
+
+_NAMED: int = 40
+"""So many topics are named; more would hide the first ones."""
+
+
+def require_asked(recording: Source, topics: Mapping[str, int], streams: Iterable[int] = ()) -> None:
+    """Raise ``TopicMissing`` for a topic of ``--map``, or a stream of a join, that the recording does not have.
+
+    Raises ``OtherFileKind`` for a file of another kind, ``RecordingDamaged`` where nothing of it can be read.
+    """
+    found = recording.holdings.topics
+    recording.require_start()
+    for name in topics:
+        if not any(_is_named(topic, name) for topic in found):
+            raise TopicMissing("the recording has no such topic", hint=_hint(found), topic=name, path=recording.name)
+    there = {stream_of(topic, topics) for topic in found}
+    for stream in streams:
+        if stream not in there:
+            raise TopicMissing(
+                "the recording has nothing for this stream: no topic is the stream's own, and none is mapped to it",
+                hint=_hint(found),
+                stream=stream,
+                path=recording.name,
+            )
+
+
+def _is_named(topic: Topic, name: str) -> bool:
+    return name == topic.name or (topic.stream is not None and name in (f"stream/{topic.stream}", str(topic.stream)))
+
+
+def _hint(found: Iterable[Topic]) -> str:
+    told = {f"stream/{topic.stream}" if topic.stream is not None else topic.name for topic in found}
+    names = sorted(told - {LOSS_TOPIC})
+    if not names:
+        return "It has no topics at all."
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"Its topics are {', '.join(names[:_NAMED])}{more}; --map TOPIC=STREAM says which stream a topic is."
