@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from framegate.joinbarrier.checkpoint.asking import Asked
 from framegate.joinbarrier.checkpoint.signals import KINDS, SYNC_TEST, BarrierSignal, InstantSignal, Signal
 from framegate.joinbarrier.checkpoint_trigger import TriggerOptions, ask
+from framegate.schema.console.quantities import rounded
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, WrongUsage
 
@@ -34,6 +35,6 @@ def run(options: SignalOptions) -> int:
     elif options.instant:
         print(f"{options.kind} of {options.pipeline}: sent")
     else:
-        duration_ms = (outcome.duration_ns or 0) / 1e6
-        print(f"{options.kind} {outcome.checkpoint_id} of {options.pipeline}: every agent, in {duration_ms:.1f} ms")
+        took = rounded(outcome.duration_ns or 0)
+        print(f"{options.kind} {outcome.checkpoint_id} of {options.pipeline}: every agent, in {took}")
     return DONE

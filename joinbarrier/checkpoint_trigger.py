@@ -12,6 +12,7 @@ from typing import Any, Final
 from framegate.joinbarrier.checkpoint.asking import Asked, Outcome
 from framegate.schema import Message, decode_any
 from framegate.schema.codec import HEADER, HEADER_LENGTH
+from framegate.schema.console.quantities import byte_size, rounded
 from framegate.schema.console.reporting import emit
 from framegate.schema.control import SCHEMA_ID, TriggerState
 from framegate.schema.errors import DONE, CheckpointNotTaken, Interrupted, MessageError, NoCoordinator
@@ -121,7 +122,8 @@ def _tell(outcome: Outcome, options: TriggerOptions) -> None:
     elif duration_ms is None:
         print(f"checkpoint {outcome.checkpoint_id} of {options.pipeline}: complete; its coordinator was restarted")
     else:
-        print(f"checkpoint {outcome.checkpoint_id} of {options.pipeline}: {duration_ms:.1f} ms, {outcome.bytes} bytes")
+        took, size = rounded(outcome.duration_ns), byte_size(outcome.bytes)
+        print(f"checkpoint {outcome.checkpoint_id} of {options.pipeline}: {took}, {size}")
 
 
 def not_taken(outcome: Outcome, options: TriggerOptions) -> CheckpointNotTaken:

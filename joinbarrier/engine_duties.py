@@ -11,6 +11,7 @@ from framegate.joinbarrier.engine_plan import noted_map
 from framegate.joinbarrier.journal_folder import JournalFolder
 from framegate.joinbarrier.map_rules import refused
 from framegate.joinbarrier.mergemap import MergeMap
+from framegate.joinbarrier.missing import surplus
 from framegate.joinbarrier.native_barrier import plain_numbers
 from framegate.joinbarrier.user_function import user_function
 from framegate.shmpool.clock import monotonic_ns
@@ -63,4 +64,10 @@ def summary_of(counted: dict[str, Any], began_ns: int) -> dict[str, Any]:
     keys = ("rows", "ticks_not_ready", "absent", "overwritten", "unmatched", "bytes")
     rest = {key: value for key, value in counted.items() if key not in keys}
     summary = {key: counted[key] for key in keys if key in counted}
-    return {"event": "summary", **summary, "seconds": round(seconds, 6), **rest}
+    return {"event": "summary", **summary, "seconds": round(seconds, 6), **rest, "surplus": _surplus(counted)}
+
+
+def _surplus(counted: dict[str, Any]) -> dict[str, int]:
+    """What inputs had more of than rows asked for, by input; it is among what is ``unmatched``."""
+    rows, absent = counted["rows"], counted["absent"]
+    return {name: surplus(causes, is_joined=rows > absent[name]) for name, causes in counted["causes"].items()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands ``framegate journal ls``, ``show``, ``tail``, ``verify``, ``diff``, ``export`` and ``serve``."""
+"""The commands of ``framegate journal``: ls, show, tail, unmatched, verify, diff, export and serve."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def register(app: typer.Typer) -> None:
     journal.command("ls")(_ls)
     journal.command("show")(_show)
     journal.command("tail")(_tail)
+    journal.command("unmatched")(_unmatched)
     journal.command("verify")(_verify)
     journal.command("diff")(_diff)
     journal.command("export")(_export)
@@ -57,6 +58,17 @@ def _tail(
     from framegate.joinbarrier.journal.printing import tail
 
     return tail(directory, lines, follow=follow, as_json=as_json)
+
+
+def _unmatched(
+    directory: _Directory,
+    ranges: Annotated[bool, typer.Option("--ranges", help="Each range of frames instead of their counts.")] = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Count the frames that are in no row, by input and cause, and say what each cause means."""
+    from framegate.joinbarrier.journal.unmatched_listing import show_unmatched
+
+    return show_unmatched(directory, ranges=ranges, as_json=as_json)
 
 
 def _verify(directory: _Directory, as_json: JsonOption = False) -> int:

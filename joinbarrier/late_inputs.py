@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from framegate.schema.console.quantities import duration
+
 if TYPE_CHECKING:
     from framegate.joinbarrier.config_sections import InputSection
     from framegate.joinbarrier.configuration import JoinConfig
 
 _EXAMPLE_PERIOD_NS: Final = 33_333_333
-_UNITS: Final[tuple[tuple[int, str], ...]] = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns"))
 
 
 def late_input_warnings(config: JoinConfig) -> list[str]:
@@ -39,16 +40,6 @@ def long_wait_warnings(config: JoinConfig) -> list[str]:
         if each.pick == "nearest" and not (each.reuse or each.optional or each.name == config.drive.input)
         if each.tolerance_ns is None and each.window_ns is None
     ]
-
-
-def duration(ns: int) -> str:
-    """Nanoseconds in the largest unit that keeps the number above 1.
-
-    >>> duration(10_000_000), duration(1_500_000_000), duration(7)
-    ('10 ms', '1.5 s', '7 ns')
-    """
-    unit, name = next(each for each in _UNITS if abs(ns) >= each[0] or each[0] == 1)
-    return f"{ns / unit:.9g} {name}"
 
 
 def _warnings(config: JoinConfig) -> Iterator[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from framegate.joinbarrier.configuration import JoinConfig, load_join_config
-from framegate.joinbarrier.late_inputs import duration
+from framegate.schema.console.quantities import duration
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE
 

@@ -81,6 +81,11 @@ def run(options: ShowOptions) -> int:
     else:
         for key, each in heard:
             print(f"{_as_text(each)} (by {key[-1]})")
+        if any(key[2] and each.map is not None for key, each in heard):
+            # They are no part of a map (PROTOCOL 11): each join that follows it has its own.
+            print(
+                "Each join has its own pick, reuse, tolerance_ns and deadline_ms; see `framegate mergemap check FILE`."
+            )
         if not heard:
             print("no map was announced")
     if not heard and options.out_stream is not None and not was_stopped:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from framegate.joinbarrier.mergemap import MergeMap, SequenceRule, TimestampRule
+from framegate.schema.console.quantities import duration
 from framegate.schema.merge import TimestampSource
 
 
@@ -19,9 +20,9 @@ def described(found: MergeMap) -> str:
     if found.clock_domain is not None:
         parts.append(f"clock {found.clock_domain.name.lower()}")
     if found.lateness_ns:
-        parts.append(f"lateness {found.lateness_ns} ns")
+        parts.append(f"lateness {duration(found.lateness_ns)}")
     if found.stale_timeout_ns is not None:
-        parts.append(f"stale after {found.stale_timeout_ns} ns")
+        parts.append(f"stale after {duration(found.stale_timeout_ns)}")
     return ", ".join(parts)
 
 
@@ -42,7 +43,9 @@ def _rule(rule: SequenceRule | TimestampRule) -> str:
     if isinstance(rule, SequenceRule):
         words = f"OFFSET {rule.offset}" if rule.window is None else f"WINDOW {rule.window}"
         return f"{rule.stream} {words}"
-    words = f"OFFSET_NS {rule.offset_ns}" if rule.window_ns is None else f"WINDOW_NS {rule.window_ns}"
+    words = (
+        f"OFFSET_NS {duration(rule.offset_ns)}" if rule.window_ns is None else f"WINDOW_NS {duration(rule.window_ns)}"
+    )
     source = "" if rule.source is TimestampSource.SLOT_HEADER else " of the descriptor"
     return f"{rule.stream} {words}{source}"
 

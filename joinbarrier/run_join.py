@@ -29,6 +29,7 @@ from framegate.recording.recorded import LostPart
 from framegate.recording.source import Source, open_source
 from framegate.schema.config.loading import Given
 from framegate.schema.config.settings import default_aeron_dir
+from framegate.schema.console.quantities import byte_size, count, rounded
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, Interrupted, NoRows, WrongUsage
 from framegate.shmpool.client import connect
@@ -222,8 +223,8 @@ def _show_progress(options: JoinOptions, agent: JoinAgent | RecordingJoin, shown
     if options.json or not sys.stderr.isatty() or now_ns < shown_at_ns:
         return shown_at_ns
     summary = agent.summary()
-    lost = sum(summary["unmatched"].values())
-    print(f"\r{summary['rows']} rows, {lost} frames not joined ", end="", file=sys.stderr)
+    lost = sum(_not_joined(summary).values())
+    print(f"\r{count(summary['rows'])} rows, {count(lost)} frames not joined ", end="", file=sys.stderr)
     return now_ns + _PROGRESS_NS
 
 
@@ -235,11 +236,22 @@ def _say_summary(options: JoinOptions, summary: dict[str, Any], server: FlightCh
         return
     if sys.stderr.isatty():
         print(file=sys.stderr)
-    left = ", ".join(f"{name} {count}" for name, count in summary["unmatched"].items() if count) or "none"
-    print(f"{summary['rows']} rows, {summary['bytes']} bytes in {summary['seconds']:.3f} s; not joined: {left}")
+    size, lasted = byte_size(summary["bytes"]), rounded(int(summary["seconds"] * 1e9))
+    print(f"{count(summary['rows'])} rows, {size} in {lasted}; not joined: {_listed(_not_joined(summary)) or 'none'}")
+    if surplus := _listed(summary["surplus"]):
+        print(f"  surplus, frames that no row asked for: {surplus}")
     if summary.get("rows_before"):
-        print(f"  {summary['rows_before']} rows were there already")
+        print(f"  {count(summary['rows_before'])} rows were there already")
     if summary.get("damage") is not None or summary.get("damaged_chunks"):
         print(f"  the recording is damaged: {summary['damage'] or 'some chunks are'}")
     for lost in summary.get("lost", ()):
         print(f"  {LostPart(**lost)}")
+
+
+def _not_joined(summary: dict[str, Any]) -> dict[str, int]:
+    """The frames that rows lack, by input: a fast input beside a slow one has more than rows ask for."""
+    return {name: frames - summary["surplus"].get(name, 0) for name, frames in summary["unmatched"].items()}
+
+
+def _listed(frames: dict[str, int]) -> str:
+    return ", ".join(f"{name} {count(each)}" for name, each in frames.items() if each)

@@ -429,7 +429,7 @@ class JournalFailed(JoinError):
 class JournalFull(JoinError):
     """The journal of an offline join has no room for the recording's next row. What was sealed stays."""
 
-    code = 424
+    code = 427
     default_hint = "Raise [journal] max_bytes, or leave it out, and run the same command again: it goes on there."
 
 

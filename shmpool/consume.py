@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from framegate.schema.console.quantities import byte_size, count
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, FAILED, WrongUsage
 from framegate.shmpool.client_options import ClientOptions
@@ -78,7 +79,7 @@ def _consume(options: ConsumeOptions, consumer: Consumer, stop: StopSignal, tall
             sys.stdout.flush()
         if not options.json and sys.stderr.isatty() and monotonic_ns() >= shown_at_ns:
             shown_at_ns = monotonic_ns() + _PROGRESS_NS
-            print(f"\rstream {options.stream}: {tally.frames} frames ", end="", file=sys.stderr)
+            print(f"\rstream {options.stream}: {count(tally.frames)} frames ", end="", file=sys.stderr)
 
 
 def _take(options: ConsumeOptions, frame: Frame, patterns: _Patterns, tally: _Tally) -> None:
@@ -147,6 +148,6 @@ def _say_summary(options: ConsumeOptions, summary: dict[str, Any]) -> None:
     if sys.stderr.isatty():
         print(file=sys.stderr)
     print(
-        f"{summary['frames']} frames, {summary['bytes']} bytes, {summary['gap_drops']} never came, "
-        f"{summary['late_drops']} came and were overwritten, {summary['verify_errors']} were wrong"
+        f"{count(summary['frames'])} frames, {byte_size(summary['bytes'])}, {count(summary['gap_drops'])} never came, "
+        f"{count(summary['late_drops'])} came and were overwritten, {count(summary['verify_errors'])} were wrong"
     )

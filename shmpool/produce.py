@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from framegate.schema.console.quantities import byte_size, count, rounded
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, NotAttached, WrongUsage
 from framegate.shmpool.client import Client
@@ -108,7 +109,7 @@ class _Run:
             return
         self.shown_at_ns = now_ns + _PROGRESS_NS
         rate = self.frames / max((now_ns - self.began_ns) / 1e9, 1e-9)
-        print(f"\rstream {self.options.stream}: {self.frames} frames, {rate:,.0f}/s ", end="", file=sys.stderr)
+        print(f"\rstream {self.options.stream}: {count(self.frames)} frames, {rate:,.0f}/s ", end="", file=sys.stderr)
 
     def summary(self) -> dict[str, Any]:
         """What was done."""
@@ -274,9 +275,10 @@ def _say_summary(options: ProduceOptions, summary: dict[str, Any]) -> None:
         print(file=sys.stderr)
     rate = summary["frames"] / max(summary["seconds"], 1e-9)
     lost, refused = summary["descriptors_lost"], summary["refused"]
-    tail = f", {lost} descriptors lost to a subscriber that does not keep up" if lost else ""
-    tail += f", {refused} refused while there was no lease" if refused else ""
-    print(f"{summary['frames']} frames, {summary['bytes']} bytes in {summary['seconds']:.3f} s ({rate:,.0f}/s){tail}")
+    tail = f", {count(lost)} descriptors lost to a subscriber that does not keep up" if lost else ""
+    tail += f", {count(refused)} refused while there was no lease" if refused else ""
+    size, lasted = byte_size(summary["bytes"]), rounded(int(summary["seconds"] * 1e9))
+    print(f"{count(summary['frames'])} frames, {size} in {lasted} ({rate:,.0f}/s){tail}")
 
 
 def parse_shape(text: str) -> tuple[int, ...]:

@@ -54,16 +54,23 @@ def audit(
 
 
 def _print(found: Audit) -> None:
+    from framegate.schema.console.quantities import count
+    from framegate.schema.console.terminal import print_table
+
+    causes = sorted({cause for book in found.books.values() for cause, frames in book.unmatched.items() if frames})
+    lines = []
     for name, book in found.books.items():
-        published = "not known" if book.published is None else book.published
-        causes = ", ".join(f"{count} {cause}" for cause, count in sorted(book.unmatched.items()) if count) or "none"
-        print(f"{name}: published {published}; joined {book.joined}; unmatched: {causes}; ", end="")
-        print(f"surplus {book.surplus}; pending {book.pending}; unexplained {book.unexplained}")
+        unmatched = [count(book.unmatched[cause]) for cause in causes]
+        rest = map(count, (book.surplus, book.pending, book.unexplained))
+        lines.append([name, count(book.published), count(book.joined), *unmatched, *rest])
+    print_table(("input", "published", "joined", *causes, "surplus", "pending", "unexplained"), lines)
+    if any(book.published is None for book in found.books.values()):
+        print("published: not known; give --sent or --recording")
     for each in found.findings[:_SHOWN]:
         frames = f"frame {each.first}" if each.first == each.last else f"frames {each.first} to {each.last}"
         print(f"unexplained: {each.input}, epoch {each.epoch}, {frames}: {each.what}")
     if len(found.findings) > _SHOWN:
-        print(f"and {len(found.findings) - _SHOWN} more")
+        print(f"and {count(len(found.findings) - _SHOWN)} more")
     for note in found.notes:
         print(f"note: {note}")
-    print("every frame is explained" if not found.unexplained else f"{found.unexplained} frames are unexplained")
+    print("every frame is explained" if not found.unexplained else f"{count(found.unexplained)} frames are unexplained")

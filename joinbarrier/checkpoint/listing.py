@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 
 from framegate.joinbarrier.checkpoint.manifest import Manifest
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
+from framegate.schema.console.quantities import NONE, byte_size, count, local_time
 from framegate.schema.console.reporting import emit, event, rendered
 from framegate.schema.console.terminal import print_table
 from framegate.schema.errors import DONE, FAILED, CheckpointDamaged, CheckpointMissing, CheckpointNewer
@@ -28,7 +29,7 @@ def ls(place: str, *, as_json: bool) -> int:
         for row in rows:
             emit({"event": "checkpoint", **row})
     elif rows:
-        print_table(list(rows[0]), [[str(value) for value in row.values()] for row in rows])
+        print_table(list(_COLUMNS.values()), [[_text(name, row[name]) for name in _COLUMNS] for row in rows])
     else:
         print("no checkpoints")
     return DONE
@@ -41,10 +42,12 @@ def show(place: str, checkpoint_id: int, *, as_json: bool) -> int:
         emit({"event": "checkpoint", **manifest.as_json()})
         return DONE
     for name, value in _about(manifest).items():
-        print(f"{name}: {value}")
+        print(f"{_COLUMNS[name]}: {_text(name, value)}")
     for entries in ([asdict(each) for each in manifest.operators], [asdict(each) for each in manifest.inflight_data]):
         if entries:
-            print_table(list(entries[0]), [[_cell(*each) for each in entry.items()] for entry in entries])
+            print()
+            columns = [_COLUMNS.get(name, name.replace("_", " ")) for name in entries[0]]
+            print_table(columns, [[_text(*each) for each in entry.items()] for entry in entries])
     return DONE
 
 
@@ -67,6 +70,8 @@ def verify(place: str, checkpoint_id: int | None, *, as_json: bool) -> int:
         emit({"event": "summary", "checkpoints": len(checked), "damaged": len(problems)})
     elif not problems:
         print(f"checkpoints={len(checked)}")
+    else:
+        print(f"damaged={len(problems)}, in {sum(map(bool, checked))} of {len(checked)} checkpoints")
     return FAILED if problems else DONE
 
 
@@ -122,11 +127,23 @@ def _about(manifest: Manifest) -> dict[str, Any]:
     return dict(zip(_NAMES, values, strict=True))
 
 
-def _cell(name: str, value: Any) -> str:
-    if name == "ingress":
-        return ", ".join(map(_place, value)) or "-"
-    # Frames that were overwritten may be many.
-    return f"{len(value)}" if isinstance(value, tuple) else str(value)
+def _text(name: str, value: Any) -> str:
+    """A value for people."""
+    match name:
+        case "ingress":
+            return ", ".join(map(_place, value)) or NONE
+        case "lost":
+            # Frames that were overwritten may be many.
+            return count(len(value))
+        case "crc32c":
+            return f"{value:08x}"
+        case "created_ns" if isinstance(value, int):
+            return local_time(value)
+        case "bytes" | "state_bytes" | "size_bytes" if isinstance(value, int):
+            return byte_size(value)
+        case "operators" | "inflight_events" | "event_count" if isinstance(value, int):
+            return count(value)
+    return str(value)
 
 
 def _place(cut: Mapping[str, int | None]) -> str:
@@ -135,6 +152,20 @@ def _place(cut: Mapping[str, int | None]) -> str:
     return f"{cut['stream']} behind {stood}"
 
 
+_COLUMNS: Final = {
+    "checkpoint_id": "checkpoint",
+    "created_ns": "created",
+    "pipeline": "pipeline",
+    "mode": "mode",
+    "operators": "operators",
+    "inflight_events": "inflight events",
+    "state_bytes": "state",
+    "size_bytes": "size",
+    "increase": "increase",
+    "epoch": "epoch",
+    "checkpoint_uuid": "uuid",
+}
+"""What people see, in this order; the names of --json are the keys."""
 _NAMES = (
     "checkpoint_id", "checkpoint_uuid", "epoch", "pipeline", "mode", "created_ns", "operators", "inflight_events",
     "state_bytes", "size_bytes", "increase",

@@ -13,6 +13,7 @@ from framegate.joinbarrier.flight.access import read_pem
 from framegate.joinbarrier.flight.endpoint import Endpoint
 from framegate.joinbarrier.flight.server import JournalServer, ServerOptions
 from framegate.joinbarrier.flight.token import read_token
+from framegate.schema.console.quantities import byte_size, count
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, WrongUsage
 from framegate.shmpool.stop_signal import StopSignal
@@ -82,4 +83,7 @@ def _say_summary(options: ServeOptions, summary: Mapping[str, int]) -> None:
     if options.json:
         emit({"event": "summary", **summary})
     else:
-        print(f"{summary['rows']} rows, {summary['bytes']} bytes in {summary['streams']} streams", flush=True)
+        print(
+            f"{count(summary['rows'])} rows, {byte_size(summary['bytes'])} in {count(summary['streams'])} streams",
+            flush=True,
+        )

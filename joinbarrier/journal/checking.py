@@ -9,14 +9,19 @@ from pathlib import Path
 from framegate.joinbarrier.journal.diff import Difference, Key, diff
 from framegate.joinbarrier.journal.export import export_parquet
 from framegate.joinbarrier.journal.journal import Journal
+from framegate.joinbarrier.journal.layout import RETIRED
+from framegate.joinbarrier.journal.removed import Removed, removed
 from framegate.joinbarrier.journal.verify import verify
+from framegate.schema.console.quantities import byte_size, count
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, FAILED
 
 
 def run_verify(directory: Path, *, as_json: bool) -> int:
     """Print the counts; the exit code. Raises the first inconsistency."""
-    found = verify(Journal(directory))
+    journal = Journal(directory)
+    found = verify(journal)
+    gone = removed(journal.path, "rows", journal.journal_epoch)
     if found.problem is not None:
         raise found.problem
     if as_json:
@@ -28,11 +33,24 @@ def run_verify(directory: Path, *, as_json: bool) -> int:
                 "segments": found.segments,
                 "unmatched_rows": found.unmatched_rows,
                 "overtaken_rows": found.overtaken_rows,
+                "removed_rows": gone.before,
+                "removed_frames": {name: gone.frames_of(name) for name in gone.frames},
             }
         )
     else:
         print(f"rows={found.rows} batches={found.batches} segments={found.segments}")
+        if gone.before:
+            print(_retention(gone))
     return DONE
+
+
+def _retention(gone: Removed) -> str:
+    """Where the rows are that were joined and are not counted here."""
+    frames = ", ".join(f"{name} {count(gone.frames_of(name))}" for name in gone.frames)
+    return (
+        f"retention removed {count(gone.before)} rows before these, from 0 to {count(gone.before - 1)}; "
+        f"segments/{RETIRED} counts the frames that they joined: {frames}"
+    )
 
 
 def run_diff(first: Path, second: Path, *, by_time: bool, as_json: bool) -> int:
@@ -51,7 +69,7 @@ def run_export(directory: Path, target: Path, *, flatten: bool, as_json: bool) -
     if as_json:
         emit({"event": "summary", "rows": rows, "bytes": target.stat().st_size, "path": str(target)})
     else:
-        print(f"{rows} rows in {target}, {target.stat().st_size} bytes")
+        print(f"{count(rows)} rows in {target}, {byte_size(target.stat().st_size)}")
     return DONE
 
 

@@ -4,25 +4,34 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.row import JoinedInput, Row
+from framegate.schema.console.quantities import NONE, count, local_time, rounded, stamp
 from framegate.schema.console.reporting import emit
+from framegate.schema.console.terminal import GrowingTable
 from framegate.schema.errors import DONE, WrongUsage
 from framegate.shmpool.stop_signal import StopSignal
 
+_ALIGNED_ROWS: Final = 256
+"""Rows that are aligned with each other; more would have to be read before the first is shown."""
 _RANGE: Final = re.compile(r"(\d{0,18}):(\d{0,18})")
 
 
 def show(directory: Path, rows: str, *, as_json: bool) -> int:
     """Print the rows of a range; the exit code."""
     start, stop = row_range(rows)
+    journal = Journal(directory)
     shown = 0
-    for row in Journal(directory).rows(start=start, stop=stop):
-        print_row(row, as_json=as_json)
-        shown += 1
+    printed = RowPrinter(journal, as_json=as_json)
+    reading = iter(journal.rows(start=start, stop=stop))
+    while together := list(islice(reading, _ALIGNED_ROWS)):
+        printed.print(together)
+        shown += len(together)
     _summary(shown, as_json=as_json)
     return DONE
 
@@ -32,11 +41,12 @@ def tail(directory: Path, lines: int, *, follow: bool, as_json: bool) -> int:
     journal = Journal(directory)
     start = max(journal.next_row - lines, journal.first_row)
     shown = 0
+    printed = RowPrinter(journal, as_json=as_json)
     with StopSignal() as stop:
         # Somebody who looks on is told of what retention overtook, and goes on.
         with journal.rows(start=start, follow=follow, on_loss="skip", until=lambda: stop.is_set) as reading:
             for row in reading:
-                print_row(row, as_json=as_json)
+                printed.print([row])
                 shown += 1
         _summary(shown, as_json=as_json, lost_rows=reading.lost_rows)
     return DONE
@@ -57,12 +67,23 @@ def row_range(text: str) -> tuple[int | None, int | None]:
     return start, stop
 
 
-def print_row(row: Row, *, as_json: bool) -> None:
-    """One line."""
-    if as_json:
-        emit(row_object(row))
-    else:
-        print(row_text(row), flush=True)
+class RowPrinter:
+    """Prints rows as they come: one table for people, an object each for programs."""
+
+    def __init__(self, journal: Journal, *, as_json: bool) -> None:
+        info = journal.info
+        inputs = [each.name for each in info.inputs]
+        columns = [column for name in inputs for column in (name, f"{name} at", f"{name} frame")]
+        self._table = None if as_json else GrowingTable(["row", "joined at", "out", "time", "skew", *columns])
+        self._realtime_minus_monotonic_ns = info.realtime_minus_monotonic_ns
+
+    def print(self, rows: Iterable[Row]) -> None:
+        """Print some, aligned with each other."""
+        if self._table is not None:
+            self._table.print(row_cells(row, self._realtime_minus_monotonic_ns) for row in rows)
+            return
+        for row in rows:
+            emit(row_object(row))
 
 
 def row_object(row: Row) -> dict[str, Any]:
@@ -72,12 +93,20 @@ def row_object(row: Row) -> dict[str, Any]:
     return {"event": "row", **scalars, **{name: _cell_object(cell) for name, cell in row.inputs.items()}}
 
 
-def row_text(row: Row) -> str:
-    """A row for people."""
-    time = "" if row["out_time_ns"] is None else f" t={row['out_time_ns']}"
-    skew = "" if row["skew_ns"] is None else f" skew={row['skew_ns']}ns"
-    cells = "  ".join(f"{name} {_cell_text(cell)}" for name, cell in row.inputs.items())
-    return f"{row['row']}  out {row['out_epoch']}:{row['out_seq']}{time}{skew}  {cells}"
+def row_cells(row: Row, realtime_minus_monotonic_ns: int = 0) -> list[str]:
+    """A row for people, cell by cell. Its time is the output's, or its earliest frame's, and frames say how far they
+    are from it."""
+    joined_at = None if row["joined_at"] is None else round(row["joined_at"].timestamp() * 1e6) * 1000
+    times = [each.timestamp_ns for each in row.inputs.values() if each.timestamp_ns is not None]
+    time_ns = row["out_time_ns"] if row["out_time_ns"] is not None else min(times, default=None)
+    return [
+        str(row["row"]),
+        local_time(joined_at),
+        f"{row['out_epoch']}:{row['out_seq']}",
+        stamp(time_ns, near_ns=joined_at, behind_ns=realtime_minus_monotonic_ns),
+        rounded(row["skew_ns"]),
+        *(cell for each in row.inputs.values() for cell in _cells(each, time_ns)),
+    ]
 
 
 def _cell_object(cell: JoinedInput) -> dict[str, Any]:
@@ -93,15 +122,17 @@ def _cell_object(cell: JoinedInput) -> dict[str, Any]:
     }
 
 
-def _cell_text(cell: JoinedInput) -> str:
+def _cells(cell: JoinedInput, time_ns: int | None) -> tuple[str, str, str]:
+    """An input's frame by number, distance from the row's time, and kind; or why there is none."""
     if not cell.is_present:
-        return cell.status
+        return cell.status, NONE, NONE
     shape = "x".join(map(str, cell.shape or ()))
-    return f"#{cell.seq}@{cell.timestamp_ns} {cell.dtype}[{shape}]"
+    apart_ns = None if time_ns is None or cell.timestamp_ns is None else cell.timestamp_ns - time_ns
+    return f"#{cell.seq}", rounded(apart_ns), f"{cell.dtype}[{shape}]"
 
 
 def _summary(rows: int, *, as_json: bool, lost_rows: int = 0) -> None:
     if as_json:
         emit({"event": "summary", "rows": rows, "lost_rows": lost_rows})
     elif lost_rows:
-        print(f"{lost_rows} rows were dropped before they could be shown")
+        print(f"{count(lost_rows)} rows were dropped before they could be shown")

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables for people: drawn and coloured on a terminal, plain columns anywhere else."""
+"""Tables for people: drawn and coloured on a terminal, plain columns anywhere else. Columns of numbers stand right."""
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Mapping, Sequence
-from typing import TextIO
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final, TextIO
+
+Line = Sequence[str]
+_NUMBER: Final = re.compile(r"-|[-+]?\d[\d,.]*(e[-+]?\d+)?%?( \S{1,3})?")
+"""A quantity, with its unit, or the mark for none."""
 
 
 def print_table(
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
+    columns: Line,
+    rows: Sequence[Line],
     *,
     styles: Mapping[str, str] | None = None,
     stream: TextIO | None = None,
@@ -23,26 +28,65 @@ def print_table(
         out.write(plain_table(columns, rows))
 
 
-def plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def plain_table(columns: Line, rows: Sequence[Line]) -> str:
     """The same as text.
 
-    >>> print(plain_table(["name", "state"], [["java", "ok"]]), end="")
-    name  state
-    java  ok
+    >>> print(plain_table(["name", "frames"], [["left", "7"], ["right", "1,024"]]), end="")
+    name   frames
+    left        7
+    right   1,024
     """
-    lines = [columns, *rows]
-    widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
-    padded = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
-    return "".join(f"{line.rstrip()}\n" for line in padded)
+    widths = [max(map(len, cells)) for cells in zip(columns, *rows, strict=True)]
+    right = _numbers(rows)
+    return "".join(_padded(line, widths, right) for line in (columns, *rows))
 
 
-def _drawn(columns: Sequence[str], rows: Sequence[Sequence[str]], styles: Mapping[str, str], out: TextIO) -> None:
+class GrowingTable:
+    """A table whose rows come little by little: columns grow with what comes, and are never drawn again."""
+
+    def __init__(self, columns: Line, stream: TextIO | None = None) -> None:
+        self._columns: Line | None = columns
+        self._widths = list(map(len, columns))
+        self._right: Collection[int] = ()
+        self._out = stream or sys.stdout
+
+    def print(self, rows: Iterable[Line]) -> None:
+        """Print some rows, which are aligned with each other; the first time under the column names."""
+        lines = list(rows)
+        if not lines:
+            return
+        self._widths = [max(map(len, cells)) for cells in zip(map("".ljust, self._widths), *lines, strict=True)]
+        if self._columns is not None:
+            self._right = _numbers(lines)
+            lines.insert(0, self._columns)
+            self._columns = None
+        self._out.write("".join(_padded(line, self._widths, self._right) for line in lines))
+        self._out.flush()
+
+
+def _numbers(rows: Sequence[Line]) -> Collection[int]:
+    """The columns that hold nothing but numbers."""
+    return {index for index, cells in enumerate(zip(*rows, strict=True)) if all(map(_NUMBER.fullmatch, cells))}
+
+
+def _padded(line: Line, widths: Sequence[int], right: Collection[int]) -> str:
+    cells = (
+        cell.rjust(width) if index in right else cell.ljust(width)
+        for index, (cell, width) in enumerate(zip(line, widths, strict=True))
+    )
+    return "  ".join(cells).rstrip() + "\n"
+
+
+def _drawn(columns: Line, rows: Sequence[Line], styles: Mapping[str, str], out: TextIO) -> None:
     # Imported here: rich costs a tenth of a second that pipes and --json need not pay.
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(*columns)
+    right = _numbers(rows)
+    table = Table()
+    for index, column in enumerate(columns):
+        table.add_column(column, justify="right" if index in right else "left")
     for row in rows:
         table.add_row(*(Text(cell, style=styles.get(cell, "")) for cell in row))
     Console(file=out).print(table)

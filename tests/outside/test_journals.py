@@ -67,6 +67,40 @@ def test_rows_that_retention_removed_are_still_in_the_books(bed: Bed) -> None:
     there = read_rows(bed.journal("retained"))
     assert 0 < len(there) < rows
     assert bed.audit("retained", left, right)["inputs"]["s0"]["joined"] == rows
+    verified = bed.run("journal", "verify", bed.journal("retained"))
+    assert verified.ended() == 0
+    counts, retention = verified.lines
+    assert counts.startswith(f"rows={len(there)} ")
+    gone = f"{rows - len(there):,}"
+    assert retention.startswith(f"retention removed {gone} rows before these")
+    assert retention.endswith(f"s0 {gone}, s1 {gone}")
+    listed = bed.run("journal", "ls", bed.journal("retained"))
+    assert listed.ended() == 0
+    assert f"retention removed the {gone} before them" in listed.text
+
+
+def test_what_a_fast_input_has_more_than_the_slow_one_is_surplus(bed: Bed) -> None:
+    camera, imu = bed.streams()
+    inputs: dict[str, dict[str, object]] = {
+        "camera": {"stream": camera, "offset_ns": 0},
+        "imu": {"stream": imu, "offset_ns": 0, "pick": "nearest", "tolerance_ns": 20_000_000},
+    }
+    config = bed.config("fast", "timestamp", inputs)
+    join = bed.run("join", "--config", config)
+    bed.rate(camera, 30, 60, consumers=1)
+    bed.rate(imu, 200, 400, consumers=1)
+    assert join.ended() == 0
+    [surplus] = [line for line in join.lines if "surplus" in line]
+    assert "imu" in surplus
+    assert "camera" not in surplus
+    unmatched = bed.run("journal", "unmatched", bed.journal("fast"), "--json")
+    assert unmatched.ended() == 0
+    found = unmatched.says(event="summary")
+    assert found["surplus"]["imu"] > 300
+    assert found["surplus"]["camera"] == 0
+    # The books call frames by their causes: surplus is a word for people, and takes nothing away from them.
+    books = bed.audit("fast", camera, imu)["inputs"]["imu"]
+    assert books["unmatched"]["no_match"] + books["unmatched"].get("superseded", 0) == found["surplus"]["imu"]
 
 
 def test_a_journal_of_a_slow_camera_is_hardly_larger_than_its_frames(bed: Bed) -> None:

@@ -105,7 +105,7 @@ def test_one_authority_serves_several_outputs_of_both_kinds(maps: Maps) -> None:
     assert [each["epoch"] for each in authority.objects()[0]["maps"]] == [9, 9]
     asks = maps.run("request", "--out-stream", "20002", "--epoch", "9", "--timestamp")
     assert asks.wait() == 0, asks
-    shown = "10001 OFFSET_NS 0, 10002 WINDOW_NS 900, clock monotonic, lateness 7 ns"
+    shown = "10001 OFFSET_NS 0 ns, 10002 WINDOW_NS 900 ns, clock monotonic, lateness 7 ns"
     assert asks.stdout == f"output 20002, epoch 9: {shown}\n"
 
 

@@ -99,8 +99,8 @@ def test_for_people_there_is_one_line_and_nothing_on_standard_error(pool: Pool, 
     consumer = pool.consume("--verify")
     producer = pool.produce("--rate", "1000", "--count", "20", "--end", "--wait-consumers", "1", *SMALL)
     assert producer.wait() == consumer.wait() == 0
-    assert producer.stdout.startswith("20 frames, 40960 bytes in ")
-    assert consumer.stdout == ("20 frames, 40960 bytes, 0 never came, 0 came and were overwritten, 0 were wrong\n")
+    assert producer.stdout.startswith("20 frames, 40 KiB in ")
+    assert consumer.stdout == ("20 frames, 40 KiB, 0 never came, 0 came and were overwritten, 0 were wrong\n")
     assert producer.stderr == consumer.stderr == ""
 
 

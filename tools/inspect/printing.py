@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 from framegate.tools.inspect.seen import Seen
@@ -42,7 +42,7 @@ def _when(log_time_ns: int | None) -> str:
     seconds, rest = divmod(log_time_ns, _NS)
     if not 0 <= seconds <= _LATEST_S:
         return str(log_time_ns)
-    return f"{datetime.fromtimestamp(seconds, UTC):%H:%M:%S}.{rest:09d}"
+    return f"{datetime.fromtimestamp(seconds).astimezone():%H:%M:%S}.{rest:09d}"
 
 
 def _shown(value: Any) -> str:

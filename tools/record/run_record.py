@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from framegate.recording.reader import Recording
 from framegate.recording.recorded import LostPart
+from framegate.schema.console.quantities import byte_size, count, rounded
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, NoRoom, RecordingExists, RecordingFailed
 from framegate.shmpool.clock import monotonic_ns
@@ -60,8 +61,9 @@ def recover(source: Path, target: Path | None, *, as_json: bool) -> int:
         emit({"event": "summary", "file": str(target), "source": str(source), **found, "lost": said})
         return DONE
     print(
-        f"{target}: {found['messages']} messages in {found['chunks']} chunks; "
-        f"{found['damaged_chunks']} chunks were damaged, {found['cut_bytes']} bytes at the end belong to nothing whole"
+        f"{target}: {count(found['messages'])} messages in {count(found['chunks'])} chunks; "
+        f"{count(found['damaged_chunks'])} chunks were damaged, {byte_size(found['cut_bytes'])} at the end belong to "
+        "nothing whole"
     )
     for each in lost:
         print(f"  {each}")
@@ -92,7 +94,11 @@ def _show_progress(options: RecordOptions, agent: RecordAgent, shown_at_ns: int)
         return shown_at_ns
     totals = agent.totals()
     lost = totals["lost_frames"] + totals["lost_payloads"]
-    print(f"\r{totals['frames']} frames, {totals['bytes'] >> 20} MiB, {lost} lost ", end="", file=sys.stderr)
+    print(
+        f"\r{count(totals['frames'])} frames, {byte_size(totals['bytes'])}, {count(lost)} lost ",
+        end="",
+        file=sys.stderr,
+    )
     return now_ns + _PROGRESS_NS
 
 
@@ -104,11 +110,12 @@ def _say_summary(options: RecordOptions, summary: dict[str, Any]) -> None:
         print(file=sys.stderr)
     state = "complete" if summary["complete"] else "INCOMPLETE"
     print(
-        f"{options.out}: {summary['frames']} frames, {summary['payloads']} payloads, {summary['messages']} other "
-        f"messages, {summary['file_bytes']} bytes in {summary['seconds']:.3f} s; {state}"
+        f"{options.out}: {count(summary['frames'])} frames, {count(summary['payloads'])} payloads, "
+        f"{count(summary['messages'])} other messages, {byte_size(summary['file_bytes'])} in "
+        f"{rounded(int(summary['seconds'] * 1e9))}; {state}"
     )
     for stream in summary["streams"]:
         for epoch in stream["epochs"]:
             for part in ("frames", "payloads"):
-                for cause, count in epoch[f"lost_{part}"].items():
-                    print(f"  stream {stream['stream']}, epoch {epoch['epoch']}: {count} {part} {cause}")
+                for cause, lost in epoch[f"lost_{part}"].items():
+                    print(f"  stream {stream['stream']}, epoch {epoch['epoch']}: {count(lost)} {part} {cause}")

@@ -19,6 +19,7 @@ from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut,
 from framegate.recording.recorded import Topic
 from framegate.recording.source import open_source
 from framegate.recording.topic_map import is_ours, stream_of
+from framegate.schema.console.quantities import byte_size, count, rounded
 from framegate.schema.console.reporting import emit
 from framegate.schema.control import Watermark
 from framegate.schema.errors import DONE, FAILED
@@ -329,19 +330,20 @@ def _say_summary(options: ReplayOptions, summary: dict[str, Any], check: Check |
         return
     if sys.stderr.isatty():
         print(file=sys.stderr)
-    print(f"{summary['frames']} frames, {summary['bytes']} bytes in {summary['seconds']:.3f} s; ", end="")
+    size, lasted = byte_size(summary["bytes"]), rounded(int(summary["seconds"] * 1e9))
+    print(f"{count(summary['frames'])} frames, {size} in {lasted}; ", end="")
     print(f"position {summary['position']}")
     for each in summary["streams"]:
-        for cause, count in each["left_out"].items():
-            print(f"  stream {each['stream']}: {count} frames left out: {cause}")
+        for cause, left_out in each["left_out"].items():
+            print(f"  stream {each['stream']}: {count(left_out)} frames left out: {cause}")
     for stream, unread in summary["unread"].items():
         print(f"  stream {stream}: {Unread(**unread)}")
     if summary["damage"] is not None or summary["damaged_chunks"]:
         print(f"  the file is damaged: {summary['damage'] or 'some chunks are'}")
     if summary["not_timed"]:
-        print(f"  {summary['not_timed']} messages have no time of their own: they took the log's")
+        print(f"  {count(summary['not_timed'])} messages have no time of their own: they took the log's")
     late = summary["late_ns"]
     if late["p50"] is not None:
-        print(f"  late by {late['p50'] / 1e3:.0f} us in the median, p99 {late['p99'] / 1e3:.0f} us")
+        print(f"  late by {rounded(late['p50'])} in the median, p99 {rounded(late['p99'])}")
     if check is not None:
         print(check)

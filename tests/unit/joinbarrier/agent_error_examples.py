@@ -46,7 +46,6 @@ def _restarted() -> None:
         "_ears": SimpleNamespace(is_read=True),
         "outputs": 0,
         "_actions": [],
-        "_applied": None,
         "folder": SimpleNamespace(path="journal"),
         "config": SimpleNamespace(join=SimpleNamespace(on_input_restart="stop")),
     }
@@ -90,7 +89,7 @@ AGENT_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     422: _restarted,
     423: _failed,
     424: _rejected,
-    424: _full,
     425: _no_rows,
     426: _without_room,
+    427: _full,
 }

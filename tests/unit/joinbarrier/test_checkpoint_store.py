@@ -19,6 +19,7 @@ from framegate.joinbarrier.checkpoint.manifest import Manifest, decode
 from framegate.joinbarrier.checkpoint.reference import inflight as reference_inflight
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.checkpoint.store_files import ArrowFiles, Disk, LocalFiles, StoreFiles
+from framegate.schema.console.quantities import byte_size, local_time
 from framegate.schema.errors import (
     CheckpointDamaged,
     CheckpointExists,
@@ -455,7 +456,12 @@ def test_ls_show_and_verify_say_what_there_is(tmp_path: Path, capsys: pytest.Cap
     assert json.loads(capsys.readouterr().out)["inflight_data"][0]["event_count"] == 3
     for command in (["ls", place], ["show", place, "2"]):
         assert run(["checkpoint", *command]) == 0
-        assert "inflight" in capsys.readouterr().out
+        shown = capsys.readouterr().out
+        assert "inflight" in shown
+        # People get times and sizes, programs the nanoseconds and bytes.
+        assert local_time(rows[1]["created_ns"]) in shown
+        assert byte_size(rows[1]["size_bytes"]) in shown
+        assert str(rows[1]["created_ns"]) not in shown
     assert run(["checkpoint", "verify", place]) == 0
     assert capsys.readouterr().out == "checkpoints=2\n"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from framegate.joinbarrier.configuration import JoinConfig, load_join_config
-from framegate.joinbarrier.late_inputs import duration, late_input_warnings
+from framegate.joinbarrier.late_inputs import late_input_warnings
 from framegate.joinbarrier.map_check import explained
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "joinbarrier" / "examples").glob("*.toml"))
@@ -90,13 +90,3 @@ def test_every_example_is_explained_and_warned_of_nothing(example: Path) -> None
     found = load_join_config(example, {})
     assert all(each.name in text(found) for each in found.input) or found.join.policy == "union"
     assert late_input_warnings(found) == []
-
-
-def test_a_duration_has_the_unit_that_suits_it() -> None:
-    assert [duration(ns) for ns in (0, 7, 1_500, 2_000_000, 90_000_000_000)] == [
-        "0 ns",
-        "7 ns",
-        "1.5 µs",
-        "2 ms",
-        "90 s",
-    ]

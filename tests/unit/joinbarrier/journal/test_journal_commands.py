@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -101,9 +103,90 @@ def test_show_prints_a_row_with_all_that_is_known(folder: Path, capsys: pytest.C
     want = {"status": "present", "seq": 2, "timestamp_ns": 2_000_000, "epoch": 1, "trace_id": 0}
     assert row["left"] == {**want, "dtype": "uint16", "shape": [2, 3], "bytes": 12}
     assert row["right"] == {**dict.fromkeys(row["right"]), "status": "stale"}
-    assert Ran(capsys, "show", folder, "--rows", "2:3").lines == [
-        "2  out 1:2  left #2@2000000 uint16[2x3]  right stale"
+    columns, line = (re.split(" {2,}", each.strip()) for each in Ran(capsys, "show", folder, "--rows", "2:3").lines)
+    shown = dict(zip(columns, line, strict=True))
+    assert local_ns(shown.pop("joined at")) // 1_000_000_000 == row_time_ns(row["joined_at"]) // 1_000_000_000
+    assert shown == {
+        "row": "2",
+        "out": "1:2",
+        "time": "0.002000000 s",
+        "skew": "-",
+        "left": "#2",
+        "left at": "0 ns",
+        "left frame": "uint16[2x3]",
+        "right": "stale",
+        "right at": "-",
+        "right frame": "-",
+    }
+
+
+def local_ns(text: str) -> int:
+    """A local time that was printed, in nanoseconds of the wall clock."""
+    day, time, _zone = text.split()
+    return int(datetime.fromisoformat(f"{day} {time}").timestamp() * 1e9)
+
+
+def row_time_ns(text: str) -> int:
+    return int(datetime.fromisoformat(text).timestamp() * 1e9)
+
+
+def test_rows_stand_below_each_other_whatever_their_numbers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    segments_of(folder, [120])
+    head, *lines = Ran(capsys, "show", folder).lines
+    assert len(lines) == 120
+    for column in ("left frame", "right frame"):
+        place = head.index(column)
+        assert {line[place - 2 : place] for line in lines} == {"  "}
+        assert all(line[place] != " " for line in lines)
+
+
+def test_ls_tells_a_reader_that_has_ended_from_one_that_reads(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    segments_of(folder, [4]).close()
+    read = "import sys, framegate as fg; list(fg.journal(sys.argv[1]).rows(sys.argv[2]))"
+    subprocess.run([sys.executable, "-c", read, str(folder), "ended"], check=True, timeout=WATCHDOG_S)
+    import framegate as fg
+
+    list(fg.journal(folder).rows("here"))
+    lines = Ran(capsys, "ls", folder).lines
+    assert "reading" in next(line for line in lines if line.startswith("here "))
+    ended = next(line for line in lines if line.startswith("ended "))
+    assert "ended, holds its rows for" in ended
+    assert "(ended)" in ended
+    found = [each for each in Ran(capsys, "ls", folder, "--json").objects if each["event"] == "reader"]
+    assert {each["reader"]: (each["is_living"], each["is_running"]) for each in found} == {
+        "ended": (True, False),
+        "here": (True, True),
+    }
+
+
+def test_unmatched_counts_frames_by_cause_and_calls_what_is_too_much_surplus(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = segments_of(folder, [4])
+    for seq in (10, 11, 12):
+        made.unmatched("left", seq, "no_match")
+    made.unmatched("left", 13, "late")
+    made.unmatched("right", 14, "no_partner")
+    fill(made, 1)
+    made.close()
+    lines = Ran(capsys, "unmatched", folder).lines
+    assert [line.split()[:3] for line in lines[1:4]] == [
+        ["left", "late", "1"],
+        ["left", "no_match", "3"],
+        ["right", "no_partner", "1"],
     ]
+    assert "surplus:" in lines[2]
+    assert lines[-1] == "not joined: left 1, right 1; surplus: left 3"
+    *found, summary = Ran(capsys, "unmatched", folder, "--json").objects
+    assert {(each["input"], each["cause"], each["frames"]) for each in found} == {
+        ("left", "late", 1),
+        ("left", "no_match", 3),
+        ("right", "no_partner", 1),
+    }
+    assert (summary["frames"], summary["surplus"]) == (5, {"left": 3, "right": 0})
+    head, first, *_ = Ran(capsys, "unmatched", folder, "--ranges").lines
+    assert head.split() == ["input", "epoch", "frames", "time", "output", "noted", "at", "cause"]
+    assert (first.split()[0], first.split()[-1]) == ("left", "no_match")
 
 
 @pytest.mark.parametrize("rows", ["5", "a:b", "-1:2", "1:2:3"])
@@ -125,7 +208,8 @@ def test_tail_prints_the_last_rows(folder: Path, capsys: pytest.CaptureFixture[s
     segments_of(folder, [3, 4])
     *rows, _ = Ran(capsys, "tail", folder, "-n", "2", "--json").objects
     assert [row["row"] for row in rows] == [5, 6]
-    assert len(Ran(capsys, "tail", folder).lines) == 7
+    _columns, *lines = Ran(capsys, "tail", folder).lines
+    assert [line.split()[0] for line in lines] == list("0123456")
 
 
 def test_tail_follows_until_the_writer_closes(folder: Path) -> None:

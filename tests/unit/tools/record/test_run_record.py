@@ -57,7 +57,7 @@ def test_a_complete_recording_says_so_in_one_line(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert ended(monkeypatch, tmp_path) == DONE
-    told = f"{tmp_path}/out.mcap: 10 frames, 5 payloads, 3 other messages, 4096 bytes in 1.500 s; complete\n"
+    told = f"{tmp_path}/out.mcap: 10 frames, 5 payloads, 3 other messages, 4 KiB in 1.5 s; complete\n"
     assert capsys.readouterr().out == told
 
 
