@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
@@ -14,6 +15,32 @@ from framegate.schema.errors import LeaseDriverPresent, NoPermission
 LOCK_FILE: Final = "driver.lock"
 _ATTEMPTS: Final = 100
 """A driver that leaves removes file and folders; whoever opened them a moment before looks again."""
+
+
+@dataclass(frozen=True, slots=True)
+class LockOwner:
+    """Who wrote a lock file, and whether it is still there."""
+
+    pid: int
+    is_held: bool
+
+
+def lock_owner(folders: RegionFolders) -> LockOwner | None:
+    """The lease driver of a base directory; None where there is no lock file. Raises OSError for one of other users."""
+    try:
+        descriptor = os.open(folders.root / LOCK_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    try:
+        text = os.read(descriptor, 20).decode("ascii", "replace").strip()
+        try:
+            # Shared, and let go at once: a driver that starts at this moment looks again.
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return LockOwner(int(text) if text.isdigit() else 0, is_held=True)
+        return LockOwner(int(text) if text.isdigit() else 0, is_held=False)
+    finally:
+        os.close(descriptor)
 
 
 class DriverLock:

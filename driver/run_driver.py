@@ -38,7 +38,7 @@ def run(options: DriverOptions) -> int:
     config = load_driver_config(options, os.environ)
     aeron_dir = config.driver.aeron_dir or default_aeron_dir(os.environ)
     with (
-        StopSignal() as stop,
+        _listening() as stop,
         # Before the media driver: a second lease driver must be refused without having started anything.
         claimed(config) as directory,
         coordinating(config.checkpoint) as checkpoints,
@@ -56,6 +56,14 @@ def run(options: DriverOptions) -> int:
     if options.json:
         emit({"event": "summary", **summary})
     return DONE
+
+
+@contextmanager
+def _listening() -> Iterator[StopSignal]:
+    """The signal; what was started by then is ended in good order, also before this driver is ready."""
+    with StopSignal() as stop:
+        stop.listen()
+        yield stop
 
 
 class Connection:

@@ -12,6 +12,7 @@ from typing import Annotated, Final
 
 import typer
 
+from framegate import variables
 from framegate._version import VERSION
 from framegate.schema.console import logs
 from framegate.schema.console.reporting import numbered_error, report
@@ -34,6 +35,8 @@ def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code; nothing escapes but SystemExit."""
     try:
         logs.set_up(os.environ)
+        for warning in variables.warnings(os.environ):
+            print(f"warning: {warning}", file=sys.stderr, flush=True)
         return _run(arguments)
     except BrokenPipeError:
         return _reader_went_away()

@@ -105,7 +105,7 @@ def ask(asked: Asked, options: TriggerOptions) -> Outcome:
         began_ns = monotonic_ns()
         while asked.outcome is None:
             if stop.wait(_LOOK_AGAIN_S):
-                raise Interrupted("ended by the user; the checkpoint goes on", pipeline=options.pipeline)
+                raise interrupted(asked, options)
             waited_s = (monotonic_ns() - began_ns) / 1e9
             if waited_s >= options.timeout_s or (waited_s >= ANSWER_S and is_alone(asked, options)):
                 raise overdue(asked, options, waited_s)
@@ -124,6 +124,18 @@ def _tell(outcome: Outcome, options: TriggerOptions) -> None:
     else:
         took, size = rounded(outcome.duration_ns), byte_size(outcome.bytes)
         print(f"checkpoint {outcome.checkpoint_id} of {options.pipeline}: {took}, {size}")
+
+
+def interrupted(asked: Asked, options: TriggerOptions) -> Interrupted:
+    """What the user leaves behind who does not wait for the end."""
+    if is_alone(asked, options):
+        hint = "Start the driver with a [checkpoint.NAME] table for the pipeline, or see `framegate doctor`."
+        return Interrupted(
+            "ended by the user; nobody answered, so nothing was begun", pipeline=options.pipeline, hint=hint
+        )
+    if not asked.checkpoint_id:
+        return Interrupted("ended by the user; its coordinator has not begun it yet", pipeline=options.pipeline)
+    return Interrupted("ended by the user; it goes on", pipeline=options.pipeline, **_named(asked.checkpoint_id))
 
 
 def not_taken(outcome: Outcome, options: TriggerOptions) -> CheckpointNotTaken:

@@ -36,6 +36,7 @@ def run(options: ServeOptions) -> int:
         options.connect() as client,
         closing(MapExchange(client, announce_period_ns=period_ns, on_conflict=conflicts.append)) as exchange,
     ):
+        stop.listen()
         for owned in maps:
             exchange.own(owned, is_any_epoch=True)
         _say_ready(client.aeron_dir, maps, as_json=options.json)

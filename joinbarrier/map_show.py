@@ -69,6 +69,7 @@ class MapWatch:
 def run(options: ShowOptions) -> int:
     """Listen and print; the exit code."""
     with StopSignal() as stop, options.connect() as client, closing(MapWatch(client, options)) as watch:
+        stop.listen()
         if options.json:
             emit({"event": "ready", "pid": os.getpid(), "aeron_dir": client.aeron_dir})
         was_stopped = stop.wait(options.seconds)

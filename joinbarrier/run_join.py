@@ -85,6 +85,7 @@ def run(options: JoinOptions) -> int:
         _serving(options, folder) as server,
         connect(aeron_dir, config.client.base_dir, wait_driver_s=config.client.wait_driver) as client,
     ):
+        stop.listen()
         agent = JoinAgent(client, config, folder, options.restore)
         with _closing(options, agent, server):
             agent.attach(partial(_wait, stop))
@@ -106,6 +107,7 @@ def _run_recording(options: JoinOptions, config: JoinConfig, source: Path) -> in
         JournalFolder(Path(config.join.journal), journal_shape(config), new_epoch=options.new_epoch) as folder,
         _serving(options, folder) as server,
     ):
+        stop.listen()
         passage = Passage(recording, options.topics, options.times)
         join = RecordingJoin(
             config, folder, passage, lambda: stop.is_set, options.restore, is_appended=options.is_appended

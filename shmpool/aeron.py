@@ -7,11 +7,13 @@ and looks before it connects, so that a missing driver is an error at once and n
 
 from __future__ import annotations
 
+import os
+import pwd
 import shlex
 from pathlib import Path
 from typing import Final, Self, cast
 
-from framegate.schema.errors import ClaimStillViewed, MediaDriverForeign, MediaDriverNotFound
+from framegate.schema.errors import ClaimStillViewed, MediaDriverForeign, MediaDriverNotFound, NoPermission
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 from framegate.shmpool.owners import flaw_of_owner
@@ -21,6 +23,7 @@ from framegate._native import AeronClient, driver_mark
 
 DRIVER_TIMEOUT_MS: Final = 10_000
 ADD_TIMEOUT_NS: Final = 5_000_000_000
+_MARK: Final = "cnc.dat"
 _WAIT_STEP_NS: Final = 20_000_000
 _MAPPED: Final = ("", "cnc.dat", "publications", "images")
 """Of an Aeron directory: what a client maps, and the folders of what it maps."""
@@ -44,9 +47,36 @@ def driver_mark_of(aeron_dir: str) -> tuple[int, int] | None:
     return driver_mark(aeron_dir)
 
 
+def require_access(aeron_dir: str) -> None:
+    """Raise NoPermission for the directory of another user's media driver: waiting for it would change nothing."""
+    for path, rights in ((Path(aeron_dir), os.R_OK | os.W_OK | os.X_OK), (Path(aeron_dir, _MARK), os.R_OK | os.W_OK)):
+        try:
+            owner = path.stat().st_uid
+        except FileNotFoundError:
+            return
+        except OSError as refused:
+            raise NoPermission(f"it cannot be looked at: {refused.strerror}", path=path) from None
+        if not os.access(path, rights):
+            who = _account(owner)
+            raise NoPermission(
+                f"the media driver's directory belongs to {who} and cannot be read and written by this user",
+                path=path,
+                owner=who,
+                hint=f"Run as {who}, or start a driver of your own: framegate driver --aeron-dir DIR --base-dir DIR",
+            )
+
+
+def _account(user_id: int) -> str:
+    try:
+        return pwd.getpwuid(user_id).pw_name
+    except KeyError:
+        return f"user {user_id}"
+
+
 def wait_for_driver(aeron_dir: str, timeout_s: float) -> bool:
-    """Wait until a media driver is live in ``aeron_dir``; whether one is."""
+    """Wait until a media driver is live in ``aeron_dir``; whether one is. Raises NoPermission."""
     deadline_ns = monotonic_ns() + int(timeout_s * 1e9)
+    require_access(aeron_dir)
     while not is_driver_live(aeron_dir):
         if monotonic_ns() >= deadline_ns:
             return False

@@ -54,6 +54,7 @@ def run(options: ConsumeOptions) -> int:
         options.connect() as client,
         client.consumer(options.stream, descriptor_stream=options.descriptor_stream) as consumer,
     ):
+        stop.listen()
         if options.json:
             emit({"event": "ready", "pid": os.getpid(), "stream": options.stream, "epoch": consumer.epoch})
         began_ns = monotonic_ns()

@@ -139,6 +139,7 @@ def run(options: ProduceOptions) -> int:
     ):
         log = files.enter_context(SentLog(options.sent_log)) if options.sent_log else None
         produced = _Run(options, producer, stop, log)
+        stop.listen()
         _say_ready(options, producer)
         if _audience_is_there(produced):
             produced.began_ns = monotonic_ns()

@@ -18,10 +18,14 @@ class StopSignal:
 
     Use it in the main thread, as a context manager. ``wait`` returns as soon as the signal is there, and when
     one of the file descriptors given to it has something to say.
+
+    Until the program listens nobody would see the flag: it waits for a driver, say. Then the signal ends that wait, as
+    KeyboardInterrupt. Listen before you say that you are ready.
     """
 
     def __init__(self) -> None:
-        self.is_set = False
+        self._is_set = False
+        self._is_looked_for = False
         self._read_end, self._write_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         self._before: dict[signal.Signals, object] = {}
 
@@ -35,11 +39,23 @@ class StopSignal:
         os.close(self._read_end)
         os.close(self._write_end)
 
+    def listen(self) -> None:
+        """From now on the signal interrupts nothing: the program looks for it, and ends in good order."""
+        self._is_looked_for = True
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the signal came. Who looks listens."""
+        self.listen()
+        return self._is_set
+
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        if self.is_set:
+        if self._is_set:
             os._exit(_SIGNALLED_EXIT + number)
-        self.is_set = True
+        self._is_set = True
         os.write(self._write_end, b"!")
+        if not self._is_looked_for:
+            raise KeyboardInterrupt
 
     def wait(self, timeout_s: float, *descriptors: int) -> bool:
         """Wait for the signal, a readable descriptor, or the time; whether the signal came."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Final, TypeAlias
 
 from framegate.driver.configuration import DriverConfig, load_driver_config
@@ -23,6 +24,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     doctor_programs.native_module,
     doctor_programs.media_driver_program,
     doctor_programs.aeron_directory,
+    doctor_programs.lease_driver,
     doctor_memory.shared_memory_room,
     doctor_memory.shared_memory_rights,
     doctor_memory.shared_memory_mount,
@@ -72,12 +74,20 @@ def _wanted(config: DriverConfig, options: DriverOptions, environment: Mapping[s
         # The options come first again: where the file is broken, the configuration here is the built-in one.
         base_dir=options.base_dir or config.shm.base_dir,
         aeron_dir=options.aeron_dir or config.driver.aeron_dir or default_aeron_dir(environment),
+        namespace=config.shm.namespace,
+        region_root=_region_root(options.base_dir or config.shm.base_dir, config.shm.namespace),
         bytes_per_stream=config.profiles[config.default_profile].bytes_per_stream(),
         require_hugepages=config.shm.require_hugepages,
         mlock=config.policies.mlock_shm,
         threading=config.media_driver.threading,
         idle=config.media_driver.idle,
     )
+
+
+def _region_root(base_dir: str, namespace: str) -> str:
+    from framegate.driver.region_folders import RegionFolders
+
+    return str(RegionFolders(Path(base_dir), namespace).root)
 
 
 def _survived(check: Check, machine: Machine, wanted: Wanted) -> Finding:

@@ -35,11 +35,22 @@ class Wanted:
 
     base_dir: str
     aeron_dir: str
-    bytes_per_stream: int
+    namespace: str = "default"
+    region_root: str = ""
+    """Below the base directory: the folder of this user's streams. Empty: not known."""
+    bytes_per_stream: int = 0
     require_hugepages: bool = False
     mlock: bool = False
     threading: str = "shared"
     idle: str = "backoff"
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseDriver:
+    """What a lock file says of a lease driver."""
+
+    pid: int
+    state: Literal["runs", "stands still", "has ended"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +72,9 @@ class Machine:
     native_failure: Callable[[], str | None]
     media_driver: Callable[[], str | None]
     is_live: Callable[[str], bool]
+    exists: Callable[[str], bool]
+    lease_driver: Callable[[str, str], LeaseDriver | None]
+    """By base directory and namespace."""
 
 
 def this_machine(environment: Mapping[str, str]) -> Machine:
@@ -74,13 +88,16 @@ def this_machine(environment: Mapping[str, str]) -> Machine:
         run=_run,
         which=shutil.which,
         installed=_installed,
-        is_directory=lambda path: Path(path).is_dir(),
+        # Not of pathlib: it raises for what is in a folder that this user may not read.
+        is_directory=os.path.isdir,
         is_writable=lambda path: os.access(path, os.R_OK | os.W_OK | os.X_OK),
         free_bytes=_free_bytes,
         limit=lambda name: resource.getrlimit(getattr(resource, name))[0],
         native_failure=_native_failure,
         media_driver=_media_driver,
         is_live=_is_live,
+        exists=os.path.lexists,
+        lease_driver=_lease_driver,
     )
 
 
@@ -144,3 +161,22 @@ def _is_live(aeron_dir: str) -> bool:
     from framegate.driver.mediadriver import is_live
 
     return is_live(aeron_dir)
+
+
+def _lease_driver(base_dir: str, namespace: str) -> LeaseDriver | None:
+    from framegate.driver.driver_lock import lock_owner
+    from framegate.driver.region_folders import RegionFolders
+
+    owner = lock_owner(RegionFolders(Path(os.path.realpath(base_dir)), namespace))
+    if owner is None:
+        return None
+    if not owner.is_held:
+        return LeaseDriver(owner.pid, "has ended")
+    return LeaseDriver(owner.pid, "stands still" if _is_stopped(owner.pid) else "runs")
+
+
+def _is_stopped(pid: int) -> bool:
+    """Whether a process was stopped by a signal."""
+    found = _read(f"/proc/{pid}/stat") or ""
+    # Behind the name, which may hold anything but is in parentheses.
+    return found.rpartition(")")[2].split()[:1] in (["T"], ["t"])

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Final
 
 from framegate.tools.doctor_machine import UNLIMITED, Finding, Machine, Wanted, existing_part
 
 _MIB: Final = 1024 * 1024
-# The media driver's own logs: a few terms for each of a few streams.
-_AERON_BYTES: Final = 64 * _MIB
+# What a media driver and a lease driver have allocated when they are ready (72 MiB), and the logs of a few clients.
+_AERON_BYTES: Final = 80 * _MIB
 _STREAMS_COMFORTABLE: Final = 4
 _NOFILE_MIN: Final = 256
 _NOFILE_COMFORTABLE: Final = 1024
@@ -25,7 +26,7 @@ def shared_memory_room(machine: Machine, wanted: Wanted) -> Finding:
     mend = f"Enlarge it: mount -o remount,size=4g {_mount_point(machine, folder)} (in a container: --shm-size=4g)."
     if free is None:
         return Finding("shared memory room", "fail", f"{folder} cannot be looked at", "Mount a tmpfs there.")
-    needed = wanted.bytes_per_stream + _AERON_BYTES
+    needed = wanted.bytes_per_stream + _aeron_bytes(machine, wanted, folder)
     found = f"{free // _MIB} MiB free in {folder}; a stream takes {wanted.bytes_per_stream // _MIB} MiB"
     if free < needed:
         return Finding("shared memory room", "fail", found, f"{mend} Or make rings smaller: --slots, --frame-bytes.")
@@ -34,12 +35,24 @@ def shared_memory_room(machine: Machine, wanted: Wanted) -> Finding:
     return Finding("shared memory room", "ok", found)
 
 
+def _aeron_bytes(machine: Machine, wanted: Wanted, folder: str) -> int:
+    """What the media driver will still take from the same file system."""
+    if machine.is_live(wanted.aeron_dir):
+        return 0
+    beside = existing_part(wanted.aeron_dir, machine.is_directory)
+    return _AERON_BYTES if _mount_point(machine, beside) == _mount_point(machine, folder) else 0
+
+
 def shared_memory_rights(machine: Machine, wanted: Wanted) -> Finding:
     """Whether we may make regions there."""
-    folder = existing_part(wanted.base_dir, machine.is_directory)
+    folder = existing_part(wanted.region_root or wanted.base_dir, machine.is_directory)
+    below = Path(wanted.region_root or wanted.base_dir).relative_to(folder).parts
+    if machine.is_writable(folder) and below and machine.exists(blocked := str(Path(folder, below[0]))):
+        mend = "Remove it, or choose another directory with --base-dir."
+        return Finding("shared memory rights", "fail", f"{blocked} is no directory", mend)
     if not machine.is_writable(folder):
         mend = f"Choose another directory with --base-dir, or: sudo chmod 1777 {folder}"
-        return Finding("shared memory rights", "fail", f"{folder} is not writable for this user", mend)
+        return Finding("shared memory rights", "fail", f"{folder} cannot be read and written by this user", mend)
     return Finding("shared memory rights", "ok", f"{folder} is writable")
 
 

@@ -59,6 +59,30 @@ def aeron_directory(machine: Machine, wanted: Wanted) -> Finding:
     return Finding("aeron directory", "warn", f"{folder}: left behind by a media driver that is gone", mend)
 
 
+def lease_driver(machine: Machine, wanted: Wanted) -> Finding:
+    """Whether somebody gives out leases: without that nobody can produce or consume."""
+    name, start = (
+        "lease driver",
+        f"Start one: framegate driver --aeron-dir {wanted.aeron_dir} --base-dir {wanted.base_dir}",
+    )
+    try:
+        found = machine.lease_driver(wanted.base_dir, wanted.namespace)
+    except OSError as refused:
+        mend = "Run as the user whose driver it is, or choose another directory with --base-dir."
+        return Finding(name, "fail", f"its lock file cannot be read: {refused.strerror}: {refused.filename}", mend)
+    if found is None:
+        text = f"none serves {wanted.base_dir}"
+        if machine.is_live(wanted.aeron_dir):
+            return Finding(name, "warn", f"{text}, and a media driver serves {wanted.aeron_dir}", start)
+        return Finding(name, "ok", f"{text} yet; framegate driver starts one")
+    text = f"process {found.pid} {found.state}, for {wanted.base_dir}"
+    if found.state == "runs":
+        return Finding(name, "ok", text)
+    return Finding(
+        name, "warn", text, f"Let it go on: kill -CONT {found.pid}" if found.state == "stands still" else start
+    )
+
+
 def java(machine: Machine, _wanted: Wanted) -> Finding:
     """Java runs Spark and the code generator, nothing else."""
     program, version = _java_program(machine), None

@@ -130,17 +130,26 @@ class FlightChild:
         assert self._process.stdout is not None  # noqa: S101 - it was started with one
         readable, _, _ = select.select([self._process.stdout], [], [], _READY_S)
         line = self._process.stdout.readline() if readable else b""
-        try:
-            found: dict[str, Any] = json.loads(line)
-            if found["event"] == "ready":
-                return found
-            why = str(found["message"])
-        except (ValueError, KeyError, TypeError):
-            why = "the journal's server said nothing" if not line else f"it said {line[:200]!r}"
+        said = _said(line)
+        if said.get("event") == "ready":
+            return said
         self.close()
-        raise FlightNotStarted(why, listen=self.endpoint)
+        # In the words of the server: its facts name the file that is missing, its hint what to do about it.
+        facts = {"listen": self.endpoint, **said.get("facts", {})}
+        raise FlightNotStarted(str(said["message"]), hint=str(said.get("hint", "")), **facts)
 
     def _close_pipes(self) -> None:
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
                 pipe.close()
+
+
+def _said(line: bytes) -> dict[str, Any]:
+    """The object that the server printed, or one with a message about what it printed instead."""
+    try:
+        found = json.loads(line)
+        if found["event"] == "ready" or isinstance(found["message"], str):
+            return dict(found)
+    except (ValueError, KeyError, TypeError):
+        pass
+    return {"message": f"it said {line[:200]!r}" if line else "the journal's server said nothing"}

@@ -43,6 +43,7 @@ def run(options: ServeOptions, environment: Mapping[str, str] = os.environ) -> i
     if not options.directories:
         raise WrongUsage("name the directories of the journals that are served")
     with StopSignal() as stop, JournalServer(options.directories, _server_options(options, environment)) as server:
+        stop.listen()
         _say_ready(options, server)
         watched = [sys.stdin.fileno()] if options.is_child else []
         while not stop.wait(_LOOK_S, *watched):

@@ -99,16 +99,17 @@ def unknown_variables(
         for name, field in model.model_fields.items()
         if section(field.annotation) or named_section(field.annotation)
     )
-    known = sorted(_known_names(model, prefix))
+    known = sorted(known_names(model, prefix))
     for name in sorted(environment):
         if name.startswith(starts) and name not in used and environment[name] and name not in known:
             yield _unknown(name, known)
 
 
-def _known_names(model: type[Section], prefix: str) -> Iterator[str]:
+def known_names(model: type[Section], prefix: str) -> Iterator[str]:
+    """The variable of each key; NAME stands in it for the name of a table that the user gives."""
     for name, field in model.model_fields.items():
         if inner := section(field.annotation):
-            yield from _known_names(inner, f"{prefix}{name.upper()}_")
+            yield from known_names(inner, f"{prefix}{name.upper()}_")
         elif inner := named_section(field.annotation):
             yield from (f"{prefix}{name.upper()}_NAME_{key.upper()}" for key in inner.model_fields)
         else:

@@ -60,6 +60,7 @@ def main(arguments: Sequence[str]) -> int:
     teller = Teller()
     try:
         with StopSignal() as stop:
+            stop.listen()
             if options.spark_home is None:
                 from framegate.tools.demo.query_plain import run as run_plain
 

@@ -37,6 +37,7 @@ def run(options: DemoOptions) -> int:
     in_spark = options.has_spark and _has_spark(options)
     with ExitStack() as stack:
         stop = stack.enter_context(StopSignal())
+        stop.listen()
         home = Path(tempfile.mkdtemp(prefix="framegate-demo-", dir=_MEMORY if Path(_MEMORY).is_dir() else None))
         plan = Plan(options, home, kept or home)
         cleaner = stack.enter_context(Cleaner(home, plan.aeron_dir, plan.journal, READER))

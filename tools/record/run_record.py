@@ -33,6 +33,7 @@ def run(options: RecordOptions) -> int:
     if options.out.exists():
         raise RecordingExists("the file is there already", path=options.out)
     with StopSignal() as stop, options.connect() as client:
+        stop.listen()
         agent = RecordAgent(client, options)
         agent.attach(stop)
         try:

@@ -58,6 +58,7 @@ def run(options: ReplayOptions) -> int:
             replay.take_part(options.injects_for, streams)
         for stream in streams if not stop.is_set else ():
             replay.sender(stream)
+        stop.listen()
         replay.say_ready()
         if replay.wait_audience():
             replay.play()

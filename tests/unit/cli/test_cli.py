@@ -12,13 +12,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 from framegate.driver.options import DriverOptions
+from framegate.schema.config import loading
 from framegate.schema.errors import FramegateError, MediaDriverNotFound, OfferFailed, WrongType
 
-from framegate import cli
+from framegate import cli, variables
 
 WATCHDOG_S = 60
 
@@ -290,3 +292,31 @@ def test_an_interrupt_that_a_command_does_not_handle_is_one_clear_error() -> Non
     assert code == 1
     assert err.startswith("[FG-998 INTERRUPTED]")
     assert "Traceback" not in err
+
+
+def test_no_variable_that_something_reads_is_called_unknown() -> None:
+    read = subprocess.run(
+        ["git", "grep", "-ohE", '"FRAMEGATE_[A-Z_]+"', "--", "*.py", "*.rs", ":!tests", ":!native/*/tests"],
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    names = {name.strip('"') for name in read} - {variables.PREFIX}
+    assert "FRAMEGATE_FLIGHT_TOKEN" in names
+    assert list(variables.warnings(dict.fromkeys(names, "x"))) == []
+    assert loading.PREFIX == variables.PREFIX
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["FRAMEGATE_JOIN_OUTPUTS", "FRAMEGATE_PROFILES_CAMERA_HEADER_NSLOTS", "FRAMEGATE_TEST_LANE", "FRAMEGATE_BASE_DIR"],
+)
+def test_known_variables_are_not_warned_of(name: str) -> None:
+    assert list(variables.warnings({name: "1"})) == []
+
+
+def test_unknown_variables_are_warned_of_with_the_nearest() -> None:
+    (line,) = variables.warnings({"FRAMEGATE_AERON_DRI": "/x", "OTHER": "y"})
+    assert line.startswith("FRAMEGATE_AERON_DRI ")
+    assert line.endswith("FRAMEGATE_AERON_DIR")

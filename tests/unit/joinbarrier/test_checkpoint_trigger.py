@@ -7,7 +7,7 @@ import pytest
 from framegate.joinbarrier.checkpoint.asking import ASK_AGAIN_NS, Asked, Outcome
 from framegate.joinbarrier.checkpoint.coordinator.actions import UNALIGNED
 from framegate.joinbarrier.checkpoint.signals import BarrierSignal, InstantSignal
-from framegate.joinbarrier.checkpoint_trigger import TriggerOptions, not_taken, overdue
+from framegate.joinbarrier.checkpoint_trigger import TriggerOptions, interrupted, not_taken, overdue
 from framegate.schema.control import (
     AbortCause,
     CheckpointAborted,
@@ -135,6 +135,18 @@ def test_when_the_time_is_up_it_is_said_how_far_it_came(asked: Asked) -> None:
         "checkpoint_id": 12,
         "waited_s": "60.0",
     }
+
+
+def test_who_interrupts_it_is_told_whether_a_checkpoint_goes_on(asked: Asked) -> None:
+    nobody = interrupted(asked, TriggerOptions())
+    assert "nobody answered" in nobody.message
+    assert "goes on" not in str(nobody)
+    asked.on_message(announce("default"))
+    assert "not begun" in interrupted(asked, TriggerOptions()).message
+    asked.on_message(progress(TriggerState.STARTED, 5))
+    begun = interrupted(asked, TriggerOptions())
+    assert "goes on" in begun.message
+    assert begun.facts["checkpoint_id"] == 5
 
 
 def test_a_signal_is_asked_for_with_its_kind_and_category() -> None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from framegate.driver.options import DriverOptions
 from framegate.tools.doctor import examine, run
-from framegate.tools.doctor_machine import UNLIMITED, Finding, Machine, existing_part, this_machine
+from framegate.tools.doctor_machine import UNLIMITED, Finding, LeaseDriver, Machine, existing_part, this_machine
 
 GIB = 1 << 30
 MOUNTS = "overlay / overlay rw 0 0\ntmpfs /dev/shm tmpfs rw,nosuid,nodev 0 0\n"
@@ -22,6 +23,10 @@ JAVA_17 = 'openjdk version "17.0.9" 2023-10-17\n'
 
 def answers(command: Sequence[str], java: str | None = JAVA_17, python: str | None = "python=3.12\n") -> str | None:
     return java if command[-1] == "-version" else python
+
+
+def refused(*_: str) -> LeaseDriver | None:
+    raise PermissionError(errno.EACCES, "Permission denied", "/dev/shm/tensorpool/driver.lock")
 
 
 HEALTHY = Machine(
@@ -40,7 +45,10 @@ HEALTHY = Machine(
     native_failure=lambda: None,
     media_driver=lambda: "/usr/bin/framegate-media-driver",
     is_live=lambda _path: False,
+    exists=lambda path: path in {"/", "/dev", "/dev/shm"},
+    lease_driver=lambda _base, _namespace: None,
 )
+LIVE = {"is_live": lambda _path: True, "is_directory": lambda _path: True}
 
 
 def machine(**differences: Any) -> Machine:
@@ -73,6 +81,13 @@ BROKEN: list[tuple[str, str, dict[str, Any], str]] = [
     ("shared memory room", "fail", {"free_bytes": lambda _path: 64 << 20}, "--shm-size"),
     ("shared memory room", "fail", {"free_bytes": lambda _path: None}, "tmpfs"),
     ("shared memory room", "warn", {"free_bytes": lambda _path: 300 << 20}, "remount"),
+    ("shared memory room", "fail", {"free_bytes": lambda _path: 200 << 20}, "remount"),
+    ("shared memory room", "warn", {"free_bytes": lambda _path: 200 << 20, **LIVE}, "remount"),
+    ("shared memory rights", "fail", {"exists": lambda _path: True}, "--base-dir"),
+    ("lease driver", "warn", LIVE, "framegate driver --aeron-dir"),
+    ("lease driver", "warn", {"lease_driver": lambda *_: LeaseDriver(7, "has ended")}, "framegate driver"),
+    ("lease driver", "warn", {"lease_driver": lambda *_: LeaseDriver(7, "stands still")}, "kill -CONT 7"),
+    ("lease driver", "fail", {"lease_driver": refused}, "--base-dir"),
     ("shared memory rights", "fail", {"is_writable": lambda path: path != "/dev/shm"}, "chmod 1777 /dev/shm"),
     ("shared memory mount", "fail", {"read": {"/proc/mounts": "tmpfs /dev/shm tmpfs ro 0 0\n"}.get}, "remount,rw"),
     ("shared memory mount", "warn", {"read": {"/proc/mounts": "/dev/sda / ext4 rw 0 0\n"}.get}, "/dev/shm"),
@@ -141,6 +156,11 @@ def test_without_spark_nothing_that_only_spark_needs_fails() -> None:
 def test_a_live_media_driver_is_well() -> None:
     found = findings(machine(is_directory=lambda _path: True, is_live=lambda _path: True))["aeron directory"]
     assert (found.status, "live" in found.found) == ("ok", True)
+
+
+def test_a_lease_driver_that_runs_is_named() -> None:
+    found = findings(machine(lease_driver=lambda *_: LeaseDriver(7, "runs")))["lease driver"]
+    assert (found.status, "process 7 runs" in found.found) == ("ok", True)
 
 
 def test_huge_pages_matter_only_where_they_are_required(tmp_path: Path) -> None:

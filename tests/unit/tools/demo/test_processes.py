@@ -67,6 +67,7 @@ def started(tmp_path: Path) -> Iterator[Started]:
 @pytest.fixture
 def cast(tmp_path: Path) -> Iterator[Cast]:
     with StopSignal() as stop:
+        stop.listen()
         made = Cast(tmp_path, tmp_path, stop, lambda _: None)
         (tmp_path / "tmp").mkdir()
         yield made
