@@ -203,6 +203,10 @@ class Bed:
         program.write_text(text)
         return self._start([sys.executable, str(program), *map(str, words)], is_ready=False)
 
+    def shell(self, text: str) -> Process:
+        """Start what a user would type."""
+        return self._start(["bash", "-ec", text], is_ready=False)
+
     def _start(self, words: Sequence[str], *, is_ready: bool) -> Process:
         log = self.folder / f"stderr-{next(self._numbers)}.txt"
         process = Process(words, self.environment, self.folder, log)

@@ -25,6 +25,8 @@ _JOURNAL_S: Final = 8.0
 """The journal has room for so much: the first micro-batches of a query wait for workers that start anew."""
 _JOURNAL_BYTES: Final = (64 << 20, 1 << 30)
 _SEGMENTS: Final = 8
+_PAGE_BYTES: Final = 4096
+"""A segment is mapped: it is made of whole pages."""
 _AERON_BYTES: Final = 96 << 20
 _SMALL_POOL_BYTES: Final = 64 << 10
 
@@ -118,7 +120,8 @@ class Plan:
         """Of each file of the journal: several rows at least."""
         low, high = _JOURNAL_BYTES
         wanted = int(self.row_bytes * self.options.rate * _JOURNAL_S)
-        return max(min(max(wanted, low), high) // _SEGMENTS, 4 * self.row_bytes + (1 << 20))
+        size = max(min(max(wanted, low), high) // _SEGMENTS, 4 * self.row_bytes + (1 << 20))
+        return -(-size // _PAGE_BYTES) * _PAGE_BYTES
 
     @property
     def journal_bytes(self) -> int:

@@ -13,7 +13,7 @@ from typing import Final
 
 from framegate.joinbarrier.spark.registering import check_java, check_pyspark
 from framegate.schema.console.reporting import emit
-from framegate.schema.errors import DONE, JavaMissing, NoPermission, NoRoom, PySparkMissing, WrongUsage
+from framegate.schema.errors import DONE, DemoFailed, JavaMissing, NoPermission, NoRoom, PySparkMissing, WrongUsage
 from framegate.shmpool.stop_signal import StopSignal
 from framegate.tools.demo.cast import Cast
 from framegate.tools.demo.cleaner import Cleaner
@@ -46,7 +46,12 @@ def run(options: DemoOptions) -> int:
             folder.mkdir(parents=True)
         cast = stack.enter_context(closing(Cast(plan.logs, home, stop, cleaner.note)))
         show = Show(plan, cast, stop, in_spark=in_spark)
-        summary = show.run()
+        try:
+            summary = show.run()
+        except DemoFailed as failed:
+            if kept is not None:
+                failed.hint = f"Its logs are in {plan.logs}; with FRAMEGATE_LOG=debug they say more."
+            raise
         summary["files"] = _files(plan, show, kept)
     if options.json:
         emit(summary)
