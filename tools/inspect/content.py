@@ -15,6 +15,7 @@ from typing import IO, Any, Final
 from framegate.recording.dump import Dump
 from framegate.recording.dump_framing import MESSAGE_BYTES_MAX
 from framegate.recording.framing import MAGIC as MCAP_MAGIC
+from framegate.recording.header_time import LOG
 from framegate.recording.reader import Recording
 from framegate.recording.source import Source, dump_of
 from framegate.schema.codec import HEADER
@@ -22,7 +23,8 @@ from framegate.schema.errors import MessageError, RecordingMissing, UnknownConte
 from framegate.schema.wire import ShmRegionSuperblock, SlotHeader
 from framegate.shmpool.reference.slot import SLOT_BYTES
 from framegate.shmpool.reference.superblock import MAGIC, SUPERBLOCK_BYTES
-from framegate.tools.inspect.seen import Seen, seen_dumped, seen_fields, seen_message, seen_of
+from framegate.tools.inspect.seen import Seen, seen_dumped, seen_fields, seen_message
+from framegate.tools.inspect.topics import TopicsSeen
 
 _VERSION_MAX: Final = 1000
 _HEADER_RING: Final = 1
@@ -36,6 +38,8 @@ class Content:
 
     def __init__(self, stream: IO[bytes], name: str, folder: Dump | None = None) -> None:
         self.name = name
+        self.topics: TopicsSeen = TopicsSeen({}, LOG)
+        """Of a recording: what other programs wrote. Give it the mapping before you iterate."""
         self._folder = folder
         self.recording: Source | None = None
         self._stream = stream
@@ -78,7 +82,7 @@ class Content:
     def _recorded(self) -> Iterator[Seen]:
         recording = self.recording = Recording(self._stream, self.name)
         for recorded in recording:
-            yield seen_of(recorded)
+            yield self.topics.seen(recorded)
         recording.require_start()
 
     def _region(self, start: bytes) -> Iterator[Seen]:

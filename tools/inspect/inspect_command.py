@@ -40,12 +40,21 @@ def inspect(
         bool, typer.Option("--stats", help="Rates, gaps, jitter, sizes and skews instead of lines.")
     ] = False,
     suggest: Annotated[bool, typer.Option("--suggest", help="Print a join.toml made from the statistics.")] = False,
+    topics: Annotated[
+        list[str] | None,
+        typer.Option("--map", metavar="TOPIC=N", help="A topic of another program as a stream; may be repeated."),
+    ] = None,
+    times: Annotated[
+        str, typer.Option("--time", metavar="log|header", help="Which time messages of other programs have.")
+    ] = "log",
     config: ConfigOption = None,
     aeron_dir: AeronDirOption = None,
     wait_driver: WaitDriverOption = None,
     as_json: JsonOption = False,
 ) -> int:
     """Show what a recording, a message, a region or living streams hold, a line for each message."""
+    from framegate.recording.header_time import parse_times
+    from framegate.recording.topic_map import parse_topics
     from framegate.tools.inspect.options import InspectOptions, parse_range
     from framegate.tools.inspect.run_inspect import run
     from framegate.tools.record.options import parse_streams
@@ -61,6 +70,8 @@ def inspect(
             strict=strict,
             stats=stats,
             suggest=suggest,
+            topics=parse_topics(topics or ()),
+            times=parse_times(times),
             config=config,
             aeron_dir=absolute(aeron_dir),
             wait_driver=wait_driver,

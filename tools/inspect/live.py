@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from framegate.recording.recorded import Recorded, Topic
@@ -14,12 +14,14 @@ from framegate.shmpool.aeron import AeronTransport, wait_for_driver
 from framegate.shmpool.clock import monotonic_ns, realtime_ns
 from framegate.shmpool.stop_signal import StopSignal
 from framegate.shmpool.streams import Streams, untethered
+from framegate.shmpool.transport import Subscription
 from framegate.tools.inspect.options import InspectOptions
 from framegate.tools.inspect.seen import Seen, seen_of
 
 from framegate._native import recording_topic
 
 _WAIT_S: Final = 0.005
+_LOOK_MAX: Final = 10_000
 
 
 def live(options: InspectOptions, stop: StopSignal) -> Iterator[Seen | None]:
@@ -37,16 +39,25 @@ def live(options: InspectOptions, stop: StopSignal) -> Iterator[Seen | None]:
     with AeronTransport(aeron_dir) as transport:
         ears = [transport.add_subscription(untethered(streams.channel), each) for each in sorted(heard)]
         while not stop.is_set and (ends_at_ns is None or monotonic_ns() < ends_at_ns):
-            received = [each for ear in ears for each in ear.poll(64)]
-            for each in received:
-                yield seen_of(_recorded(each.data))
+            received = _queued(ears)
+            # One time for all: they came by then, one after the other, while somebody else had the core.
+            now_ns = realtime_ns()
+            for data in received:
+                yield seen_of(_recorded(data, now_ns))
             if not received:
                 stop.wait(_WAIT_S)
                 yield None
 
 
-def _recorded(data: bytes) -> Recorded:
-    now_ns = realtime_ns()
+def _queued(ears: Sequence[Subscription]) -> list[bytes]:
+    """What has come, as far as one look may go."""
+    found: list[bytes] = []
+    while len(found) < _LOOK_MAX and (received := [each.data for ear in ears for each in ear.poll(64)]):
+        found += received
+    return found
+
+
+def _recorded(data: bytes, now_ns: int) -> Recorded:
     known = recording_topic(data)
     if known is None:
         return Recorded(Topic("live/unknown", "sbe", ""), 0, now_ns, now_ns, data)

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from framegate.recording.header_time import LOG
 from framegate.schema.errors import WrongUsage
 from framegate.shmpool.client_options import ClientOptions
 
@@ -26,6 +27,10 @@ class InspectOptions(ClientOptions):
     strict: bool = False
     stats: bool = False
     suggest: bool = False
+    topics: dict[str, int] = field(default_factory=dict)
+    """Streams of other programs' topics."""
+    times: str = LOG
+    """Which time their messages have."""
 
 
 def parse_range(text: str) -> tuple[int | None, int | None]:

@@ -6,10 +6,11 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
+from typing import Any
 
 from framegate.recording.source import Source
 from framegate.schema.console.reporting import emit
-from framegate.schema.errors import DONE, RecordingIncomplete, WrongUsage
+from framegate.schema.errors import DONE, RecordingIncomplete, UnknownContent, WrongUsage
 from framegate.shmpool.stop_signal import StopSignal
 from framegate.tools.inspect.content import Content, is_live
 from framegate.tools.inspect.filters import Filter
@@ -21,12 +22,14 @@ from framegate.tools.inspect.seen import Seen
 from framegate.tools.inspect.statistics import Statistics
 from framegate.tools.inspect.suggest import suggest
 from framegate.tools.inspect.tables import print_tables
+from framegate.tools.inspect.topics import TopicsSeen, how_to_map, print_topics
 
 
 def run(options: InspectOptions) -> int:
     """Inspect; the exit code. Raises ``RecordingIncomplete`` where that was asked for."""
     if options.suggest and options.json:
         raise WrongUsage("--suggest prints a join.toml: leave --json out")
+    topics = TopicsSeen({}, options.times)
     statistics = Statistics() if options.stats or options.suggest else None
     with StopSignal() as stop:
         if is_live(options.source):
@@ -34,10 +37,11 @@ def run(options: InspectOptions) -> int:
             recording = None
         else:
             with Content.open(options.source) as content:
+                topics = content.topics = TopicsSeen(options.topics, options.times)
                 shown = _show(options, content, stop, statistics)
                 recording = content.recording
     if statistics is not None:
-        _say_statistics(options, statistics)
+        _say_statistics(options, statistics, topics)
     return _end(options, shown, recording)
 
 
@@ -97,11 +101,32 @@ def _end(options: InspectOptions, shown: int, recording: Source | None) -> int:
     return DONE
 
 
-def _say_statistics(options: InspectOptions, statistics: Statistics) -> None:
+def _say_statistics(options: InspectOptions, statistics: Statistics, topics: TopicsSeen) -> None:
     report = statistics.report()
+    if topics.unseen:
+        raise WrongUsage("--map names topics that the recording does not hold", found=", ".join(topics.unseen))
     if options.suggest:
-        print(suggest(report), end="")
+        _suggest(options, report, topics)
     elif options.json:
-        emit({"event": "statistics", **report})
+        emit({"event": "statistics", **report, "topics": topics.report()})
     else:
         print_tables(report)
+        if found := topics.report():
+            print()
+            print_topics(found)
+        if topics.unmapped:
+            print(f"Topics of other programs become streams by: {how_to_map(topics.unmapped)}")
+
+
+def _suggest(options: InspectOptions, report: dict[str, Any], topics: TopicsSeen) -> None:
+    text = suggest(report)
+    if text:
+        print(text, end="")
+        return
+    if topics.unmapped:
+        what, hint = "topics of other programs, and none is mapped", f"Map some: {how_to_map(topics.unmapped)}"
+    elif report["unread"]:
+        what, hint = f"{report['unread']} messages cannot be read, the first: {report['first_problem']}", ""
+    else:
+        what, hint = "no frames", "Let the producers run meanwhile, or look with --stats."
+    raise UnknownContent(f"there is nothing to join: {what}", path=options.source, hint=hint)

@@ -17,6 +17,7 @@ from framegate.tools.inspect.seen import Seen
 
 _FRAMES_MAX: Final = 10_000_000
 """Of a stream; what comes after is counted and not measured."""
+_YEAR_2000_NS: Final = 946_684_800 * 1_000_000_000
 _I64_MAX: Final = (1 << 63) - 1
 Times = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -63,13 +64,18 @@ class Statistics:
                 self._descriptor(self.streams.setdefault(seen.stream, StreamFrames()), seen)
             case "SlotHeader" if seen.stream in self.streams:
                 self._slot(self.streams[seen.stream], seen)
+            case "foreign":
+                self._descriptor(self.streams.setdefault(seen.stream, StreamFrames()), seen)
+                self._payload(self.streams[seen.stream], seen)
             case "payload" if seen.stream in self.streams:
-                frames = self.streams[seen.stream]
-                first = frames.payloads == 0
-                frames.payloads += 1
-                frames.bytes_all += seen.bytes
-                frames.bytes_least = seen.bytes if first else min(frames.bytes_least, seen.bytes)
-                frames.bytes_most = max(frames.bytes_most, seen.bytes)
+                self._payload(self.streams[seen.stream], seen)
+
+    @staticmethod
+    def _payload(frames: StreamFrames, seen: Seen) -> None:
+        frames.bytes_least = min(frames.bytes_least, seen.bytes) if frames.payloads else seen.bytes
+        frames.bytes_most = max(frames.bytes_most, seen.bytes)
+        frames.bytes_all += seen.bytes
+        frames.payloads += 1
 
     @staticmethod
     def _descriptor(frames: StreamFrames, seen: Seen) -> None:
@@ -109,8 +115,7 @@ class Statistics:
 
 def _stream(frames: StreamFrames) -> dict[str, Any]:
     arrivals, stamps = np.asarray(frames.arrivals, np.int64), np.asarray(frames.stamps, np.int64)
-    span_s = (int(arrivals[-1]) - int(arrivals[0])) / 1e9 if len(arrivals) > 1 else 0.0
-    rate = (len(arrivals) - 1) / span_s if span_s > 0 else None
+    rate = _rate(stamps)
     seqs = np.asarray(frames.seqs, np.int64)
     return {
         "frames": frames.frames,
@@ -124,8 +129,26 @@ def _stream(frames: StreamFrames) -> dict[str, Any]:
         "jitter_ns": _jitter(arrivals),
         "payloads": frames.payloads,
         "payload_bytes": {"least": frames.bytes_least, "most": frames.bytes_most, "all": frames.bytes_all},
-        "time": "slot_header" if frames.has_slot_time else "frame_descriptor" if frames.has_own_time else "received",
+        "time": _source(frames),
+        "clock": "realtime" if len(stamps) and int(stamps[0]) >= _YEAR_2000_NS else "monotonic",
     }
+
+
+def _source(frames: StreamFrames) -> str:
+    """Whose times were measured."""
+    if frames.has_slot_time:
+        return "slot_header"
+    return "frame_descriptor" if frames.has_own_time else "received"
+
+
+def _rate(times: Times) -> float | None:
+    """Frames a second, by their own times where they have some: what was received at once was not made at once."""
+    if not len(times):
+        return None
+    span_s = (int(times.max()) - int(times.min())) / 1e9
+    # What came at the first moment may have queued for long before it.
+    later = int(np.count_nonzero(times != times.min()))
+    return later / span_s if span_s > 0 else None
 
 
 def _spread(values: Times) -> dict[str, int]:
@@ -161,6 +184,7 @@ def _pair(a: int, first: StreamFrames, b: int, second: StreamFrames) -> dict[str
     offsets = np.asarray(second.seqs, np.int64)[order][nearest] - np.asarray(first.seqs, np.int64)
     usual = _percentile(offsets, 50)
     same = _same_number(first, second)
+    steady = _same_number(first, second, usual)
     return {
         "streams": [a, b],
         "nearest_ns": _spread(np.abs(apart)),
@@ -168,13 +192,22 @@ def _pair(a: int, first: StreamFrames, b: int, second: StreamFrames) -> dict[str
         "seq_offset": usual,
         "seq_offset_share": round(float(np.mean(offsets == usual)), 4),
         "same_seq_ns": None if same is None else _spread(np.abs(same)),
+        "in_step_ns": None if steady is None else _spread(np.abs(steady)),
+        "drift_ns": None if steady is None else _drift(steady),
         "arrival_ns": _arrivals_apart(first, second),
     }
 
 
-def _same_number(first: StreamFrames, second: StreamFrames) -> Times | None:
+def _drift(apart: Times) -> int:
+    """How much further apart frames of one number lie in the last half of the time than in the first."""
+    half = len(apart) // 2
+    return 0 if half == 0 else abs(_percentile(apart[half:], 50) - _percentile(apart[:half], 50))
+
+
+def _same_number(first: StreamFrames, second: StreamFrames, offset: int = 0) -> Times | None:
+    """How far apart the times of frames ``n`` and ``n + offset`` are."""
     _, ours, theirs = np.intersect1d(
-        np.asarray(first.seqs, np.int64), np.asarray(second.seqs, np.int64), return_indices=True
+        np.asarray(first.seqs, np.int64), np.asarray(second.seqs, np.int64) - offset, return_indices=True
     )
     if not len(ours):
         return None

@@ -37,7 +37,10 @@ _SKEW_COLUMNS = (
 
 def print_tables(report: dict[str, Any]) -> None:
     """One of streams, one of their pairs."""
-    print_table(_STREAM_COLUMNS, [_stream(stream, each) for stream, each in report["streams"].items()])
+    if report["streams"]:
+        print_table(_STREAM_COLUMNS, [_stream(stream, each) for stream, each in report["streams"].items()])
+    else:
+        print("no frames of streams")
     skew = [_pair(pair) for pair in report["skew"]]
     if skew:
         print()

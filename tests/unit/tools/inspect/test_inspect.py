@@ -12,15 +12,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from framegate.recording.reader import Recording
 from framegate.schema.codec import HEADER
-from framegate.schema.errors import DONE, FAILED
+from framegate.schema.errors import DONE, FAILED, WRONG_USAGE
 from framegate.schema.merge import SequenceMergeMapRequest
 from framegate.tools.inspect.incomplete import why_incomplete
 
 from framegate.cli import run
 from tests.unit.recording.dump_world import behind_lengths, parts, write_folder
+from tests.unit.recording.foreign_world import camera_file
 from tests.unit.recording.recording_world import LEFT, RIGHT, Made, descriptor, frames, slot_header
 from tests.unit.recording.replay_frames import numbered
 from tests.unit.recording.versions import NEWER, UNKNOWN, of_a_version_that_lacks_fields, of_an_unknown_schema
@@ -166,9 +168,31 @@ def test_a_recording_of_another_version_says_so_wherever_it_is_looked_at(inspect
 
 
 def test_a_suggestion_made_of_nothing_that_can_be_read_says_why(inspect: Inspected) -> None:
-    (line,) = inspect.lines(of_an_unknown_schema(3), "--suggest", "--stream", str(LEFT))
-    assert line.startswith("# There is nothing to join: 6 messages cannot be read, the first: [FG-101")
-    assert str(UNKNOWN) in line
+    assert inspect.lines(of_an_unknown_schema(3), "--suggest", "--stream", str(LEFT)) == []
+    assert inspect.code == FAILED
+    assert "there is nothing to join: 6 messages cannot be read, the first: [FG-101" in inspect.stderr
+    assert str(UNKNOWN) in inspect.stderr
+
+
+def test_topics_of_other_programs_are_listed_and_become_streams_where_they_are_mapped(inspect: Inspected) -> None:
+    images = [np.full((2, 3, 3), index, np.uint8) for index in range(20)]
+    data = camera_file(images)
+    (measured, _) = inspect.objects(data, "--stats")
+    topic = measured["topics"]["/camera/image"]
+    assert (topic["messages"], topic["rate_hz"], topic["stream"]) == (20, 1000.0, None)
+    assert any("--map /camera/image=10001" in line for line in inspect.lines(data, "--stats"))
+    assert inspect.lines(data, "--suggest") == []
+    assert inspect.code == FAILED
+    assert "--map /camera/image=10001" in inspect.stderr
+    (measured, _) = inspect.objects(data, "--stats", "--map", "/camera/image=10007")
+    stream = measured["streams"]["10007"]
+    assert (stream["frames"], stream["rate_hz"], stream["clock"]) == (20, 1000.0, "realtime")
+    assert "stream = 10007" in inspect.lines(data, "--suggest", "--map", "/camera/image=10007")
+    first = inspect.lines(data, "--map", "/camera/image=10007", "-n", "1")[0]
+    assert "10007" in first
+    assert "seq=0" in first
+    assert inspect.lines(data, "--stats", "--map", "/nothing=10007") == []
+    assert inspect.code == WRONG_USAGE
 
 
 @pytest.mark.parametrize("data", [b"", b"x", b"\x00" * 300, b"\xff" * 1000, b"\x89MCAP0\r\n", b"{}" * 40])

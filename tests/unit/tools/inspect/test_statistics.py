@@ -102,6 +102,42 @@ def test_streams_of_other_rates_are_suggested_a_join_by_time(tmp_path: Path) -> 
     assert config.merge_map(0) is not None
 
 
+def test_a_suggestion_grants_no_lateness_however_far_apart_frames_arrive(tmp_path: Path) -> None:
+    slow = regular(LEFT, 100, 33 * MS)
+    late = [replace(each, log_time_ns=(each.log_time_ns or 0) + 150 * MS) for each in regular(RIGHT, 660, 5 * MS)]
+    config = loaded(suggest(report_of(*slow, *late)), tmp_path)
+    assert config.mergemap.lateness_ns == 0
+
+
+def test_streams_of_one_rate_that_drift_are_paired_one_to_one_below_half_a_period(tmp_path: Path) -> None:
+    period_ns = 10 * MS
+    left = regular(LEFT, 1000, period_ns)
+    right = regular(RIGHT, 1000, period_ns + 30_000, first_ns=3 * MS)
+    config = loaded(suggest(report_of(*left, *right)), tmp_path)
+    assert config.join.policy == "timestamp"
+    (paired,) = [each for each in config.input if config.join.drive != f"input:{each.name}"]
+    assert (paired.pick, paired.reuse) == ("nearest", False)
+    assert paired.tolerance_ns is not None
+    assert period_ns // 4 < paired.tolerance_ns < (period_ns + 30_000) // 2
+
+
+def test_stamps_of_the_wall_clock_are_suggested_its_domain(tmp_path: Path) -> None:
+    now_ns = 1_790_000_000_000_000_000
+    slow, fast = regular(LEFT, 100, 33 * MS, first_ns=now_ns), regular(RIGHT, 660, 5 * MS, first_ns=now_ns)
+    assert loaded(suggest(report_of(*slow, *fast)), tmp_path).mergemap.clock_domain == "realtime_synced"
+
+
+def test_the_rate_is_that_of_the_stamps_and_not_of_a_burst() -> None:
+    late = [replace(each, log_time_ns=max(each.log_time_ns or 0, 500 * MS)) for each in regular(LEFT, 101, 10 * MS)]
+    assert report_of(*late)["streams"][LEFT]["rate_hz"] == pytest.approx(100)
+
+
+def test_frames_that_were_there_at_the_first_moment_do_not_count_for_the_rate() -> None:
+    queued = [replace(each, timestamp_ns=None, log_time_ns=500 * MS) for each in regular(LEFT, 50, 10 * MS)]
+    later = [replace(each, timestamp_ns=None) for each in regular(LEFT, 50, 10 * MS, first_ns=510 * MS, first_seq=50)]
+    assert report_of(*queued, *later)["streams"][LEFT]["rate_hz"] == pytest.approx(100, rel=1e-3)
+
+
 def test_one_stream_is_suggested_a_join_of_one(tmp_path: Path) -> None:
     assert len(loaded(suggest(report_of(*regular(LEFT, 10, MS))), tmp_path).input) == 1
 
