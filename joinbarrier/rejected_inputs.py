@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Final
 
-from framegate.joinbarrier.late_inputs import duration
+from framegate.schema.console.quantities import duration
 from framegate.schema.errors import InputRejected
 
 if TYPE_CHECKING:
