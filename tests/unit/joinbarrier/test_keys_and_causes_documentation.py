@@ -30,6 +30,7 @@ IN_WORDS = {
     "silence_ms",
     "descriptor_stream",
     "descriptor_streams",
+    "base_dir",
 }
 """Keys without a default of their own that could be printed."""
 
