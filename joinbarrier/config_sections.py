@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, Self
 
 from framegate.joinbarrier.drive import DRIVES, Drive, is_target
 from framegate.schema.config.types import U32_MAX, AeronStream, Name, Section, Size, wanted
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 PAYLOAD_COLUMN_MAX: Final = 1 << 30
 """Bytes of one payload column in a sealed batch: Arrow's offsets and readers stay well inside 32 bits."""
@@ -18,6 +18,7 @@ JOURNAL_COLUMNS: Final = (
     *("joined_at", "skew_ns", "map_version", "checkpoint_id"),
 )
 """Columns that every journal has; an input is a column of its own beside them."""
+_PAGE: Final = 4096
 _I32_MAX: Final = 2**31 - 1
 _I64_MAX: Final = 2**63 - 1
 _MS_MAX: Final = 10**12
@@ -101,6 +102,18 @@ class JournalSection(Section):
     prefault: Literal["next", "all"] = "next"
     segment_s: Annotated[int, Field(ge=1, le=_I32_MAX)] = 60
     reader_lease_s: Annotated[int, Field(ge=1, le=_I32_MAX)] = 600
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        """What is not written fits what is: four files in ``max_bytes``, and four batches in a file."""
+        self._unless_written("segment_bytes", max(_PAGE, self.max_bytes // 4 // _PAGE * _PAGE))
+        self._unless_written("seal_bytes", max(1, self.segment_bytes // 4))
+        return self
+
+    def _unless_written(self, key: str, most: int) -> None:
+        if key not in self.model_fields_set:
+            # Frozen for others: nobody has seen it yet.
+            object.__setattr__(self, key, min(getattr(self, key), most))
 
 
 class CheckpointSection(Section):

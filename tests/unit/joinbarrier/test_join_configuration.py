@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from framegate.joinbarrier.config_sections import JournalSection
 from framegate.joinbarrier.configuration import JoinConfig, load_join_config
 from framegate.joinbarrier.drive import Drive
 from framegate.joinbarrier.mergemap import MergeMap, SequenceRule, TimestampRule
@@ -374,7 +375,7 @@ def test_only_a_join_that_publishes_waits_for_consumers(toml: Path) -> None:
         ('seal_bytes = "300MiB"', 2, "journal.seal_bytes"),
         ('seal_bytes = "32MiB"\nsegment_bytes = "16MiB"', 2, "journal.seal_bytes"),
         ('segment_bytes = "2GiB"', 2, "journal.segment_bytes"),
-        ('max_bytes = "128MiB"', 2, "journal.max_bytes"),
+        ('max_bytes = "128MiB"\nsegment_bytes = "256MiB"', 3, "journal.segment_bytes"),
     ],
 )
 def test_sizes_that_do_not_fit_each_other(toml: Path, text: str, line: int, key: str) -> None:
@@ -489,3 +490,20 @@ def test_a_processed_cursor_that_nothing_feeds_is_refused(toml: Path) -> None:
     assert refused.value.facts["key"] == "input[0].processed"
     assert "no message says what a stage has consumed" in refused.value.message
     assert "join.wait_consumers" in refused.value.message
+
+
+@pytest.mark.parametrize(
+    ("written", "fitted"),
+    [
+        ({}, (256 << 20, 64 << 20)),
+        ({"max_bytes": 64 << 20}, (16 << 20, 4 << 20)),
+        ({"max_bytes": 5000}, (4096, 1024)),
+        ({"max_bytes": 64 << 20, "segment_bytes": 32 << 20}, (32 << 20, 8 << 20)),
+        ({"segment_bytes": 16 << 20, "seal_bytes": 1 << 20}, (16 << 20, 1 << 20)),
+    ],
+)
+def test_sizes_of_a_journal_that_are_left_out_fit_those_that_are_written(
+    written: dict[str, int], fitted: tuple[int, int]
+) -> None:
+    journal = JournalSection.model_validate(written)
+    assert (journal.segment_bytes, journal.seal_bytes) == fitted
