@@ -164,7 +164,7 @@ impl Chain {
             if has_room && !is_at_its_bound {
                 break;
             }
-            let Some(oldest) = self.drop_oldest(&may_drop, &before_drop) else {
+            let Some(oldest) = self.is_in_use().then(|| self.drop_oldest(&may_drop, &before_drop)).flatten() else {
                 break;
             };
             if !is_at_its_bound {
@@ -184,6 +184,11 @@ impl Chain {
             self.maker.order(Order { dropped, make, is_recycled });
         }
         self.retry_at_ns = if self.failure.is_some() { now_ns + NO_ROOM_PAUSE_NS } else { 0 };
+    }
+
+    /// Whether the open segment will need a next one. To be opened again and again costs a journal no row.
+    fn is_in_use(&self) -> bool {
+        self.open.end_row > self.open.first_row || self.open.next > self.rules.segment_bytes / 2
     }
 
     /// Whether a further file should be made ahead: at the open segment's pace those on their way are soon full. A

@@ -174,3 +174,18 @@ def test_the_last_state_stays_until_the_next_segment_has_one(folder: Path) -> No
     writer.drop_open()
     again = small_writer(folder, ["a"], max_bytes=2 * SEGMENT_BYTES)
     assert (again.recovered["state"], again.recovered["next_row"]) == (b'{"n":1}', 1)
+
+
+def test_to_be_opened_again_and_again_costs_a_journal_no_row(folder: Path) -> None:
+    writer = small_writer(folder, ["a"])
+    for seq in range(_ROWS):
+        append(writer, {"a": cell(_payload(seq), seq)})
+    writer.close()
+    kept = [row["row"] for row in rows(folder)]
+    for _ in range(3):
+        writer = small_writer(folder, ["a"])
+        writer.heartbeat(now_ns=1)
+        writer.seal(b'{"n":1}', now_ns=2)
+        writer.heartbeat(now_ns=3)
+        writer.close()
+        assert [row["row"] for row in rows(folder)] == kept
