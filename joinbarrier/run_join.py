@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -82,7 +82,7 @@ def run(options: JoinOptions) -> int:
     with (
         StopSignal() as stop,
         JournalFolder(Path(config.join.journal), journal_shape(config), new_epoch=options.new_epoch) as folder,
-        _serving(options, folder) as server,
+        _serving(options, config, folder) as server,
         connect(aeron_dir, config.client.base_dir, wait_driver_s=config.client.wait_driver) as client,
     ):
         stop.listen()
@@ -105,7 +105,7 @@ def _run_recording(options: JoinOptions, config: JoinConfig, source: Path) -> in
         StopSignal() as stop,
         _looked_at(options, config, source) as recording,
         JournalFolder(Path(config.join.journal), journal_shape(config), new_epoch=options.new_epoch) as folder,
-        _serving(options, folder) as server,
+        _serving(options, config, folder) as server,
     ):
         stop.listen()
         passage = Passage(recording, options.topics, options.times)
@@ -191,12 +191,12 @@ def _say_no_rows(options: JoinOptions, reason: str) -> None:
 
 
 @contextmanager
-def _serving(options: JoinOptions, folder: JournalFolder) -> Iterator[FlightChild | None]:
+def _serving(options: JoinOptions, config: JoinConfig, folder: JournalFolder) -> Iterator[FlightChild | None]:
     """The journal's server, for as long as the join runs, if one is wanted."""
     if options.flight is None:
         yield None
         return
-    with FlightChild(folder.path, options.flight) as server:
+    with FlightChild(folder.path, replace(options.flight, base_dir=config.client.base_dir)) as server:
         yield server
 
 
@@ -215,9 +215,13 @@ def _say_ready(options: JoinOptions, agent: JoinAgent | RecordingJoin, server: F
                 "journal": str(agent.folder.path),
                 "journal_epoch": agent.folder.epoch,
                 "next_row": agent.first_row,
-                **({} if server is None else {"flight": str(server.endpoint), "flight_pid": server.pid}),
+                **({} if server is None else _flight(server)),
             }
         )
+
+
+def _flight(server: FlightChild) -> dict[str, object]:
+    return {"flight": str(server.endpoint), "flight_pid": server.pid, "flight_token_file": server.token_file}
 
 
 def _show_progress(options: JoinOptions, agent: JoinAgent | RecordingJoin, shown_at_ns: int) -> int:

@@ -516,7 +516,10 @@ class TokenRefused(FlightError):
     """A request came without the server's token, or with another one."""
 
     code = 441
-    default_hint = "Give the server's token: the option tokenFile, or FRAMEGATE_FLIGHT_TOKEN where the query runs."
+    default_hint = (
+        "Give the server's token: the option tokenFile, or FRAMEGATE_FLIGHT_TOKEN where the query runs. "
+        "A server on loopback that was given none keeps one for its own user: flight.token in its base directory."
+    )
 
 
 class TokenMissing(FlightError):

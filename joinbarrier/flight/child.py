@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import select
 import subprocess
 import sys
@@ -39,6 +40,8 @@ class FlightOptions:
     token_file: Path | None = None
     certificate: Path | None = None
     key: Path | None = None
+    base_dir: str | None = None
+    """Of the agent: a server that is given no token keeps one there."""
 
     def words(self, listen: Endpoint) -> list[str]:
         """As the server's command line. The token goes by its file, or by the environment, never itself."""
@@ -71,7 +74,10 @@ class FlightChild:
         self._start_at_ns: int | None = None
         self._process = self._started()
         # From now on at this port, also where any was asked for: clients come back to it.
-        self.endpoint = self.endpoint.at(self._ready()["port"])
+        ready = self._ready()
+        self.endpoint = self.endpoint.at(ready["port"])
+        self.token_file: str | None = ready.get("token_file")
+        """Of the token that a reader has to show, as this host knows it."""
 
     @property
     def pid(self) -> int:
@@ -122,6 +128,9 @@ class FlightChild:
             [*words, "--child", "--json"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            env=None
+            if self._options.base_dir is None
+            else {**os.environ, "FRAMEGATE_BASE_DIR": self._options.base_dir},
             # Ctrl-C goes to a whole process group; it ends when the agent has, and not before.
             start_new_session=True,
         )

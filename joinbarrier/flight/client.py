@@ -15,6 +15,7 @@ import pyarrow as pa
 from framegate.joinbarrier.flight.access import Access
 from framegate.joinbarrier.flight.certificates import why_unreachable
 from framegate.joinbarrier.flight.endpoint import Endpoint
+from framegate.joinbarrier.flight.local_token import own_token
 from framegate.joinbarrier.flight.receiving import Received, received
 from framegate.joinbarrier.flight.ticket import Ticket, canonical, parsed
 from framegate.joinbarrier.flight.wire_errors import FAILURES, from_flight
@@ -46,7 +47,7 @@ class JournalClient:
 
     def __init__(self, endpoint: Endpoint, access: Access, clock: Clock = monotonic_ns) -> None:
         self.endpoint, self._access, self._clock = endpoint, access, clock
-        token = access.token()
+        token = access.token() or (own_token() if endpoint.is_loopback else None)
         self._headers = [] if token is None else [token.header()]
         self._authorities = access.authorities() if endpoint.is_tls else None
         more = {"override_hostname": access.tls_name} if access.tls_name is not None else {}

@@ -6,13 +6,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from framegate.joinbarrier.flight.access import read_pem
 from framegate.joinbarrier.flight.endpoint import Endpoint
+from framegate.joinbarrier.flight.local_token import made_token_file
 from framegate.joinbarrier.flight.server import JournalServer, ServerOptions
-from framegate.joinbarrier.flight.token import read_token
+from framegate.joinbarrier.flight.token import VARIABLE, read_token
 from framegate.schema.console.quantities import byte_size, count
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, WrongUsage
@@ -42,6 +43,7 @@ def run(options: ServeOptions, environment: Mapping[str, str] = os.environ) -> i
     """Serve; the exit code."""
     if not options.directories:
         raise WrongUsage("name the directories of the journals that are served")
+    options = _with_token(options, environment)
     with StopSignal() as stop, JournalServer(options.directories, _server_options(options, environment)) as server:
         stop.listen()
         _say_ready(options, server)
@@ -52,6 +54,14 @@ def run(options: ServeOptions, environment: Mapping[str, str] = os.environ) -> i
         server.close()
         _say_summary(options, server.summary())
     return DONE
+
+
+def _with_token(options: ServeOptions, environment: Mapping[str, str]) -> ServeOptions:
+    """Without a token every user of this host could read what the modes of the files deny."""
+    has_token = options.token_file is not None or VARIABLE in environment
+    if has_token or not Endpoint.parse(options.listen).is_loopback:
+        return options
+    return replace(options, token_file=made_token_file(environment))
 
 
 def _server_options(options: ServeOptions, environment: Mapping[str, str]) -> ServerOptions:
@@ -74,6 +84,7 @@ def _say_ready(options: ServeOptions, server: JournalServer) -> None:
                 "endpoint": str(server.endpoint),
                 "port": server.endpoint.port,
                 "journals": list(server.served.paths),
+                "token_file": None if options.token_file is None else str(options.token_file),
             }
         )
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from typing import Final, Literal, NoReturn, TypeVar, cast, get_args
 
 from framegate.joinbarrier.flight.access import TIMEOUT_S, Access
 from framegate.joinbarrier.flight.endpoint import Endpoint
+from framegate.joinbarrier.flight.local_token import found_token_file
+from framegate.joinbarrier.flight.token import VARIABLE
 from framegate.joinbarrier.journal.layout import READER_NAME, Table
 from framegate.schema.errors import ConflictingOptions, MissingOption, UnknownOption, WrongOption
 
@@ -155,12 +158,20 @@ def _access(found: Mapping[str, str]) -> Access | None:
                 _conflict("path", name, "it says how a server is asked, and a directory has none")
         return None
     return Access(
-        token_file=found.get("tokenFile"),
+        token_file=found.get("tokenFile") or _own_token_file(found["endpoint"]),
         ca_file=found.get("caFile"),
         tls_name=found.get("tlsName"),
         timeout_s=_seconds(found, "endpointTimeout"),
         is_flight_forced=_switch(found, "forceFlight", default=False),
     )
+
+
+def _own_token_file(endpoints: str) -> str | None:
+    """Of servers on this host that were given no token. The name goes to the executors with the other options."""
+    if VARIABLE in os.environ or not all(Endpoint.parse(each.strip()).is_loopback for each in endpoints.split(",")):
+        return None
+    file = found_token_file(os.environ)
+    return None if file is None else str(file)
 
 
 def _seconds(found: Mapping[str, str], name: str) -> float:

@@ -40,7 +40,8 @@ _LINE: Final = "{:<10} {:>9} {:>9} {:>12}"
 @contextmanager
 def cluster_query(folder: Path, endpoint: str, rows: int) -> Iterator[tuple[int, IO[str]]]:
     """The program: its JVM's process id, and what it says. Killed at the end, with what it started."""
-    options = json.dumps({"endpoint": endpoint, "forceFlight": "true", "minPartitions": "2"})
+    token = str(folder / "base" / "flight.token")
+    options = json.dumps({"endpoint": endpoint, "tokenFile": token, "forceFlight": "true", "minPartitions": "2"})
     words = [sys.executable, "-m", "tests.spark.programs.cluster_query", MASTER, str(folder), options, str(rows)]
     with (folder / "log").open("a") as log:
         program = subprocess.Popen(
@@ -103,7 +104,9 @@ def kill_in_batches(folder: Path, kills: int, seed: str = "0") -> list[tuple[str
         fill(made, BATCH_ROWS)
     found = list[tuple[str, int, float, int]]()
     with (
-        FlightChild(folder / "journal", FlightOptions(listen="grpc://127.0.0.1:0")) as server,
+        FlightChild(
+            folder / "journal", FlightOptions(listen="grpc://127.0.0.1:0", base_dir=str(folder / "base"))
+        ) as server,
         cluster_query(folder, str(server.endpoint), ROWS) as (jvm, said),
     ):
         said.readline()  # The first micro-batch is empty: nothing can be lost of it.

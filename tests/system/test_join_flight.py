@@ -29,8 +29,10 @@ FLIGHT = ("--flight", "grpc://127.0.0.1:0")
 
 
 @pytest.fixture
-def bed(system: System, shm: Path) -> JoinBed:
+def bed(system: System, shm: Path, monkeypatch: pytest.MonkeyPatch) -> JoinBed:
     bed = JoinBed(system, shm)
+    # This process reads what the agent serves: by the token in its base directory.
+    monkeypatch.setenv("FRAMEGATE_BASE_DIR", bed.pool.base_dir)
     bed.start_driver()
     for stream in (LEFT, RIGHT):
         bed.counted(stream)

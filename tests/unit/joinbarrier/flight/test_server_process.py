@@ -15,6 +15,7 @@ from framegate.joinbarrier.flight.access import Access
 from framegate.joinbarrier.flight.child import LOOK_NS, PAUSE_NS, PAUSE_NS_MAX, FlightChild, FlightOptions
 from framegate.joinbarrier.flight.client import JournalClient
 from framegate.joinbarrier.flight.endpoint import Endpoint
+from framegate.joinbarrier.flight.local_token import own_token
 from framegate.joinbarrier.flight.token import VARIABLE
 from framegate.schema.errors import FlightNotStarted, TokenRefused
 from framegate.shmpool.clock import ManualClock
@@ -74,7 +75,10 @@ def test_clients_that_do_not_read_cost_the_server_next_to_nothing(folder: Path) 
             rows_of(client, ticket(folder, 0, 128))
         before = server.anonymous_bytes()
         stalled = [flight.FlightClient(Endpoint.parse(server.endpoint).location) for _ in range(8)]
-        readers = [each.do_get(flight.Ticket(ticket(folder, 0, 128).to_bytes())) for each in stalled]
+        token = own_token()
+        assert token is not None
+        options = flight.FlightCallOptions(headers=[token.header()])
+        readers = [each.do_get(flight.Ticket(ticket(folder, 0, 128).to_bytes()), options) for each in stalled]
         for reader in readers:
             assert reader.read_chunk().data.num_rows > 0
         with client_of(server.endpoint) as client:
