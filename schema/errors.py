@@ -491,7 +491,10 @@ class JournalRecreated(JournalError):
     """The journal began anew while it was read: its rows count from 0 again."""
 
     code = 435
-    default_hint = "Open it again; rows of the old epoch lie under old-EPOCH, when they could be kept."
+    default_hint = (
+        "Open it again; rows of the old epoch lie under old-EPOCH, when they could be kept. A query begins a new "
+        "checkpoint with startingOffsets = earliest: by default it begins behind the newest row, and rows are left out."
+    )
 
 
 class JournalNewer(JournalError):
@@ -749,7 +752,8 @@ class WrongOffset(SparkError):
 
     code = 705
     default_hint = (
-        "A checkpoint belongs to the journals that it was begun with: name the same paths, or begin a new checkpoint."
+        "A checkpoint belongs to the journals that it was begun with: name the same paths, or begin a new checkpoint, "
+        "with startingOffsets = earliest where no row may be left out."
     )
 
 
@@ -765,7 +769,10 @@ class SchemaChanged(SparkError):
     """The journal has other columns than the query was planned with."""
 
     code = 707
-    default_hint = "Begin the query anew, with a new checkpoint, so that it is planned with the present columns."
+    default_hint = (
+        "Begin the query anew, with a new checkpoint, so that it is planned with the present columns; and with "
+        "startingOffsets at the last row that it has done, or earliest: the default is to begin behind the newest row."
+    )
 
 
 class ReferenceOutlived(SparkError):
@@ -804,6 +811,20 @@ class JavaMissing(SparkError):
     code = 712
     exit_code = ENVIRONMENT
     default_hint = "Install Java 17 or newer, or point JAVA_HOME at it."
+
+
+class WrongResult(SparkError):
+    """A user's function gave other columns than it was said to."""
+
+    code = 713
+    default_hint = "Give one value, or one list of values, for each column of the schema, and no more."
+
+
+class SinkChanged(SparkError):
+    """A batch has other columns than what its sink wrote before."""
+
+    code = 714
+    default_hint = "Write to another path, or give the batch the columns and types that are there."
 
 
 # --- 8xx: recordings ------------------------------------------------------------------------------------

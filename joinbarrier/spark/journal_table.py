@@ -95,7 +95,6 @@ class JournalTable:
             path=self.journal.path,
             want=want,
             have=have,
-            hint="Begin a new checkpoint for it; rows of the old epoch lie under old-EPOCH, if they were kept.",
         )
 
     def first_row(self) -> int:

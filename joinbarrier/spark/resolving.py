@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from framegate.joinbarrier.spark.frames import frames
 from framegate.joinbarrier.spark.shown import shown_while_reading
+from framegate.schema.errors import WrongResult
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -24,7 +25,7 @@ BatchFunction = Callable[[dict[str, Any]], Mapping[str, Sequence[Any]]]
 def resolve(df: DataFrame, fn: RowFunction, schema: StructType | str) -> DataFrame:
     """Run ``fn(row) -> tuple`` for each row: scalar columns by name, and each input's read-only array, or None.
 
-    The tuple has the columns of ``schema``, in their order.
+    The tuple has the columns of ``schema``, in their order. Another number of values is a ``WrongResult``.
     """
 
     def rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -47,7 +48,7 @@ def resolve_batches(df: DataFrame, fn: BatchFunction, schema: StructType | str) 
 def _by_row(batches: Iterable[pa.RecordBatch], fn: RowFunction, target: pa.Schema) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         columns = taken_apart(batch)
-        made = [fn(dict(zip(columns, values, strict=True))) for values in zip(*columns.values(), strict=True)]
+        made = [_whole(fn(dict(zip(columns, values, strict=True))), target) for values in _rows_of(columns)]
         arrays = [
             pa.array([row[index] for row in made], type=field.type, from_pandas=True)
             for index, field in enumerate(target)
@@ -55,9 +56,24 @@ def _by_row(batches: Iterable[pa.RecordBatch], fn: RowFunction, target: pa.Schem
         yield pa.RecordBatch.from_arrays(arrays, schema=target)
 
 
+def _rows_of(columns: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
+    return zip(*columns.values(), strict=True)
+
+
+def _whole(row: Any, target: pa.Schema) -> Any:
+    """A row as the function gave it. Raises WrongResult: what is too much would be lost without a word."""
+    has_values = hasattr(row, "__len__") and not isinstance(row, str | bytes)
+    have = len(row) if has_values else type(row).__name__
+    if have != len(target):
+        raise WrongResult("a row has other columns than the schema", have=have, want=len(target), columns=target.names)
+    return row
+
+
 def _by_batch(batches: Iterable[pa.RecordBatch], fn: BatchFunction, target: pa.Schema) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         made = fn(taken_apart(batch))
+        if set(made) != set(target.names):
+            raise WrongResult("a batch has other columns than the schema", have=sorted(made), want=target.names)
         arrays = [pa.array(made[field.name], type=field.type, from_pandas=True) for field in target]
         yield pa.RecordBatch.from_arrays(arrays, schema=target)
 

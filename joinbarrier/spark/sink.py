@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
+
+from framegate.joinbarrier.spark.shown import shown
+from framegate.schema.errors import SinkChanged
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 KEY: Final = ("out_stream", "journal_epoch", "row")
+_UNTYPED: Final = ("csv", "json", "text", "xml")
+"""Formats whose types Spark guesses from what is written."""
 
 
 def exactly_once(path: str, format: str = "parquet") -> Callable[[DataFrame, int], None]:  # noqa: A002 - Spark's word
@@ -18,8 +23,11 @@ def exactly_once(path: str, format: str = "parquet") -> Callable[[DataFrame, int
     Spark repeats a batch whose end it had not logged. Rows of it that are in the target already, by (``out_stream``,
     ``journal_epoch``, ``row``), are left out; so the target may also be shared by queries over several journals. One
     query writes at a time. A format that stores columns apart reads only the keys for this.
+
+    A batch of other columns or types than those of the target is a ``SinkChanged``, where the format keeps types.
     """
 
+    @shown
     def write(df: DataFrame, batch_id: int) -> None:
         del batch_id  # A query that begins with a new checkpoint counts its batches from 0 again; keys stay.
         # Read once: for the range of the keys, and for the rows.
@@ -40,10 +48,33 @@ def _append_missing(df: DataFrame, path: str, kind: str) -> None:
     if first is None:
         return
     if _has_rows(session, path):
-        there = session.read.format(kind).load(path).select(*KEY).where(f.col("row").between(first, last))
+        written = session.read.format(kind).load(path)
+        if kind.lower() not in _UNTYPED:
+            check_columns(_columns(written), _columns(df), path)
+        there = written.select(*KEY).where(f.col("row").between(first, last))
         # The join puts its keys first; every file is to have the same columns in the same order.
         df = df.join(f.broadcast(there), list(KEY), "left_anti").select(*df.columns)
     df.write.format(kind).mode("append").save(path)
+
+
+def check_columns(there: Mapping[str, str], given: Mapping[str, str], path: str) -> None:
+    """Compare columns with their types. Raises SinkChanged: one reader could not read both.
+
+    >>> check_columns({"row": "bigint"}, {"row": "bigint"}, "out")
+    """
+    other = sorted(name for name in there.keys() & given.keys() if there[name] != given[name])
+    changes = {
+        "new": sorted(given.keys() - there.keys()),
+        "missing": sorted(there.keys() - given.keys()),
+        "other_type": [f"{name}: {there[name]}, now {given[name]}" for name in other],
+    }
+    found = {what: ", ".join(names) for what, names in changes.items() if names}
+    if found:
+        raise SinkChanged("the batch has other columns than the rows that are there", path=path, **found)
+
+
+def _columns(df: DataFrame) -> dict[str, str]:
+    return dict(df.dtypes)
 
 
 def _has_rows(session: SparkSession, path: str) -> bool:

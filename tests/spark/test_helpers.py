@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+from framegate.schema.errors import SinkChanged
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -191,3 +192,42 @@ def test_rows_of_another_journal_are_other_rows(spark: SparkSession, folder: Pat
         fill(writer(folder / name, epoch=epoch), 3)
         fgs.exactly_once(str(folder / "out"))(table(spark, folder / name), 0)
     assert keys(spark, folder / "out") == [0, 0, 1, 1, 2, 2]
+
+
+@pytest.mark.parametrize("values", [(), (1, 2, 3)], ids=["too few", "too many"])
+def test_resolve_refuses_another_number_of_values_than_columns(
+    spark: SparkSession, journal: Path, values: tuple[int, ...]
+) -> None:
+    segments_of(journal, [5])
+    with pytest.raises(PySparkException) as caught:
+        fgs.resolve(table(spark, journal), lambda _: values, "row bigint, mean bigint").collect()
+    assert "[FG-713 WRONG_RESULT]" in "\n".join(str(caught.value).splitlines()[:14])
+
+
+def test_resolve_batches_refuses_columns_that_nobody_asked_for(spark: SparkSession, journal: Path) -> None:
+    segments_of(journal, [5])
+    with pytest.raises(PySparkException) as caught:
+        fgs.resolve_batches(table(spark, journal), lambda batch: batch, "row bigint").collect()
+    assert "[FG-713 WRONG_RESULT]" in "\n".join(str(caught.value).splitlines()[:14])
+
+
+@pytest.mark.parametrize(
+    ("changed", "says"),
+    [
+        (lambda df: df.withColumn("mean", f.lit(1.5)), "new=mean"),
+        (lambda df: df.drop("checkpoint_id", "skew_ns"), "missing=checkpoint_id, skew_ns"),
+        (lambda df: df.withColumn("row", f.col("row").cast("double")), "other_type=row: bigint, now double"),
+    ],
+    ids=["more", "fewer", "another type"],
+)
+def test_a_batch_of_other_columns_is_refused_and_what_is_there_stays_readable(
+    spark: SparkSession, folder: Path, journal: Path, changed: Callable[[DataFrame], DataFrame], says: str
+) -> None:
+    segments_of(journal, [5])
+    sink = fgs.exactly_once(str(folder / "out"))
+    df = table(spark, journal, payload="none").drop("left", "right")
+    sink(df.where("row < 3"), 0)
+    with pytest.raises(SinkChanged, match=says):
+        sink(changed(df), 1)
+    sink(df, 2)
+    assert keys(spark, folder / "out") == list(range(5))

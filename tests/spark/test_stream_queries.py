@@ -233,6 +233,12 @@ def test_a_journal_that_begins_anew_under_a_query_ends_it(spark: SparkSession, f
         text = fails(query)
     assert "[FG-435 JOURNAL_RECREATED]" in text
     assert f"want={EPOCH} have={EPOCH + 1}" in text
+    # What the text says to do gives every row of the new life, also those from before it was done.
+    assert "startingOffsets = earliest" in text
+    again = Collected()
+    shutil.rmtree(folder / "checkpoint")
+    run_available(stream(spark, folder), folder, again)
+    assert again.rows == list(range(9))
 
 
 def test_rows_that_went_while_the_query_was_down_are_an_error(spark: SparkSession, folder: Path, journal: Path) -> None:

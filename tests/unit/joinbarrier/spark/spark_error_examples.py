@@ -9,11 +9,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+import pyarrow as pa
 from framegate.joinbarrier.spark import registering
 from framegate.joinbarrier.spark.micro_batches import MicroBatches
 from framegate.joinbarrier.spark.offsets import from_spark
 from framegate.joinbarrier.spark.options import SourceOptions
 from framegate.joinbarrier.spark.references import MappedSegments
+from framegate.joinbarrier.spark.resolving import _by_row
+from framegate.joinbarrier.spark.sink import check_columns
 
 from tests.unit.joinbarrier.journal.journal_world import segments_of
 from tests.unit.joinbarrier.spark.test_read_range import read
@@ -44,6 +47,11 @@ def _a_dropped_segment() -> None:
         MappedSegments().array(batch.column("left")[0].as_py()["ref"], "uint16", [2, 3])
 
 
+def _a_value_too_many() -> None:
+    batch = pa.RecordBatch.from_pydict({"row": [1]})
+    list(_by_row([batch], lambda row: (row["row"], 2), pa.schema([("row", pa.int64())])))
+
+
 SPARK_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     701: lambda: SourceOptions.parse({"path": "a", "maxRows": "1"}),
     702: lambda: SourceOptions.parse({"path": "a", "minPartitions": "0"}),
@@ -57,4 +65,6 @@ SPARK_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     710: lambda: registering.check_pyspark(lambda _: "4.2.1"),
     711: lambda: registering.check_worker_python("/nowhere/python"),
     712: lambda: registering.check_java({"JAVA_HOME": "/nowhere", "PATH": str(Path(sys.executable).parent)}),
+    713: _a_value_too_many,
+    714: lambda: check_columns({"row": "bigint"}, {"row": "bigint", "mean": "double"}, "out"),
 }
