@@ -897,6 +897,13 @@ class TopicMissing(RecordingError):
     default_hint = "`framegate inspect FILE --stats` lists its topics; --map TOPIC=STREAM says which stream a topic is."
 
 
+class ReplayHeldUp(RecordingError):
+    """A replay at full speed waits for a consumer that never says what it has seen."""
+
+    code = 809
+    default_hint = "End that consumer, or replay with --speed 1, which waits for nobody."
+
+
 # --- 9xx: configuration and environment -----------------------------------------------------------------
 
 

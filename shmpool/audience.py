@@ -65,6 +65,11 @@ class Audience:
         seen = [listener.last_seq for listener in list(self._listeners.values()) if listener.epoch == epoch]
         return min(seen, default=None)
 
+    def unmoved(self, epoch: int) -> list[int]:
+        """Those who have mapped that epoch and say that they have seen nothing of it beyond its first frame."""
+        listeners = list(self._listeners.items())
+        return [key for key, one in listeners if one.epoch == epoch and one.last_seq == 0]
+
     def max_rate_hz(self, consumer_id: int) -> int:
         """What a consumer asked for; 0: everything."""
         listener = self._listeners.get(consumer_id)

@@ -13,10 +13,12 @@ from framegate.recording.frames import Between, FrameOfRecording
 from framegate.schema.control import CheckpointBarrier, ControlSignal, SignalKind, Watermark
 from framegate.schema.errors import FrameTooLarge, InvalidValue, NotAttached, WrongArray
 from framegate.shmpool.client import Client
+from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.predecessor import attached_behind_predecessor
 from framegate.shmpool.producer import DEFAULT_PIPELINE, Producer
 from framegate.shmpool.sent_barrier import SentBarrier
 from framegate.tools.replay.clocks import clock_of
+from framegate.tools.replay.held_up import HeldUp
 from framegate.tools.replay.place import START, Place
 from framegate.tools.replay.replay_state import StreamState
 
@@ -181,7 +183,10 @@ class Sender:
         return True
 
     def _wait_for_room(self, seq: int) -> bool:
-        """Stay half a ring ahead of the slowest consumer at most: the other half is for what it has yet to read."""
+        """Stay half a ring ahead of the slowest consumer at most: the other half is for what it has yet to read.
+
+        Raises ``ReplayHeldUp`` for a consumer that never says that it saw anything.
+        """
         first, last = self._first_seq, self.producer.last_seq
         if first is None or last is None:
             return True
@@ -190,11 +195,13 @@ class Sender:
         if wanted < first or self.producer.wait_seen(wanted, 0):
             return True
         self.paused += 1
+        held_up = HeldUp(self.stream, self.producer.epoch or 0, last, monotonic_ns())
         while not self.producer.wait_seen(wanted, _SLICE_S):
             if self._wait(0):
                 return False
             if not self.producer.is_attached:
                 return True
+            held_up.check(self.producer.audience, monotonic_ns())
         return True
 
     def wait_read(self) -> None:

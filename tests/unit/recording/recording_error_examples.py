@@ -10,8 +10,11 @@ from typing import Any, Final
 
 from framegate.recording.asked import require_asked
 from framegate.recording.reader import Recording
+from framegate.schema.wire import Mode, QosConsumer
+from framegate.shmpool.audience import Audience
 from framegate.tools.inspect.options import InspectOptions
 from framegate.tools.inspect.run_inspect import run
+from framegate.tools.replay.held_up import DEAF_AFTER_NS, HeldUp
 
 from framegate._native import JoinMailbox, RecordEngine, recording_recover
 from tests.unit.recording.recording_world import Made, frames
@@ -77,6 +80,16 @@ def _without_a_topic(folder: Path) -> None:
         require_asked(recording, {"/camera": 7})
 
 
+def _before_a_deaf_consumer() -> None:
+    audience, held_up = Audience(10_001), HeldUp(10_001, 7, 63, 0)
+    qos = QosConsumer(
+        stream_id=10_001, consumer_id=42, epoch=7, last_seq_seen=0, drops_gap=0, drops_late=0, mode=Mode.STREAM
+    )
+    for now_ns in (0, DEAF_AFTER_NS):
+        audience.on_qos(qos, now_ns)
+        held_up.check(audience, now_ns)
+
+
 RECORDING_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     801: _in_a_folder(_over_another),
     802: lambda: Recording.open("/nowhere/in.mcap"),
@@ -86,4 +99,5 @@ RECORDING_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     806: _in_a_folder(_unknown),
     807: _in_a_folder(_of_another_kind),
     808: _in_a_folder(_without_a_topic),
+    809: _before_a_deaf_consumer,
 }

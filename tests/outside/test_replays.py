@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replays at full speed: they go no faster than who listens, and do not wait for who never will."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.outside.bed import Bed
+
+SHAPE = "512x512"
+"""Frames of which a ring holds 128."""
+DEAF = """
+import sys, time
+import framegate as fg
+
+with fg.connect() as client:
+    consumer = client.consumer(int(sys.argv[1]))
+    print('{"event": "ready"}', flush=True)
+    time.sleep(600)
+"""
+
+
+def recorded(bed: Bed, streams: list[int], frames: int) -> Path:
+    """A recording of some frames of each stream."""
+    path = bed.folder / f"recorded-{streams[0]}.mcap"
+    listed = ",".join(map(str, streams))
+    words = ("--streams", listed, "--payload", "--frames", frames * len(streams), "--json")
+    recorder = bed.run("record", path, *words, is_ready=True)
+    for producer in [bed.rate(stream, 200, frames, SHAPE) for stream in streams]:
+        producer.summary()
+    assert recorder.summary()["complete"]
+    return path
+
+
+def test_a_replay_at_full_speed_loses_nothing_to_a_join_that_is_slower(bed: Bed) -> None:
+    streams = bed.streams(2)
+    path = recorded(bed, streams, 600)
+    join = bed.join(bed.lockstep("replayed", streams))
+    replay = bed.run("replay", path, "--speed", "max", "--wait-consumers", 1, "--end", "--json")
+    assert replay.summary()["frames"] == 1200
+    assert join.summary()["rows"] == 600
+
+
+def test_a_replay_does_not_wait_for_ever_for_a_consumer_that_sees_nothing(bed: Bed) -> None:
+    (stream,) = bed.streams(1)
+    path = recorded(bed, [stream], 200)
+    bed.python(DEAF, stream).says(event="ready")
+    replay = bed.run("replay", path, "--speed", "max", "--wait-consumers", 1, "--json")
+    assert replay.ended() == 1, replay
+    assert replay.says(event="error")["code"] == 807
+    assert "waits for its slowest consumer" in replay.errors
