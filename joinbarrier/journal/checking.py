@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -40,7 +41,8 @@ def run_verify(directory: Path, *, as_json: bool) -> int:
     else:
         print(f"rows={found.rows} batches={found.batches} segments={found.segments}")
         if gone.before:
-            print(_retention(gone))
+            # Scripts read the line above as all that there is on standard output.
+            print(_retention(gone), file=sys.stderr, flush=True)
     return DONE
 
 

@@ -14,11 +14,12 @@ ConfigOption: TypeAlias = Annotated[
 ]
 AeronDirOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--aeron-dir", metavar="DIR", help="Directory of the media driver."),
+    # Whether it can be read is said where it is used, with its owner.
+    typer.Option("--aeron-dir", metavar="DIR", readable=False, help="Directory of the media driver."),
 ]
 BaseDirOption: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--base-dir", metavar="DIR", help="Directory of the shared-memory regions."),
+    typer.Option("--base-dir", metavar="DIR", readable=False, help="Directory of the shared-memory regions."),
 ]
 WaitDriverOption: TypeAlias = Annotated[
     float | None,

@@ -126,6 +126,17 @@ def test_another_users_driver_is_told_from_none(own_bed: Bed) -> None:
     assert "belongs to nobody" in ran.stderr
 
 
+def test_directories_of_another_user_that_are_named_on_the_command_line_are_no_wrong_usage(own_bed: Bed) -> None:
+    own_bed.driver()
+    places = ["--aeron-dir", own_bed.folder / "aeron", "--base-dir", own_bed.folder / "pool"]
+    with of_somebody_else(own_bed, own_bed.folder / "aeron", own_bed.folder / "pool"):
+        ran = as_other(own_bed, "consume", "--stream", 10001, "--wait-driver", LONG_S, *places)
+        looked = as_other(own_bed, "doctor", *places)
+    assert (ran.returncode, looked.returncode) == (ENVIRONMENT, ENVIRONMENT)
+    assert "belongs to nobody" in ran.stderr
+    assert str(own_bed.folder / "pool") in looked.stdout
+
+
 def test_doctor_says_whether_a_lease_driver_runs(own_bed: Bed) -> None:
     def found() -> dict[str, str]:
         doctor = own_bed.run("doctor", "--json")

@@ -174,6 +174,11 @@ def _pair(a: int, first: StreamFrames, b: int, second: StreamFrames) -> dict[str
     if not first.stamps or not second.stamps:
         return None
     ours, theirs = np.asarray(first.stamps, np.int64), np.asarray(second.stamps, np.int64)
+    numbers = np.asarray(first.seqs, np.int64)
+    # What one stream has before the other begins, or after it ends, has no partner that could be near.
+    inside = (ours >= theirs.min()) & (ours <= theirs.max())
+    if inside.any():
+        ours, numbers = ours[inside], numbers[inside]
     order = np.argsort(theirs, kind="stable")
     sorted_theirs = theirs[order]
     right = np.clip(np.searchsorted(sorted_theirs, ours), 0, len(theirs) - 1)
@@ -181,7 +186,7 @@ def _pair(a: int, first: StreamFrames, b: int, second: StreamFrames) -> dict[str
     is_left = np.abs(ours - sorted_theirs[left]) <= np.abs(sorted_theirs[right] - ours)
     nearest = np.where(is_left, left, right)
     apart = sorted_theirs[nearest] - ours
-    offsets = np.asarray(second.seqs, np.int64)[order][nearest] - np.asarray(first.seqs, np.int64)
+    offsets = np.asarray(second.seqs, np.int64)[order][nearest] - numbers
     usual = _percentile(offsets, 50)
     same = _same_number(first, second)
     steady = _same_number(first, second, usual)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from framegate.schema.console.quantities import rounded
+
 _SHARE_OF_ONE_OFFSET: Final = 0.95
 """Above this, two streams are numbered in step, whatever else is known."""
 _RATES_ALIKE: Final = 1.05
@@ -88,7 +90,7 @@ def _in_step(pair: dict[str, Any], first: dict[str, Any], second: dict[str, Any]
     apart, is_whole = pair["in_step_ns"], max(first["epochs"], second["epochs"]) == 1
     if apart is None or not is_whole or apart["p99"] >= period_ns or pair["drift_ns"] >= period_ns * _STEADY_SHARE:
         return None
-    return f"in step: {apart['p99']} ns apart at p99, and they do not drift"
+    return f"in step: {rounded(apart['p99'])} apart at p99, and they do not drift"
 
 
 def _period_ns(about: dict[str, Any]) -> int:
@@ -115,7 +117,7 @@ def _by_time(
         else:
             lines.append(_window(about, pair))
         if pair is not None:
-            lines.append(f"# its frames arrive {pair['arrival_ns']['p99']} ns apart from the driving ones (p99)")
+            lines.append(f"# its frames arrive {rounded(pair['arrival_ns']['p99'])} apart from the driving ones (p99)")
         lines.append(f'timestamp_source = "{_source(about["time"])}"')
     return lines
 
@@ -133,7 +135,9 @@ def _nearest(about: dict[str, Any]) -> list[str]:
 def _window(about: dict[str, Any], pair: dict[str, Any] | None) -> str:
     interval = about["interval_ns"]["p99"] if about["interval_ns"] else 0
     skew = pair["nearest_ns"]["p99"] if pair is not None else 0
-    return f"window_ns = {_rounded(max(interval, 0) + skew)}  # interval p99 {interval}, skew p99 {skew}"
+    return (
+        f"window_ns = {_rounded(max(interval, 0) + skew)}  # interval p99 {rounded(interval)}, skew p99 {rounded(skew)}"
+    )
 
 
 def _rounded(ns: float) -> int:

@@ -84,6 +84,15 @@ def test_two_streams_in_step_are_paired_by_their_offset() -> None:
     assert pair["same_seq_ns"]["p50"] == 2 * MS - 100_000
 
 
+def test_frames_that_one_stream_has_before_and_after_the_other_do_not_make_them_far_apart(tmp_path: Path) -> None:
+    slow, fast = regular(LEFT, 100, 33 * MS), regular(RIGHT, 400, 5 * MS, first_ns=500 * MS)
+    (pair,) = report_of(*slow, *fast)["skew"]
+    assert pair["nearest_ns"]["p99"] <= 3 * MS
+    window = loaded(suggest(report_of(*slow, *fast)), tmp_path).input[1].window_ns
+    assert window is not None
+    assert 5 * MS <= window <= 20 * MS
+
+
 def test_streams_in_step_are_suggested_a_join_by_number(tmp_path: Path) -> None:
     left, right = regular(LEFT, 500, MS), regular(RIGHT, 500, MS, first_ns=100_000, first_seq=2)
     config = loaded(suggest(report_of(*left, *right)), tmp_path)
