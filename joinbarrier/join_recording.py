@@ -68,7 +68,7 @@ class RecordingJoin:
         self._place = RecordingPlace.found(config, folder, passage, is_appended=is_appended)
         chosen = None
         if restore.wanted is not None and restore.store is not None:
-            chosen = chosen_of(restore.store, restore.wanted, own_part(config, self._name))
+            chosen = chosen_of(restore.store, restore.wanted, own_part(config, self._name, self._place.digest))
         self._begins_behind = (
             chosen.head.source.position if chosen is not None and chosen.head.source is not None else 0
         )
@@ -113,7 +113,11 @@ class RecordingJoin:
             if self._checkpoints is not None and self._checkpoints.is_due and item.position > self._begins_behind:
                 monotonic_at, realtime_at = self._at(item)
                 place = SourcePlace(
-                    name=self._name, position=item.position, monotonic_ns=monotonic_at, realtime_ns=realtime_at
+                    name=self._name,
+                    position=item.position,
+                    monotonic_ns=monotonic_at,
+                    realtime_ns=realtime_at,
+                    digest=self._place.digest,
                 )
                 if self._answered(self._checkpoints.begin(place, self.config.join.outputs)):
                     return False
@@ -208,7 +212,7 @@ class RecordingJoin:
         """Write what is pending and close the journal; the summary."""
         if self._checkpoints is not None:
             self._checkpoints.close()
-        counted = self._engine.finish(is_to_go_on=self._room.is_full)
+        counted = self._engine.finish(is_to_go_on=not self._place.is_whole)
         self.failure = counted.pop("failure")
         if self.failure is None:
             self._place.close()

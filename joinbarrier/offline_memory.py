@@ -7,6 +7,7 @@ recording whose streams are in step takes little whatever is allowed here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -39,7 +40,7 @@ def offline_plan(plan: dict[str, Any], config: JoinConfig, holdings: Holdings) -
     }
 
 
-def frames_without_room(summary: dict[str, Any], pending_bytes: int) -> FramesWithoutRoom | None:
+def frames_without_room(summary: Mapping[str, Any], pending_bytes: int) -> FramesWithoutRoom | None:
     """An error where frames found no room to wait in; None where all did."""
     lost = {name: causes["no_room"] for name, causes in summary["causes"].items() if causes.get("no_room")}
     if not lost:

@@ -29,7 +29,6 @@ class OfflineRoom:
     """As it was written; None: it was not."""
     may_wait: bool
     """Whether readers may be waited for."""
-    is_full: bool = False
 
     @classmethod
     def of(cls, config: JoinConfig) -> tuple[Self, JoinConfig]:
@@ -56,7 +55,6 @@ class OfflineRoom:
         engine.set_floor(floor or 0)
         if not reason or floor is not None:
             return
-        self.is_full = True
         full = "it has its max_bytes" if self.max_bytes is not None else reason
         raise JournalFull(
             f"the journal is full ({full}): the recording is joined up to position {position}",

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -15,6 +16,8 @@ from framegate.joinbarrier.journal_folder import JournalFolder
 from framegate.recording.frames import Passage
 from framegate.recording.identity import identity_of
 from framegate.schema.errors import JournalMismatch
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -40,6 +43,12 @@ class RecordingPlace:
         entry = entry_of(identity_of(Path(passage.recording.name)), config, passage.topics, passage.times)
         try:
             place = place_of(folder.recordings, entry, is_appended=is_appended)
+            if place is None and folder.recordings and not folder.recordings[-1].get("is_whole"):
+                _log.warning(
+                    "%s was not joined to its end: the rest of it has no place behind %s",
+                    folder.recordings[-1]["name"],
+                    entry["name"],
+                )
         except JournalMismatch:
             if not folder.leave_behind_rowless():
                 raise
@@ -47,9 +56,9 @@ class RecordingPlace:
         return cls(folder, [each.stream for each in config.input], entry, place, is_appended)
 
     @property
-    def is_behind_another(self) -> bool:
-        """Whether rows of another recording come before."""
-        return bool(self.epochs.above)
+    def digest(self) -> str:
+        """By which the recording is known again."""
+        return str(self.entry["digest"])
 
     def note(self, recovered: dict[str, Any]) -> None:
         """Write it into the journal that was opened."""

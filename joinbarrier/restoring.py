@@ -81,12 +81,13 @@ class Resumption:
         }
 
 
-def own_part(config: JoinConfig, recording: str | None = None) -> OwnPart:
-    """Whose state a join looks for. ``recording``: what it is a join of, if not of living streams."""
+def own_part(config: JoinConfig, recording: str | None = None, digest: str = "") -> OwnPart:
+    """Whose state a join looks for. ``recording``, ``digest``: what it is a join of, if not of living streams."""
     return OwnPart(
         operator_id=operator_id_of(config),
         pipeline=config.join.pipeline,
         recording=recording,
+        digest=digest,
         out_stream=config.join.out_stream,
         policy=config.join.policy,
         inputs=tuple((each.name, each.stream) for each in config.input),

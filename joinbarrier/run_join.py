@@ -16,11 +16,10 @@ from typing import Any, Final
 from framegate.joinbarrier.configuration import JoinConfig, load_join_config
 from framegate.joinbarrier.flight.child import FlightChild, FlightOptions
 from framegate.joinbarrier.join_agent import JoinAgent
+from framegate.joinbarrier.join_problems import problems_of, settle, told
 from framegate.joinbarrier.join_recording import RecordingJoin
 from framegate.joinbarrier.journal.description import JournalInput
 from framegate.joinbarrier.journal_folder import JournalFolder, JournalShape
-from framegate.joinbarrier.no_rows import why_no_rows
-from framegate.joinbarrier.offline_memory import frames_without_room
 from framegate.joinbarrier.restoring import RestoreOptions
 from framegate.recording.asked import require_asked
 from framegate.recording.frames import Passage
@@ -31,7 +30,7 @@ from framegate.schema.config.loading import Given
 from framegate.schema.config.settings import default_aeron_dir
 from framegate.schema.console.quantities import byte_size, count, rounded
 from framegate.schema.console.reporting import emit
-from framegate.schema.errors import DONE, Interrupted, NoRows, WrongUsage
+from framegate.schema.errors import DONE, Interrupted, WrongUsage
 from framegate.shmpool.client import connect
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.stop_signal import StopSignal
@@ -64,6 +63,11 @@ class JoinOptions:
     base_dir: str | None = None
     wait_driver: float | None = None
     json: bool = False
+
+    @property
+    def is_strict(self) -> bool:
+        """Whether a join that made nothing of its inputs has failed."""
+        return self.source is not None if self.strict is None else self.strict
 
 
 def run(options: JoinOptions) -> int:
@@ -168,26 +172,13 @@ def _closing(options: JoinOptions, agent: JoinAgent | RecordingJoin, server: Fli
         yield
     finally:
         summary = agent.close()
+        problems = problems_of(agent, summary)
+        summary["problems"] = told(problems)
         if agent.has_begun:
             _say_summary(options, summary, server)
     if agent.failure is not None:
         raise agent.failure
-    if isinstance(agent, RecordingJoin) and (lost := frames_without_room(summary, agent.pending_bytes)):
-        if options.strict is not False:
-            raise lost
-        _log.warning("%s", lost)
-    heard = agent.heard if isinstance(agent, RecordingJoin) else None
-    reason = why_no_rows(summary, heard, by_time=agent.config.has_timestamp_map)
-    if reason is not None and agent.has_begun:
-        _say_no_rows(options, reason)
-
-
-def _say_no_rows(options: JoinOptions, reason: str) -> None:
-    """Raises ``NoRows`` where that is a failure."""
-    is_strict = options.source is not None if options.strict is None else options.strict
-    if is_strict:
-        raise NoRows(reason)
-    _log.warning("%s", reason)
+    settle(problems, is_strict=options.is_strict)
 
 
 @contextmanager

@@ -43,6 +43,8 @@ class OwnPart:
     pipeline: str
     recording: str | None
     """What was read; None: living streams."""
+    digest: str = ""
+    """Of what was read."""
     out_stream: int
     policy: str
     inputs: tuple[tuple[str, int], ...]
@@ -137,7 +139,11 @@ def _require_own(head: StateHead, checkpoint_id: int, own: OwnPart) -> None:
             )
 
     recording = None if head.source is None else head.source.name
-    if recording != own.recording:
+    is_same = recording == own.recording
+    if head.source is not None and head.source.digest and own.recording is not None and own.digest:
+        # A copy or a renamed file is the same one.
+        is_same = head.source.digest == own.digest
+    if not is_same:
         raise CheckpointMismatch(
             "it was taken of another source",
             checkpoint_id=checkpoint_id,

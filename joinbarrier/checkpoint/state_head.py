@@ -34,6 +34,8 @@ class SourcePlace:
     position: int
     monotonic_ns: int
     realtime_ns: int
+    digest: str = ""
+    """Of its content; empty in checkpoints of before, which know it by its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +178,7 @@ def _source(found: object) -> SourcePlace | None:
         position=_count(found["position"]),
         monotonic_ns=_count(found["monotonic_ns"]),
         realtime_ns=_count(found["realtime_ns"]),
+        digest=_text(found.get("digest", "")),
     )
 
 

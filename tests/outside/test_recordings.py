@@ -246,3 +246,44 @@ def test_a_live_join_without_rows_warns_and_fails_where_it_is_strict(bed: Bed) -
         bed.play(right, [(5 * k, 1000 + k, k) for k in range(50)])
         assert join.ended() == code
         assert "there is no row" in join.text
+
+
+@pytest.mark.parametrize("policy", ["sequence", "timestamp", "union"])
+def test_a_join_that_was_told_to_stop_goes_on_without_a_gap(bed: Bed, policy: str) -> None:
+    inputs = {name: {"stream": 10_001 + k} for k, name in enumerate(("s0", "s1"))}
+    file = recording(bed, "a.mcap")
+    for outputs in (100, 33):
+        stopped = joined(bed, bed.config("parts", policy, inputs, out=20_001), file, "--outputs", outputs).summary()
+        assert stopped["rows"] == outputs
+    rest = joined(bed, bed.config("parts", policy, inputs, out=20_001), file).summary()
+    assert rest["rows_before"] == 133
+    joined(bed, bed.config("whole", policy, inputs, out=20_001), file).summary()
+    parts, whole = (seqs(bed.journal(name), "s0", "s1") for name in ("parts", "whole"))
+    assert parts == whole
+
+
+def test_the_summary_lists_what_could_not_be_done_by_number(bed: Bed) -> None:
+    config, file = bed.lockstep("numbers", [10_001, 10_002]), recording(bed, "a.mcap")
+    assert joined(bed, config, file).summary()["problems"] == []
+    apart = {"/cam": ticks(5, MS), "/imu": []}
+    write_recording(bed.folder / "silent.mcap", apart)
+    silent = joined(bed, config, bed.folder / "silent.mcap", "--new-epoch", "--no-strict")
+    [problem] = silent.summary()["problems"]
+    assert (problem["code"], problem["name"]) == (425, "NO_ROWS")
+    assert "s1 had no frame" in problem["message"]
+
+
+def test_a_recording_that_was_moved_is_restored_and_another_of_its_name_is_not(bed: Bed) -> None:
+    long = {topic: ticks(20 * FRAMES, 10 * MS) for topic in ("/cam", "/imu")}
+    file = write_recording(bed.folder / "a.mcap", long)
+    config = bed.lockstep("restored", [10_001, 10_002], checkpoint={"interval_ms": 1})
+    words = ("--checkpoints", "kept")
+    stopped = joined(bed, config, file, *words, "--outputs", 10 * FRAMES).summary()
+    assert stopped["checkpoints_taken"] > 0
+    (bed.folder / "elsewhere").mkdir()
+    moved = file.rename(bed.folder / "elsewhere" / "b.mcap")
+    other = recording(bed, "a.mcap", first_ns=START_NS + HOUR_NS)
+    assert joined(bed, config, other, *words, "--restore", "latest").ended() == USAGE
+    rest = joined(bed, config, moved, *words, "--restore", "latest").summary()
+    assert rest["restored_from"] is not None
+    assert seqs(bed.journal("restored"), "s0", "s1") == [(seq, seq) for seq in range(20 * FRAMES)]

@@ -95,7 +95,8 @@ def joined(bed: ReplayBed, name: str, policy: str, drive: str) -> list[Row]:
     config = configured(bed, name, policy, drive)
     # The function that gives times begins anew with its module.
     sys.modules.pop("times", None)
-    assert run(["join", "--config", str(config), "--from", str(bed.file), "--json"]) == DONE
+    # The latest of nothing is no row, and no failure here.
+    assert run(["join", "--config", str(config), "--from", str(bed.file), "--json", "--no-strict"]) == DONE
     return read_rows(bed.joins.journal(name))
 
 

@@ -11,12 +11,12 @@ from typing import Any, Final
 
 from framegate.joinbarrier.configuration import JoinConfig
 from framegate.joinbarrier.join_agent import JoinAgent
+from framegate.joinbarrier.join_problems import problems_of, settle
 from framegate.joinbarrier.journal.description import JournalInput
 from framegate.joinbarrier.journal_folder import JournalFolder, JournalShape
 from framegate.joinbarrier.offline_memory import frames_without_room
 from framegate.joinbarrier.offline_room import OfflineRoom
 from framegate.joinbarrier.rejected_inputs import look_at_rejections
-from framegate.joinbarrier.run_join import JoinOptions, _say_no_rows
 
 from tests.unit.joinbarrier.journal.journal_world import fill, writer
 
@@ -74,7 +74,9 @@ def _full() -> None:
 
 
 def _no_rows() -> None:
-    _say_no_rows(JoinOptions(config=None, strict=True), "the inputs had 5 frames and there is no row")
+    agent: Any = SimpleNamespace(has_begun=True, config=SimpleNamespace(has_timestamp_map=False))
+    summary = {"rows": 0, "unmatched": {"left": 5}, "causes": {"left": {"no_match": 5}}}
+    settle(problems_of(agent, summary), is_strict=True)
 
 
 def _without_room() -> None:
