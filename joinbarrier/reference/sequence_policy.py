@@ -114,18 +114,23 @@ class SequencePolicy(Policy):
         """The first output of an epoch: the smallest that the first frame of every required input allows."""
         if not self.core.is_all_observed:
             return False
-        n = self.first_output(lambda each: self.first_seq(each) if self._tells_first(each, now_ns) else None)
-        if n is None:
+        awaited = [each for each in self.core.required if self._is_awaited(each, now_ns)]
+        n = self.first_output(lambda each: None if each in awaited and not each.pending else self.first_seq(each))
+        if n is None or any(self.core.lacks(each, n) is not None for each in awaited):
+            # The numbers that an input had come to say nothing: it may begin anew, as the one did that made this epoch.
             return False
         self.first = n
         self._advance(n, Cause.BEFORE_FIRST, None, now_ns)
         return True
 
-    def _tells_first(self, each: Input, now_ns: int) -> bool:
-        """Whether it is known where an input begins: by a frame, or because none is waited for. The numbers that it had
-        come to say nothing: it may begin anew, as the one did that made this epoch."""
-        is_awaited = not (each.source.is_ended or each.config.deadline_ns or self.core.is_stale(each.source, now_ns))
-        return bool(each.pending) or not is_awaited
+    def _is_awaited(self, each: Input, now_ns: int) -> bool:
+        """Whether no first row can be without a frame of this input that comes."""
+        return not (each.source.is_ended or each.config.deadline_ns or self.core.is_stale(each.source, now_ns))
+
+    @property
+    def proposed(self) -> int | None:
+        """The current output, or the first one as far as it can be told."""
+        return self.first_output(self.first_seq) if self.n is None and self.core.is_all_observed else self.n
 
     def first_output(self, first: Callable[[Input], int | None]) -> int | None:
         """The smallest output that the first frame of every required input allows; None: one of them has none yet."""

@@ -14,7 +14,7 @@ def status(core: StageCore, policy: Policy) -> dict[str, object]:
     """The current output, the inputs that it waits for, and how deep frames wait in each input's ring."""
     out: int | None = None
     if isinstance(policy, SequencePolicy):
-        out = policy.n
+        out = policy.proposed
     elif isinstance(policy, TimestampPolicy):
         out = policy.t
     has_map = core.has_map

@@ -153,7 +153,7 @@ def test_a_full_journal_ends_the_join_with_every_row_so_far_and_a_larger_one_goe
 
     full = joined(bed, config("16MiB"), file)
     assert full.ended() == 1
-    error = full.says(event="error", code=424)
+    error = full.says(event="error", code=427)
     there = seqs(bed.journal("bounded"), "s0", "s1")
     assert 100 < len(there) < MANY
     assert there == [(seq, seq) for seq in range(len(there))]

@@ -73,20 +73,32 @@ impl Stage {
         if !self.is_all_observed() {
             return false;
         }
-        let first = |input| self.tells_first(input, now_ns).then(|| self.first_seq(input)).flatten();
+        let is_unknown = |input: usize| self.inputs[input].is_empty() && self.is_awaited(input, now_ns);
+        let first = |input| if is_unknown(input) { None } else { self.first_seq(input) };
         let Some(n) = self.first_output(first) else { return false };
+        let lacks = |input: usize| self.is_awaited(input, now_ns) && self.lacks(input, n).is_some();
+        if (0..self.inputs.len()).any(|input| self.is_required(input) && lacks(input)) {
+            // The numbers that an input had come to say nothing: it may begin anew, as the one did that made this epoch.
+            return false;
+        }
         self.counting.first = Some(n);
         self.advance(n, Some(Cause::BeforeFirst), false, now_ns);
         true
     }
 
-    /// Whether it is known where an input begins: by a frame, or because none is waited for. The numbers that it had come
-    /// to say nothing: it may begin anew, as the one did that made this epoch.
-    fn tells_first(&self, input: usize, now_ns: u64) -> bool {
+    /// Whether no first row can be without a frame of this input that comes.
+    fn is_awaited(&self, input: usize, now_ns: u64) -> bool {
         let each = &self.inputs[input];
         let source = &self.sources[each.source];
-        let is_stale = || source.seen.is_stale(now_ns, self.stale_timeout_ns);
-        !each.is_empty() || source.is_ended || each.config.deadline_ns > 0 || is_stale()
+        !source.is_ended && each.config.deadline_ns == 0 && !source.seen.is_stale(now_ns, self.stale_timeout_ns)
+    }
+
+    /// The current output, or the first one as far as it can be told.
+    pub(super) fn proposed_n(&self) -> Option<u64> {
+        match self.counting.n {
+            None if self.is_all_observed() => self.first_output(|input| self.first_seq(input)),
+            n => n,
+        }
     }
 
     /// The smallest output that the first frame of every required input allows; None: one of them has none yet.

@@ -42,7 +42,7 @@ impl Stage {
     #[must_use]
     pub fn status(&self) -> Status {
         let out = match self.config.policy {
-            PolicyKind::Sequence => self.counting.n,
+            PolicyKind::Sequence => self.proposed_n(),
             PolicyKind::Timestamp => self.timing.t,
             PolicyKind::Latest | PolicyKind::Union => None,
         };
