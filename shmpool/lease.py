@@ -209,6 +209,8 @@ class Lease:
     def on_send_failed(self, now_ns: int) -> list[Action]:
         """A keep-alive could not be sent: the driver would expire the lease, so it counts as lost now. A request that
         was not sent is sent again soon."""
+        if self.state is LeaseState.ATTACHING:
+            self._unanswered = max(self._unanswered - 1, 0)
         return self._lose_driver("a keep-alive could not be sent", now_ns)
 
     def on_link_lost(self, reason: str, now_ns: int) -> list[Action]:

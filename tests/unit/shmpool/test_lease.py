@@ -273,6 +273,15 @@ def test_an_attach_is_not_under_way_for_ever() -> None:
     assert [type(each) for each in lease.on_response(last, now_ns)] == [Send]
 
 
+def test_a_request_that_was_not_sent_is_not_under_way() -> None:
+    lease = lease_of()
+    ask(lease)
+    lease.on_send_failed(START)
+    again = ask(lease, START + SECOND)
+    assert lease.on_response(refused(again.correlation_id, why="client_id already attached"), START + SECOND) == []
+    assert lease.client_id != 42
+
+
 def test_an_answer_that_was_lost_with_the_link_is_not_waited_for() -> None:
     lease = lease_of()
     ask(lease)
