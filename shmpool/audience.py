@@ -33,6 +33,8 @@ class Audience:
 
     stream_id: int
     ignored: int = 0
+    left: int = 0
+    """How many were here and gave their lease back; who fell silent may have stood still, and comes again."""
     _listeners: dict[int, _Listener] = field(default_factory=dict)
 
     def on_hello(self, hello: ConsumerHello, now_ns: int) -> None:
@@ -91,6 +93,11 @@ class Audience:
     def forget(self, consumer_id: int) -> None:
         """Its lease ended, or it fell silent."""
         self._listeners.pop(consumer_id, None)
+
+    def leave(self, consumer_id: int) -> None:
+        """It gave its lease back."""
+        self.left += consumer_id in self._listeners
+        self.forget(consumer_id)
 
     def stale(self, now_ns: int) -> Iterator[int]:
         """Those from whom neither hello nor QoS came for too long."""

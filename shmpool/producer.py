@@ -19,7 +19,7 @@ from framegate.schema.control import (
     SignalKind,
     Watermark,
 )
-from framegate.schema.driver import Role, ShmAttachResponse, ShmLeaseRevoked
+from framegate.schema.driver import LeaseRevokeReason, Role, ShmAttachResponse, ShmLeaseRevoked
 from framegate.schema.errors import (
     BarrierInjectionFailed,
     ClientStalled,
@@ -474,6 +474,8 @@ class Producer(Leaseholder):
             case ConsumerConfig() if message.stream_id == self.stream_id:
                 self._grant(message)
             case ShmLeaseRevoked() if (message.stream_id, message.role) == (self.stream_id, Role.CONSUMER):
+                if message.reason == LeaseRevokeReason.DETACHED:
+                    self.audience.leave(message.client_id)
                 self._forget(message.client_id)
 
     def on_tick(self, now_ns: int) -> None:

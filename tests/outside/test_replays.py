@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.outside.bed import Bed
+from tests.outside.bed import Bed, apart
 
 SHAPE = "512x512"
 """Frames of which a ring holds 128."""
@@ -39,6 +39,30 @@ def test_a_replay_at_full_speed_loses_nothing_to_a_join_that_is_slower(bed: Bed)
     replay = bed.run("replay", path, "--speed", "max", "--wait-consumers", 1, "--end", "--json")
     assert replay.summary()["frames"] == 1200
     assert join.summary()["rows"] == 600
+
+
+def test_a_join_that_stands_still_for_a_while_loses_nothing_of_a_replay(bed: Bed) -> None:
+    """For longer than its leases last: the driver takes it for dead meanwhile."""
+    streams = bed.streams(2)
+    path = recorded(bed, streams, 600)
+    join = bed.join(bed.lockstep("paused", streams))
+    replay = bed.run("replay", path, "--speed", "max", "--wait-consumers", 1, "--end", "--json", is_ready=True)
+    join.stop()
+    apart(7)
+    join.go_on()
+    assert replay.summary()["frames"] == 1200
+    assert join.summary()["rows"] == 600
+    assert "waits for a consumer that fell silent" in replay.errors
+
+
+def test_a_consumer_that_leaves_does_not_hold_a_replay_up(bed: Bed) -> None:
+    (stream,) = bed.streams(1)
+    path = recorded(bed, [stream], 400)
+    consumer = bed.run("consume", "--stream", stream, "--count", 50, "--json")
+    replay = bed.run("replay", path, "--speed", "max", "--wait-consumers", 1, "--end", "--json")
+    assert consumer.summary()["frames"] == 50
+    assert replay.summary()["frames"] == 400
+    assert "fell silent" not in replay.errors
 
 
 def test_a_replay_does_not_wait_for_ever_for_a_consumer_that_sees_nothing(bed: Bed) -> None:

@@ -153,6 +153,7 @@ class _Replay:
                 self.restored.get(stream),
                 clock=self.clocks.get(stream),
                 is_restarted=self.options.restore is not None,
+                consumers=self.options.wait_consumers,
             )
             self.senders[stream] = sender
             self._open.callback(sender.close)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -28,6 +29,9 @@ UNDESCRIBED: Final = "undescribed"
 _SLICE_S: Final = 0.05
 _DRAIN_SLICES: Final = 40
 _REMAP_SLICES: Final = 200
+_AWAY_NS: Final = 30_000_000_000
+"""A consumer that stood still for longer is taken for dead."""
+_log = logging.getLogger(__name__)
 
 
 class Sender:
@@ -43,14 +47,18 @@ class Sender:
         *,
         clock: str | None = None,
         is_restarted: bool = False,
+        consumers: int = 0,
     ) -> None:
-        """``wait`` sleeps, and says whether the replay was told to end. ``restored``: what it goes on behind.
+        """``consumers``: so many were waited for, and are waited for again when they stand still.
+
+        ``wait`` sleeps, and says whether the replay was told to end. ``restored``: what it goes on behind.
         ``clock``: what stamped its first frames, as far as that is known.
 
         ``is_restarted``: an earlier life of this replay may have been killed, and its lease not yet have expired.
         """
         self._client = client
         self._wait = wait
+        self._consumers = consumers
         self._pipeline = pipeline
         self.stream = stream
         self.place: Place = START if restored is None else restored.place
@@ -187,6 +195,8 @@ class Sender:
 
         Raises ``ReplayHeldUp`` for a consumer that never says that it saw anything.
         """
+        if not self._wait_audience():
+            return False
         first, last = self._first_seq, self.producer.last_seq
         if first is None or last is None:
             return True
@@ -204,6 +214,27 @@ class Sender:
             held_up.check(self.producer.audience, monotonic_ns())
         return True
 
+    def _wait_audience(self) -> bool:
+        """Who was waited for at the beginning and fell silent stood still: it comes back, to what the ring has then."""
+        wanted = self._consumers - self.producer.audience.left
+        if wanted <= 0 or self.producer.wait_consumers(wanted, 0):
+            return True
+        _log.warning("stream %d: the replay waits for a consumer that fell silent", self.stream)
+        deadline_ns = monotonic_ns() + _AWAY_NS
+        while not self.producer.wait_consumers(wanted, _SLICE_S):
+            if self._wait(0):
+                return False
+            wanted = self._consumers - self.producer.audience.left
+            if not self.producer.is_attached:
+                return True
+            if monotonic_ns() >= deadline_ns:
+                _log.warning("stream %d: the replay goes on without the consumer that fell silent", self.stream)
+                self._consumers -= 1
+                return True
+        # It cannot say that it saw what was announced while it did not hear: it is gone by from the next frame on.
+        self._first_seq = None if self.producer.last_seq is None else self.producer.last_seq + 1
+        return True
+
     def wait_read(self) -> None:
         """Wait until the consumers have said that they saw everything; they say so once a second at least."""
         last = self.producer.last_seq
@@ -219,6 +250,7 @@ class Sender:
 
     def _close_producer(self) -> None:
         self._past.update(self.producer.counters())
+        self._consumers -= self.producer.audience.left
         with self._client.turn:
             self._note_sent()
             self.producer.close()
