@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A lease driver of the family that leaves the activity timestamp to producers: it grants and announces, and no more.
 
-Leases have no expiry and never end, and every stream keeps its one epoch.
+Leases have no expiry and never end. A producer that comes behind another gets another epoch.
 """
 
 from __future__ import annotations
@@ -93,7 +93,8 @@ def main(aeron_dir: str, base_dir: str) -> None:
             except MessageError:
                 continue
             if isinstance(request, ShmAttachRequest):
-                if request.stream_id not in streams:
+                found = streams.get(request.stream_id)
+                if found is None or (request.role is Role.PRODUCER and found.producer_id):
                     streams[request.stream_id] = Stream(Path(base_dir), request.stream_id)
                 leases += 1
                 speaks.offer(streams[request.stream_id].grant(request, leases).encode())
