@@ -126,9 +126,13 @@ def test_one_bit_in_the_first_chunk_costs_that_chunk_and_no_topic(bed: Bed, comp
     summary = joined(bed, file).summary()
     assert summary["frames"] == 2 * FRAMES - messages_in(data, at)
     assert lost_bytes(summary) == [(at, end)]
+    assert summary["problems"][0]["code"] == 803
     told = bed.run("join", "--config", bed.lockstep("told", [10_001, 10_002]), "--from", file, *TOPICS)
     assert told.ended() == 0
-    assert f"bytes {at} to {end} cannot be read" in told.text
+    inspected = bed.run("inspect", file, "--stats")
+    assert inspected.ended() == 0
+    for said in (told, inspected):
+        assert f"bytes {at} to {end} cannot be read" in said.text
 
 
 @pytest.mark.parametrize("byte", range(9))

@@ -15,6 +15,7 @@ def why_incomplete(recording: Source) -> list[str]:
         found.append(recording.damage)
     if recording.damaged_chunks:
         found.append(f"{recording.damaged_chunks} chunks are damaged")
+    found += [str(each) for each in recording.lost]
     for stream, said in (recording.loss or {}).get("streams", {}).items():
         found += [f"stream {stream}: {text}" for text in _losses(said)]
     lost_messages = (recording.loss or {}).get("lost_messages", "0")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 from framegate.recording.source import Source
@@ -88,6 +89,7 @@ def _end(options: InspectOptions, shown: int, recording: Source | None) -> int:
                 "complete": is_complete,
                 "damage": recording.damage,
                 "damaged_chunks": recording.damaged_chunks,
+                "lost": [asdict(each) for each in recording.lost],
                 "library": recording.library,
                 "recording": recording.about,
                 "loss": recording.loss,

@@ -16,7 +16,7 @@ from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.recording.asked import require_asked
 from framegate.recording.dump import Dump
 from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, Passage, Unread
-from framegate.recording.recorded import Topic
+from framegate.recording.recorded import LostPart, Topic
 from framegate.recording.source import open_source
 from framegate.recording.topic_map import is_ours, stream_of
 from framegate.schema.console.quantities import byte_size, count, rounded
@@ -110,6 +110,7 @@ class _Replay:
     """Of the last time round, as the damage is."""
     damage: str | None = None
     damaged_chunks: int = 0
+    lost: list[LostPart] = field(default_factory=list)
     began_ns: int = field(default_factory=monotonic_ns)
     _shown_at_ns: int = 0
     _open: ExitStack = field(default_factory=ExitStack)
@@ -200,6 +201,7 @@ class _Replay:
                 self.not_timed += passage.not_timed
                 self.unread = passage.unread
                 self.damage, self.damaged_chunks = recording.damage, recording.damaged_chunks
+                self.lost = recording.lost
                 self.causes.settle(passage.losses)
         return True
 
@@ -313,6 +315,7 @@ class _Replay:
             "late_ns": self.lateness.as_json(),
             "damage": self.damage,
             "damaged_chunks": self.damaged_chunks,
+            "lost": [asdict(each) for each in self.lost],
             "seconds": seconds,
             "streams": streams,
         }
@@ -324,6 +327,13 @@ class _Replay:
         if sender is not None:
             sent = {key: getattr(sender, key) for key in sent}
         return {"stream": stream, **sent, "left_out": dict(left_out)}
+
+
+def _say_damage(summary: dict[str, Any]) -> None:
+    if summary["damage"] is not None or summary["damaged_chunks"]:
+        print(f"  the file is damaged: {summary['damage'] or 'some chunks are'}")
+    for lost in summary["lost"]:
+        print(f"  {LostPart(**lost)}")
 
 
 def _say_summary(options: ReplayOptions, summary: dict[str, Any], check: Check | None) -> None:
@@ -340,8 +350,7 @@ def _say_summary(options: ReplayOptions, summary: dict[str, Any], check: Check |
             print(f"  stream {each['stream']}: {count(left_out)} frames left out: {cause}")
     for stream, unread in summary["unread"].items():
         print(f"  stream {stream}: {Unread(**unread)}")
-    if summary["damage"] is not None or summary["damaged_chunks"]:
-        print(f"  the file is damaged: {summary['damage'] or 'some chunks are'}")
+    _say_damage(summary)
     if summary["not_timed"]:
         print(f"  {count(summary['not_timed'])} messages have no time of their own: they took the log's")
     late = summary["late_ns"]
