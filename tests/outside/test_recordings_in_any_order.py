@@ -63,3 +63,13 @@ def test_more_small_frames_wait_than_a_ring_would_hold(bed: Bed) -> None:
     file = write_recording(bed.folder / "many.mcap", topics, compression=CompressionType.ZSTD)
     summary = joined(bed, bed.lockstep("many", [10_001, 10_002]), file).summary()
     assert (summary["rows"], summary["unmatched"]) == (frames, {"s0": 0, "s1": 0})
+
+
+def test_a_union_of_topic_after_topic_has_its_rows_in_the_order_of_their_times(bed: Bed) -> None:
+    cam, imu = jittered(300, 10 * MS, 3), jittered(250, 13 * MS, 4)
+    file = write_recording(bed.folder / "union.mcap", {"/cam": cam, "/imu": imu}, is_by_topic=True, chunk_bytes=900)
+    inputs = {"cam": {"stream": 10_001}, "imu": {"stream": 10_002}}
+    joined(bed, bed.config("union", "union", inputs, out=20_001), file).summary()
+    frames = [(at, k, None) for k, (at, _) in enumerate(cam)] + [(at, None, k) for k, (at, _) in enumerate(imu)]
+    by_time = sorted(frames, key=lambda frame: frame[0])
+    assert seqs(bed.journal("union"), "cam", "imu") == [(left, right) for _, left, right in by_time]
