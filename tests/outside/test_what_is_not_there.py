@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.outside.bed import ENVIRONMENT, FRAMEGATE, Bed, apart, until
+from tests.outside.bed import ENVIRONMENT, FRAMEGATE, Bed, Process, apart, until
 
 FAILED = 1
 LONG_S = 3600
@@ -90,10 +90,15 @@ def test_a_variable_that_nothing_reads_is_named_with_the_nearest(own_bed: Bed) -
 
 
 @contextmanager
-def of_somebody_else(bed: Bed, *paths: Path) -> Iterator[None]:
-    """Directories that belong to another user; skips where this one cannot give anything away."""
+def of_somebody_else(driver: Process | None, *paths: Path) -> Iterator[None]:
+    """Directories that belong to another user; skips where this one cannot give anything away.
+
+    The driver in them stands still meanwhile: it would leave directories that are not its user's.
+    """
     if os.geteuid() != 0 or subprocess.run([*WITHOUT_RIGHTS, "true"], check=False).returncode:
         pytest.skip("only root can give files away")
+    if driver is not None:
+        driver.stop()
     for path in paths:
         for each in (path, *path.rglob("*")):
             os.chown(each, NOBODY, NOBODY)
@@ -103,6 +108,8 @@ def of_somebody_else(bed: Bed, *paths: Path) -> Iterator[None]:
         for path in paths:
             for each in (path, *path.rglob("*")):
                 os.chown(each, 0, 0)
+        if driver is not None:
+            driver.go_on()
 
 
 def as_other(bed: Bed, *words: object) -> subprocess.CompletedProcess[str]:
@@ -117,8 +124,8 @@ def as_other(bed: Bed, *words: object) -> subprocess.CompletedProcess[str]:
 
 
 def test_another_users_driver_is_told_from_none(own_bed: Bed) -> None:
-    own_bed.driver()
-    with of_somebody_else(own_bed, own_bed.folder / "aeron"):
+    driver = own_bed.driver()
+    with of_somebody_else(driver, own_bed.folder / "aeron"):
         ran = as_other(own_bed, "consume", "--stream", 10001, "--wait-driver", LONG_S)
     assert ran.returncode == ENVIRONMENT
     assert "NO_PERMISSION" in ran.stderr
@@ -127,9 +134,9 @@ def test_another_users_driver_is_told_from_none(own_bed: Bed) -> None:
 
 
 def test_directories_of_another_user_that_are_named_on_the_command_line_are_no_wrong_usage(own_bed: Bed) -> None:
-    own_bed.driver()
+    driver = own_bed.driver()
     places = ["--aeron-dir", own_bed.folder / "aeron", "--base-dir", own_bed.folder / "pool"]
-    with of_somebody_else(own_bed, own_bed.folder / "aeron", own_bed.folder / "pool"):
+    with of_somebody_else(driver, own_bed.folder / "aeron", own_bed.folder / "pool"):
         ran = as_other(own_bed, "consume", "--stream", 10001, "--wait-driver", LONG_S, *places)
         looked = as_other(own_bed, "doctor", *places)
     assert (ran.returncode, looked.returncode) == (ENVIRONMENT, ENVIRONMENT)
@@ -158,7 +165,7 @@ def test_doctor_fails_for_a_base_directory_that_cannot_be_read(own_bed: Bed) -> 
     locked = own_bed.folder / "locked"
     locked.mkdir(mode=0o700)
     own_bed.environment["FRAMEGATE_BASE_DIR"] = str(locked / "pool")
-    with of_somebody_else(own_bed, locked):
+    with of_somebody_else(None, locked):
         ran = as_other(own_bed, "doctor")
     assert ran.returncode == ENVIRONMENT
     assert str(locked) in ran.stdout

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import pytest
+from framegate.schema.merge import TimestampSource
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -44,6 +45,13 @@ def test_an_output_waits_from_its_restore_on_where_all_was_heard_before() -> Non
     windows = (RuledInput(stream=1, window=1), RuledInput(stream=1, window=2), RuledInput(stream=2, window=1))
     config = RuledConfig(policy="sequence", inputs=windows, first=0)
     _compare(config, [("missed", 2, 0, 1), ("restore",), ("next", 1, []), ("frame", 1, 1, 0, 0)])
+
+
+def test_a_newest_frame_that_found_no_room_takes_no_others_place() -> None:
+    inputs = (RuledInput(stream=1, source=TimestampSource.SLOT_HEADER, window=1),)
+    config = RuledConfig(policy="latest", inputs=inputs, order_by="timestamp", history=3)
+    times = ((0, None), (-5, -5), (-5, None), (0, None))
+    _compare(config, [("frame", 1, 1, *each) for each in times])
 
 
 def _compare(config: RuledConfig, script: list[Op]) -> None:

@@ -66,23 +66,24 @@ impl Stage {
         }
     }
 
-    /// A frame waits, if there is room for it.
+    /// A frame waits, if there is room for it. The cause for which it is lost, if it is.
     #[inline]
-    pub(super) fn add(&mut self, input: usize, frame: Frame, side: Side) {
+    pub(super) fn add(&mut self, input: usize, frame: Frame, side: Side) -> Option<Cause> {
         if self.inputs[input].is_full() {
-            return self.add_to_full(input, frame);
+            return Some(self.add_to_full(input, frame));
         }
         self.inputs[input].push(frame, side);
         self.settle(input);
+        frame.lost
     }
 
     /// A full history loses what comes, as one range at its end: what waits longest is nearest to its partner. It has no
     /// fence, which would have gone first.
     #[cold]
-    fn add_to_full(&mut self, input: usize, frame: Frame) {
+    fn add_to_full(&mut self, input: usize, frame: Frame) -> Cause {
         let cause = frame.lost.unwrap_or(Cause::NoRoom);
         if self.inputs[input].extend_lost(&frame, cause) {
-            return;
+            return cause;
         }
         if self.inputs[input].is_crammed() {
             // Two ranges that do not go on in one another: the oldest frame makes room for the second.
@@ -91,6 +92,7 @@ impl Stage {
         }
         self.inputs[input].push(Frame { lost: Some(cause), ..frame }, Side::Present);
         self.settle(input);
+        cause
     }
 
     /// A frame was joined; everything older is decided.

@@ -64,7 +64,7 @@ impl Stage {
             }
             is_new = true;
             frame.lost = frame.lost.or_else(|| self.arrival_cause(input, &frame, side));
-            self.add(input, frame, side);
+            frame.lost = self.add(input, frame, side);
             self.arrived(input, &frame);
         }
         self.observed(stream, is_new, now_ns);
