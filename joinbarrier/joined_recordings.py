@@ -24,7 +24,7 @@ _JOIN_KEYS: Final = {"policy", "first", "max_skew_ns", "max_age_ms"}
 _MAP_KEYS: Final = {"stale_timeout_ms", "lateness_ns", "clock_domain", "order_by", "late"}
 _INPUT_KEYS: Final = {
     *("stream", "offset", "window", "offset_ns", "window_ns", "tolerance_ns", "timestamp_source"),
-    *("pick", "reuse", "deadline_ms", "optional"),
+    *("pick", "reuse", "deadline_ms", "optional", "regressed"),
 }
 
 
