@@ -18,6 +18,12 @@ def read_rows(journal: Path) -> list[dict[str, Any]]:
     return [row for batch in _batches(journal / "segments") for row in _without_payloads(batch).to_pylist()]
 
 
+def newest_row(journal: Path) -> int:
+    """The number of the newest sealed row; -1 before the first."""
+    rows = [batch.column("row")[-1].as_py() for batch in _batches(journal / "segments") if batch.num_rows]
+    return int(rows[-1]) if rows else -1
+
+
 def read_unmatched(journal: Path) -> list[dict[str, Any]]:
     """Every sealed entry of the unmatched table."""
     return [row for batch in _batches(journal / "unmatched") for row in batch.to_pylist()]
