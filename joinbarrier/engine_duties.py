@@ -69,5 +69,8 @@ def summary_of(counted: dict[str, Any], began_ns: int) -> dict[str, Any]:
 
 def _surplus(counted: dict[str, Any]) -> dict[str, int]:
     """What inputs had more of than rows asked for, by input; it is among what is ``unmatched``."""
+    if not counted:
+        # It did not come so far.
+        return {}
     rows, absent = counted["rows"], counted["absent"]
     return {name: surplus(causes, is_joined=rows > absent[name]) for name, causes in counted["causes"].items()}

@@ -71,5 +71,5 @@ def test_a_replay_does_not_wait_for_ever_for_a_consumer_that_sees_nothing(bed: B
     bed.python(DEAF, stream).says(event="ready")
     replay = bed.run("replay", path, "--speed", "max", "--wait-consumers", 1, "--json")
     assert replay.ended() == 1, replay
-    assert replay.says(event="error")["code"] == 807
+    assert replay.says(event="error")["code"] == 809
     assert "waits for its slowest consumer" in replay.errors

@@ -257,7 +257,8 @@ def test_living_streams_are_inspected_and_what_is_suggested_of_a_recording_is_jo
     journal = str(bed.shm / "joined")
     config.write_text(suggested.stdout.replace("out/joined", journal))
     join = bed.system.framegate("join", "--config", str(config), *bed.pool.places, "--json")
-    for producer in [bed.produce(LEFT, 200), bed.produce(RIGHT, 200)]:
+    # Rows are as many as frames, less those by which the recorded producers were apart when they began.
+    for producer in [bed.produce(LEFT, 600), bed.produce(RIGHT, 600)]:
         assert producer.wait() == DONE
     assert ended(join)["rows"] > 100
 
