@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.outside.bed import Bed, apart
 
 SHAPE = "512x512"
@@ -41,6 +43,7 @@ def test_a_replay_at_full_speed_loses_nothing_to_a_join_that_is_slower(bed: Bed)
     assert join.summary()["rows"] == 600
 
 
+@pytest.mark.long
 def test_a_join_that_stands_still_for_a_while_loses_nothing_of_a_replay(bed: Bed) -> None:
     """For longer than its leases last: the driver takes it for dead meanwhile."""
     streams = bed.streams(2)

@@ -37,7 +37,7 @@ def pool(system: System, shm: Path) -> Pool:
 
 
 def bytes_of_epoch(pool: Pool, epoch: int) -> int:
-    files = [path for path in Path(pool.base_dir).rglob(f"{STREAM}/{epoch}/*") if path.suffix in {".ring", ".pool"}]
+    files = [path for path in Path(pool.base_dir).glob(f"*/*/{STREAM}/{epoch}/*") if path.suffix in {".ring", ".pool"}]
     return sum(path.stat().st_size for path in files)
 
 
