@@ -85,7 +85,7 @@ class LeaseDriverAgent:
         self._outbox = Outbox()
         self._full_turns = 0
         self._heard_ns = 0
-        self._turn_ns = clock()
+        self._polled_ns = clock()
         self._stood_still = False
         self._open_streams(transport)
         self._carry_out(authority.start(clock()))
@@ -126,12 +126,13 @@ class LeaseDriverAgent:
     def do_work(self) -> int:
         """One turn; how much it did."""
         # Before the wait: what arrives from now on may still be unheard when the leases are looked at.
-        before_ns, last_ns = self._clock(), self._turn_ns
-        self._turn_ns = before_ns
-        self._stood_still |= before_ns - last_ns >= _STANDSTILL_NS
+        before_ns = self._clock()
         self._outbox.check()
         done = self._outbox.flush()
         received = self._requests.poll(TURN_MESSAGES_MAX, 0 if self._outbox else self._wait_ns)
+        # Behind the wait: most of the time a pause falls into it, and what queued up meanwhile comes out of it.
+        polled_ns, self._polled_ns = self._polled_ns, self._clock()
+        self._stood_still |= self._polled_ns - polled_ns >= _STANDSTILL_NS
         for message in received:
             done += 1 + self._hear(message.data)
         is_full = len(received) == TURN_MESSAGES_MAX

@@ -76,8 +76,7 @@ def test_frames_flow_again_after_a_pause_and_what_was_refused_meanwhile_is_count
     # Seconds at the present, none made up for.
     assert made["frames"] + made["refused"] <= RATE_HZ * (made["seconds"] + 1)
     assert served["reconnects"] == (seconds >= 12)
-    # Where both stood still, a grant may be said over a link that its client has left: that lease expires unheard.
-    assert served.get("leases_expired", 0) <= (who == "both")
+    assert "leases_expired" not in served
     assert [path.name for path in shm.iterdir() if path.name != "base"] == []
     assert pool.region_files() == []
 

@@ -37,7 +37,7 @@ from framegate.schema.wire import Bool, ClockDomain, ConsumerConfig, Mode, ShmPo
 from framegate.shmpool.clock import ManualClock
 from framegate.shmpool.loopback import LoopbackNetwork
 from framegate.shmpool.mapping import Decision, Mapping
-from framegate.shmpool.transport import Outcome
+from framegate.shmpool.transport import Outcome, Received
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -425,6 +425,22 @@ def test_requests_that_waited_while_the_driver_stood_still_are_not_granted_to_no
     assert scene.turn(5 * SECOND) == []
     assert list(scene.agent.authority.leases) == []
     assert scene.agent.counters()["attach_given_up"] == 2 * TURN_MESSAGES_MAX
+    assert one(scene.say(attach()), ShmAttachResponse).code == ResponseCode.OK
+
+
+def test_a_pause_within_the_wait_for_requests_is_one_too(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most of its time a driver waits for a message, and that is where a pause finds it."""
+    poll = scene.agent._requests.poll
+
+    def paused(limit: int, timeout_ns: int) -> list[Received]:
+        monkeypatch.undo()
+        scene.clock.advance(5 * SECOND)
+        return poll(limit, timeout_ns)
+
+    assert scene.speaks.offer(attach().encode()) > 0
+    monkeypatch.setattr(scene.agent._requests, "poll", paused)
+    assert scene.turn() == []
+    assert list(scene.agent.authority.leases) == []
     assert one(scene.say(attach()), ShmAttachResponse).code == ResponseCode.OK
 
 
