@@ -12,6 +12,23 @@ import pytest
 from tests.outside.bed import Bed, Process, apart, until
 from tests.outside.rows import read_rows
 
+ENDS_AND_STAYS = """
+import sys, time
+import numpy as np
+import framegate as fg
+
+stream, count = int(sys.argv[1]), int(sys.argv[2])
+with fg.connect() as client, client.producer(stream, shape=(8, 8), dtype="uint8") as camera:
+    camera.wait_consumers(1)
+    for number in range(count):
+        camera.publish(np.full((8, 8), number % 256, np.uint8))
+        time.sleep(0.002)
+    camera.end()
+    print("ended", flush=True)
+    time.sleep(3600)
+"""
+"""A producer that ends its stream and goes on living."""
+
 
 def running(bed: Bed, name: str, left: int, right: int, hz: int = 500) -> tuple[Process, list[Process], Path]:
     """A join with rows, and two producers that go on for as long as they are left."""
@@ -101,6 +118,32 @@ def test_a_producer_that_stood_still_comes_back_and_is_joined(bed: Bed) -> None:
     more_rows(bed, "producer-still")
     all_ended(join, producers)
     bed.audit("producer-still", left, right)
+
+
+def test_a_join_that_is_killed_takes_what_passed_meanwhile_from_the_rings(bed: Bed) -> None:
+    """A ring of small frames lasts for seconds: a join that is back before it has come round loses nothing."""
+    left, right = bed.streams()
+    join, producers, config = running(bed, "back", left, right)
+    for _ in range(3):
+        join.kill()
+        join = bed.join(config)
+        more_rows(bed, "back")
+    all_ended(join, producers)
+    books = bed.audit("back", left, right)
+    assert [one["unmatched"].get("agent_down", 0) for one in books["inputs"].values()] == [0, 0], books
+
+
+def test_streams_that_end_while_a_killed_join_is_away_are_joined_to_their_last_frame(bed: Bed) -> None:
+    """The producers say that nothing follows, and keep their rings for a while."""
+    left, right = bed.streams()
+    config = bed.lockstep("ended-away", [left, right])
+    join = bed.join(config)
+    producers = [bed.python(ENDS_AND_STAYS, stream, 1000) for stream in (left, right)]
+    until(lambda: len(read_rows(bed.journal("ended-away"))) > 50, "rows", 30)
+    join.kill()
+    until(lambda: all("ended" in each.lines for each in producers), "the ends of both streams")
+    bed.join(config).summary()
+    assert len(read_rows(bed.journal("ended-away"))) == 1000
 
 
 @pytest.mark.parametrize("times", [3])

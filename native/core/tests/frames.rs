@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use framegate_core::pool::commit;
 use framegate_core::pool::copy::CopyKind;
 use framegate_core::pool::hold::{Hold, Kept};
-use framegate_core::pool::reader::{Belief, Dropped, FrameRef, Reader};
+use framegate_core::pool::reader::{Belief, Dropped, FrameRef, Holding, Reader};
 use framegate_core::pool::region::{CreateOptions, Region};
 use framegate_core::pool::regions::Regions;
 use framegate_core::pool::superblock::Expected;
@@ -96,7 +96,8 @@ fn a_descriptor_is_believed_by_the_commit_word_of_its_slot() {
     assert_eq!((reader.newest(), reader.oldest_beside(5)), (Some(5), 2));
     assert_eq!([1, 2, 5].map(|seq| reader.believe(seq)), [Belief::True; 3], "what was lapped was published once");
     assert_eq!([6, 9, 1 << 40, u64::MAX].map(|seq| reader.believe(seq)), [Belief::False; 4]);
-    assert_eq!([1, 2, 5, 6].map(|seq| reader.has_whole(seq)), [false, true, true, false]);
+    let holds = [1, 2, 5, 6, u64::MAX].map(|seq| reader.holds(seq));
+    assert_eq!(holds, [Holding::Newer, Holding::This, Holding::This, Holding::Older, Holding::Older]);
     commit::commit(regions.slot(1).commit_word(), 1);
     assert_eq!(reader.believe(5), Belief::WentBack, "no writer of an epoch goes back");
 }

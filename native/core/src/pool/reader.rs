@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Frames out: one attempt for each descriptor, and a cause for each frame that is not taken (PROTOCOL 4.2).
 
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::commit;
@@ -95,6 +96,17 @@ pub enum Belief {
     False,
     /// The word is older than one that this reader saw there: a second writer.
     WentBack,
+}
+
+/// What the commit word of the slot of a frame says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holding {
+    /// The slot has not come as far: the frame was never committed.
+    Older,
+    /// The slot holds exactly this frame, whole.
+    This,
+    /// The slot has a later frame: this one is gone, if it was ever there.
+    Newer,
 }
 
 /// A frame that was found sound. Its payload is a loan: the writer may take the slot at any time. It points into the
@@ -196,12 +208,19 @@ impl Reader {
         if seq <= commit::SEQUENCE_MAX && word >= commit::committed(seq) { Belief::True } else { Belief::False }
     }
 
-    /// Whether the slot of frame `seq` holds exactly it, whole.
+    /// What the slot of frame `seq` holds. One load.
     #[must_use]
-    pub fn has_whole(&self, seq: u64) -> bool {
+    pub fn holds(&self, seq: u64) -> Holding {
+        if seq > commit::SEQUENCE_MAX {
+            // No commit word can hold it.
+            return Holding::Older;
+        }
         let index = slot_index(seq, self.regions.nslots());
-        let word = commit::look(self.regions.slot(index).commit_word());
-        seq <= commit::SEQUENCE_MAX && word == commit::committed(seq)
+        match commit::look(self.regions.slot(index).commit_word()).cmp(&commit::committed(seq)) {
+            Ordering::Less => Holding::Older,
+            Ordering::Equal => Holding::This,
+            Ordering::Greater => Holding::Newer,
+        }
     }
 
     /// The newest frame that is whole in the ring. A load for each slot.

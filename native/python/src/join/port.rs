@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use framegate_core::pool::arrivals::{Arrivals, Order};
-use framegate_core::pool::reader::{Belief, FrameRef};
+use framegate_core::pool::reader::{Belief, FrameRef, Holding};
 use framegate_core::pool::tensor::Tensor;
 use framegate_join::stage::Cause;
 
@@ -335,7 +335,7 @@ impl Port {
         if let Some(present) = self.present.as_mut().filter(|ring| ring.epoch() == epoch) {
             present.life = Some(life);
             let oldest =
-                || present.span().map(|(oldest, newest)| (oldest..=newest).find(|seq| present.has_whole(*seq)));
+                || present.span().map(|(oldest, newest)| (oldest..=newest).find(|seq| present.holds(*seq) == Holding::This));
             let first = if present.is_watched { early.or_else(|| oldest().flatten()) } else { early };
             if let (Some(first), true) = (first, life == epoch && self.arrivals.epoch() != Some(epoch)) {
                 self.arrivals.begin(epoch, first);
@@ -487,13 +487,19 @@ impl Port {
         self.present.as_ref()?.span()
     }
 
-    pub(super) fn has_whole(&self, seq: u64) -> bool {
-        self.present.as_ref().is_some_and(|ring| ring.has_whole(seq))
+    /// What the slot of that frame holds in the present ring.
+    pub(super) fn holds(&self, seq: u64) -> Holding {
+        self.present.as_ref().map_or(Holding::Older, |ring| ring.holds(seq))
     }
 
     /// The sequence that comes next in an epoch of which something was heard.
     pub(super) fn next_heard(&self, life: u64) -> Option<u64> {
         self.arrivals.next_heard(life)
+    }
+
+    /// The sequence that comes next in an epoch, as this agent heard it or an earlier life of it did.
+    pub(super) fn next_known(&self, life: u64) -> Option<u64> {
+        self.arrivals.next_known(life)
     }
 
     /// What is before that sequence is known.

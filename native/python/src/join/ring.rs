@@ -7,7 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use framegate_core::pool::reader::{Belief, Dropped, FrameRef, Reader};
+use framegate_core::pool::reader::{Belief, Dropped, FrameRef, Holding, Reader};
 use framegate_core::pool::regions::Regions;
 use framegate_core::pool::tensor::Tensor;
 use framegate_join::stage::Cause;
@@ -69,9 +69,9 @@ impl Ring {
         self.reader.believe(seq)
     }
 
-    /// Whether the slot of that frame holds exactly it.
-    pub(super) fn has_whole(&self, seq: u64) -> bool {
-        self.reader.has_whole(seq)
+    /// What the slot of that frame holds.
+    pub(super) fn holds(&self, seq: u64) -> Holding {
+        self.reader.holds(seq)
     }
 
     /// The oldest sequence that it can still hold, and the newest one that is whole.

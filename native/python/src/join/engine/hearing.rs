@@ -103,10 +103,17 @@ impl Engine {
     #[cold]
     fn on_first(&mut self, index: usize, epoch: u64, seq: u64, known: Option<u64>, now_ns: u64) {
         if seq > 0 && known.is_some_and(|known| known < epoch) {
-            self.ports[index].counters.missed += seq;
-            self.note_down(index, epoch, 0, seq - 1);
-            self.stand(index, Standing::Missed { epoch, first: 0, last: seq - 1 }, &[], now_ns);
+            self.recover_down(index, epoch, (0, seq - 1), now_ns);
         }
+    }
+
+    /// These passed while no agent was there. Those that the ring still holds are taken from it.
+    pub(super) fn recover_down(&mut self, index: usize, epoch: u64, (first, last): (u64, u64), now_ns: u64) {
+        let oldest = self.ports[index].span().map_or(u64::MAX, |(oldest, _)| oldest);
+        if first < oldest {
+            self.note_down(index, epoch, first, last.min(oldest - 1));
+        }
+        self.recover(index, (first, last), true, now_ns);
     }
 
     /// A frame has come: it counts now, or waits where a checkpoint holds its stream.
@@ -218,19 +225,16 @@ impl Engine {
         self.stage.ended(index, epoch, now_ns);
     }
 
-    /// Sequences were left out. Those that no agent was there for are not looked for; others may lie in the ring.
+    /// Sequences were left out: they may lie in the ring.
     #[cold]
     fn on_gap(&mut self, index: usize, epoch: u64, seq: u64, frames: u64, images_lost: u64, now_ns: u64) {
-        let port = &mut self.ports[index];
-        let is_watched = port.present_epoch().is_some_and(|epoch| port.is_watched(epoch));
-        if port.is_first() && !is_watched {
-            port.counters.missed += frames;
-            self.note_down(index, epoch, seq - frames, seq - 1);
-            let missed = Standing::Missed { epoch, first: seq - frames, last: seq - 1 };
-            return self.stand(index, missed, &[], now_ns);
+        let port = &self.ports[index];
+        let left_out = (seq - frames, seq - 1);
+        if port.is_first() {
+            return self.recover_down(index, epoch, left_out, now_ns);
         }
-        let was_away = port.is_first() || port.was_away || images_lost != port.images_lost;
-        self.recover(index, (seq - frames, seq - 1), was_away, now_ns);
+        let was_away = port.was_away || images_lost != port.images_lost;
+        self.recover(index, left_out, was_away, now_ns);
     }
 
     /// These passed while no agent was there; what an earlier life has decided of them is none of it.

@@ -5,6 +5,7 @@
 //! stage hears of an epoch only when something true of it has come.
 
 use framegate_core::pool::layout::NULL_TIMESTAMP;
+use framegate_core::pool::reader::Holding;
 use framegate_join::stage::Observed;
 
 use super::Engine;
@@ -120,19 +121,23 @@ impl Engine {
         if from > first {
             self.miss(index, life, (first, last.min(from - 1)), was_away, now_ns);
         }
-        let mut found = 0;
+        let mut known = 0;
         for seq in from..=last.min(newest) {
-            if !self.ports[index].has_whole(seq) {
-                continue;
+            match self.ports[index].holds(seq) {
+                Holding::This => {
+                    if known == 0 && was_away {
+                        self.lose_unheard(index, now_ns);
+                    }
+                    self.take_recovered(index, life, seq, now_ns);
+                }
+                // The ring has gone on since it was looked at.
+                Holding::Newer => self.miss(index, life, (seq, seq), was_away, now_ns),
+                Holding::Older => continue,
             }
-            if found == 0 && was_away {
-                self.lose_unheard(index, now_ns);
-            }
-            found += 1;
-            self.take_recovered(index, life, seq, now_ns);
+            known += 1;
         }
         if from <= last {
-            self.ports[index].counters.gap_drops += last - from + 1 - found;
+            self.ports[index].counters.gap_drops += last - from + 1 - known;
         }
     }
 
@@ -219,9 +224,14 @@ impl Engine {
 
     /// What an end names and nobody heard. Sequences that the ring never held are left to the end itself.
     pub(super) fn recover_until(&mut self, index: usize, life: u64, after: Option<u64>, now_ns: u64) {
-        let newest = self.ports[index].span().map(|(_, newest)| newest);
-        if let (Some(after), Some(newest), Some(first)) = (after, newest, self.ports[index].next_heard(life)) {
-            self.recover(index, (first, after.min(newest)), true, now_ns);
+        let port = &self.ports[index];
+        let newest = port.span().map(|(_, newest)| newest);
+        let (Some(after), Some(newest), Some(first)) = (after, newest, port.next_known(life)) else { return };
+        let unheard = (first, after.min(newest));
+        if port.has_heard_nothing() {
+            self.recover_down(index, life, unheard, now_ns);
+        } else {
+            self.recover(index, unheard, true, now_ns);
         }
     }
 }
