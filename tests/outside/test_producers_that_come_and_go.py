@@ -3,6 +3,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from tests.outside.bed import Bed, Process, apart, until
@@ -46,6 +49,27 @@ def test_a_producer_that_is_killed_before_its_partner_starts_loses_no_frame(bed:
     bed.rate(right, 1000, 100)
     assert join.summary()["rows"] == 100
     assert seqs(bed.journal("killed"), "s0", "s1") == pairs(100)
+
+
+def test_a_producer_that_begins_anew_again_and_again_keeps_at_most_three_mappings(bed: Bed) -> None:
+    """Each life leaves frames that wait for a partner that has not come yet."""
+    left, right = bed.streams()
+    join = bed.join(bed.lockstep("lives", [left, right]))
+    for life in range(8):
+        bed.rate(left, 2000, 20, end=False).summary()
+        until(lambda: bed.sent_frames(left) == 20 * (life + 1), "frames of this life")
+        assert len(mapped_epochs(join, left)) <= 3, mapped_epochs(join, left)
+    assert mapped_epochs(join, left), "nothing is mapped at all"
+    bed.rate(right, 2000, 20).summary()
+    until(lambda: read_rows(bed.journal("lives")), "rows of the last life")
+    assert join.interrupted()["rows"] == 20
+    bed.audit("lives", left, right)
+
+
+def mapped_epochs(join: Process, stream: int) -> set[str]:
+    """The epochs of a stream whose rings a join has mapped, as the kernel knows it. Rings lie at STREAM/EPOCH/header.ring."""
+    maps = Path(f"/proc/{join.pid}/maps").read_text()
+    return set(re.findall(rf"/{stream}/(\d+)/header\.ring", maps))
 
 
 def test_a_configuration_published_once_is_in_every_row_though_its_producer_has_left(bed: Bed) -> None:

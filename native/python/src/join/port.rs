@@ -334,9 +334,7 @@ impl Port {
         let early = self.early.of(epoch).and_then(|early| early.first);
         if let Some(present) = self.present.as_mut().filter(|ring| ring.epoch() == epoch) {
             present.life = Some(life);
-            let oldest =
-                || present.span().map(|(oldest, newest)| (oldest..=newest).find(|seq| present.holds(*seq) == Holding::This));
-            let first = if present.is_watched { early.or_else(|| oldest().flatten()) } else { early };
+            let first = if present.is_watched { early.or_else(|| present.oldest_whole()) } else { early };
             if let (Some(first), true) = (first, life == epoch && self.arrivals.epoch() != Some(epoch)) {
                 self.arrivals.begin(epoch, first);
             }

@@ -80,6 +80,12 @@ impl Ring {
         Some((self.reader.oldest_beside(newest), newest))
     }
 
+    /// The oldest frame that lies there whole.
+    pub(super) fn oldest_whole(&self) -> Option<u64> {
+        let (oldest, newest) = self.span()?;
+        (oldest..=newest).find(|seq| self.holds(*seq) == Holding::This)
+    }
+
     /// What the frame that was read last is.
     #[inline]
     pub(super) fn tensor(&self) -> &Tensor {
