@@ -4,6 +4,10 @@
 Only the installed programs: ``framegate driver``, ``join``, and two ``produce --rate``, which wait for nobody. What was
 joined is what the auditor finds in the journal. A rate holds when the producers kept it and, in most of the runs, at
 least 999 of 1,000 frames were joined: of all, or of those that were published when both producers had run for 3 s.
+
+Then both producers publish at twice the best rate, which is more than the agent can join, and its journal is a new one.
+Two questions are asked of the rows: does a join in new files soon have half of the pace that it settles at, and how
+much of its best lossless rate is left?
 """
 
 from __future__ import annotations
@@ -16,12 +20,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from framegate.joinbarrier.journal.head import Head
 from framegate.shmpool.idle import sleep_ns
 from framegate.tools.audit.fates import read_fates
 from framegate.tools.audit.ranges import Ranges
@@ -34,6 +40,12 @@ from framegate.tools.bench.result import Result
 KIB: Final = 1 << 10
 APART_S: Final = 0.3
 WARM_S: Final = 3.0
+BEGUN_S: Final = 2.0
+HALF: Final = 0.5
+_TOO_MUCH: Final = 2.0
+_WINDOW_S: Final = 0.5
+_SETTLED_S: Final = (4.0, 8.0)
+_LOOK_NS: Final = 2_000_000
 _MEASURED_S: Final = 3.0
 _ON_PACE: Final = 1.02
 _PRECISION: Final = 0.15
@@ -63,6 +75,14 @@ ASKED: Final = (
 
 
 @dataclass(frozen=True, slots=True)
+class Pace:
+    """Rows a second of a join whose producers are too fast for it."""
+
+    begun_hz: float
+    settled_hz: float
+
+
+@dataclass(frozen=True, slots=True)
 class Trial:
     """What became of one run."""
 
@@ -80,7 +100,7 @@ class Trial:
 
 
 def run(*, quick: bool = False) -> Iterator[Result]:
-    """A quarter of an hour; ``quick``: one run at a low rate, to see that it works."""
+    """Twenty minutes; ``quick``: one run at a low rate, to see that it works."""
     if quick:
         yield _asked(Ask(4 * KIB, 4096, 500, 0), runs=1)
         return
@@ -88,7 +108,9 @@ def run(*, quick: bool = False) -> Iterator[Result]:
         yield _asked(ask, runs=3)
     for ask in ASKED:
         if ask.after_s:
-            yield _best(ask)
+            best = _best(ask)
+            yield best
+            yield from _pushed(ask, best.measured or 0.0)
 
 
 def _asked(ask: Ask, runs: int) -> Result:
@@ -123,6 +145,33 @@ def _best(ask: Ask) -> Result:
         is_floor=True,
         spread=(held, failed or held),
         how=f"{held / closed:.2f} of the {closed:,.0f} pairs/s with producers that are held back, {ask.slots} slots",
+    )
+
+
+def _pushed(ask: Ask, best_hz: float) -> Iterator[Result]:
+    with _driving() as bed:
+        paces = [_pace(bed, ask, _TOO_MUCH * (best_hz or ask.hz)) for _ in range(3)]
+    settled = statistics.median(each.settled_hz for each in paces)
+    begun = sorted(each.begun_hz / each.settled_hz for each in paces)
+    size = sized(ask.frame_bytes)
+    yield Result(
+        question=f"pace of {size} in new files {BEGUN_S:g} s after the first row, over the settled one",
+        measured=statistics.median(begun),
+        unit="x",
+        target=HALF,
+        is_floor=True,
+        spread=(begun[0], begun[-1]),
+        how=f"settled at {settled:,.0f} pairs/s; both producers at {_TOO_MUCH:g} times the best rate; median of {len(paces)}",
+    )
+    left = sorted(each.settled_hz / best_hz for each in paces) if best_hz else []
+    yield Result(
+        question=f"pace of {size} under too much load, over the best lossless one",
+        measured=statistics.median(left) if left else None,
+        unit="x",
+        target=HALF,
+        is_floor=True,
+        spread=(left[0], left[-1]) if left else None,
+        how=f"{settled:,.0f} of {best_hz:,.0f} pairs/s" if left else "no rate was lossless",
     )
 
 
@@ -164,7 +213,8 @@ def _driving() -> Iterator[_Bed]:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _trial(bed: _Bed, ask: Ask, hz: float) -> Trial:
+def _joining(bed: _Bed) -> tuple[subprocess.Popen[bytes], Path]:
+    """A join that is ready, and its new journal."""
     bed.runs += 1
     journal = bed.home / f"run-{bed.runs}"
     config = bed.home / f"{journal.name}.toml"
@@ -173,6 +223,38 @@ def _trial(bed: _Bed, ask: Ask, hz: float) -> Trial:
     config.write_text(head + inputs)
     join = bed.start("join", "--config", config)
     _says(join, "ready")
+    return join, journal
+
+
+def _pace(bed: _Bed, ask: Ask, hz: float) -> Pace:
+    """The rows of some seconds, as the journal's head counts them."""
+    join, folder = _joining(bed)
+    how = ("--rate", hz, "--shape", ask.frame_bytes, "--wait-consumers", 1)
+    producers = [bed.start("produce", "--stream", stream, *how) for stream in _STREAMS.values()]
+    head = Head.open(folder)
+    assert head is not None  # noqa: S101  (the join said that it was ready)
+    while head.next_row == 0:
+        sleep_ns(_LOOK_NS)
+    began = time.monotonic()
+    looks = [(0.0, head.next_row)]
+    while looks[-1][0] < _SETTLED_S[1]:
+        sleep_ns(_LOOK_NS)
+        looks.append((time.monotonic() - began, head.next_row))
+    for each in (*producers, join):
+        each.send_signal(signal.SIGINT)
+        each.wait()
+    shutil.rmtree(folder)
+    return Pace(_rows_a_second(looks, BEGUN_S, BEGUN_S + _WINDOW_S), _rows_a_second(looks, *_SETTLED_S))
+
+
+def _rows_a_second(looks: Sequence[tuple[float, int]], begin_s: float, end_s: float) -> float:
+    """Between the first look at or after each of the two times."""
+    first, last = (next(look for look in looks if look[0] >= at) for at in (begin_s, end_s))
+    return (last[1] - first[1]) / (last[0] - first[0])
+
+
+def _trial(bed: _Bed, ask: Ask, hz: float) -> Trial:
+    join, journal = _joining(bed)
     seconds = _MEASURED_S + ask.after_s + APART_S
     count = int(hz * seconds)
     how = ("--rate", hz, "--count", count, "--shape", ask.frame_bytes, "--wait-consumers", 1, "--end")
