@@ -3,7 +3,7 @@
 
     python -m tests.outside.random_joins [COUNT] [SEED] [--at-once N]
 
-runs the joins of the seeds SEED, SEED + 1, ...; up to 16 of them share a driver. A seed decides policy, rules, rates,
+runs the joins of the seeds SEED, SEED + 1, ..., up to 16 at once; 64 of them share a driver. A seed decides policy, rules, rates,
 counts and payloads, who starts when, who is killed or stands still, who ends and who only leaves, and whether the join
 is run again in its folder. One line a join; what was unexplained is kept, and the seed replays it:
 
@@ -30,6 +30,7 @@ from typing import Any
 from tests.outside.bed import Bed, Process
 
 AT_ONCE = 16
+BY_ONE_DRIVER = 64
 FRAMES_MAX = 6_000
 ENDS_BY_ITSELF_S = 12.0
 """So long a join whose inputs have all ended is waited for, before it is told to end."""
@@ -238,6 +239,7 @@ def carried_out(bed: Bed, plan: Plan, streams: list[int], out: int) -> dict[str,
     line["seconds"] = round(time.monotonic() - began, 1)
     if line.get("unexplained") or "failed" in line:
         line["kept"] = str(_keep(bed, run))
+    shutil.rmtree(bed.journal(run.name), ignore_errors=True)
     return line
 
 
@@ -255,8 +257,8 @@ def _keep(bed: Bed, run: Run) -> Path:
 def main(count: int, seed: int, at_once: int) -> int:
     """Run the joins of some seeds; 1 if one was not explained."""
     failed: list[int] = []
-    for first in range(seed, seed + count, at_once):
-        plans = [planned(each) for each in range(first, min(first + at_once, seed + count))]
+    for first in range(seed, seed + count, BY_ONE_DRIVER):
+        plans = [planned(each) for each in range(first, min(first + BY_ONE_DRIVER, seed + count))]
         with Bed() as bed, ThreadPoolExecutor(at_once) as pool:
             bed.driver()
             # An output of a run lies above all inputs.

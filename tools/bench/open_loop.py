@@ -161,7 +161,7 @@ def _pushed(ask: Ask, best_hz: float) -> Iterator[Result]:
         target=HALF,
         is_floor=True,
         spread=(begun[0], begun[-1]),
-        how=f"settled at {settled:,.0f} pairs/s; both producers at {_TOO_MUCH:g} times the best rate; median of {len(paces)}",
+        how=f"settled at {settled:,.0f} pairs/s; at {_TOO_MUCH:g} times the best rate; median of {len(paces)}",
     )
     left = sorted(each.settled_hz / best_hz for each in paces) if best_hz else []
     yield Result(
