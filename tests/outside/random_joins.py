@@ -3,9 +3,9 @@
 
     python -m tests.outside.random_joins [COUNT] [SEED] [--at-once N]
 
-runs the joins of the seeds SEED, SEED + 1, ..., up to 16 at once; 64 of them share a driver. A seed decides policy, rules, rates,
-counts and payloads, who starts when, who is killed or stands still, who ends and who only leaves, and whether the join
-is run again in its folder. One line a join; what was unexplained is kept, and the seed replays it:
+runs the joins of the seeds SEED, SEED + 1, ..., up to 16 at once; 64 of them share a driver. A seed decides policy,
+rules, rates, counts and payloads, who starts when, who is killed or stands still, who ends and who only leaves, and
+whether the join is run again in its folder. One line a join; what was unexplained is kept, and the seed replays it:
 
     python -m tests.outside.random_joins 1 4711
 """
