@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tests.system.conftest import System
 
 LEAVINGS = "framegate-bench-*"
-JOINS = {"join": {"pairs/s", "x"}, "join_ages": {"us", "x"}, "joins_by_hand": {"pairs/s", "x"}, "open_loop": {"of all"}}
+JOINS = {"join": {"pairs/s", "x"}, "join_ages": {"us", "x"}, "joins_by_hand": {"pairs/s", "x"}, "open_loop": {"of all", "x"}}
 
 
 def measured(system: System, shm: Path, *names: str) -> list[dict[str, Any]]:
