@@ -13,7 +13,10 @@ def main() -> int:
     signal.signal(signal.SIGINT, _on_first_interrupt)
     from framegate.cli import run
 
-    return run(sys.argv[1:])
+    code = run(sys.argv[1:])
+    # What was asked for is done and said: a Ctrl-C that comes while the interpreter ends changes nothing of it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return code
 
 
 def _print_version() -> int:

@@ -48,7 +48,7 @@ EXPLAINED: Final[Mapping[Cause, str]] = {
     Cause.REGRESSED: "its timestamp was lower than the one before it",
     Cause.NULL_TIMESTAMP: "it has no timestamp, and the rule goes by time",
     Cause.EPOCH: "its producer began anew, and the outputs that it could have been in were closed",
-    Cause.AGENT_DOWN: "it passed while no agent listened",
+    Cause.AGENT_DOWN: "it passed while no agent listened, and its ring had come round before one did",
     Cause.PENDING_AT_END: "it waited for a partner when the join was ended",
 }
 """What happened to a frame, in the words of the journal's page."""

@@ -14,7 +14,12 @@ if TYPE_CHECKING:
     from tests.system.conftest import System
 
 LEAVINGS = "framegate-bench-*"
-JOINS = {"join": {"pairs/s", "x"}, "join_ages": {"us", "x"}, "joins_by_hand": {"pairs/s", "x"}, "open_loop": {"of all", "x"}}
+JOINS = {
+    "join": {"pairs/s", "x"},
+    "join_ages": {"us", "x"},
+    "joins_by_hand": {"pairs/s", "x"},
+    "open_loop": {"of all", "x"},
+}
 
 
 def measured(system: System, shm: Path, *names: str) -> list[dict[str, Any]]:

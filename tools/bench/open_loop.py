@@ -20,7 +20,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from framegate.joinbarrier.journal.head import Head
+from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 from framegate.tools.audit.fates import read_fates
 from framegate.tools.audit.ranges import Ranges
@@ -237,11 +237,11 @@ def _pace(bed: _Bed, ask: Ask, hz: float) -> Pace:
     assert head is not None  # noqa: S101  (the join said that it was ready)
     while head.next_row == 0:
         sleep_ns(_LOOK_NS)
-    began = time.monotonic()
+    began_ns = monotonic_ns()
     looks = [(0.0, head.next_row)]
     while looks[-1][0] < _SETTLED_S[1]:
         sleep_ns(_LOOK_NS)
-        looks.append((time.monotonic() - began, head.next_row))
+        looks.append(((monotonic_ns() - began_ns) / 1e9, head.next_row))
     for each in (*producers, join):
         each.send_signal(signal.SIGINT)
         each.wait()

@@ -67,6 +67,8 @@ impl Retired {
         journal_epoch: u64,
         durability: Durability,
     ) -> Result<Self, JournalError> {
+        // A writer that was killed while it replaced the account left this.
+        let _ = fs::remove_file(folder.join(TEMPORARY));
         let path = folder.join(FILE);
         let inputs = schema.fields.iter().skip(HEAD_COLUMNS.len()).map(|field| field.name().clone()).collect();
         let mut account = Self {

@@ -224,6 +224,14 @@ def test_version_answers_before_anything_is_imported(flag: str) -> None:
     assert not imported & heavy
 
 
+INTERRUPTED_AT_ITS_END = """
+    import atexit, os, signal
+    atexit.register(os.kill, os.getpid(), signal.SIGINT)
+    print("started", flush=True)
+    return 0
+"""
+
+
 def test_version_behind_other_options_answers_too(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["--version", "driver"]) == 0
     assert capsys.readouterr().out.startswith("framegate ")
@@ -275,6 +283,10 @@ def test_the_first_interrupt_lets_a_command_end_cleanly(sigint_ignored: bool) ->
     running = Running(WAIT_UNTIL_INTERRUPTED, sigint_ignored=sigint_ignored)
     running.interrupt()
     assert running.end() == (0, "summary\n", "")
+
+
+def test_an_interrupt_after_a_command_is_done_changes_nothing() -> None:
+    assert Running(INTERRUPTED_AT_ITS_END).end() == (0, "", "")
 
 
 def test_the_second_interrupt_ends_at_once() -> None:
