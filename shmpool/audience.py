@@ -23,6 +23,8 @@ class _Listener:
     heard_at_ns: int
     epoch: int = 0
     last_seq: int = 0
+    came_at_seq: int = 0
+    """The newest frame when it came to its epoch: it may never hear of it, or of those before."""
     max_rate_hz: int = 0
     progress: ProgressWish | None = None
 
@@ -45,11 +47,12 @@ class Audience:
             wish = (hello.progress_interval_us, hello.progress_bytes_delta, hello.progress_major_delta_units)
             listener.progress = ProgressWish(*wish) if hello.supports_progress else None
 
-    def on_qos(self, qos: QosConsumer, now_ns: int) -> None:
-        """A consumer says what it has mapped."""
+    def on_qos(self, qos: QosConsumer, now_ns: int, sent_seq: int | None = None) -> None:
+        """A consumer says what it has mapped. ``sent_seq``: the newest frame of the producer's epoch."""
         listener = self._heard(qos.consumer_id, now_ns)
         if listener is not None:
-            listener.epoch = qos.epoch
+            if listener.epoch != qos.epoch:
+                listener.epoch, listener.came_at_seq = qos.epoch, sent_seq or 0
             listener.last_seq = qos.last_seq_seen
 
     def on_epoch(self, _epoch: int) -> None:
@@ -62,10 +65,14 @@ class Audience:
         return sum(listener.epoch == epoch for listener in self._listeners.values())
 
     def slowest(self, epoch: int) -> int | None:
-        """The sequence that all who have mapped that epoch say they have seen; None where nobody has mapped it."""
+        """The sequence up to which nobody who has mapped that epoch lacks a frame; None where nobody has mapped it.
+
+        A consumer can lack only what was sent since it came. One that comes late, or comes again after it stood still,
+        says nothing of the frames before: it hears of no frame but the next one.
+        """
         # A copy: it is asked for on another thread than the one that hears.
-        seen = [listener.last_seq for listener in list(self._listeners.values()) if listener.epoch == epoch]
-        return min(seen, default=None)
+        present = [listener for listener in list(self._listeners.values()) if listener.epoch == epoch]
+        return min((max(each.last_seq, each.came_at_seq) for each in present), default=None)
 
     def unmoved(self, epoch: int) -> list[int]:
         """Those who have mapped that epoch and say that they have seen nothing of it beyond its first frame."""

@@ -464,7 +464,7 @@ class Producer(Leaseholder):
                 self.audience.on_hello(message, now_ns)
                 self._progress.policy = self.audience.progress_policy()
             case QosConsumer() if message.stream_id == self.stream_id:
-                self.audience.on_qos(message, now_ns)
+                self.audience.on_qos(message, now_ns, self.last_seq)
                 with self._heard:
                     self._heard.notify_all()
             case InjectBarrier() if message.pipeline == self.pipeline:

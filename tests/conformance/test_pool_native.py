@@ -291,6 +291,23 @@ def test_a_consumer_without_regions_drops_every_descriptor(world: PoolWorld, pip
     assert consumer.poll() == []
 
 
+def test_what_was_announced_to_a_consumer_without_regions_has_passed_when_it_has_them_again(
+    world: PoolWorld, pipes: Pipes
+) -> None:
+    """A producer that goes by its readers would wait for it for ever; a false descriptor says nothing."""
+    consumer, writer = _consumer(world, pipes.to_consumer), world.writer("native")
+    consumer.detach()
+    found = [writer.publish(counting((3,))) for _ in range(3)]
+    for each in (*found, replace(found[-1], seq=1 << 40)):
+        assert pipes.to_consumer.publication.offer(each.encode()) > 0
+    until(lambda: not consumer.poll() and consumer.counters()["unmapped"] == 4, "dropped")
+    consumer.attach(world.native)
+    assert consumer.last_seq == 2
+    assert pipes.to_consumer.publication.offer(writer.publish(counting((3,))).encode()) > 0
+    until(lambda: len(consumer.poll()) == 1, "the next frame")
+    assert consumer.counters()["gap_drops"] == 3
+
+
 def test_a_new_epoch_forgets_sequences_and_words_of_the_old_one(world: PoolWorld, pipes: Pipes) -> None:
     reader = world.reader("native")
     assert isinstance(reader, NativeReader)

@@ -231,8 +231,6 @@ class Sender:
                 _log.warning("stream %d: the replay goes on without the consumer that fell silent", self.stream)
                 self._consumers -= 1
                 return True
-        # It cannot say that it saw what was announced while it did not hear: it is gone by from the next frame on.
-        self._first_seq = None if self.producer.last_seq is None else self.producer.last_seq + 1
         return True
 
     def wait_read(self) -> None:

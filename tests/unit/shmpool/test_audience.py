@@ -84,3 +84,17 @@ def test_the_slowest_is_known_of_those_who_have_mapped_the_epoch() -> None:
     assert audience.slowest(5) == 30
     audience.forget(2)
     assert audience.slowest(5) == 40
+
+
+def test_a_consumer_that_comes_late_or_again_lacks_nothing_of_what_was_sent_before() -> None:
+    """It hears of it no more, so a producer that goes by its readers must not wait until it says so."""
+    audience = Audience(STREAM)
+    audience.on_qos(qos(1), 0)
+    audience.on_qos(qos(2), 0, sent_seq=70)
+    assert audience.slowest(5) == 0
+    audience.on_qos(replace(qos(1), last_seq_seen=90), 0, sent_seq=95)
+    assert audience.slowest(5) == 70
+    audience.forget(1)
+    audience.on_qos(qos(1), 0, sent_seq=120)
+    audience.on_qos(replace(qos(2), last_seq_seen=125), 0, sent_seq=130)
+    assert audience.slowest(5) == 120

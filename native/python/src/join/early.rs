@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What was heard of epochs whose regions are not mapped yet. Nobody believes it before a ring confirms it.
+//! What was heard of epochs while their regions were not mapped, or not leased. Nobody believes it before a ring confirms
+//! it.
 
 /// Epochs that are remembered; what is heard of others is only counted.
 const EPOCHS_MAX: usize = 4;

@@ -322,7 +322,10 @@ impl Engine {
         let Some(commands) = self.mailbox.take() else { return };
         for command in commands {
             match command {
-                Command::Attach(port, ring) => self.ports[port].attach(ring, &mut self.yard),
+                Command::Attach(port, ring) => {
+                    self.ports[port].attach(ring, &mut self.yard);
+                    self.take_passed(port, self.stage_ns(now_ns));
+                }
                 Command::Detach(port) => self.ports[port].detach(),
                 Command::Announced(port, epoch, has_producer) => self.ports[port].note_announced(epoch, has_producer),
                 Command::Listen(subscription) => self.subscriptions.push(subscription),

@@ -391,7 +391,7 @@ impl Port {
                 belief => self.disbelieve(belief),
             };
         }
-        if self.present_epoch() != Some(epoch) && self.floor.is_none_or(|floor| epoch > floor) {
+        if self.present_epoch() == Some(epoch) || self.floor.is_none_or(|floor| epoch > floor) {
             self.early.note_frame(epoch, seq);
         }
         let counter = if self.is_attached { &mut self.counters.other_epoch } else { &mut self.counters.unmapped };

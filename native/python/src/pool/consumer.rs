@@ -69,12 +69,24 @@ struct Guarded {
     subscription: Arc<SubscriptionShared>,
     /// The next sequence, once a first one was seen in this epoch.
     expected_seq: Option<u64>,
+    passed: Option<Passed>,
+    /// Whether a sequence went back since the regions were mapped: another writer's are not those that were seen.
+    has_gone_back: bool,
     newest_epoch: u64,
     events: VecDeque<Event>,
     counters: Counters,
     gate: RateGate,
     jumps: Jumps,
     catch_up: CatchUp,
+}
+
+/// Frames of an epoch that were announced while no regions were mapped. They are lost to this consumer, and it has seen
+/// that they were there: a producer that goes by its readers must not wait for them.
+struct Passed {
+    epoch: u64,
+    first: u64,
+    /// The sequence after the last of them; the next one where there are none.
+    until: u64,
 }
 
 /// Lets at most so many frames a second through: RATE_LIMITED consumers without a stream of their own.
@@ -109,8 +121,14 @@ impl Guarded {
     /// Goes over to the next epoch, if there is one. What was known of the old one is forgotten.
     fn switch(&mut self) {
         if let Some(next) = self.next.take() {
+            let passed = self.passed.take().filter(|passed| passed.epoch == next.regions().epoch);
+            self.expected_seq = passed.zip(next.newest()).map(|(Passed { first, until, .. }, newest)| {
+                // Nothing past the newest frame of the ring was published, whatever a descriptor said.
+                let until = until.min(newest.saturating_add(1));
+                self.counters.gap_drops += until.saturating_sub(first);
+                until
+            });
             self.reader = Some(next);
-            self.expected_seq = None;
             self.gate.last_ns = None;
             self.catch_up = CatchUp::default();
         }
@@ -134,6 +152,7 @@ impl Guarded {
         }
         let Some(reader) = self.reader.as_mut() else {
             self.counters.unmapped += 1;
+            self.note_passed(descriptor);
             return;
         };
         if descriptor.epoch != reader.regions().epoch {
@@ -154,6 +173,7 @@ impl Guarded {
             Some(expected) if descriptor.seq < expected => {
                 // The same sequence again would be a frame delivered twice; a lower one is a second writer.
                 self.counters.regressions += 1;
+                self.has_gone_back = true;
                 return;
             }
             Some(expected) if self.jumps.is_capped || self.jumps.was_capped => {
@@ -185,6 +205,26 @@ impl Guarded {
                 self.counters.late_drops += u64::from(cause.is_late());
             }
         }
+    }
+
+    /// A frame was announced while no regions are mapped.
+    #[cold]
+    fn note_passed(&mut self, descriptor: &Descriptor) {
+        let Descriptor { epoch, seq, .. } = *descriptor;
+        let known = self.passed.take().filter(|known| known.epoch >= epoch);
+        let mut passed = known.unwrap_or(Passed { epoch, first: seq, until: seq });
+        if passed.epoch == epoch {
+            passed.until = passed.until.max(seq.saturating_add(1));
+        }
+        self.passed = Some(passed);
+    }
+
+    /// The regions go. They may come again in the same epoch.
+    fn let_go(&mut self) {
+        let epoch = self.reader.take().map(|reader| reader.regions().epoch);
+        let seen = epoch.zip(self.expected_seq.take()).filter(|_| !std::mem::take(&mut self.has_gone_back));
+        self.passed = seen.map(|(epoch, next)| Passed { epoch, first: next, until: next }).or(self.passed.take());
+        self.next = None;
     }
 
     /// Barriers, watermarks and signals of this stream wait for whoever asks for them.
@@ -236,6 +276,8 @@ impl PoolConsumer {
             next: None,
             subscription: subscription.shared(),
             expected_seq: None,
+            passed: None,
+            has_gone_back: false,
             newest_epoch: 0,
             events: VecDeque::new(),
             counters: Counters::default(),
@@ -266,10 +308,7 @@ impl PoolConsumer {
 
     /// The regions must not be used any more: frames are dropped until the next `attach`.
     fn detach(&self) {
-        let mut guarded = unpoisoned(&self.guarded);
-        guarded.reader = None;
-        guarded.next = None;
-        guarded.expected_seq = None;
+        unpoisoned(&self.guarded).let_go();
     }
 
     /// Hears another descriptor stream from now on: a consumer's own, or the shared one again. On a capped one the

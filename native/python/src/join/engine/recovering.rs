@@ -55,6 +55,16 @@ impl Engine {
         has_stepped
     }
 
+    /// What was heard of the present epoch while no lease was held. Its producer may go by its readers, and send nothing
+    /// more before they have it.
+    pub(super) fn take_passed(&mut self, index: usize, now_ns: u64) {
+        if let Some(epoch) = self.ports[index].present_epoch()
+            && self.ports[index].is_early(epoch)
+        {
+            self.take_early(index, epoch, now_ns);
+        }
+    }
+
     /// What was heard of an epoch before it was mapped.
     fn take_early(&mut self, index: usize, epoch: u64, now_ns: u64) {
         // It says where the epoch began.

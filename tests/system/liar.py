@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stranger that announces frames which nobody published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from framegate.schema.wire import FrameDescriptor
+from framegate.shmpool.aeron import AeronTransport
+from framegate.shmpool.streams import Streams
+
+from tests.system.pool import Pool
+
+
+class Liar:
+    """Sends descriptors of frames that nobody published, on the stream that everybody hears."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._transport = AeronTransport(pool.aeron_dir)
+        streams = Streams()
+        self._publication = self._transport.add_publication(streams.channel, streams.descriptor, exclusive=True)
+
+    def say(self, stream: int, epoch: int, seq: int) -> None:
+        message = FrameDescriptor(stream_id=stream, epoch=epoch, seq=seq).encode()
+        while self._publication.offer(message) <= 0:
+            pass
+
+    def close(self) -> None:
+        self._transport.close()
+
+
+def newest_epoch(pool: Pool, stream: int) -> int:
+    """Of a stream, by its regions."""
+    rings = Path(pool.base_dir).rglob("header.ring")
+    return max(int(ring.parent.name) for ring in rings if ring.parts[-3] == str(stream))
