@@ -20,7 +20,8 @@ from mcap.reader import make_reader
 
 import framegate
 from tests.system.conftest import System
-from tests.system.record_bed import LEFT, RIGHT, RecordBed, check_payloads, ended, recorded, sequences
+from tests.system.liar import Liar, newest_epoch
+from tests.system.record_bed import LEFT, RIGHT, SHAPE, RecordBed, check_payloads, ended, recorded, sequences
 
 
 @pytest.fixture
@@ -173,6 +174,49 @@ def test_a_stream_that_begins_again_is_recorded_in_both_its_epochs(bed: RecordBe
     (stream,) = summary["streams"]
     assert [(epoch["first"], epoch["last"], epoch["frames"]) for epoch in stream["epochs"]] == [(0, 49, 50)] * 2
     assert check_payloads(recorded(bed.file)[1], LEFT) == stream["payloads"]
+
+
+@pytest.mark.parametrize("words", [("--payload",), ()])
+@pytest.mark.parametrize("ahead", [1, 1 << 40, (1 << 64) - 1])
+def test_a_descriptor_of_a_frame_that_nobody_published_is_not_recorded_and_costs_no_frame(
+    bed: RecordBed, words: tuple[str, ...], ahead: int
+) -> None:
+    bed.start_driver()
+    recorder = bed.record(*words, streams=str(LEFT))
+    producer = bed.produce(LEFT, 1500)
+    liar = Liar(bed.pool)
+    try:
+        _wait_for(bed, lambda found: 50 in sequences(found, LEFT))
+        epoch = newest_epoch(bed.pool, LEFT)
+        for each in (epoch, epoch + 1, epoch - 1, (1 << 64) - 2):
+            liar.say(LEFT, each, min(ahead + 100_000, (1 << 64) - 1))
+        assert producer.wait() == DONE
+        summary = ended(recorder)
+    finally:
+        liar.close()
+    assert (summary["frames"], summary["complete"], summary["false_descriptors"]) == (1500, True, 1)
+    (stream,) = summary["streams"]
+    assert stream["false_descriptors"] == 1
+    (found,) = stream["epochs"]
+    assert (found["epoch"], found["first"], found["last"], found["frames"]) == (epoch, 0, 1499, 1500)
+    assert sequences(recorded(bed.file)[1], LEFT) == list(range(1500))
+
+
+@pytest.mark.parametrize("words", [("--payload", "--through-ends"), ("--through-ends",)])
+def test_producers_that_wait_for_nobody_are_recorded_from_their_first_frames_on(
+    bed: RecordBed, words: tuple[str, ...]
+) -> None:
+    """Descriptors of an epoch that is not mapped yet wait until it is."""
+    bed.start_driver()
+    recorder = bed.record(*words, streams=str(LEFT))
+    for _ in range(5):
+        told = ("--count", "100", "--shape", SHAPE, "--max-rate", "--json", "--end")
+        assert bed.pool.produce(*told, stream=LEFT).wait() == DONE
+    _wait_for(bed, lambda found: sequences(found, LEFT).count(99) == 5)
+    recorder.send(signal.SIGINT)
+    summary = ended(recorder)
+    assert (summary["frames"], summary["complete"]) == (500, True)
+    assert [(each["first"], each["last"]) for each in summary["streams"][0]["epochs"]] == [(0, 99)] * 5
 
 
 def test_a_file_system_without_room_ends_the_recording_with_what_fits_indexed(bed: RecordBed) -> None:

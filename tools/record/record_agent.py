@@ -121,6 +121,14 @@ class RecordAgent:
         finally:
             for each in self._inputs:
                 each.close()
+        false = {each.stream_id: each.counters().get("false_descriptors", 0) for each in self._inputs}
         streams = [json.loads(text) for text in ended.pop("accounts")]
-        seconds = round((monotonic_ns() - self.began_ns) / 1e9, 6)
-        return {"event": "summary", "file": str(self._options.out), "seconds": seconds, **ended, "streams": streams}
+        streams = [{**each, "false_descriptors": false.get(each["stream"], 0)} for each in streams]
+        return {
+            "event": "summary",
+            "file": str(self._options.out),
+            "seconds": round((monotonic_ns() - self.began_ns) / 1e9, 6),
+            **ended,
+            "false_descriptors": sum(false.values()),
+            "streams": streams,
+        }

@@ -11,7 +11,8 @@ use framegate_core::idle::{IdleStrategy, Idler, tighten_timer_slack};
 use framegate_core::pool::descriptor::Descriptor;
 use framegate_recording::{Cause, Recorder};
 
-use super::source::{Missing, Source};
+use super::early::EarlyFrame;
+use super::source::{Heard, Missing, Source};
 use crate::aeron::SubscriptionShared;
 use crate::join::{Command, Mailbox, Route, monotonic_ns};
 
@@ -105,7 +106,10 @@ impl Engine {
     fn obey(&mut self) {
         for command in self.mailbox.clone().take().into_iter().flatten() {
             match command {
-                Command::Attach(port, ring) => self.sources[port].attach(ring.into_reader()),
+                Command::Attach(port, ring) => {
+                    self.sources[port].attach(ring.into_reader());
+                    self.take_early(port);
+                }
                 Command::Detach(port) => self.sources[port].detach(),
                 // Nothing is asked of a source here.
                 Command::Announced(..) => {}
@@ -159,6 +163,33 @@ impl Engine {
 
     #[inline]
     fn on_descriptor(&mut self, index: usize, descriptor: &Descriptor, message: &[u8], images_lost: u64, now_ns: u64) {
+        match self.sources[index].judge(descriptor.epoch, descriptor.seq) {
+            Heard::True => self.on_frame(index, descriptor, message, images_lost, now_ns),
+            Heard::Early => self.sources[index].early.note_frame(descriptor, message, images_lost),
+            Heard::Nothing => {}
+        }
+    }
+
+    /// Another epoch is mapped: what was heard of it before is judged now. What is of a later one waits on.
+    fn take_early(&mut self, index: usize) {
+        let (frames, is_cut) = self.sources[index].early.take_frames();
+        for EarlyFrame { descriptor, message, images_lost } in frames {
+            if self.is_full() {
+                return;
+            }
+            self.on_descriptor(index, &descriptor, &message, images_lost, monotonic_ns());
+        }
+        if is_cut {
+            self.sources[index].leave();
+        }
+        let newest = self.sources[index].newest_epoch();
+        if let Some((epoch, after)) = newest.and_then(|newest| self.sources[index].early.take_end(newest)) {
+            self.note_end(index, epoch, after);
+        }
+    }
+
+    #[inline]
+    fn on_frame(&mut self, index: usize, descriptor: &Descriptor, message: &[u8], images_lost: u64, now_ns: u64) {
         let Descriptor { epoch, seq, .. } = *descriptor;
         let Some(missing) = self.sources[index].take(epoch, seq, images_lost) else { return };
         if let Some(Missing { first, last, cause }) = missing {
@@ -174,7 +205,7 @@ impl Engine {
         let frame = frame.as_ref().map(Some).map_err(|cause: &Cause| *cause);
         let is_whole = self.recorder.frame(&descriptor, message, frame, log_time, now_ns);
         if frame.is_ok() && !is_whole {
-            self.sources[index].lapped(seq);
+            self.sources[index].lapped(epoch, seq);
         }
     }
 
@@ -198,6 +229,9 @@ impl Engine {
 
     /// The epoch is over after that sequence.
     fn note_end(&mut self, index: usize, epoch: u64, after: Option<u64>) {
+        if self.sources[index].early.note_end(epoch, after) {
+            return;
+        }
         if let Some(Missing { first, last, cause }) = self.sources[index].end(epoch, after) {
             self.recorder.lost(index, epoch, first, last, cause);
         }

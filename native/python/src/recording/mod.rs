@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Recordings as Python classes.
 
+mod early;
 mod engine;
 mod record_engine;
 mod source;

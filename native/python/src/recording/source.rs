@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One recorded stream: its regions, the order of its descriptors, and what their gaps mean.
+//!
+//! A descriptor is anybody's to send. It counts once the commit word of its slot says that its frame was published
+//! (PROTOCOL 3.3), also where no payloads are recorded.
+
+use std::collections::VecDeque;
 
 use framegate_core::pool::arrivals::{Arrivals, Order};
 use framegate_core::pool::catch_up::CatchUp;
-use framegate_core::pool::reader::{Dropped, FrameRef, Reader};
+use framegate_core::pool::reader::{Belief, Dropped, FrameRef, Reader};
 use framegate_recording::Cause;
 
+use super::early::Early;
 use crate::join::{PORT_COUNTERS, PortCounters};
 
 /// Sequences before a descriptor that did not come, and why.
@@ -15,12 +21,42 @@ pub(super) struct Missing {
     pub(super) cause: Cause,
 }
 
+/// The regions of one epoch.
+struct Ring {
+    reader: Reader,
+    catch_up: CatchUp,
+    /// Whether the lease is held under which they were mapped. Without one nothing is read but commit words.
+    is_leased: bool,
+}
+
+impl Ring {
+    fn epoch(&self) -> u64 {
+        self.reader.regions().epoch
+    }
+}
+
+/// What a descriptor is to a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Heard {
+    /// The frame was published.
+    True,
+    /// Its epoch is not mapped yet: it waits until it is.
+    Early,
+    /// Nothing that counts.
+    Nothing,
+}
+
+/// Mappings of one stream.
+const RINGS_MAX: usize = 3;
+
 /// A stream.
 #[derive(Default)]
 pub(super) struct Source {
-    reader: Option<Reader>,
-    /// The next epoch's, taken when its first descriptor comes or the log was read to its end.
-    next: Option<Reader>,
+    /// The epochs that are mapped, in their order: the one that is recorded, and those that follow it.
+    rings: VecDeque<Ring>,
+    /// The epoch whose frames are expected; the next one when its first descriptor comes or the log was read to its end.
+    present: Option<u64>,
+    pub(super) early: Early,
     /// Of the epoch that is recorded.
     arrivals: Arrivals,
     ended_epoch: Option<u64>,
@@ -28,7 +64,6 @@ pub(super) struct Source {
     was_away: bool,
     /// Whether it is recorded only from the moment on at which its payloads can be read.
     waits_for_regions: bool,
-    catch_up: CatchUp,
     counters: PortCounters,
 }
 
@@ -38,54 +73,98 @@ impl Source {
         Self { waits_for_regions: has_payload, ..Self::default() }
     }
 
-    pub(super) fn attach(&mut self, next: Reader) {
-        self.next = Some(next);
-        if self.reader.is_none() {
-            self.switch();
+    pub(super) fn attach(&mut self, reader: Reader) {
+        self.waits_for_regions = false;
+        let ring = Ring { reader, catch_up: CatchUp::default(), is_leased: true };
+        if let Some(own) = self.rings.iter_mut().find(|own| own.epoch() == ring.epoch()) {
+            // The same bytes, mapped again.
+            *own = ring;
+        } else if self.is_to_come(ring.epoch()) {
+            self.rings.push_back(ring);
+            while self.rings.len() > RINGS_MAX {
+                self.rings.pop_front();
+            }
         }
+        self.present = self.present.or_else(|| self.newest_epoch());
     }
 
+    /// The lease is gone. The mappings stay, to tell true descriptors from false ones.
     pub(super) fn detach(&mut self) {
-        (self.reader, self.next) = (None, None);
-        self.was_away = true;
+        self.rings.iter_mut().for_each(|ring| ring.is_leased = false);
+        (self.present, self.was_away) = (None, true);
     }
 
     pub(super) fn leave(&mut self) {
         self.was_away = true;
     }
 
-    /// Goes over to the next epoch's regions, if there are some.
+    /// The log was read to its end: the newest epoch that is mapped has its turn.
     pub(super) fn switch(&mut self) {
-        if let Some(next) = self.next.take() {
-            self.reader = Some(next);
-            self.waits_for_regions = false;
-            self.catch_up = CatchUp::default();
+        if self.present.is_some() && self.rings.len() > 1 {
+            self.present = self.newest_epoch();
+            self.rings.drain(..self.rings.len() - 1);
         }
     }
 
     /// The epoch whose frames can be read.
-    pub(super) fn epoch(&self) -> Option<u64> {
-        self.reader.as_ref().map(|reader| reader.regions().epoch)
+    pub(super) const fn epoch(&self) -> Option<u64> {
+        self.present
     }
 
     pub(super) fn last_seq(&self) -> Option<u64> {
-        self.arrivals.last_seq(self.epoch()?)
+        self.arrivals.last_seq(self.present?)
+    }
+
+    pub(super) fn newest_epoch(&self) -> Option<u64> {
+        self.rings.back().map(Ring::epoch)
+    }
+
+    fn is_to_come(&self, epoch: u64) -> bool {
+        self.newest_epoch().max(self.arrivals.epoch()).is_none_or(|newest| epoch > newest)
     }
 
     pub(super) const fn counters(&self) -> [u64; PORT_COUNTERS.len()] {
         self.counters.as_array()
     }
 
-    /// Takes a descriptor: None when it is not to be recorded, else what is missing before it.
+    /// What a descriptor is: the commit word of its slot is believed, and nothing else changes for one that is false.
     #[inline]
-    pub(super) fn take(&mut self, epoch: u64, seq: u64, images_lost: u64) -> Option<Option<Missing>> {
+    pub(super) fn judge(&mut self, epoch: u64, seq: u64) -> Heard {
+        let Some(ring) = self.rings.iter_mut().find(|ring| ring.epoch() == epoch) else {
+            return self.judge_other(epoch);
+        };
+        match ring.reader.believe(seq) {
+            Belief::True => Heard::True,
+            Belief::False => {
+                self.counters.false_descriptors += 1;
+                Heard::Nothing
+            }
+            Belief::WentBack => {
+                self.counters.regressions += 1;
+                Heard::Nothing
+            }
+        }
+    }
+
+    #[cold]
+    fn judge_other(&mut self, epoch: u64) -> Heard {
         if self.waits_for_regions {
             self.counters.unmapped += 1;
-            return None;
+            return Heard::Nothing;
         }
+        if self.is_to_come(epoch) {
+            return Heard::Early;
+        }
+        // A producer that was replaced has nothing to say any more.
+        self.counters.other_epoch += 1;
+        Heard::Nothing
+    }
+
+    /// Takes a true descriptor: None when it is not to be recorded, else what is missing before it.
+    #[inline]
+    pub(super) fn take(&mut self, epoch: u64, seq: u64, images_lost: u64) -> Option<Option<Missing>> {
         let recorded = self.arrivals.epoch();
         if recorded.is_some_and(|of| epoch < of) {
-            // A producer that was replaced has nothing to say any more.
             self.counters.other_epoch += 1;
             return None;
         }
@@ -100,11 +179,19 @@ impl Source {
             }
         };
         if recorded != Some(epoch) {
-            self.ended_epoch = None;
+            self.begin(epoch);
         }
         (self.images_lost, self.was_away) = (images_lost, false);
         self.counters.frames += 1;
         Some(missing)
+    }
+
+    /// The first frame of an epoch: those before it are over.
+    #[cold]
+    fn begin(&mut self, epoch: u64) {
+        self.ended_epoch = None;
+        self.present = self.present.map(|_| epoch);
+        self.rings.retain(|ring| ring.epoch() >= epoch);
     }
 
     #[cold]
@@ -118,21 +205,18 @@ impl Source {
     /// One attempt at a frame.
     #[inline]
     pub(super) fn read(&mut self, epoch: u64, seq: u64) -> Result<FrameRef, Cause> {
-        if self.next.as_ref().is_some_and(|next| next.regions().epoch == epoch) {
-            self.switch();
-        }
-        let Some(reader) = self.reader.as_mut().filter(|reader| reader.regions().epoch == epoch) else {
+        let Some(ring) = self.rings.iter_mut().find(|ring| ring.epoch() == epoch && ring.is_leased) else {
             self.counters.unmapped += 1;
             return Err(Cause::Unmapped);
         };
-        if self.catch_up.passes_over(seq) {
+        if ring.catch_up.passes_over(seq) {
             self.counters.late_drops += 1;
             return Err(Cause::Overwritten);
         }
         // SAFETY: the frame is copied in this turn; regions change between turns.
-        let found = unsafe { reader.read(seq) };
+        let found = unsafe { ring.reader.read(seq) };
         found.map_err(|cause| {
-            self.catch_up.on_dropped(seq, cause, reader.regions().nslots());
+            ring.catch_up.on_dropped(seq, cause, ring.reader.regions().nslots());
             self.counters.late_drops += u64::from(cause.is_late());
             // A slot that is in progress holds a newer frame, or the one of a writer that died in it.
             if cause.is_late() && cause != Dropped::WentBack { Cause::Overwritten } else { Cause::Damaged }
@@ -140,9 +224,9 @@ impl Source {
     }
 
     /// A frame was overwritten while it was copied.
-    pub(super) fn lapped(&mut self, seq: u64) {
-        if let Some(reader) = &self.reader {
-            self.catch_up.on_lapped(seq, reader.regions().nslots());
+    pub(super) fn lapped(&mut self, epoch: u64, seq: u64) {
+        if let Some(ring) = self.rings.iter_mut().find(|ring| ring.epoch() == epoch) {
+            ring.catch_up.on_lapped(seq, ring.reader.regions().nslots());
         }
         self.counters.late_drops += 1;
     }
@@ -165,6 +249,6 @@ impl Source {
 
     /// Whether nothing more comes of the epoch that was heard last.
     pub(super) const fn has_ended(&self) -> bool {
-        self.ended_epoch.is_some()
+        self.ended_epoch.is_some() && !self.early.has_end()
     }
 }
