@@ -141,8 +141,9 @@ def _map_wide(config: JoinConfig) -> Iterator[Conflict]:
         yield _for("timestamp", ("mergemap", "lateness_ns"), policy)
     if section.late != "drop" and policy != "timestamp":
         yield _for("timestamp", ("mergemap", "late"), policy)
-    if section.clock_domain != "monotonic" and not config.has_timestamp_map and config.drive.kind != "clock":
-        message = f"the policy {policy} compares no times here, so it has no clock domain"
+    has_times = config.has_timestamp_map or config.drive.kind == "clock" or config.join.publish
+    if section.clock_domain != "monotonic" and not has_times:
+        message = f"the policy {policy} compares no times here and publishes no frames, so it has no clock domain"
         yield Conflict(("mergemap", "clock_domain"), _POLICY, message)
     if section.stale_timeout_ms and policy == "union":
         message = "no frame of a union waits for another, so no input can be stale"

@@ -134,7 +134,7 @@ class JoinAgent:
         join = self.config.join
         self._signals = ControlSignals(self.client, join.pipeline, join.control_upstreams)
         former = self._former(chosen, wait or _wait_a_little)
-        self._republisher = Republisher.of(self.client, self.config, self.engine, self.folder.path, former)
+        self._republisher = Republisher.of(self.client, self.config, self.engine, self.folder.path, self.inputs, former)
         if self.config.join.policy != "union":
             self._exchange = MapExchange(self.client, announce_period_ns=self.config.mergemap.announce_ms * 1_000_000)
         self._new_out_epoch()

@@ -14,6 +14,7 @@ from framegate.schema.merge import ClockDomain
 from framegate.schema.wire import ShmPoolAnnounce
 from framegate.shmpool.continued import is_marked_continued
 from framegate.shmpool.ended import former_end, is_marked_ended
+from framegate.shmpool.mapping import Layout
 from framegate.shmpool.reader_port import ReaderPort
 from framegate.shmpool.streams import untethered
 from framegate.shmpool.subscriber import Subscriber, Wishes
@@ -99,6 +100,11 @@ class JoinInput(Subscriber):
             return None
         is_read = port.epoch == announced.epoch and port.last_seq is not None
         return ClockDomain(int(announced.announce_clock_domain)) if is_read or announced.producer_id else None
+
+    @property
+    def longest_payload(self) -> int | None:
+        """Bytes that no frame of the epoch that was announced last has more of."""
+        return None if self._declared is None else Layout.announced(self._declared).longest_payload
 
     def note_joined(self) -> None:
         """The engine rests, and what it heard is joined or waits for its partners. On the agent's thread."""

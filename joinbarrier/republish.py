@@ -8,9 +8,8 @@ one input: it is called for each row once that is sealed, so what it published i
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,11 +17,13 @@ import numpy as np
 import numpy.typing as npt
 from framegate.joinbarrier.configuration import JoinConfig
 from framegate.joinbarrier.former_output import Former
+from framegate.joinbarrier.join_input import JoinInput
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.row import JoinedInput, Row
 from framegate.joinbarrier.user_function import user_function
 from framegate.schema.control import SignalKind
 from framegate.schema.errors import BarrierInjectionFailed, FrameTooLarge, InvalidValue, NotAttached, WrongArray
+from framegate.schema.merge import ClockDomain
 from framegate.shmpool.client import Client
 from framegate.shmpool.predecessor import attached_behind_predecessor
 from framegate.shmpool.producer import Producer
@@ -30,8 +31,18 @@ from framegate.shmpool.producer import Producer
 from framegate._native import JoinEngine
 
 _ROWS_MAX: Final = 256
+_REMAP_S: Final = 0.5
+"""Frames of the inputs wait in their rings meanwhile."""
 _U64_MAX: Final = (1 << 64) - 1
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What the driver is told of the output's frames, which are stamped as those of the input that they are made of."""
+
+    clock: str | None = None
+    frame_bytes_max: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +57,17 @@ class Republisher:
     """The producer of an output stream. Frames are numbered by ``out_seq``; a new ``out_epoch`` is a new epoch."""
 
     def __init__(
-        self, client: Client, config: JoinConfig, engine: JoinEngine, folder: Path, former: Former | None
+        self,
+        client: Client,
+        config: JoinConfig,
+        engine: JoinEngine,
+        folder: Path,
+        source: JoinInput,
+        former: Former | None,
     ) -> None:
         self._stream = config.join.out_stream
         self._engine = engine
+        self._source = source
         self._out_epoch = engine.out_epoch()
         self._input = config.input[0].name if ":" in config.join.publish else config.join.publish
         self._wait_consumers = config.join.wait_consumers
@@ -60,23 +78,50 @@ class Republisher:
         self._first_seq: int | None = None
         self._is_caught_up = False
         # It passes on the barriers of its inputs, and has none of its own.
-        is_realtime = config.has_timestamp_map and config.mergemap.clock_domain == "realtime_synced"
-        clock = "realtime" if is_realtime else None
-        self._attach = partial(client.producer, self._stream, pipeline=None, clock=clock)
-        attach = partial(self._attach, continues=from_row is not None)
+        # Before its source was heard, the configuration says it: a join by sequence has the key for this alone.
+        is_realtime = config.mergemap.clock_domain == "realtime_synced"
+        self._client = client
+        self._declared = Declared("realtime" if is_realtime else None)
+        self._declared = self._declaration()
+        self._continues = from_row is not None
+        attach = self._attach
         self.producer: Producer = attach() if former is None else attached_behind_predecessor(attach, former.wait)
 
     @staticmethod
     def of(
-        client: Client, config: JoinConfig, engine: JoinEngine, folder: Path, former: Former | None = None
+        client: Client,
+        config: JoinConfig,
+        engine: JoinEngine,
+        folder: Path,
+        inputs: Sequence[JoinInput],
+        former: Former | None = None,
     ) -> Republisher | None:
-        """What the configuration asks for; None when nothing is to be published."""
+        """What the configuration asks for; None when nothing is to be published. ``inputs``: the join's streams."""
         publish = config.join.publish
         if not publish:
             return None
-        if ":" in publish:
-            return Computed(client, config, engine, folder, former)
-        return Copied(client, config, engine, folder, former)
+        kind = Computed if ":" in publish else Copied
+        streams = {each.name: each.stream for each in config.input}
+        stream = config.input[0].stream if kind is Computed else streams[publish]
+        (source,) = (each for each in inputs if each.stream_id == stream)
+        return kind(client, config, engine, folder, source, former)
+
+    def _attach(self) -> Producer:
+        return self._client.producer(
+            self._stream,
+            pipeline=None,
+            continues=self._continues,
+            clock=self._declared.clock,
+            frame_bytes_max=self._declared.frame_bytes_max,
+        )
+
+    def _declaration(self) -> Declared:
+        """What is known of the frames by now: nothing new before the source's producer was heard."""
+        domain, known = self._source.clock_domain, self._declared
+        if domain is None:
+            return known
+        clock = "realtime" if domain is ClockDomain.REALTIME_SYNCED else None
+        return Declared(clock, self._source.longest_payload)
 
     # --- before the first row ------------------------------------------------------------------------------
 
@@ -131,12 +176,17 @@ class Republisher:
 
     def work(self) -> None:
         """Between two slices."""
-        epoch = self._engine.out_epoch()
-        if epoch != self._out_epoch:
-            # Its numbers begin again, and within an epoch they never go back.
-            self._out_epoch = epoch
-            self.producer.close()
-            self.producer = self._attach()
+        epoch, declared = self._engine.out_epoch(), self._declaration()
+        if epoch == self._out_epoch and declared == self._declared:
+            return
+        # Numbers of another output epoch begin again, and within an epoch they never go back.
+        self._continues = epoch == self._out_epoch and (self._continues or self.producer.last_seq is not None)
+        self._out_epoch, self._declared = epoch, declared
+        listeners = self.producer.audience.ready(self.producer.epoch or 0)
+        self.producer.close()
+        self.producer = self._attach()
+        # What is sent before they have mapped the new regions would pass them by.
+        self.producer.wait_consumers(listeners, _REMAP_S)
 
     def publish_until(self, row: int) -> None:
         """The frames of all rows below ``row`` are published; they are sealed."""
@@ -178,9 +228,15 @@ class Copied(Republisher):
     """An input's own frame."""
 
     def __init__(
-        self, client: Client, config: JoinConfig, engine: JoinEngine, folder: Path, former: Former | None
+        self,
+        client: Client,
+        config: JoinConfig,
+        engine: JoinEngine,
+        folder: Path,
+        source: JoinInput,
+        former: Former | None,
     ) -> None:
-        super().__init__(client, config, engine, folder, former)
+        super().__init__(client, config, engine, folder, source, former)
         self._index = [each.name for each in config.input].index(self._input)
         self._given: object = None
         self.work()
@@ -210,9 +266,15 @@ class Computed(Republisher):
     """What a user's function makes of the one input."""
 
     def __init__(
-        self, client: Client, config: JoinConfig, engine: JoinEngine, folder: Path, former: Former | None
+        self,
+        client: Client,
+        config: JoinConfig,
+        engine: JoinEngine,
+        folder: Path,
+        source: JoinInput,
+        former: Former | None,
     ) -> None:
-        super().__init__(client, config, engine, folder, former)
+        super().__init__(client, config, engine, folder, source, former)
         self._compute: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
         self._compute = user_function("join.publish", config.join.publish)
 
@@ -237,6 +299,10 @@ class Computed(Republisher):
             while self._row < self._journal.next_row:
                 self._compute_sealed()
         super().close(end)
+
+    def _declaration(self) -> Declared:
+        """How large a frame becomes is the function's affair."""
+        return replace(super()._declaration(), frame_bytes_max=None)
 
     def _publish_frame(self, out_seq: int, found: JoinedInput, payload: npt.NDArray[Any]) -> None:
         self.producer.publish(np.asarray(self._compute(payload)), found.timestamp_ns, seq=out_seq)

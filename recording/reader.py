@@ -95,28 +95,28 @@ class Recording:
     def __iter__(self) -> Iterator[Recorded]:
         self._sum_up()
         for piece in self._pieces():
-            yield from self._messages(piece)
+            yield from self.messages_of(piece)
 
     def by_time(self) -> Iterator[Recorded]:
         """In the order of the log times, those of one time in the order of the file."""
         data = []
-        for piece in self._places:
+        for piece in self.places:
             if piece.is_chunk or piece.opcode == Opcode.MESSAGE:
                 data.append(piece)
             else:
                 # What the file says of itself, and definitions.
-                list(self._messages(piece))
+                list(self.messages_of(piece))
         _ = self.holdings
-        yield from in_order_of_time(data, lambda piece: list(self._messages(piece)))
+        yield from in_order_of_time(data, lambda piece: list(self.messages_of(piece)))
 
     @cached_property
     def holdings(self) -> Holdings:
         """Every topic; asked before the iteration. A file without a whole summary is read once for it."""
         if not self._sum_up():
-            for piece in self._places:
-                for _ in self._messages(piece):
+            for piece in self.places:
+                for _ in self.messages_of(piece):
                     pass
-        content = sum(max(piece.content_bytes, piece.end - piece.at) for piece in self._places)
+        content = sum(max(piece.content_bytes, piece.end - piece.at) for piece in self.places)
         return Holdings(tuple(dict.fromkeys(self.topics.values())), content)
 
     def require_start(self) -> None:
@@ -130,7 +130,8 @@ class Recording:
     # --- pieces --------------------------------------------------------------------------------------------
 
     @cached_property
-    def _places(self) -> list[Piece]:
+    def places(self) -> list[Piece]:
+        """Every record of the data, messages that stand alone put together. Moves the stream."""
         return list(grouped(self._pieces()))
 
     def _sum_up(self) -> bool:
@@ -162,10 +163,14 @@ class Recording:
         if gap is not None and not gap.is_to_the_end:
             self._lost[gap.at] = LostPart(gap.at, gap.end, last_ns, None)
 
-    def _messages(self, piece: Piece) -> Iterator[Recorded]:
-        """The messages of a piece; what it defines is noted."""
+    def bytes_of(self, piece: Piece) -> bytes:
+        """A record as it stands in the file."""
         self._stream.seek(piece.at)
-        data = self._stream.read(piece.end - piece.at)
+        return self._stream.read(piece.end - piece.at)
+
+    def messages_of(self, piece: Piece) -> Iterator[Recorded]:
+        """The messages of a piece; what it defines is noted."""
+        data = self.bytes_of(piece)
         try:
             found = self._records(piece, data)
         except Damage:
@@ -174,11 +179,15 @@ class Recording:
             return
         for record in found:
             if isinstance(record, Message):
-                # A channel that is not known lay in what was lost.
-                topic = self.topics.get(record.channel_id) or Topic(f"channel {record.channel_id}", "", "")
-                yield Recorded(topic, record.sequence, record.log_time, record.publish_time, record.data)
+                yield Recorded(
+                    self.topic(record.channel_id), record.sequence, record.log_time, record.publish_time, record.data
+                )
             else:
                 self._note_record(record)
+
+    def topic(self, channel_id: int) -> Topic:
+        """Of a channel. One that is not known lay in what was lost."""
+        return self.topics.get(channel_id) or Topic(f"channel {channel_id}", "", "")
 
     def _records(self, piece: Piece, data: bytes) -> list[Record]:
         if piece.opcode == Opcode.MESSAGE:

@@ -98,12 +98,14 @@ class Client:
         position: int = 0,
         continues: bool = False,
         clock: str | None = None,
+        frame_bytes_max: int | None = None,
     ) -> Producer:
         """The one producer of a stream, attached. Without shape and dtype every frame may be another.
 
-        With them the driver makes regions that fit. ``clock`` says by which clock frames are stamped: ``"monotonic"``,
-        or ``"realtime"`` for times as of ``time.time_ns()``. Left out, frames without a time get the monotonic clock's,
-        and what consumers are told is what the driver's file has, else monotonic.
+        With them, or with ``frame_bytes_max``, the bytes of the largest frame, the driver makes regions that fit.
+        ``clock`` says by which clock frames are stamped: ``"monotonic"``, or ``"realtime"`` for times as of
+        ``time.time_ns()``. Left out, frames without a time get the monotonic clock's, and what consumers are told is
+        what the driver's file has, else monotonic.
         ``descriptor_stream`` is the Aeron stream of its descriptors, which its consumers must be told too; left out,
         it is the configured one, else the one that all streams share.
         Checkpoint barriers are sent for the coordinator of ``pipeline``; None: for no one. Where there is none,
@@ -125,6 +127,7 @@ class Client:
             position=position,
             continues=continues,
             clock=clock,
+            frame_bytes_max=frame_bytes_max,
         )
         return self.attach(producer)
 

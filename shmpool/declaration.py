@@ -22,6 +22,8 @@ class Declaration:
 
     clock_domain: ClockDomain | None = None
     frame_bytes: int | None = None
+    is_firm: bool = True
+    """Whether every frame is as large; else some may be smaller, and fit where the largest does not."""
 
     def message(self, stream_id: int, client_id: int) -> StreamDeclaration:
         """As the driver hears it."""
@@ -35,15 +37,19 @@ class Declaration:
 
     def check(self, stream_id: int, longest_payload: int) -> None:
         """Raise ``FrameTooLarge`` where no frame would fit the regions that were granted."""
-        if self.frame_bytes is not None and self.frame_bytes > longest_payload:
+        if self.is_firm and self.frame_bytes is not None and self.frame_bytes > longest_payload:
             what = "no pool of the stream has slots that large"
             raise FrameTooLarge(what, stream=stream_id, frame_bytes=self.frame_bytes, limit_bytes=longest_payload)
 
 
 def declaration_of(
-    stream_id: int, clock: str | None, shape: Sequence[int] | None, dtype: str | None
+    stream_id: int,
+    clock: str | None,
+    shape: Sequence[int] | None,
+    dtype: str | None,
+    frame_bytes_max: int | None = None,
 ) -> Declaration | None:
-    """What follows from a producer's arguments; None if nothing does.
+    """What follows from a producer's arguments; None if nothing does. ``frame_bytes_max`` counts without a shape.
 
     Raises ``InvalidValue`` for a clock without a name, ``FrameTooLarge`` for frames that no region can hold.
     """
@@ -53,9 +59,13 @@ def declaration_of(
     if frame_bytes is not None and frame_bytes > _FRAME_BYTES_MAX:
         what = "no pool can have slots that large"
         raise FrameTooLarge(what, stream=stream_id, frame_bytes=frame_bytes, limit_bytes=_FRAME_BYTES_MAX)
+    is_firm = frame_bytes is not None
+    if not is_firm and frame_bytes_max is not None and frame_bytes_max <= _FRAME_BYTES_MAX:
+        frame_bytes = frame_bytes_max
     if clock is None and frame_bytes is None:
         return None
-    return Declaration(clock_domain=None if clock is None else CLOCKS[clock], frame_bytes=frame_bytes)
+    domain = None if clock is None else CLOCKS[clock]
+    return Declaration(clock_domain=domain, frame_bytes=frame_bytes, is_firm=is_firm)
 
 
 def _frame_bytes(shape: Sequence[int] | None, dtype: str | None) -> int | None:

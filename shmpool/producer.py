@@ -91,8 +91,10 @@ class Producer(Leaseholder):
         position: int = 0,
         continues: bool = False,
         clock: str | None = None,
+        frame_bytes_max: int | None = None,
     ) -> None:
-        super().__init__(client, stream, Role.PRODUCER, declaration_of(stream, clock, shape, dtype))
+        declared = declaration_of(stream, clock, shape, dtype, frame_bytes_max)
+        super().__init__(client, stream, Role.PRODUCER, declared)
         self._is_realtime = clock == "realtime"
         self.name = name
         self.pipeline = pipeline
@@ -322,6 +324,11 @@ class Producer(Leaseholder):
         """Wait until so many consumers have mapped this producer's epoch; whether they came."""
         with self._heard:
             return self._heard.wait_for(lambda: self._ready_consumers() >= count, timeout_s)
+
+    @property
+    def consumers(self) -> int:
+        """How many have mapped this producer's epoch."""
+        return self._ready_consumers()
 
     def wait_seen(self, seq: int, timeout_s: float | None = None) -> bool:
         """Wait until every consumer says that it has seen a sequence of this epoch; whether all have.

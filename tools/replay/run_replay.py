@@ -23,12 +23,13 @@ from framegate.schema.console.quantities import byte_size, count, rounded
 from framegate.schema.console.reporting import emit
 from framegate.schema.control import Watermark
 from framegate.schema.errors import DONE, FAILED
+from framegate.shmpool.audience_wait import wait_for_consumers
 from framegate.shmpool.client import Client
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.stop_signal import StopSignal
 from framegate.tools.replay.check import Check, check_journal
 from framegate.tools.replay.checkpoints import ReplayCheckpoints
-from framegate.tools.replay.clocks import clocks_of
+from framegate.tools.replay.declared import Declared, declared_of
 from framegate.tools.replay.left_out import LossCauses
 from framegate.tools.replay.options import MAX, ReplayOptions
 from framegate.tools.replay.place import Place
@@ -52,15 +53,16 @@ def run(options: ReplayOptions) -> int:
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
     streams = _streams_of(options)
     with open_source(options.source) as recording:
-        clocks = clocks_of(Passage(recording, options.topics, options.times), streams)
-    with StopSignal() as stop, options.connect() as client, _Replay(options, client, stop, clocks) as replay:
+        declared = declared_of(recording, options.topics, options.times, streams)
+    with StopSignal() as stop, options.connect() as client, _Replay(options, client, stop, declared) as replay:
         if options.injects_for is not None and streams:
             replay.take_part(options.injects_for, streams)
         for stream in streams if not stop.is_set else ():
             replay.sender(stream)
         stop.listen()
         replay.say_ready()
-        if replay.wait_audience():
+        producers = [sender.producer for sender in replay.senders.values()]
+        if wait_for_consumers(producers, options.wait_consumers, stop):
             replay.play()
         replay.end()
         summary = replay.summary()
@@ -94,8 +96,8 @@ class _Replay:
     options: ReplayOptions
     client: Client
     stop: StopSignal
-    clocks: dict[int, str | None]
-    """What stamped each stream's first frames."""
+    declared: dict[int, Declared]
+    """What is known of each stream's frames."""
     senders: dict[int, Sender] = field(default_factory=dict)
     restored: dict[int, StreamState] = field(default_factory=dict)
     restored_id: int | None = None
@@ -152,21 +154,13 @@ class _Replay:
                 self.stop.wait,
                 self.options.injects_for,
                 self.restored.get(stream),
-                clock=self.clocks.get(stream),
+                declared=self.declared.get(stream),
                 is_restarted=self.options.restore is not None,
                 consumers=self.options.wait_consumers,
             )
             self.senders[stream] = sender
             self._open.callback(sender.close)
         return self.senders[stream]
-
-    def wait_audience(self) -> bool:
-        """Wait for the wanted consumers; False when told to end before."""
-        for sender in list(self.senders.values()):
-            while not sender.producer.wait_consumers(self.options.wait_consumers, _WAIT_SLICE_S):
-                if self.stop.is_set:
-                    return False
-        return not self.stop.is_set
 
     def play(self) -> None:
         """Once round, or as often as is wanted."""

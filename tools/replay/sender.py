@@ -18,7 +18,7 @@ from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.predecessor import attached_behind_predecessor
 from framegate.shmpool.producer import DEFAULT_PIPELINE, Producer
 from framegate.shmpool.sent_barrier import SentBarrier
-from framegate.tools.replay.clocks import clock_of
+from framegate.tools.replay.declared import Declared, clock_of
 from framegate.tools.replay.held_up import HeldUp
 from framegate.tools.replay.place import START, Place
 from framegate.tools.replay.replay_state import StreamState
@@ -45,14 +45,14 @@ class Sender:
         pipeline: str | None = DEFAULT_PIPELINE,
         restored: StreamState | None = None,
         *,
-        clock: str | None = None,
+        declared: Declared | None = None,
         is_restarted: bool = False,
         consumers: int = 0,
     ) -> None:
         """``consumers``: so many were waited for, and are waited for again when they stand still.
 
         ``wait`` sleeps, and says whether the replay was told to end. ``restored``: what it goes on behind.
-        ``clock``: what stamped its first frames, as far as that is known.
+        ``declared``: what is known of its frames.
 
         ``is_restarted``: an earlier life of this replay may have been killed, and its lease not yet have expired.
         """
@@ -65,7 +65,8 @@ class Sender:
         """Behind the last frame that was sent: what is not later is not sent again."""
         self.ended_state: StreamState | None = None
         """Where the stream ended, if it has: from there on it owes no barrier."""
-        self._clock = clock
+        self._declared = declared or Declared()
+        self._clock = self._declared.clock
         attach = partial(self._attached, continues=True)
         self.producer: Producer = attached_behind_predecessor(attach, wait) if is_restarted else self._attached()
         self.frames = 0
@@ -112,6 +113,7 @@ class Sender:
             position=self.place.number,
             continues=continues,
             clock=self._clock,
+            frame_bytes_max=self._declared.frame_bytes_max,
         )
 
     def _publish(self, frame: FrameOfRecording, life: int) -> None:

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a replay declares of its streams, as their producers did: the clock of the frames, and how large they are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from framegate.recording.dump import Dump
+from framegate.recording.frames import FrameOfRecording, Item, Passage
+from framegate.recording.message_sizes import largest_messages
+from framegate.recording.recorded import Topic
+from framegate.recording.source import Source
+from framegate.recording.topic_map import stream_of
+
+_NO_UPTIME_NS: Final = 1_000_000_000_000_000_000
+"""2001 by the wall clock; a monotonic one would have run for 31 years."""
+_LOOK_AT: Final = 1_024
+
+
+@dataclass(slots=True)
+class Declared:
+    """Of one stream. None: nothing is known."""
+
+    clock: str | None = None
+    frame_bytes_max: int | None = None
+
+    def note(self, frame_bytes: int) -> None:
+        """A frame may be so large."""
+        self.frame_bytes_max = max(self.frame_bytes_max or 0, frame_bytes)
+
+
+def clock_of(frame: FrameOfRecording) -> str | None:
+    """The clock that stamped a frame; None: the monotonic one, which needs no word."""
+    stamp_ns = frame.descriptor_timestamp_ns if frame.timestamp_ns is None else frame.timestamp_ns
+    return "realtime" if (stamp_ns or 0) >= _NO_UPTIME_NS else None
+
+
+def declared_of(
+    recording: Source, topics: Mapping[str, int], times: str, streams: Collection[int]
+) -> dict[int, Declared]:
+    """What is known of some streams before the first frame goes.
+
+    The clock is that of a stream's first frame. The size is that of the largest message, which the recording's indexes
+    tell; an image that lies packed in its message is as large as the first one, where that is more. A dump is read.
+    """
+    found = {stream: Declared() for stream in streams}
+    for frame in _frames(recording, Passage(recording, topics, times), streams):
+        declared = found.setdefault(frame.stream, Declared())
+        if declared.frame_bytes_max is None:
+            declared.clock = clock_of(frame)
+        declared.note(len(frame.payload))
+    if not isinstance(recording, Dump):
+        for topic, size in largest_messages(recording).items():
+            stream = _stream_of_frames(topic, topics)
+            if size and stream in found:
+                found[stream].note(size)
+    return found
+
+
+def _frames(recording: Source, items: Iterable[Item], streams: Collection[int]) -> Iterator[FrameOfRecording]:
+    """Of a dump all of them, of a recording those up to the first one of every stream, and no longer than a while."""
+    left = set(streams)
+    for item in items if isinstance(recording, Dump) else islice(items, _LOOK_AT):
+        if isinstance(item, FrameOfRecording):
+            yield item
+            left.discard(item.stream)
+        if not left and not isinstance(recording, Dump):
+            return
+
+
+def _stream_of_frames(name: str, topics: Mapping[str, int]) -> int | None:
+    """The stream on which the messages of a topic go as frames; None: on none."""
+    topic = Topic.of(name, "", "")
+    return stream_of(topic, topics) if topic.stream is None or topic.kind == "payload" else None
