@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 from framegate.schema.console.quantities import byte_size, count, rounded
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, NotAttached, WrongUsage
+from framegate.shmpool.audience_wait import wait_for_consumers
 from framegate.shmpool.client import Client
 from framegate.shmpool.client_options import ClientOptions
 from framegate.shmpool.clock import monotonic_ns, realtime_ns
@@ -141,7 +142,7 @@ def run(options: ProduceOptions) -> int:
         produced = _Run(options, producer, stop, log)
         stop.listen()
         _say_ready(options, producer)
-        if _audience_is_there(produced):
+        if wait_for_consumers([producer], options.wait_consumers, stop):
             produced.began_ns = monotonic_ns()
             _play(produced, steps) if steps is not None else _synthesise(produced, pattern)
         summary = produced.summary()
@@ -179,13 +180,6 @@ def _attached(client: Client, options: ProduceOptions, stop: StopSignal) -> Prod
 
 def _seconds(milliseconds: float | None) -> float | None:
     return None if milliseconds is None else milliseconds / 1e3
-
-
-def _audience_is_there(run: _Run) -> bool:
-    while not run.producer.wait_consumers(run.options.wait_consumers, _WAIT_SLICE_S):
-        if run.stop.is_set:
-            return False
-    return True
 
 
 def _synthesise(run: _Run, pattern: Payloads) -> None:

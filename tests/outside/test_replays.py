@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.outside.bed import Bed, apart
+import pytest
+
+from tests.outside.bed import Bed, apart, until
+from tests.outside.recordings import MS, ticks, write_recording
 
 SHAPE = "512x512"
 """Frames of which a ring holds 128."""
@@ -82,3 +85,35 @@ def test_a_replay_does_not_wait_for_ever_for_a_consumer_that_sees_nothing(bed: B
     assert replay.ended() == 1, replay
     assert replay.says(event="error")["code"] == 809
     assert "waits for its slowest consumer" in replay.errors
+
+
+@pytest.mark.parametrize("command", ["replay", "produce"])
+def test_who_waits_for_consumers_says_for_how_many_of_which_stream_and_ends_by_ctrl_c(bed: Bed, command: str) -> None:
+    (stream,) = bed.streams(1)
+    words: list[object] = ["--stream", stream, "--rate", 100]
+    if command == "replay":
+        words = [recorded(bed, [stream], 20)]
+    waiting = bed.run(command, *words, "--wait-consumers", 2, "--json", is_ready=True)
+    bed.run("consume", "--stream", stream, "--json", is_ready=True)
+    said = f"stream {stream}: waits for its consumers: 1 of 2 are there"
+    until(lambda: said in waiting.errors, "a word about the waiting")
+    assert waiting.interrupted()["frames"] == 0
+
+
+def test_a_stream_that_the_driver_does_not_serve_is_refused_with_one_that_it_does_and_a_join_of_the_file_says_so(
+    bed: Bed,
+) -> None:
+    path = write_recording(bed.folder / "other.mcap", {"/x": ticks(20, 10 * MS)})
+    refused = bed.run("replay", path, "--map", "/x=1", "--json")
+    assert refused.ended() == 1
+    assert refused.objects() == [refused.says(event="error")]
+    message = refused.says(event="error")["message"]
+    assert "10000-29999" in message
+    assert "10001" in message
+    config = bed.config("by-one", "union", {"x": {"stream": 1}})
+    join = bed.run("join", "--config", config, "--from", path, "--map", "/x=1", "--json")
+    assert join.summary()["rows"] == 20
+    assert "/x=10001" in join.errors
+    again = bed.config("by-another", "union", {"x": {"stream": 10001}})
+    assert bed.run("join", "--config", again, "--from", path, "--map", "/x=10001", "--json").summary()["rows"] == 20
+    assert bed.run("replay", path, "--map", "/x=10001", "--speed", "max", "--json").summary()["frames"] == 20
