@@ -78,7 +78,8 @@ def check_absent(request: ShmAttachRequest, rules: LeaseRules) -> Refusal | None
     if rules.dynamic_ids is None:
         return _invalid("no_range", "dynamic streams have no range of ids: set driver.stream_id_range")
     if request.stream_id != 0 and request.stream_id not in rules.dynamic_ids:
-        text = f"stream {request.stream_id} is outside the range of dynamic streams, {rules.dynamic_ids}"
+        ids, asked = rules.dynamic_ids, request.stream_id
+        text = f"stream {asked} is outside the range of dynamic streams, {ids}: {ids.instead_of(asked)} for instance"
         return _rejected("out_of_range", text)
     return None
 

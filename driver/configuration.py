@@ -18,6 +18,7 @@ from framegate.schema.config.loading import load
 from framegate.schema.config.settings import ClientSettings, config_path, default_base_dir, option
 from framegate.schema.config.toml_file import KeyPath
 from framegate.schema.config.types import (
+    BUILT_IN_STREAMS,
     U32,
     U64,
     AeronStream,
@@ -38,7 +39,6 @@ from framegate.schema.errors import WrongType
 from pydantic import Field, model_validator
 
 CHANNEL: Final = "aeron:ipc?term-length=4m"
-BUILT_IN_STREAMS: Final = IdRange(10_000, 29_999)
 BUILT_IN_STRIDES: Final = (64 * 1024, 1024 * 1024)
 _FAMILY_SLOTS: Final = 1024
 _NS_PER_MS: Final = 1_000_000

@@ -26,6 +26,7 @@ from framegate.recording.frames import Passage
 from framegate.recording.header_time import LOG
 from framegate.recording.recorded import LostPart
 from framegate.recording.source import Source, open_source
+from framegate.recording.topic_map import unserved
 from framegate.schema.config.loading import Given
 from framegate.schema.config.settings import default_aeron_dir
 from framegate.schema.console.quantities import byte_size, count, rounded
@@ -105,6 +106,8 @@ def _run_recording(options: JoinOptions, config: JoinConfig, source: Path) -> in
     """Join what a recording holds; no driver is asked."""
     if options.restore.wanted is not None and options.restore.store is None:
         raise WrongUsage("--restore with --from needs --checkpoints DIR: no coordinator says where they are")
+    for warning in unserved(options.topics):
+        _log.warning("%s", warning)
     with (
         StopSignal() as stop,
         _looked_at(options, config, source) as recording,

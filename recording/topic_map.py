@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from framegate.recording.recorded import Topic
+from framegate.schema.config.types import BUILT_IN_STREAMS
 from framegate.schema.errors import WrongUsage
 
 STREAM_MAX: Final = (1 << 32) - 2
@@ -33,6 +34,20 @@ def parse_topics(words: Iterable[str]) -> dict[str, int]:
         # Their sequences would go back and forth on it.
         raise WrongUsage("two topics cannot be one stream", found=" ".join(words))
     return found
+
+
+def unserved(topics: Mapping[str, int]) -> list[str]:
+    """A word for each topic whose stream a replay could not have, if the driver goes by its defaults.
+
+    >>> unserved({"/camera/image": 10_001})
+    []
+    """
+    return [
+        f"--map {topic}={stream}: a driver without a file serves the streams {BUILT_IN_STREAMS}, and refuses a replay "
+        f"of this one; with {topic}={BUILT_IN_STREAMS.instead_of(stream)}, here and in the join's file, both work"
+        for topic, stream in topics.items()
+        if not is_ours(topic) and stream not in BUILT_IN_STREAMS
+    ]
 
 
 def is_ours(name: str) -> bool:

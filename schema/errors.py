@@ -192,7 +192,10 @@ class AttachRefused(PoolError):
     """The driver answered no."""
 
     code = 208
-    default_hint = "The reason is the driver's own; `framegate driver --help` and its configuration say what it allows."
+    default_hint = (
+        "The reason is the driver's own. Take a stream that it serves (in a replay: --map TOPIC=STREAM), or name this "
+        "one in the driver's file: `framegate driver --help`."
+    )
 
 
 class DriverSilent(PoolError):

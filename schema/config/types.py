@@ -66,6 +66,14 @@ class IdRange:
     def __str__(self) -> str:
         return f"{self.first}-{self.last}"
 
+    def instead_of(self, stream_id: int) -> int:
+        """An id of the range to take for one that is not in it, the same one each time.
+
+        >>> [IdRange(10_000, 29_999).instead_of(stream) for stream in (1, 42, 30_001)]
+        [10001, 10042, 10001]
+        """
+        return self.first + stream_id % 10_000 % len(self)
+
     def overlaps(self, other: IdRange) -> bool:
         """Whether an id lies in both.
 
@@ -73,6 +81,10 @@ class IdRange:
         (True, False)
         """
         return self.first <= other.last and other.first <= self.last
+
+
+BUILT_IN_STREAMS: Final = IdRange(10_000, 29_999)
+"""The streams that a driver serves whose file names none."""
 
 
 def _id_range(value: Any) -> IdRange | None:
