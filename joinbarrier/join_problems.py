@@ -26,9 +26,10 @@ def problems_of(agent: JoinAgent | RecordingJoin, summary: Mapping[str, Any]) ->
         heard = agent.heard if isinstance(agent, RecordingJoin) else None
         reason = why_no_rows(summary, heard, by_time=agent.config.has_timestamp_map)
         found.append(None if reason is None else NoRows(reason))
-    if is_offline and summary["lost"]:
+    if is_offline and (summary["lost"] or summary["damage"]):
         parts = len(summary["lost"])
-        found.append(RecordingDamaged(f"{parts} parts of the recording cannot be read", path=summary["from"]))
+        said = f"{parts} parts of the recording cannot be read" if parts else str(summary["damage"])
+        found.append(RecordingDamaged(said, path=summary["from"]))
     return [each for each in found if each is not None]
 
 

@@ -28,6 +28,7 @@ from framegate.joinbarrier.recording_place import RecordingPlace
 from framegate.joinbarrier.rejected_inputs import look_at_rejections
 from framegate.joinbarrier.restoring import RestoreOptions, chosen_of, open_engine, own_part
 from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, Passage
+from framegate.recording.notes import notes
 from framegate.schema.control import Watermark
 from framegate.schema.errors import ConflictingKeys, FramegateError, InputRestarted
 from framegate.shmpool.clock import monotonic_ns
@@ -194,6 +195,12 @@ class RecordingJoin:
     def _end(self) -> None:
         for stream, unread in self._passage.unread.items():
             _log.warning("stream %d: %s", stream, unread)
+        for note in notes(
+            not_timed=self._passage.not_timed,
+            not_decoded=self._passage.not_decoded,
+            as_bytes=self._passage.as_bytes,
+        ):
+            _log.warning("%s", note)
         for stream in self._streams:
             if stream in self._last:
                 self._engine.note_end(stream, *self._last[stream])
@@ -230,7 +237,9 @@ class RecordingJoin:
             "frames": sum(each.frames for each in self._heard.values()),
             "left_out": dict(self._left_out),
             "not_images": self._passage.not_images,
+            "not_decoded": self._passage.not_decoded,
             "not_timed": self._passage.not_timed,
+            "as_bytes": self._passage.as_bytes,
             "unread": {str(stream): asdict(each) for stream, each in self._passage.unread.items()},
             "damage": recording.damage,
             "damaged_chunks": recording.damaged_chunks,

@@ -133,7 +133,7 @@ def _looked_at(options: JoinOptions, config: JoinConfig, source: Path) -> Iterat
     """The recording, if it has what is asked of it: nothing is touched before."""
     with open_source(source) as recording:
         wanted = dict.fromkeys(each.stream for each in config.input if not each.optional)
-        require_asked(recording, options.topics, wanted)
+        require_asked(recording, options.topics, wanted, options.times)
         yield recording
 
 

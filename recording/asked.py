@@ -5,19 +5,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from framegate.recording.foreign import ForeignTopic
+from framegate.recording.header_time import HEADER, LOG
 from framegate.recording.recorded import LOSS_TOPIC, Topic
 from framegate.recording.source import Source
 from framegate.recording.topic_map import stream_of
-from framegate.schema.errors import TopicMissing
+from framegate.schema.errors import StampMissing, TopicMissing
 
 _NAMED: int = 40
 """So many topics are named; more would hide the first ones."""
 
 
-def require_asked(recording: Source, topics: Mapping[str, int], streams: Iterable[int] = ()) -> None:
+def require_asked(recording: Source, topics: Mapping[str, int], streams: Iterable[int] = (), times: str = LOG) -> None:
     """Raise ``TopicMissing`` for a topic of ``--map``, or a stream of a join, that the recording does not have.
 
-    Raises ``OtherFileKind`` for a file of another kind, ``RecordingDamaged`` where nothing of it can be read.
+    Raises ``OtherFileKind`` for a file of another kind, ``RecordingDamaged`` where nothing of it can be read,
+    ``DecoderMissing`` where the library that decodes a mapped topic is not installed, and ``StampMissing`` where the
+    messages' own times are asked for, and those of a mapped topic have none.
     """
     found = recording.holdings.topics
     recording.require_start()
@@ -31,6 +35,29 @@ def require_asked(recording: Source, topics: Mapping[str, int], streams: Iterabl
                 "the recording has nothing for this stream: no topic is the stream's own, and none is mapped to it",
                 hint=_hint(found),
                 stream=stream,
+                path=recording.name,
+            )
+    mapped = [topic for topic in found if topic.stream is None and topic.name in topics]
+    decoded = {topic: ForeignTopic(topic) for topic in mapped}
+    if times == HEADER:
+        _require_stamps(recording, decoded)
+
+
+def _require_stamps(recording: Source, mapped: Mapping[Topic, ForeignTopic]) -> None:
+    """A join by the messages' own times must have them of every topic: it would compare two clocks."""
+    unknown = {topic for topic, each in mapped.items() if each.is_told_by_messages}
+    for recorded in recording if unknown else ():
+        if recorded.topic in unknown:
+            mapped[recorded.topic].frame(recorded.data)
+            unknown.discard(recorded.topic)
+        if not unknown:
+            break
+    for topic, each in mapped.items():
+        if each.stamp is None and topic not in unknown:
+            schema = topic.schema or f"{topic.encoding or 'no'} encoding"
+            raise StampMissing(
+                f"messages of {schema} do not say when they were made, and --time header asks for it",
+                topic=topic.name,
                 path=recording.name,
             )
 

@@ -1,41 +1,266 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages that another program recorded, as frames: images in their shape where the schema is known, else bytes."""
+"""Messages that another program recorded, as frames: what array a message is, told by the fields of its schema.
+
+| a message with | is |
+|---|---|
+| ``width``, ``height``, ``encoding``, ``step``, ``data`` | an image: height by width, by channels |
+| ``fields``, ``data`` and ``point_step`` or ``point_stride`` | points: a row for each, with its numbers |
+| ``format`` and ``data`` | its data as it is: uint8, still compressed |
+| numbers, and texts beside them | its numbers in one row, without its own stamp |
+| anything else | the bytes of the message: uint8 |
+"""
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from framegate.recording.images import NotAnImage, decode_cdr, decode_json, decode_protobuf, decode_ros1
-from framegate.recording.recorded import Recorded
+from framegate.recording.header_time import Stamp, stamp_of
+from framegate.recording.images import RawImage
+from framegate.recording.message_fields import Field, Fields, Kind, Messages, Unreadable, named
+from framegate.recording.numbers import array_of, columns_of, dtype_of
+from framegate.recording.points import FOXGLOVE_TYPES, ROS_TYPES, PointCloud, PointField
+from framegate.recording.recorded import Topic
+from framegate.schema.errors import DecoderMissing
 
-# By schema and encoding; the two names of a ROS message are those of its two generations.
-_DECODERS: Final = {
-    ("foxglove.RawImage", "protobuf"): decode_protobuf,
-    ("foxglove.RawImage", "json"): decode_json,
-    ("sensor_msgs/msg/Image", "cdr"): decode_cdr,
-    ("sensor_msgs/Image", "cdr"): decode_cdr,
-    ("sensor_msgs/Image", "ros1"): decode_ros1,
-}
+
+class Form(Enum):
+    """What array a message is."""
+
+    IMAGE = "image"
+    POINTS = "points"
+    COMPRESSED = "compressed"
+    NUMBERS = "numbers"
+    BYTES = "bytes"
+
+
+_WORDS_MAX: Final = 200
+_EXTRAS: Final = {"cdr": "ros", "ros1": "ros", "protobuf": "protobuf"}
+_IMAGE: Final = {"width", "height", "encoding", "step", "data"}
+_ROS_POINTS: Final = {"width", "height", "fields", "point_step", "row_step", "data"}
+_FOXGLOVE_POINTS: Final = {"fields", "point_stride", "data"}
+_COMPRESSED: Final = {"format", "data"}
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignFrame:
-    """A message's payload."""
+    """A message as a frame."""
 
     array: npt.NDArray[Any]
-    is_broken_image: bool = False
-    """Whether the schema is an image's, and the message none: it is given as bytes."""
+    form: Form = Form.BYTES
+    columns: tuple[str, ...] = ()
+    """The names of its columns, where they were asked for."""
+    stamp_ns: int | None = None
+    """The message's own time, where it has one."""
+    problem: str = ""
+    """Why it is given as bytes although its schema says that it is something else."""
 
 
-def foreign_frame(recorded: Recorded) -> ForeignFrame:
-    """What a message holds."""
-    decode = _DECODERS.get((recorded.topic.schema, recorded.topic.encoding))
-    if decode is not None:
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is known of messages with these fields."""
+
+    fields: Fields | None
+    form: Form
+    stamp: Stamp | None
+    numbers: Fields
+    dtype: np.dtype[Any] | None
+
+
+class ForeignTopic:
+    """The messages of one topic."""
+
+    def __init__(self, topic: Topic) -> None:
+        """Raises ``DecoderMissing``."""
+        self.why_bytes = ""
+        """Why none of its messages is an array, where the encoding is one that is known here."""
+        self._messages: Messages | None = None
         try:
-            return ForeignFrame(decode(recorded.data))
-        except NotAnImage:
-            return ForeignFrame(np.frombuffer(recorded.data, np.uint8), is_broken_image=True)
-    return ForeignFrame(np.frombuffer(recorded.data, np.uint8))
+            self._messages = _messages_of(topic)
+        except Unreadable as failure:
+            self.why_bytes = _cleaned(str(failure))
+        self._plan = self._planned(None if self._messages is None else self._messages.fields)
+        if self._messages is not None and self._messages.fields is not None and self._plan.form is Form.BYTES:
+            self.why_bytes = _cleaned(f"messages of {topic.schema} do not hold numbers alone")
+
+    @property
+    def is_told_by_messages(self) -> bool:
+        """Whether the topic has no schema, so that only a message says what it holds."""
+        return self._messages is not None and self._messages.fields is None
+
+    @property
+    def stamp(self) -> Stamp | None:
+        """Where its messages have their own time, by its schema or by the message that was read last."""
+        return self._plan.stamp
+
+    @property
+    def form(self) -> Form:
+        """What array its messages are, by the same."""
+        return self._plan.form
+
+    def frame(self, data: bytes, *, is_named: bool = False) -> ForeignFrame:
+        """What a message holds; with the names of its columns, if they are wanted."""
+        if self._messages is None:
+            return ForeignFrame(np.frombuffer(data, np.uint8))
+        stamp_ns = None
+        try:
+            message = self._messages.read(data)
+            plan = self._plan_for(self._messages.fields_of(message))
+            stamp_ns = None if plan.stamp is None else plan.stamp.time_ns(self._messages, message)
+            array, columns = self._array(plan, message, is_named=is_named)
+        except Unreadable as failure:
+            return ForeignFrame(np.frombuffer(data, np.uint8), stamp_ns=stamp_ns, problem=str(failure))
+        if array is None:
+            return ForeignFrame(np.frombuffer(data, np.uint8), stamp_ns=stamp_ns)
+        return ForeignFrame(array, plan.form, tuple(columns), stamp_ns)
+
+    def _plan_for(self, fields: Fields) -> _Plan:
+        if self._plan.fields is not fields:
+            self._plan = self._planned(fields)
+        return self._plan
+
+    def _planned(self, fields: Fields | None) -> _Plan:
+        if self._messages is None or fields is None:
+            return _Plan(None, Form.BYTES, None, (), None)
+        stamp = stamp_of(fields)
+        numbers = fields if stamp is None else stamp.left_out_of(fields)
+        dtype = dtype_of(numbers)
+        form = _form_of(fields, self._messages) or (Form.BYTES if dtype is None else Form.NUMBERS)
+        return _Plan(fields, form, stamp, numbers, dtype)
+
+    def _array(self, plan: _Plan, message: Any, *, is_named: bool) -> tuple[npt.NDArray[Any] | None, list[str]]:
+        assert self._messages is not None  # noqa: S101  (the caller has looked)
+        get = _Getter(self._messages, message)
+        match plan.form:
+            case Form.IMAGE:
+                return _image(get).array(), []
+            case Form.POINTS:
+                cloud = _cloud(get)
+                return cloud.array(), cloud.columns if is_named else []
+            case Form.COMPRESSED:
+                return np.frombuffer(get.bytes("data"), np.uint8), []
+            case Form.NUMBERS if plan.dtype is not None:
+                array = array_of(self._messages, message, plan.numbers, plan.dtype)
+                return array, columns_of(self._messages, message, plan.numbers) if is_named else []
+        return None, []
+
+
+def _messages_of(topic: Topic) -> Messages | None:
+    """What decodes a topic's messages; None for an encoding that is not known here."""
+    try:
+        match topic.encoding:
+            case "cdr" | "ros1":
+                from framegate.recording.ros_messages import RosMessages
+
+                return RosMessages(topic)
+            case "protobuf":
+                from framegate.recording.protobuf_messages import ProtobufMessages
+
+                return ProtobufMessages(topic)
+            case "json":
+                from framegate.recording.json_messages import JsonMessages
+
+                return JsonMessages(topic)
+    except ModuleNotFoundError as failure:
+        raise DecoderMissing(
+            f"the library that decodes {topic.encoding} messages is not installed",
+            hint=f"Install it with: pip install 'framegate[{_EXTRAS[topic.encoding]}]'",
+            topic=topic.name,
+            missing=failure.name,
+        ) from None
+    return None
+
+
+def _cleaned(text: str) -> str:
+    """A file's own words on one short line, without what a terminal would obey."""
+    words = " ".join(text.split())[:_WORDS_MAX]
+    return "".join(each if each.isprintable() else "?" for each in words)
+
+
+def _form_of(fields: Fields, messages: Messages) -> Form | None:
+    """What the names of its fields tell of a message; None: they tell nothing."""
+    names = {field.name for field in fields}
+    data = named(fields, "data")
+    if data is None or not _is_payload(data, messages):
+        return None
+    if names >= _IMAGE:
+        return Form.IMAGE
+    if names >= _ROS_POINTS or names >= _FOXGLOVE_POINTS:
+        return Form.POINTS
+    return Form.COMPRESSED if names >= _COMPRESSED else None
+
+
+def _is_payload(field: Field, messages: Messages) -> bool:
+    if field.kind is Kind.NUMBER:
+        return field.is_many and field.dtype is not None and field.dtype.itemsize == 1
+    return not field.is_many and (field.kind is Kind.BYTES or (field.kind is Kind.TEXT and messages.has_bytes_in_texts))
+
+
+class _Getter:
+    """The fields of one message, each of the type that is asked for, else ``Unreadable``."""
+
+    def __init__(self, messages: Messages, message: Any) -> None:
+        self._messages = messages
+        self._message = message
+
+    def whole(self, name: str) -> int:
+        found = self._messages.value(self._message, name)
+        if type(found) is not int:
+            raise Unreadable(f"{name} is no whole number")
+        return found
+
+    def text(self, name: str) -> str:
+        return str(self._messages.value(self._message, name))
+
+    def flag(self, name: str) -> bool:
+        return bool(self._messages.value(self._message, name))
+
+    def bytes(self, name: str) -> bytes | memoryview:
+        found = self._messages.value(self._message, name)
+        if isinstance(found, str):
+            try:
+                return base64.b64decode(found, validate=True)
+            except ValueError as failure:
+                raise Unreadable(f"{name} is not in base 64") from failure
+        if isinstance(found, bytes):
+            return found
+        if isinstance(found, np.ndarray) and found.dtype.itemsize == 1:
+            return memoryview(np.ascontiguousarray(found)).cast("B")
+        raise Unreadable(f"{name} holds no bytes")
+
+    def each(self, name: str) -> list[_Getter]:
+        found = self._messages.value(self._message, name)
+        if found is None or isinstance(found, str | int | float):
+            raise Unreadable(f"{name} is no list")
+        return [_Getter(self._messages, inner) for inner in found]
+
+    def has(self, name: str) -> bool:
+        return self._messages.value(self._message, name) is not None
+
+
+def _image(get: _Getter) -> RawImage:
+    width, height, step = get.whole("width"), get.whole("height"), get.whole("step")
+    return RawImage(width, height, get.text("encoding"), step, get.bytes("data"), get.flag("is_bigendian"))
+
+
+def _cloud(get: _Getter) -> PointCloud:
+    data = get.bytes("data")
+    if get.has("point_stride"):
+        step = get.whole("point_stride")
+        points = [_point_field(each, FOXGLOVE_TYPES, "type", 1) for each in get.each("fields")]
+        width = len(data) // step if step > 0 else 0
+        return PointCloud(points, 1, width, step, width * step, data)
+    points = [_point_field(each, ROS_TYPES, "datatype", max(each.whole("count"), 1)) for each in get.each("fields")]
+    height, width, step = get.whole("height"), get.whole("width"), get.whole("point_step")
+    return PointCloud(points, height, width, step, get.whole("row_step"), data, get.flag("is_bigendian"))
+
+
+def _point_field(get: _Getter, types: dict[int, str], type_name: str, count: int) -> PointField:
+    dtype = types.get(get.whole(type_name))
+    if dtype is None:
+        raise Unreadable("a field of its points has no known type")
+    return PointField(get.text("name"), get.whole("offset"), dtype, count)

@@ -15,8 +15,8 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from framegate.recording.foreign import foreign_frame
-from framegate.recording.header_time import HEADER, LOG, header_time_ns
+from framegate.recording.foreign import ForeignTopic, Form
+from framegate.recording.header_time import HEADER, LOG
 from framegate.recording.recorded import LOSS_TOPIC, Recorded, Topic
 from framegate.recording.source import Source
 from framegate.recording.topic_map import stream_of
@@ -130,9 +130,13 @@ class Passage:
     """Whether messages of other programs have the log's time or their header's."""
     position: int = 0
     not_timed: int = 0
-    """Messages whose header has no time; they took the log's."""
+    """Messages that do not say when they were made, although that was asked for: frames without a timestamp."""
+    not_decoded: int = 0
+    """Messages that are not what their schema says; they were taken as bytes."""
     not_images: int = 0
-    """Messages of an image's schema that hold none; they were taken as bytes."""
+    """Those of them whose schema is an image's."""
+    as_bytes: dict[str, str] = field(default_factory=dict)
+    """Topics whose messages are no arrays, and why: their bytes are the frames."""
     losses: list[LostPayloads] = field(default_factory=list)
     """What the file says of its losses, as far as it was read."""
     unread: dict[int, Unread] = field(default_factory=dict)
@@ -140,6 +144,7 @@ class Passage:
     _begun: dict[int, _Begun] = field(default_factory=dict)
     _counted: dict[int, int] = field(default_factory=dict)
     _ways: dict[Topic, int | None] = field(default_factory=dict)
+    _foreign_topics: dict[Topic, ForeignTopic] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Item]:
         for recorded in self.recording.by_time():
@@ -251,10 +256,13 @@ class Passage:
         """A message of another program's, numbered as it comes."""
         seq = self._counted.get(stream, 0)
         self._counted[stream] = seq + 1
-        taken = foreign_frame(recorded)
-        self.not_images += taken.is_broken_image
+        topic = self._foreign_topic(recorded.topic)
+        taken = topic.frame(recorded.data)
+        self.not_decoded += bool(taken.problem)
+        self.not_images += bool(taken.problem) and topic.form is Form.IMAGE
         tensor = Tensor.of(taken.array)
-        timestamp_ns = self._time_of(recorded)
+        timestamp_ns = recorded.log_time_ns if self.times != HEADER else taken.stamp_ns
+        self.not_timed += timestamp_ns is None
         return FrameOfRecording(
             position=self.position,
             log_time_ns=recorded.log_time_ns,
@@ -269,9 +277,9 @@ class Passage:
             payload=taken.array.tobytes(),
         )
 
-    def _time_of(self, recorded: Recorded) -> int:
-        if self.times != HEADER:
-            return recorded.log_time_ns
-        found = header_time_ns(recorded)
-        self.not_timed += found is None
-        return recorded.log_time_ns if found is None else found
+    def _foreign_topic(self, topic: Topic) -> ForeignTopic:
+        if topic not in self._foreign_topics:
+            found = self._foreign_topics[topic] = ForeignTopic(topic)
+            if found.why_bytes:
+                self.as_bytes[topic.name] = found.why_bytes
+        return self._foreign_topics[topic]

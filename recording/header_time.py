@@ -1,35 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a message of another program says that it was made: a ROS header's stamp, a Foxglove message's timestamp.
+"""When a message of another program says that it was made, found by its schema.
 
-What has no such time, or leaves it at zero, as senders do that do not set it, has none here.
+A time is two numbers, seconds and nanoseconds, whatever a schema calls them. A message's own time is the one that it
+begins with, or that is called ``timestamp`` or ``stamp``, at its head or in its ``header``.
 """
 
 from __future__ import annotations
 
-import json
-import re
-import struct
-from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from framegate.recording.images import NotAnImage, protobuf_fields
-from framegate.recording.recorded import Recorded
+from framegate.recording.message_fields import Field, Fields, Kind, Messages, named
 from framegate.schema.errors import WrongUsage
 
 LOG, HEADER = "log", "header"
 _SECOND_NS: Final = 1_000_000_000
 _TIME_MAX: Final = (1 << 63) - 1
-_STAMP_ROS1: Final = struct.Struct("<4x I I")
-# Their first field is a std_msgs/Header.
-_ROS: Final = re.compile(
-    r"diagnostic_msgs/(?:msg/)?DiagnosticArray|"
-    r"sensor_msgs/(?:msg/)?(?:BatteryState|CameraInfo|CompressedImage|FluidPressure|Illuminance|Image|Imu|JointState|Joy|"
-    r"LaserScan|MagneticField|MultiEchoLaserScan|NavSatFix|PointCloud2?|Range|RelativeHumidity|Temperature|TimeReference)"
-)
-# Their field 1 is the timestamp.
-_FOXGLOVE: Final = re.compile(
-    r"foxglove\.(?:CameraCalibration|CompressedImage|CompressedVideo|LaserScan|PointCloud|RawImage)"
-)
+_SECONDS: Final = {"sec", "secs", "seconds"}
+_NANOSECONDS: Final = {"nsec", "nsecs", "nanosec", "nanos", "nanoseconds"}
+_NAMES: Final = ("timestamp", "stamp")
+_HEADER: Final = "header"
 
 
 def parse_times(text: str) -> str:
@@ -43,51 +33,60 @@ def parse_times(text: str) -> str:
     return text
 
 
-def header_time_ns(recorded: Recorded) -> int | None:
-    """The message's own time, in nanoseconds; None where there is none that can be read."""
-    read = _reader(recorded.topic.schema, recorded.topic.encoding)
-    if read is None:
-        return None
-    try:
-        seconds, nanoseconds = read(recorded.data)
-    except (NotAnImage, ValueError, TypeError, KeyError, IndexError, RecursionError, struct.error):
-        return None
-    if type(seconds) is not int or type(nanoseconds) is not int or not 0 <= nanoseconds < _SECOND_NS:
-        return None
-    found = seconds * _SECOND_NS + nanoseconds
-    return found if 0 < found <= _TIME_MAX else None
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Where in a message its own time is."""
+
+    path: tuple[str, ...]
+    seconds: str
+    nanoseconds: str
+
+    def __str__(self) -> str:
+        return ".".join(self.path)
+
+    def time_ns(self, messages: Messages, message: Any) -> int | None:
+        """The time in nanoseconds; None where it is zero, as senders leave it that do not set it, or makes no sense."""
+        for name in self.path:
+            message = messages.value(message, name)
+            if message is None:
+                return None
+        seconds, nanoseconds = messages.value(message, self.seconds), messages.value(message, self.nanoseconds)
+        if type(seconds) is not int or type(nanoseconds) is not int or not 0 <= nanoseconds < _SECOND_NS:
+            return None
+        found = seconds * _SECOND_NS + nanoseconds
+        return found if 0 < found <= _TIME_MAX else None
+
+    def left_out_of(self, fields: Fields) -> Fields:
+        """The other fields of a message; of a header nothing is left."""
+        return _without(fields, self.path)
 
 
-def _reader(schema: str, encoding: str) -> Callable[[bytes], tuple[Any, Any]] | None:
-    if _ROS.fullmatch(schema):
-        return {"ros1": _ros1, "cdr": _cdr}.get(encoding)
-    if _FOXGLOVE.fullmatch(schema):
-        return {"protobuf": _protobuf, "json": _json}.get(encoding)
+def _without(fields: Fields, path: tuple[str, ...]) -> Fields:
+    if path[0] == _HEADER or len(path) == 1:
+        return tuple(field for field in fields if field.name != path[0])
+    return tuple(
+        replace(field, fields=_without(field.fields, path[1:])) if field.name == path[0] else field for field in fields
+    )
+
+
+def stamp_of(fields: Fields) -> Stamp | None:
+    """Where messages with these fields have their own time; None where they have none."""
+    heads = [*fields[:1], *(field for name in (_HEADER, *_NAMES) if (field := named(fields, name)) is not None)]
+    for head in heads:
+        if (found := _time(head, (head.name,))) is not None:
+            return found
+        for name in _NAMES if head.kind is Kind.MESSAGE and not head.is_many else ():
+            inner = named(head.fields, name)
+            if inner is not None and (found := _time(inner, (head.name, name))) is not None:
+                return found
     return None
 
 
-def _ros1(data: bytes) -> tuple[Any, Any]:
-    seconds, nanoseconds = _STAMP_ROS1.unpack_from(data)
-    return seconds, nanoseconds
-
-
-def _cdr(data: bytes) -> tuple[Any, Any]:
-    # The second of the four bytes before the fields says the byte order; any of the encapsulations begins alike.
-    order = "<" if data[1] & 1 else ">"
-    seconds, nanoseconds = struct.unpack_from(f"{order}4x i I", data)
-    return seconds, nanoseconds
-
-
-def _protobuf(data: bytes) -> tuple[Any, Any]:
-    # A view: the image's own bytes are passed over, not copied.
-    for field, value in protobuf_fields(memoryview(data)):
-        if field == 1 and not isinstance(value, int):
-            said = dict(protobuf_fields(value))
-            # A field that is zero is not sent.
-            return said.get(1, 0), said.get(2, 0)
-    return 0, 0
-
-
-def _json(data: bytes) -> tuple[Any, Any]:
-    said = json.loads(data)["timestamp"]
-    return said["sec"], said["nsec"]
+def _time(field: Field, path: tuple[str, ...]) -> Stamp | None:
+    """The field as a time; None where it is something else. A duration looks the same, and is none."""
+    names = {inner.name for inner in field.fields if inner.kind is Kind.NUMBER and not inner.is_many}
+    seconds, nanoseconds = names & _SECONDS, names & _NANOSECONDS
+    is_time = field.kind is Kind.MESSAGE and not field.is_many and not field.type.lower().endswith("duration")
+    if not is_time or len(names) != 2 or not seconds or not nanoseconds:
+        return None
+    return Stamp(path, seconds.pop(), nanoseconds.pop())

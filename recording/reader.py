@@ -22,6 +22,7 @@ from mcap.records import Channel, Chunk, Header, Metadata, Schema
 
 _ABOUT: Final = "framegate/recording"
 _HEAD_BYTES: Final = 9
+_NO_SCHEMA: Final = Schema(id=0, name="", encoding="", data=b"")
 
 
 class Recording:
@@ -41,7 +42,7 @@ class Recording:
         self.damage: str | None = None
         """Why the file could not be read to its end."""
         self.topics: dict[int, Topic] = {}
-        self._schemas: dict[int, str] = {}
+        self._schemas: dict[int, Schema] = {}
         self._lost: dict[int, LostPart] = {}
         self._is_summed_up: bool | None = None
 
@@ -200,10 +201,12 @@ class Recording:
     def _note_record(self, record: object) -> None:
         match record:
             case Channel():
-                schema = self._schemas.get(record.schema_id, "")
-                self.topics[record.id] = Topic.of(record.topic, record.message_encoding, schema)
+                schema = self._schemas.get(record.schema_id, _NO_SCHEMA)
+                self.topics[record.id] = Topic.of(
+                    record.topic, record.message_encoding, schema.name, schema.encoding, schema.data
+                )
             case Schema():
-                self._schemas[record.id] = record.name
+                self._schemas[record.id] = record
             case Header():
                 self.profile, self.library = record.profile, record.library or "unknown"
             case Metadata():

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from framegate.schema import Message, decode_any
@@ -25,9 +25,13 @@ class Topic:
     """The stream of a topic of ours."""
     kind: str = ""
     """The message's name, or ``payload``."""
+    schema_encoding: str = ""
+    """The language of ``definition``."""
+    definition: bytes = field(default=b"", repr=False)
+    """The schema itself, as the file has it."""
 
     @classmethod
-    def of(cls, name: str, encoding: str, schema: str) -> Topic:
+    def of(cls, name: str, encoding: str, schema: str, schema_encoding: str = "", definition: bytes = b"") -> Topic:
         """A topic, with what its name says.
 
         >>> topic = Topic.of("stream/10001/FrameDescriptor", "sbe", "FrameDescriptor")
@@ -39,7 +43,7 @@ class Topic:
         found = _TOPIC.fullmatch(name)
         if found is not None and int(found[1]) < 1 << 32:
             return cls(name, encoding, schema, int(found[1]), found[2])
-        return cls(name, encoding, schema)
+        return cls(name, encoding, schema, schema_encoding=schema_encoding, definition=definition)
 
 
 @dataclass(frozen=True, slots=True)

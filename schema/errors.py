@@ -907,6 +907,22 @@ class ReplayHeldUp(RecordingError):
     default_hint = "End that consumer, or replay with --speed 1, which waits for nobody."
 
 
+class DecoderMissing(RecordingError):
+    """What reads such recordings or messages is a library of its own, and it is not installed."""
+
+    code = 810
+    exit_code = ENVIRONMENT
+    default_hint = "Install it with: pip install 'framegate[ros,protobuf]'"
+
+
+class StampMissing(RecordingError):
+    """The messages of a topic do not say when they were made, and their own times were asked for."""
+
+    code = 811
+    exit_code = WRONG_USAGE
+    default_hint = "Leave --time header out: all messages have the log's time then. Or leave the topic out of --map."
+
+
 # --- 9xx: configuration and environment -----------------------------------------------------------------
 
 

@@ -12,12 +12,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Final
 
+from framegate.recording.bag import Bag
 from framegate.recording.dump import Dump
 from framegate.recording.dump_framing import MESSAGE_BYTES_MAX
 from framegate.recording.framing import MAGIC as MCAP_MAGIC
 from framegate.recording.header_time import LOG
 from framegate.recording.reader import Recording
-from framegate.recording.source import Source, dump_of
+from framegate.recording.source import Source, bag_of, dump_of
 from framegate.schema.codec import HEADER
 from framegate.schema.errors import MessageError, RecordingMissing, UnknownContent
 from framegate.schema.wire import ShmRegionSuperblock, SlotHeader
@@ -36,11 +37,11 @@ _START_BYTES: Final = SUPERBLOCK_BYTES + SLOT_BYTES
 class Content:
     """One file: iterate what is in it; a recording can be asked for its losses afterwards."""
 
-    def __init__(self, stream: IO[bytes], name: str, folder: Dump | None = None) -> None:
+    def __init__(self, stream: IO[bytes], name: str, opened: Source | None = None) -> None:
         self.name = name
         self.topics: TopicsSeen = TopicsSeen({}, LOG)
         """Of a recording: what other programs wrote. Give it the mapping before you iterate."""
-        self._folder = folder
+        self._opened = opened
         self.recording: Source | None = None
         self._stream = stream
 
@@ -52,25 +53,30 @@ class Content:
             # Kept whole: what follows a length that lies must be there to be looked at.
             yield cls(io.BytesIO(sys.stdin.buffer.read()), "standard input")
             return
-        if Path(source).is_dir():
-            yield cls(io.BytesIO(), source, Dump.open_folder(Path(source)))
-            return
         try:
-            stream = Path(source).open("rb")  # noqa: SIM115  (closed below; only the opening is refused here)
+            opened = _opened(Path(source))
+            stream: IO[bytes] = io.BytesIO() if opened is not None else Path(source).open("rb")  # noqa: SIM115  (closed below; only the opening is refused here)
         except (FileNotFoundError, NotADirectoryError) as failure:
             raise RecordingMissing(failure.strerror or str(failure), path=source) from None
+        if opened is not None:
+            with opened:
+                yield cls(io.BytesIO(), source, opened)
+            return
         with stream:
             # What cannot be gone back in is kept whole, too.
             yield cls(stream if stream.seekable() else io.BytesIO(stream.read()), source)
 
     def __iter__(self) -> Iterator[Seen]:
-        if self._folder is not None:
-            yield from self._dumped(self._folder)
+        if isinstance(self._opened, Dump):
+            yield from self._dumped(self._opened)
+            return
+        if self._opened is not None:
+            yield from self._recorded(self._opened)
             return
         start = self._stream.read(_START_BYTES)
         if start.startswith(MCAP_MAGIC):
             self._stream.seek(0)
-            yield from self._recorded()
+            yield from self._recorded(Recording(self._stream, self.name))
         elif len(start) >= SUPERBLOCK_BYTES and _WORD.unpack_from(start)[0] == MAGIC:
             yield from self._region(start)
         elif len(start) == SLOT_BYTES and start[60:64] == _HEADER_LENGTH:
@@ -79,8 +85,8 @@ class Content:
             self._stream.seek(0)
             yield from self._messages()
 
-    def _recorded(self) -> Iterator[Seen]:
-        recording = self.recording = Recording(self._stream, self.name)
+    def _recorded(self, recording: Recording | Bag) -> Iterator[Seen]:
+        self.recording = recording
         for recorded in recording:
             yield self.topics.seen(recorded)
         recording.require_start()
@@ -116,6 +122,12 @@ class Content:
         self.recording = dump
         for recorded in dump:
             yield seen_dumped(recorded)
+
+
+def _opened(path: Path) -> Source | None:
+    """What no stream of bytes can be: a bag, or a folder of messages."""
+    found: Source | None = bag_of(path)
+    return Dump.open_folder(path) if found is None and path.is_dir() else found
 
 
 def _slot(slot: bytes, **common: Any) -> Seen:

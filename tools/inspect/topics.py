@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from framegate.recording.header_time import HEADER, header_time_ns
-from framegate.recording.recorded import Recorded
+from framegate.recording.foreign import ForeignFrame, ForeignTopic
+from framegate.recording.header_time import HEADER
+from framegate.recording.recorded import Recorded, Topic
 from framegate.schema.console.quantities import byte_size, count
 from framegate.schema.console.terminal import print_table
+from framegate.schema.errors import DecoderMissing, StampMissing
 from framegate.tools.inspect.printing import clean
 from framegate.tools.inspect.seen import Seen, seen_of
 
@@ -23,6 +25,10 @@ class _Topic:
     bytes: int = 0
     first_ns: int = 0
     last_ns: int = 0
+    first: ForeignFrame | None = None
+    """Its first message as a frame."""
+    stamp: str | None = None
+    """Where its messages have their own time."""
 
     @property
     def rate_hz(self) -> float | None:
@@ -38,6 +44,7 @@ class TopicsSeen:
         self._mapped = mapped
         self._times = times
         self._topics: dict[str, _Topic] = {}
+        self._decoded: dict[Topic, ForeignTopic] = {}
 
     def seen(self, recorded: Recorded) -> Seen:
         """A message; one of a topic that is mapped is a frame of its stream, numbered as a replay would."""
@@ -51,16 +58,36 @@ class TopicsSeen:
         topic.messages += 1
         topic.bytes += len(recorded.data)
         stream = self._mapped.get(name)
+        if topic.messages == 1:
+            self._look_at(topic, recorded, is_mapped=stream is not None)
         if stream is None:
             return found
-        stamp = header_time_ns(recorded) if self._times == HEADER else None
         return replace(
-            found,
-            stream=stream,
-            seq=topic.messages - 1,
-            epoch=1,
-            timestamp_ns=recorded.log_time_ns if stamp is None else stamp,
+            found, stream=stream, seq=topic.messages - 1, epoch=1, timestamp_ns=self._time_of(recorded, topic)
         )
+
+    def _look_at(self, topic: _Topic, recorded: Recorded, *, is_mapped: bool) -> None:
+        """What the first message of a topic is. Raises ``DecoderMissing`` where that matters."""
+        try:
+            decoded = self._decoded[recorded.topic] = ForeignTopic(recorded.topic)
+        except DecoderMissing:
+            if is_mapped:
+                raise
+            return
+        topic.first = decoded.frame(recorded.data, is_named=True)
+        topic.stamp = None if decoded.stamp is None else str(decoded.stamp)
+        if is_mapped and self._times == HEADER and topic.stamp is None:
+            raise StampMissing(
+                "its messages do not say when they were made, and --time header asks for it", topic=recorded.topic.name
+            )
+
+    def _time_of(self, recorded: Recorded, topic: _Topic) -> int | None:
+        if self._times != HEADER:
+            return recorded.log_time_ns
+        if recorded.topic not in self._decoded:
+            # A second type of messages on the same topic.
+            self._look_at(topic, recorded, is_mapped=True)
+        return self._decoded[recorded.topic].frame(recorded.data).stamp_ns
 
     def report(self) -> dict[str, dict[str, Any]]:
         """By name, as ``--json`` prints it."""
@@ -72,6 +99,8 @@ class TopicsSeen:
                 "bytes": each.bytes,
                 "rate_hz": each.rate_hz,
                 "stream": self._mapped.get(name),
+                "stamp": each.stamp,
+                **_frame(each.first),
             }
             for name, each in sorted(self._topics.items())
         }
@@ -92,8 +121,21 @@ def how_to_map(names: list[str]) -> str:
     return " ".join(f"--map {clean(name)}={10_001 + index}" for index, name in enumerate(names))
 
 
+def _frame(first: ForeignFrame | None) -> dict[str, Any]:
+    """What array a message is, as far as that is known here."""
+    if first is None:
+        return {"form": None, "dtype": None, "shape": None, "columns": []}
+    array = first.array
+    return {
+        "form": first.form.value,
+        "dtype": str(array.dtype),
+        "shape": list(array.shape),
+        "columns": list(first.columns),
+    }
+
+
 def print_topics(report: Mapping[str, Mapping[str, Any]]) -> None:
-    """A table for people."""
+    """A table for people, and the columns of those that have some."""
     rows = [
         (
             clean(name),
@@ -102,8 +144,19 @@ def print_topics(report: Mapping[str, Mapping[str, Any]]) -> None:
             count(each["messages"]),
             "-" if each["rate_hz"] is None else f"{each['rate_hz']:,.2f} Hz",
             byte_size(each["bytes"]),
+            _array(each),
+            "-" if each["stamp"] is None else clean(each["stamp"]),
             "-" if each["stream"] is None else str(each["stream"]),
         )
         for name, each in report.items()
     ]
-    print_table(("topic", "schema", "encoding", "messages", "rate", "size", "stream"), rows)
+    print_table(("topic", "schema", "encoding", "messages", "rate", "size", "array", "stamp", "stream"), rows)
+    for name, each in report.items():
+        if each["columns"]:
+            print(clean(f"columns of {name}: {' '.join(each['columns'])}"))
+
+
+def _array(each: Mapping[str, Any]) -> str:
+    if each["form"] is None:
+        return "-"
+    return f"{each['form']}, {each['dtype']} {'x'.join(str(size) for size in each['shape'])}"

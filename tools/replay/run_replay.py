@@ -16,6 +16,7 @@ from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.recording.asked import require_asked
 from framegate.recording.dump import Dump
 from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, Passage, Unread
+from framegate.recording.notes import notes
 from framegate.recording.recorded import LostPart, Topic
 from framegate.recording.source import open_source
 from framegate.recording.topic_map import is_ours, stream_of
@@ -77,7 +78,7 @@ def run(options: ReplayOptions) -> int:
 def _streams_of(options: ReplayOptions) -> list[int]:
     """The streams that the file says it holds, and those that are mapped; others are attached when they come."""
     with open_source(options.source) as recording:
-        require_asked(recording, options.topics)
+        require_asked(recording, options.topics, times=options.times)
         if isinstance(recording, Dump):
             # It says nothing of itself; what has no frame to send needs no producer.
             sent = Passage(recording, options.topics)
@@ -107,7 +108,9 @@ class _Replay:
     position: int = 0
     loops: int = 0
     not_images: int = 0
+    not_decoded: int = 0
     not_timed: int = 0
+    as_bytes: dict[str, str] = field(default_factory=dict)
     unread: dict[int, Unread] = field(default_factory=dict)
     """Of the last time round, as the damage is."""
     damage: str | None = None
@@ -192,6 +195,8 @@ class _Replay:
                     _log.warning("%d messages of the dump belong to no frame and to no known schema", recording.unknown)
             finally:
                 self.not_images += passage.not_images
+                self.not_decoded += passage.not_decoded
+                self.as_bytes = passage.as_bytes
                 self.not_timed += passage.not_timed
                 self.unread = passage.unread
                 self.damage, self.damaged_chunks = recording.damage, recording.damaged_chunks
@@ -301,7 +306,9 @@ class _Replay:
             "between_sent": self.between["sent"],
             "between_left_out": self.between["left_out"],
             "not_images": self.not_images,
+            "not_decoded": self.not_decoded,
             "not_timed": self.not_timed,
+            "as_bytes": self.as_bytes,
             "unread": {str(stream): asdict(each) for stream, each in self.unread.items()},
             "position": self.position,
             "loops": self.loops,
@@ -345,8 +352,8 @@ def _say_summary(options: ReplayOptions, summary: dict[str, Any], check: Check |
     for stream, unread in summary["unread"].items():
         print(f"  stream {stream}: {Unread(**unread)}")
     _say_damage(summary)
-    if summary["not_timed"]:
-        print(f"  {count(summary['not_timed'])} messages have no time of their own: they took the log's")
+    for note in notes(**{key: summary[key] for key in ("not_timed", "not_decoded", "as_bytes")}):
+        print(f"  {note}")
     late = summary["late_ns"]
     if late["p50"] is not None:
         print(f"  late by {rounded(late['p50'])} in the median, p99 {rounded(late['p99'])}")

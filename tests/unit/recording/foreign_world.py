@@ -12,10 +12,15 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from foxglove_schemas_protobuf.RawImage_pb2 import RawImage
+from framegate.recording.recorded import Topic
 from mcap.writer import CompressionType, Writer
+from mcap_protobuf.schema import build_file_descriptor_set
 
 START_NS = 1_700_000_000_000_000_000
 Array = npt.NDArray[Any]
+DESCRIPTORS = build_file_descriptor_set(RawImage).SerializeToString()
+"""Of ``foxglove.RawImage``; a ROS message of a standard type may come without a definition."""
 
 
 def cdr(image: Array, encoding: str, *, order: str = "<", pad: int = 0) -> bytes:
@@ -79,6 +84,12 @@ def varint(value: int) -> bytes:
     return found + bytes([value])
 
 
+def topic_of(schema: str, encoding: str, name: str = "/camera/image") -> Topic:
+    """A topic as a file says it."""
+    language = {"protobuf": "protobuf", "json": "jsonschema"}.get(encoding, "ros2msg")
+    return Topic.of(name, encoding, schema, language, DESCRIPTORS if encoding == "protobuf" else b"")
+
+
 def foreign_file(
     messages: Sequence[bytes], schema: str, encoding: str, topic: str = "/camera/image", *, is_plain: bool = False
 ) -> bytes:
@@ -86,7 +97,8 @@ def foreign_file(
     stream = io.BytesIO()
     writer = Writer(stream, compression=CompressionType.NONE, enable_crcs=False) if is_plain else Writer(stream)
     writer.start("ros2", "another")
-    schema_id = writer.register_schema(schema, "ros2msg", b"")
+    said = topic_of(schema, encoding)
+    schema_id = writer.register_schema(schema, said.schema_encoding, said.definition)
     channel = writer.register_channel(topic, encoding, schema_id)
     for index, message in enumerate(messages):
         at_ns = START_NS + index * 1_000_000

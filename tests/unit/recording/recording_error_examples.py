@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
+from unittest.mock import patch
 
 from framegate.recording.asked import require_asked
+from framegate.recording.header_time import HEADER
 from framegate.recording.reader import Recording
 from framegate.schema.wire import Mode, QosConsumer
 from framegate.shmpool.audience import Audience
@@ -17,6 +21,7 @@ from framegate.tools.inspect.run_inspect import run
 from framegate.tools.replay.held_up import DEAF_AFTER_NS, HeldUp
 
 from framegate._native import JoinMailbox, RecordEngine, recording_recover
+from tests.unit.recording.foreign_world import foreign_file
 from tests.unit.recording.recording_world import Made, frames
 
 
@@ -80,6 +85,27 @@ def _without_a_topic(folder: Path) -> None:
         require_asked(recording, {"/camera": 7})
 
 
+def _without_its_library(folder: Path) -> None:
+    (folder / "in.mcap").write_bytes(foreign_file([b""], "sensor_msgs/msg/Imu", "cdr"))
+    with Recording.open(folder / "in.mcap") as recording, hidden("rosbags", "framegate.recording.ros_messages"):
+        require_asked(recording, {"/camera/image": 7})
+
+
+def _without_a_stamp(folder: Path) -> None:
+    (folder / "in.mcap").write_bytes(foreign_file([b"{}"], "", "json"))
+    with Recording.open(folder / "in.mcap") as recording:
+        require_asked(recording, {"/camera/image": 7}, times=HEADER)
+
+
+@contextmanager
+def hidden(library: str, user: str) -> Iterator[None]:
+    """Let a library be one that is not installed, for a module that uses it."""
+    known = [name for name in sys.modules if name.partition(".")[0] == library]
+    with patch.dict(sys.modules, dict.fromkeys([library, *known])):
+        sys.modules.pop(user, None)
+        yield
+
+
 def _before_a_deaf_consumer() -> None:
     audience, held_up = Audience(10_001), HeldUp(10_001, 7, 63, 0)
     qos = QosConsumer(
@@ -100,4 +126,6 @@ RECORDING_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     807: _in_a_folder(_of_another_kind),
     808: _in_a_folder(_without_a_topic),
     809: _before_a_deaf_consumer,
+    810: _in_a_folder(_without_its_library),
+    811: _in_a_folder(_without_a_stamp),
 }

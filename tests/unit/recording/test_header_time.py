@@ -9,15 +9,15 @@ import struct
 
 import numpy as np
 import pytest
+from framegate.recording.foreign import ForeignTopic
 from framegate.recording.frames import FrameOfRecording, Passage
-from framegate.recording.header_time import HEADER, LOG, header_time_ns, parse_times
+from framegate.recording.header_time import HEADER, LOG, parse_times
 from framegate.recording.reader import Recording
-from framegate.recording.recorded import Recorded, Topic
 from framegate.schema.errors import WrongUsage
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.recording.foreign_world import START_NS, as_json, cdr, foreign_file, protobuf, ros1, varint
+from tests.unit.recording.foreign_world import START_NS, as_json, cdr, foreign_file, protobuf, ros1, topic_of, varint
 
 GREY = np.arange(12, dtype=np.uint8).reshape(3, 4)
 ROS_NS, JSON_NS = 12_000_000_034, 1_000_000_002
@@ -31,7 +31,7 @@ IMAGES = [
 
 
 def time_of(schema: str, encoding: str, data: bytes) -> int | None:
-    return header_time_ns(Recorded(Topic.of("/camera/image", encoding, schema), 0, 7, 7, data))
+    return ForeignTopic(topic_of(schema, encoding)).frame(data).stamp_ns
 
 
 @pytest.mark.parametrize(("schema", "encoding", "message", "header_ns"), IMAGES)
@@ -47,17 +47,14 @@ def test_an_image_has_the_time_that_was_asked_for(schema: str, encoding: str, me
         assert np.array_equal(found.array, GREY)
 
 
-def test_a_message_without_a_time_takes_the_logs_and_is_counted() -> None:
-    messages = [ros1(GREY, "mono8"), b"\0" * 40, b"short"]
+def test_a_message_without_a_time_is_a_frame_without_a_timestamp_and_is_counted() -> None:
+    nowhere = ros1(GREY, "mono8").replace(struct.pack("<II", 12, 34), bytes(8))
+    messages = [ros1(GREY, "mono8"), nowhere, b"short"]
     passage = Passage(
         Recording(io.BytesIO(foreign_file(messages, "sensor_msgs/Image", "ros1"))), {"/camera/image": 30}, HEADER
     )
-    assert [item.timestamp_ns for item in passage if isinstance(item, FrameOfRecording)] == [
-        ROS_NS,
-        START_NS + 1_000_000,
-        START_NS + 2_000_000,
-    ]
-    assert passage.not_timed == 2
+    assert [item.timestamp_ns for item in passage if isinstance(item, FrameOfRecording)] == [ROS_NS, None, None]
+    assert (passage.not_timed, passage.not_decoded, passage.not_images) == (2, 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -72,8 +69,6 @@ def test_a_message_without_a_time_takes_the_logs_and_is_counted() -> None:
         ("foxglove.RawImage", "json", b'{"timestamp": {"sec": 1.5, "nsec": 0}}'),
         ("foxglove.RawImage", "json", b'{"timestamp": {"sec": true, "nsec": 0}}'),
         ("foxglove.RawImage", "json", b"[]"),
-        ("example.Point", "json", json.dumps({"timestamp": {"sec": 1, "nsec": 2}}).encode()),
-        ("sensor_msgs/Image", "json", json.dumps({"timestamp": {"sec": 1, "nsec": 2}}).encode()),
         ("std_msgs/String", "ros1", bytes(range(1, 40))),
     ],
 )
@@ -83,11 +78,18 @@ def test_a_time_that_makes_no_sense_or_whose_place_is_not_known_is_none(
     assert time_of(schema, encoding, message) is None
 
 
-def test_other_messages_with_a_header_have_its_time() -> None:
-    assert time_of("sensor_msgs/Imu", "ros1", struct.pack("<III", 1, 3, 4) + bytes(300)) == 3_000_000_004
-    assert time_of("sensor_msgs/msg/PointCloud2", "cdr", b"\0\1\0\0" + struct.pack("<iI", 3, 4)) == 3_000_000_004
+def test_whatever_type_a_message_is_of_its_schema_says_where_its_time_is() -> None:
+    assert time_of("sensor_msgs/TimeReference", "ros1", struct.pack("<IIIIIII", 1, 3, 4, 0, 8, 9, 0)) == 3_000_000_004
+    assert time_of(
+        "geometry_msgs/msg/PointStamped", "cdr", b"\0\1\0\0" + struct.pack("<iII4x", 3, 4, 1) + bytes(24)
+    ) == (3_000_000_004)
+    assert time_of("rosgraph_msgs/msg/Clock", "cdr", b"\0\1\0\0" + struct.pack("<iI", 3, 4)) == 3_000_000_004
     # Seconds and nanoseconds that are zero are not sent.
-    assert time_of("foxglove.CompressedImage", "protobuf", b"\x0a\x02\x10" + varint(9)) == 9
+    assert time_of("foxglove.RawImage", "protobuf", b"\x0a\x02\x10" + varint(9)) == 9
+    for said in ({"timestamp": {"sec": 1, "nsec": 2}}, {"header": {"stamp": {"sec": 1, "nanosec": 2}}}):
+        assert time_of("example.Point", "json", json.dumps(said).encode()) == JSON_NS
+    # It looks like a time, and is none.
+    assert time_of("builtin_interfaces/msg/Duration", "cdr", b"\0\1\0\0" + struct.pack("<iI", 3, 4)) is None
 
 
 @given(data=st.binary(max_size=200), which=st.sampled_from(IMAGES))

@@ -8,19 +8,64 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from framegate.recording.foreign import ForeignTopic, Form
 from framegate.recording.frames import FrameOfRecording, Passage
-from framegate.recording.images import NotAnImage, decode_cdr, decode_json, decode_protobuf, decode_ros1
 from framegate.recording.reader import Recording
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.unit.recording.foreign_world import START_NS, Array, as_json, cdr, foreign_file, protobuf, ros1, rows, varint
+from tests.unit.recording.foreign_world import (
+    START_NS,
+    Array,
+    as_json,
+    cdr,
+    foreign_file,
+    protobuf,
+    ros1,
+    rows,
+    topic_of,
+    varint,
+)
 
 GREY = np.arange(12, dtype=np.uint8).reshape(3, 4)
 COLOUR = np.arange(36, dtype=np.uint8).reshape(3, 4, 3)
 DEPTH = np.arange(12, dtype=np.float32).reshape(3, 4)
 DEEP = np.arange(12, dtype=np.uint16).reshape(3, 4) * 300
-DECODERS = [decode_cdr, decode_ros1, decode_protobuf, decode_json]
+TOPICS = {
+    "cdr": ForeignTopic(topic_of("sensor_msgs/msg/Image", "cdr")),
+    "ros1": ForeignTopic(topic_of("sensor_msgs/Image", "ros1")),
+    "protobuf": ForeignTopic(topic_of("foxglove.RawImage", "protobuf")),
+    "json": ForeignTopic(topic_of("foxglove.RawImage", "json")),
+}
+
+
+class NotAnImage(Exception):
+    """The message is given as bytes, with a problem."""
+
+
+def decoded(encoding: str, data: bytes) -> Array:
+    frame = TOPICS[encoding].frame(data)
+    if frame.problem:
+        assert frame.array.tobytes() == data
+        raise NotAnImage(frame.problem)
+    assert frame.form is Form.IMAGE
+    return frame.array
+
+
+def decode_cdr(data: bytes) -> Array:
+    return decoded("cdr", data)
+
+
+def decode_ros1(data: bytes) -> Array:
+    return decoded("ros1", data)
+
+
+def decode_protobuf(data: bytes) -> Array:
+    return decoded("protobuf", data)
+
+
+def decode_json(data: bytes) -> Array:
+    return decoded("json", data)
 
 
 @pytest.mark.parametrize(
@@ -60,13 +105,11 @@ def test_an_encoding_that_is_not_known_is_no_image(encoding: str) -> None:
         decode_cdr(cdr(GREY, encoding))
 
 
-@pytest.mark.parametrize("decode", DECODERS)
+@pytest.mark.parametrize("encoding", TOPICS)
 @given(data=st.binary(max_size=200))
-def test_whatever_the_bytes_are_nothing_else_is_raised(decode: Callable[[bytes], Array], data: bytes) -> None:
-    try:
-        decode(data)
-    except NotAnImage:
-        return
+def test_whatever_the_bytes_are_a_frame_comes_of_them(encoding: str, data: bytes) -> None:
+    frame = TOPICS[encoding].frame(data)
+    assert frame.form is Form.BYTES or not frame.problem
 
 
 @given(at=st.integers(0, 10_000), flip=st.integers(1, 255), cut=st.integers(0, 200))

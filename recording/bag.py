@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bags of ROS: a ``.bag`` of ROS 1, a rosbag2 folder, or a ``.db3`` out of one. ``rosbags`` reads them.
+
+A bag is read in the order of its times by its own index. One without a whole index is refused; where messages are
+damaged, those that precede the damage are read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from framegate.recording.recorded import Holdings, LostPart, Recorded, Topic
+from framegate.schema.errors import DecoderMissing, RecordingDamaged, RecordingMissing
+
+if TYPE_CHECKING:
+    from rosbags.interfaces import Connection
+    from rosbags.rosbag1 import Reader as Reader1
+    from rosbags.rosbag2 import Reader as Reader2
+
+METADATA: Final = "metadata.yaml"
+_ROS1_MAGIC: Final = b"#ROSBAG V"
+_SQLITE_MAGIC: Final = b"SQLite format 3\0"
+_UNPACKED: Final = 16
+"""Messages of a packed bag may be so many times as long as its file."""
+_SEQUENCES: Final = 1 << 32
+
+
+def is_bag(path: Path) -> bool:
+    """Whether a path names a bag: told by a folder's metadata, by a file's first bytes. Raises ``OSError``."""
+    if path.is_dir():
+        return (path / METADATA).is_file()
+    if not path.is_file():
+        # A pipe cannot be gone back in.
+        return False
+    with path.open("rb") as stream:
+        start = stream.read(len(_SQLITE_MAGIC))
+    return start.startswith(_ROS1_MAGIC) or (start == _SQLITE_MAGIC and path.suffix == ".db3")
+
+
+def only_mcap_of(path: Path) -> Path | None:
+    """The one MCAP file of a rosbag2 folder, which is read as any other one; None for other bags."""
+    stored = [each for each in path.iterdir() if each.name != METADATA and each.is_file()] if path.is_dir() else []
+    return stored[0] if len(stored) == 1 and stored[0].suffix == ".mcap" else None
+
+
+class Bag:
+    """Iterate it once. ``framegate.recording.reader.Recording`` has the same attributes."""
+
+    def __init__(self, path: Path, reader: Reader1 | Reader2, parts: list[Reader1 | Reader2]) -> None:
+        """``reader`` is open; ``parts`` are the readers of its files, if several are to be read side by side."""
+        self.name = str(path)
+        self.library = "rosbag"
+        self.about: dict[str, str] = {}
+        self.loss: dict[str, Any] | None = None
+        self.damage: str | None = None
+        self.damaged_chunks = 0
+        self.lost: list[LostPart] = []
+        """Which bytes are damaged is not known here."""
+        self._path = path
+        self._readers = parts or [reader]
+        self._open = [reader, *parts]
+        self._topics: dict[tuple[int, int], Topic] = {}
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open a bag. Raises ``DecoderMissing``, ``RecordingMissing``, ``RecordingDamaged``."""
+        try:
+            from rosbags.rosbag1 import Reader as Reader1
+            from rosbags.rosbag2 import Reader as Reader2
+        except ModuleNotFoundError as failure:
+            raise DecoderMissing(
+                "the library that reads bags of ROS is not installed",
+                hint="Install it with: pip install 'framegate[ros]'",
+                path=path,
+                missing=failure.name,
+            ) from None
+        is_ros2 = path.is_dir() or path.suffix == ".db3"
+        opened: list[Reader1 | Reader2] = []
+        try:
+            opened.append(Reader2(path) if is_ros2 else Reader1(path))
+            opened[0].open()
+            for part in _parts(path, opened[0]):
+                opened.append(Reader2(part))
+                opened[-1].open()
+        except OSError as failure:
+            _close(opened)
+            raise RecordingMissing(failure.strerror or str(failure), path=path) from None
+        except Exception as failure:  # whatever damaged bytes do to the library
+            _close(opened)
+            raise RecordingDamaged(
+                f"the bag cannot be opened: {_said(failure)}",
+                hint="`rosbag reindex` makes a new index of a ROS 1 bag, `ros2 bag reindex` one of a rosbag2 folder.",
+                path=path,
+            ) from failure
+        return cls(path, opened[0], opened[1:])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close its files."""
+        _close(self._open)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether `framegate record` wrote it."""
+        return False
+
+    @property
+    def has_no_payloads(self) -> bool:
+        """Whether a frame without its payload is one that nobody meant to record."""
+        return True
+
+    @property
+    def is_complete(self) -> bool | None:
+        """False where it could not be read to its end; a bag does not say more."""
+        return False if self.damage is not None else None
+
+    @property
+    def holdings(self) -> Holdings:
+        """Every topic that has messages."""
+        topics = [self._topic(each) for reader in self._readers for each in reader.connections if each.msgcount]
+        files = [self._path] if self._path.is_file() else [each for each in self._path.iterdir() if each.is_file()]
+        return Holdings(tuple(dict.fromkeys(topics)), _UNPACKED * sum(each.stat().st_size for each in files))
+
+    def require_start(self) -> None:
+        """Its index was read when it was opened."""
+
+    def by_time(self) -> Iterator[Recorded]:
+        """In the order of its times."""
+        return iter(self)
+
+    def __iter__(self) -> Iterator[Recorded]:
+        counts: dict[Topic, int] = {}
+        try:
+            streams = [reader.messages() for reader in self._readers]
+            for connection, at_ns, data in heapq.merge(*streams, key=lambda each: each[1]):
+                topic = self._topic(connection)
+                counts[topic] = counts.get(topic, -1) + 1
+                yield Recorded(topic, counts[topic] % _SEQUENCES, at_ns, at_ns, bytes(data))
+        except Exception as failure:  # whatever damaged bytes do to the library
+            self.damage = f"the bag cannot be read any further: {_said(failure)}"
+
+    def _topic(self, connection: Connection) -> Topic:
+        key = id(connection.owner), connection.id
+        if key not in self._topics:
+            from rosbags.interfaces import MessageDefinitionFormat
+            from rosbags.rosbag1 import Reader as Reader1
+
+            encoding = "ros1" if isinstance(connection.owner, Reader1) else "cdr"
+            language = "ros2idl" if connection.msgdef.format is MessageDefinitionFormat.IDL else f"{encoding[:4]}msg"
+            text = connection.msgdef.data.encode()
+            self._topics[key] = Topic.of(connection.topic, encoding, connection.msgtype, language, text)
+        return self._topics[key]
+
+
+def _parts(path: Path, reader: Reader1 | Reader2) -> list[Path]:
+    """The files of a folder, where there are several: one may begin before the one before it ends."""
+    if not path.is_dir() or getattr(reader, "compression_mode", None):
+        return []
+    files = sorted(each for each in path.iterdir() if each.suffix in {".db3", ".mcap"})
+    return files if len(files) > 1 else []
+
+
+def _close(readers: list[Reader1 | Reader2]) -> None:
+    for reader in readers:
+        # One that could not be opened has nothing to close, and would say so.
+        with contextlib.suppress(Exception):
+            reader.close()
+    readers.clear()
+
+
+def _said(failure: Exception) -> str:
+    return " ".join(f"{failure}".split()) or type(failure).__name__
