@@ -62,7 +62,8 @@ class PointCloud:
         dtype = np.result_type(*(each.dtype for each in self.fields))
         found = np.empty((self.height * self.width, columns), dtype)
         at = 0
-        for each in self.fields:
+        # Of no bytes not even an empty view can begin behind the first.
+        for each in self.fields if len(found) else ():
             stored = np.dtype(each.dtype).newbyteorder(">" if self.is_bigendian else "<")
             shape = (self.height, self.width, each.count)
             strides = (self.row_step, self.point_step, stored.itemsize)

@@ -16,7 +16,11 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 OUTSIDE = ROOT / "tests" / "outside"
-FOREIGN = {"mcap", "pyarrow", "pytest"}
+FOREIGN = {
+    *("mcap", "pyarrow", "pytest"),
+    *("foxglove", "foxglove_schemas_protobuf", "mcap_protobuf", "mcap_ros2", "numpy", "rosbags"),
+}
+"""What reads journals and runs tests, and what other programs write recordings with."""
 WITHOUT_DEFAULTS = {
     "test_late_inputs.py": "what a lateness costs is its question",
     "test_large_rings.py": "how a large ring comes to be is its question",
