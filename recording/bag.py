@@ -26,6 +26,10 @@ _ROS1_MAGIC: Final = b"#ROSBAG V"
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
 _UNPACKED: Final = 16
 """Messages of a packed bag may be so many times as long as its file."""
+_MENDING: Final = (
+    "`rosbag reindex` makes a new index of a .bag, `ros2 bag reindex` one of a folder; "
+    "`sqlite3 FILE .recover` saves what is left of a .db3."
+)
 _SEQUENCES: Final = 1 << 32
 
 
@@ -93,7 +97,7 @@ class Bag:
             _close(opened)
             raise RecordingDamaged(
                 f"the bag cannot be opened: {_said(failure)}",
-                hint="`rosbag reindex` makes a new index of a ROS 1 bag, `ros2 bag reindex` one of a rosbag2 folder.",
+                hint=_MENDING,
                 path=path,
             ) from failure
         return cls(path, opened[0], opened[1:])
