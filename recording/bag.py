@@ -7,7 +7,6 @@ damaged, those that precede the damage are read.
 
 from __future__ import annotations
 
-import contextlib
 import heapq
 from collections.abc import Iterator
 from pathlib import Path
@@ -54,8 +53,8 @@ def only_mcap_of(path: Path) -> Path | None:
 class Bag:
     """Iterate it once. ``framegate.recording.reader.Recording`` has the same attributes."""
 
-    def __init__(self, path: Path, reader: Reader1 | Reader2, parts: list[Reader1 | Reader2]) -> None:
-        """``reader`` is open; ``parts`` are the readers of its files, if several are to be read side by side."""
+    def __init__(self, path: Path, reader: Reader1 | Reader2) -> None:
+        """``reader`` is open."""
         self.name = str(path)
         self.library = "rosbag"
         self.about: dict[str, str] = {}
@@ -65,8 +64,10 @@ class Bag:
         self.lost: list[LostPart] = []
         """Which bytes are damaged is not known here."""
         self._path = path
-        self._readers = parts or [reader]
-        self._open = [reader, *parts]
+        self._reader = reader
+        # The files of a folder one by one: their own index is asked, not what the folder's metadata say of it.
+        storage = getattr(reader, "storage", reader)
+        self._files: list[Any] = getattr(storage, "storages", [storage])
         self._topics: dict[tuple[int, int], Topic] = {}
 
     @classmethod
@@ -83,24 +84,14 @@ class Bag:
                 missing=failure.name,
             ) from None
         is_ros2 = path.is_dir() or path.suffix == ".db3"
-        opened: list[Reader1 | Reader2] = []
         try:
-            opened.append(Reader2(path) if is_ros2 else Reader1(path))
-            opened[0].open()
-            for part in _parts(path, opened[0]):
-                opened.append(Reader2(part))
-                opened[-1].open()
+            reader = Reader2(path) if is_ros2 else Reader1(path)
+            reader.open()
         except OSError as failure:
-            _close(opened)
             raise RecordingMissing(failure.strerror or str(failure), path=path) from None
         except Exception as failure:  # whatever damaged bytes do to the library
-            _close(opened)
-            raise RecordingDamaged(
-                f"the bag cannot be opened: {_said(failure)}",
-                hint=_MENDING,
-                path=path,
-            ) from failure
-        return cls(path, opened[0], opened[1:])
+            raise RecordingDamaged(f"the bag cannot be opened: {_said(failure)}", hint=_MENDING, path=path) from failure
+        return cls(path, reader)
 
     def __enter__(self) -> Self:
         return self
@@ -110,7 +101,7 @@ class Bag:
 
     def close(self) -> None:
         """Close its files."""
-        _close(self._open)
+        self._reader.close()
 
     @property
     def is_ours(self) -> bool:
@@ -129,8 +120,8 @@ class Bag:
 
     @property
     def holdings(self) -> Holdings:
-        """Every topic that has messages."""
-        topics = [self._topic(each) for reader in self._readers for each in reader.connections if each.msgcount]
+        """Every topic."""
+        topics = [self._topic(each) for file in self._files for each in file.connections]
         files = [self._path] if self._path.is_file() else [each for each in self._path.iterdir() if each.is_file()]
         return Holdings(tuple(dict.fromkeys(topics)), _UNPACKED * sum(each.stat().st_size for each in files))
 
@@ -143,14 +134,19 @@ class Bag:
 
     def __iter__(self) -> Iterator[Recorded]:
         counts: dict[Topic, int] = {}
+        whole = _unpacked if getattr(self._reader, "compression_mode", None) == "message" else bytes
         try:
-            streams = [reader.messages() for reader in self._readers]
-            for connection, at_ns, data in heapq.merge(*streams, key=lambda each: each[1]):
+            files = [file.messages(file.connections) for file in self._files]
+            for connection, at_ns, data in heapq.merge(*files, key=lambda each: each[1]):
                 topic = self._topic(connection)
                 counts[topic] = counts.get(topic, -1) + 1
-                yield Recorded(topic, counts[topic] % _SEQUENCES, at_ns, at_ns, bytes(data))
+                yield Recorded(topic, counts[topic] % _SEQUENCES, at_ns, at_ns, whole(data))
         except Exception as failure:  # whatever damaged bytes do to the library
             self.damage = f"the bag cannot be read any further: {_said(failure)}"
+            return
+        found, wanted = sum(counts.values()) + len(counts), self._reader.message_count
+        if found < wanted:
+            self.damage = f"the bag has {found} messages, and should have {wanted}"
 
     def _topic(self, connection: Connection) -> Topic:
         key = id(connection.owner), connection.id
@@ -165,20 +161,10 @@ class Bag:
         return self._topics[key]
 
 
-def _parts(path: Path, reader: Reader1 | Reader2) -> list[Path]:
-    """The files of a folder, where there are several: one may begin before the one before it ends."""
-    if not path.is_dir() or getattr(reader, "compression_mode", None):
-        return []
-    files = sorted(each for each in path.iterdir() if each.suffix in {".db3", ".mcap"})
-    return files if len(files) > 1 else []
+def _unpacked(data: bytes) -> bytes:
+    import zstandard
 
-
-def _close(readers: list[Reader1 | Reader2]) -> None:
-    for reader in readers:
-        # One that could not be opened has nothing to close, and would say so.
-        with contextlib.suppress(Exception):
-            reader.close()
-    readers.clear()
+    return zstandard.decompress(data)
 
 
 def _said(failure: Exception) -> str:

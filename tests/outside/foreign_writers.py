@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import struct
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +22,7 @@ from mcap.writer import Writer as McapWriter
 from mcap_protobuf.writer import Writer as ProtobufWriter
 from mcap_ros2.writer import Writer as McapRos2Writer
 from rosbags.rosbag1 import Writer as Bag1Writer
-from rosbags.rosbag2 import StoragePlugin
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, StoragePlugin
 from rosbags.rosbag2 import Writer as Bag2Writer
 from rosbags.typesys import Stores, get_typestore
 
@@ -145,10 +146,17 @@ def by_rosbag1(
 
 
 def by_rosbag2(
-    path: Path, messages: Messages, types: Mapping[str, str], storage: StoragePlugin = StoragePlugin.SQLITE3
+    path: Path,
+    messages: Messages,
+    types: Mapping[str, str],
+    storage: StoragePlugin = StoragePlugin.SQLITE3,
+    packed: CompressionMode = CompressionMode.NONE,
 ) -> None:
-    """A folder of rosbag2, its messages in this order."""
-    with Bag2Writer(path, version=9, storage_plugin=storage) as writer:
+    """A folder of rosbag2, its messages in this order; they or their file may be packed."""
+    writer = Bag2Writer(path, version=9, storage_plugin=storage)
+    if packed is not CompressionMode.NONE:
+        writer.set_compression(packed, CompressionFormat.ZSTD)
+    with writer:
         connections = {
             topic: writer.add_connection(topic, name, typestore=JAZZY) for topic, name in sorted(types.items())
         }
@@ -192,26 +200,49 @@ def by_sqlite(path: Path, messages: Messages) -> None:
     store.close()
 
 
-def split_by_sqlite(folder: Path, messages: Messages) -> None:
-    """A folder of rosbag2 with two files, the second of which begins before the first one ends."""
+QOS = (
+    "- history: 3\n  depth: 0\n  reliability: 1\n  durability: 2\n  deadline: {sec: 0, nsec: 0}\n"
+    "  lifespan: {sec: 0, nsec: 0}\n  liveliness: 1\n  liveliness_lease_duration: {sec: 0, nsec: 0}\n"
+    "  avoid_ros_namespace_conventions: false"
+)
+
+
+def folder_by_sqlite(folder: Path, messages: Messages, files: int = 2) -> None:
+    """A folder of rosbag2 with some files, each with the next messages in this order.
+
+    What its metadata say of the quality of service is not what the files say: ROS 2 Foxy wrote such folders.
+    """
     folder.mkdir()
-    half = len(messages) // 2
-    names = [f"split_{k}.db3" for k in range(2)]
-    for name, part in zip(names, (messages[:half], messages[half:]), strict=True):
-        by_sqlite(folder / name, part)
+    share = -(-len(messages) // files)
+    names = [f"part_{k}.db3" for k in range(files)]
+    for k, name in enumerate(names):
+        by_sqlite(folder / name, messages[k * share : (k + 1) * share])
     topics = [
-        "    - topic_metadata: {name: "
-        f"{topic}, type: geometry_msgs/msg/PointStamped, serialization_format: cdr, offered_qos_profiles: ''}}\n"
-        f"      message_count: {sum(each.topic == topic for each in messages)}\n"
+        {
+            "topic_metadata": {
+                "name": topic,
+                "type": "geometry_msgs/msg/PointStamped",
+                "serialization_format": "cdr",
+                "offered_qos_profiles": QOS,
+            },
+            "message_count": sum(each.topic == topic for each in messages),
+        }
         for topic in sorted({each.topic for each in messages})
     ]
     first, last = min(each.log_ns for each in messages), max(each.log_ns for each in messages)
-    (folder / "metadata.yaml").write_text(
-        "rosbag2_bagfile_information:\n  version: 5\n  storage_identifier: sqlite3\n"
-        f"  duration: {{nanoseconds: {last - first}}}\n  starting_time: {{nanoseconds_since_epoch: {first}}}\n"
-        f"  message_count: {len(messages)}\n  compression_format: ''\n  compression_mode: ''\n"
-        f"  relative_file_paths: [{', '.join(names)}]\n  topics_with_message_count:\n{''.join(topics)}"
-    )
+    said = {
+        "version": 4,
+        "storage_identifier": "sqlite3",
+        "relative_file_paths": names,
+        "duration": {"nanoseconds": last - first},
+        "starting_time": {"nanoseconds_since_epoch": first},
+        "message_count": len(messages),
+        "topics_with_message_count": topics,
+        "compression_format": "",
+        "compression_mode": "",
+    }
+    # JSON is YAML.
+    (folder / "metadata.yaml").write_text(json.dumps({"rosbag2_bagfile_information": said}))
 
 
 # --- MCAP, by its Python libraries ---------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from mcap.writer import Writer as McapWriter
+from rosbags.rosbag2 import CompressionMode
 
 from tests.outside import foreign_writers as writers
 from tests.outside.bed import ENVIRONMENT, USAGE, Bed, Object, Process
@@ -248,6 +249,27 @@ def test_a_bag_that_cannot_be_opened_is_refused_by_number(bed: Bed, what: str) -
     inspect = bed.run("inspect", file, "--json")
     assert (inspect.ended(), inspect.says(event="error")["code"]) == (1, 803)
     assert "Traceback" not in inspect.text
+
+
+@pytest.mark.parametrize("packed", ["none", "message", "file"])
+def test_a_folder_gives_every_message_whatever_its_metadata_say_besides(bed: Bed, packed: str) -> None:
+    file = bed.folder / "folder"
+    if packed == "none":
+        writers.folder_by_sqlite(file, ROS, files=1)
+    else:
+        writers.by_rosbag2(file, ROS, types=STAMPED, packed=CompressionMode[packed.upper()])
+    summary = joined(bed, "folder", file, *MAPPED).summary()
+    assert (summary["frames"], summary["rows"], summary["damage"]) == (len(ROS), 20, None)
+
+
+def test_a_folder_that_lacks_messages_of_its_metadata_says_so(bed: Bed) -> None:
+    file = bed.folder / "folder"
+    writers.folder_by_sqlite(file, ROS, files=1)
+    said = file / "metadata.yaml"
+    said.write_text(said.read_text().replace(f'"message_count": {len(ROS)}', f'"message_count": {len(ROS) + 5}'))
+    summary = joined(bed, "lacking", file, *MAPPED).summary()
+    assert str(len(ROS) + 5) in summary["damage"]
+    assert [each["code"] for each in summary["problems"]] == [803]
 
 
 def test_a_bag_is_replayed_like_a_recording(bed: Bed) -> None:

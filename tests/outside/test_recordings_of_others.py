@@ -105,7 +105,7 @@ RECORDINGS = [
     ),
     Recorded(
         "split", "rosbag2 of two files, topic after topic", "/a", "/b",
-        written(writers.split_by_sqlite, by_topic(SLOW)), is_independent=True,
+        written(writers.folder_by_sqlite, by_topic(SLOW)), is_independent=True,
     ),
     Recorded("rosbag2", "rosbag2, db3", "/odom", "/imu", written(writers.by_rosbag2, ROS, types=STAMPED)),
     Recorded(
