@@ -154,8 +154,9 @@ class Bag:
             from rosbags.interfaces import MessageDefinitionFormat
             from rosbags.rosbag1 import Reader as Reader1
 
-            encoding = "ros1" if isinstance(connection.owner, Reader1) else "cdr"
-            language = "ros2idl" if connection.msgdef.format is MessageDefinitionFormat.IDL else f"{encoding[:4]}msg"
+            is_ros1 = isinstance(connection.owner, Reader1)
+            is_idl = connection.msgdef.format is MessageDefinitionFormat.IDL
+            encoding, language = ("ros1", "ros1msg") if is_ros1 else ("cdr", "ros2idl" if is_idl else "ros2msg")
             text = connection.msgdef.data.encode()
             self._topics[key] = Topic.of(connection.topic, encoding, connection.msgtype, language, text)
         return self._topics[key]
