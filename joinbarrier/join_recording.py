@@ -61,7 +61,8 @@ class RecordingJoin:
         self._is_stopping = is_stopping
         self._items: Iterator[Item] = iter(passage)
         self._streams = list(dict.fromkeys(each.stream for each in config.input))
-        plan = offline_plan(engine_plan(config), config, passage.recording.holdings)
+        holdings = passage.recording.holdings
+        plan = offline_plan(engine_plan(config), config, holdings, is_decoded=bool(passage.topics))
         self.pending_bytes: int = plan["pending_bytes"]
         """Memory for frames that wait."""
         self._name = Path(passage.recording.name).name

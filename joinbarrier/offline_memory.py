@@ -21,12 +21,17 @@ _SPARE: Final = 64 << 20
 """Copies lie in chunks, of which the last of each stream is not full."""
 _MESSAGE_BYTES: Final = 32
 """A message with its record takes more in a file than this."""
+_GROWTH: Final = 8
+"""A number of one byte may become one of eight in an array."""
 _FRAMES_MOST: Final = 1 << 24
 
 
-def offline_plan(plan: dict[str, Any], config: JoinConfig, holdings: Holdings) -> dict[str, Any]:
-    """The plan of an engine that is fed a recording."""
-    wanted = holdings.content_bytes + holdings.content_bytes // 4 + _SPARE
+def offline_plan(
+    plan: dict[str, Any], config: JoinConfig, holdings: Holdings, *, is_decoded: bool = False
+) -> dict[str, Any]:
+    """The plan of an engine that is fed a recording; ``is_decoded``: whether frames are not the bytes of the file."""
+    content_bytes = holdings.content_bytes * (_GROWTH if is_decoded else 1)
+    wanted = content_bytes + content_bytes // 4 + _SPARE
     most = max(_LEAST_BYTES, _available_bytes() // _MEMORY_PART)
     if "pending_bytes" in config.join.model_fields_set:
         most = config.join.pending_bytes

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from mcap.writer import CompressionType
 from mcap.writer import Writer as McapWriter
 from rosbags.rosbag2 import CompressionMode
 
@@ -114,6 +116,22 @@ def test_what_can_be_no_array_is_its_bytes_and_that_is_said_once(bed: Bed) -> No
     assert join.errors.count("the bytes of a message") == 1
     assert list(join.summary()["as_bytes"]) == ["/imu"]
     assert arrays_of(bed, "texts")[0]["dtype"] == "uint8"
+
+
+def test_arrays_that_are_larger_than_their_messages_find_room_to_wait(bed: Bed) -> None:
+    # Eight bytes for each number that takes one in the file, of a topic that lies an hour before its partner.
+    file, count, cells = bed.folder / "grids.mcap", 30, 400_000
+    with file.open("wb") as stream:
+        writer = McapWriter(stream, compression=CompressionType.NONE)
+        writer.start()
+        schema = writer.register_schema("example_msgs/msg/Grid", "ros2msg", b"float64 size\nint8[] cells")
+        channels = [writer.register_channel(topic, "cdr", schema) for topic in ("/grid", "/small")]
+        for channel, number, first_ns in zip(channels, (cells, 1), (START_NS, START_NS + 3_600_000 * MS), strict=True):
+            data = struct.pack("<4sdI", b"\0\1\0\0", 0.5, number) + bytes(number)
+            for k in range(count):
+                writer.add_message(channel, first_ns + k * MS, data, first_ns + k * MS, k)
+        writer.finish()  # type: ignore[no-untyped-call]  # the package leaves it so
+    assert joined(bed, "grids", file, "--map", "/grid=10001", "--map", "/small=10002").summary()["rows"] == count
 
 
 # --- times -------------------------------------------------------------------------------------------------------
