@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from framegate.recording.recorded import Holdings, LostPart, Recorded, Topic
+from framegate.recording.one_line import one_line
+from framegate.recording.other_source import OtherSource
+from framegate.recording.recorded import Holdings, Recorded, Topic
 from framegate.schema.errors import DecoderMissing, RecordingDamaged, RecordingMissing
 
 if TYPE_CHECKING:
@@ -50,19 +52,12 @@ def only_mcap_of(path: Path) -> Path | None:
     return stored[0] if len(stored) == 1 and stored[0].suffix == ".mcap" else None
 
 
-class Bag:
-    """Iterate it once. ``framegate.recording.reader.Recording`` has the same attributes."""
+class Bag(OtherSource):
+    """Iterate it once."""
 
     def __init__(self, path: Path, reader: Reader1 | Reader2) -> None:
         """``reader`` is open."""
-        self.name = str(path)
-        self.library = "rosbag"
-        self.about: dict[str, str] = {}
-        self.loss: dict[str, Any] | None = None
-        self.damage: str | None = None
-        self.damaged_chunks = 0
-        self.lost: list[LostPart] = []
-        """Which bytes are damaged is not known here."""
+        super().__init__(str(path), "rosbag")
         self._path = path
         self._reader = reader
         # The files of a folder one by one: their own index is asked, not what the folder's metadata say of it.
@@ -93,30 +88,9 @@ class Bag:
             raise RecordingDamaged(f"the bag cannot be opened: {_said(failure)}", hint=_MENDING, path=path) from failure
         return cls(path, reader)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
     def close(self) -> None:
         """Close its files."""
         self._reader.close()
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether `framegate record` wrote it."""
-        return False
-
-    @property
-    def has_no_payloads(self) -> bool:
-        """Whether a frame without its payload is one that nobody meant to record."""
-        return True
-
-    @property
-    def is_complete(self) -> bool | None:
-        """False where it could not be read to its end; a bag does not say more."""
-        return False if self.damage is not None else None
 
     @property
     def holdings(self) -> Holdings:
@@ -124,13 +98,6 @@ class Bag:
         topics = [self._topic(each) for file in self._files for each in file.connections]
         files = [self._path] if self._path.is_file() else [each for each in self._path.iterdir() if each.is_file()]
         return Holdings(tuple(dict.fromkeys(topics)), _UNPACKED * sum(each.stat().st_size for each in files))
-
-    def require_start(self) -> None:
-        """Its index was read when it was opened."""
-
-    def by_time(self) -> Iterator[Recorded]:
-        """In the order of its times."""
-        return iter(self)
 
     def __iter__(self) -> Iterator[Recorded]:
         counts: dict[Topic, int] = {}
@@ -152,11 +119,10 @@ class Bag:
         key = id(connection.owner), connection.id
         if key not in self._topics:
             from rosbags.interfaces import MessageDefinitionFormat
-            from rosbags.rosbag1 import Reader as Reader1
 
-            is_ros1 = isinstance(connection.owner, Reader1)
             is_idl = connection.msgdef.format is MessageDefinitionFormat.IDL
-            encoding, language = ("ros1", "ros1msg") if is_ros1 else ("cdr", "ros2idl" if is_idl else "ros2msg")
+            encoding = getattr(connection.ext, "serialization_format", "ros1")
+            language = "ros1msg" if encoding == "ros1" else "ros2idl" if is_idl else "ros2msg"
             text = connection.msgdef.data.encode()
             self._topics[key] = Topic.of(connection.topic, encoding, connection.msgtype, language, text)
         return self._topics[key]
@@ -169,4 +135,4 @@ def _unpacked(data: bytes) -> bytes:
 
 
 def _said(failure: Exception) -> str:
-    return " ".join(f"{failure}".split()) or type(failure).__name__
+    return one_line(str(failure)) or type(failure).__name__

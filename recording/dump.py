@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, Final, Self
+from typing import IO, Final, Self
 
 from framegate.recording.dump_framing import (
     MESSAGE_BYTES_MAX,
@@ -25,7 +25,8 @@ from framegate.recording.dump_framing import (
     prefix_of,
 )
 from framegate.recording.framing import Damage
-from framegate.recording.recorded import Holdings, LostPart, Recorded, Topic
+from framegate.recording.other_source import OtherSource
+from framegate.recording.recorded import Holdings, Recorded, Topic
 from framegate.schema import Message, decode_any
 from framegate.schema.errors import MessageError, RecordingMissing, UnknownContent
 from framegate.schema.wire import FrameDescriptor, SlotHeader
@@ -42,19 +43,14 @@ class _Part:
     message: Message | None
 
 
-class Dump:
-    """Iterate it once. ``framegate.recording.reader.Recording`` has the same attributes."""
+class Dump(OtherSource):
+    """Iterate it once. A dump has no index, and its times never go back."""
 
     def __init__(self, source: Path | IO[bytes], prefix: struct.Struct | None, name: str = "") -> None:
         """A folder of messages, a file of messages behind lengths of this form, or of one message: no form."""
+        super().__init__(name, "raw messages")
         self._source = source
         self._prefix = prefix
-        self.name = name
-        self.library = "raw messages"
-        self.about: dict[str, str] = {}
-        self.loss: dict[str, Any] | None = None
-        self.damage: str | None = None
-        self.damaged_chunks = 0
         self.unknown = 0
         """Messages of other schemas, and payloads that stand alone."""
         self._at_ns = 0
@@ -78,40 +74,10 @@ class Dump:
         stream.seek(at)
         return None if prefix is None else cls(stream, prefix, name)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
     def close(self) -> None:
         """Close the file."""
         if not isinstance(self._source, Path):
             self._source.close()
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether `framegate record` wrote it."""
-        return False
-
-    @property
-    def has_no_payloads(self) -> bool:
-        """Whether a frame without its payload is one that nobody meant to record."""
-        return True
-
-    @property
-    def is_complete(self) -> bool | None:
-        """False where its end is not whole; a dump does not say more."""
-        return False if self.damage is not None else None
-
-    def by_time(self) -> Iterator[Recorded]:
-        """As it lies there: a dump has no index, and its times never go back."""
-        return iter(self)
-
-    @property
-    def lost(self) -> list[LostPart]:
-        """A dump does not know what it lacks."""
-        return []
 
     @cached_property
     def holdings(self) -> Holdings:
@@ -124,9 +90,6 @@ class Dump:
         if not isinstance(self._source, Path) and at is not None:
             self._source.seek(at)
         return Holdings(tuple(found), content)
-
-    def require_start(self) -> None:
-        """Its first message was there when it was taken for a dump."""
 
     def __iter__(self) -> Iterator[Recorded]:
         for parts in self._together():

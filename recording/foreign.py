@@ -23,6 +23,7 @@ from framegate.recording.header_time import Stamp, stamp_of
 from framegate.recording.images import RawImage
 from framegate.recording.message_fields import Field, Fields, Kind, Messages, Unreadable, named
 from framegate.recording.numbers import array_of, columns_of, dtype_of
+from framegate.recording.one_line import one_line
 from framegate.recording.points import FOXGLOVE_TYPES, ROS_TYPES, PointCloud, PointField
 from framegate.recording.recorded import Topic
 from framegate.schema.errors import DecoderMissing
@@ -38,7 +39,6 @@ class Form(Enum):
     BYTES = "bytes"
 
 
-_WORDS_MAX: Final = 200
 _EXTRAS: Final = {"cdr": "ros", "ros1": "ros", "protobuf": "protobuf"}
 _IMAGE: Final = {"width", "height", "encoding", "step", "data"}
 _ROS_POINTS: Final = {"width", "height", "fields", "point_step", "row_step", "data"}
@@ -82,10 +82,10 @@ class ForeignTopic:
         try:
             self._messages = _messages_of(topic)
         except Unreadable as failure:
-            self.why_bytes = _cleaned(str(failure))
+            self.why_bytes = one_line(str(failure))
         self._plan = self._planned(None if self._messages is None else self._messages.fields)
         if self._messages is not None and self._messages.fields is not None and self._plan.form is Form.BYTES:
-            self.why_bytes = _cleaned(f"messages of {topic.schema} do not hold numbers alone")
+            self.why_bytes = one_line(f"messages of {topic.schema} do not hold numbers alone")
 
     @property
     def is_told_by_messages(self) -> bool:
@@ -173,12 +173,6 @@ def _messages_of(topic: Topic) -> Messages | None:
             missing=failure.name,
         ) from None
     return None
-
-
-def _cleaned(text: str) -> str:
-    """A file's own words on one short line, without what a terminal would obey."""
-    words = " ".join(text.split())[:_WORDS_MAX]
-    return "".join(each if each.isprintable() else "?" for each in words)
 
 
 def _form_of(fields: Fields, messages: Messages) -> Form | None:

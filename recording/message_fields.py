@@ -77,6 +77,23 @@ class Messages(Protocol):
         """What a message has."""
 
 
+class OneType:
+    """The fields of messages that all have one schema."""
+
+    def __init__(self, fields: Fields) -> None:
+        self._fields = fields
+
+    @property
+    def fields(self) -> Fields:
+        """What the schema says."""
+        return self._fields
+
+    def fields_of(self, message: Any) -> Fields:
+        """The same for each message."""
+        del message
+        return self._fields
+
+
 def named(fields: Fields, name: str) -> Field | None:
     """The field of this name."""
     return next((field for field in fields if field.name == name), None)

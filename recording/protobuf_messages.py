@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
-from framegate.recording.message_fields import Bound, Field, Fields, Kind, Unreadable
+from framegate.recording.message_fields import Bound, Field, Kind, OneType, Unreadable
 from framegate.recording.recorded import Topic
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from mcap.records import Schema
@@ -25,7 +25,7 @@ _NUMBERS: Final = {
 }
 
 
-class ProtobufMessages:
+class ProtobufMessages(OneType):
     """Messages of one type."""
 
     has_bytes_in_texts = False
@@ -38,19 +38,9 @@ class ProtobufMessages:
             if decode is None:
                 raise Unreadable("its schema is none of protobuf")
             self._decode = decode
-            self._fields = tuple(_fields(decode(b"").DESCRIPTOR, Bound()))
+            super().__init__(tuple(_fields(decode(b"").DESCRIPTOR, Bound())))
         except Exception as failure:  # whatever a file's own descriptors do to a parser
             raise Unreadable(f"its descriptors cannot be read: {failure}") from failure
-
-    @property
-    def fields(self) -> Fields:
-        """What the descriptor says."""
-        return self._fields
-
-    def fields_of(self, message: Any) -> Fields:
-        """The same for each message."""
-        del message
-        return self._fields
 
     def read(self, data: bytes) -> Any:
         """A message. Raises ``Unreadable``."""

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Final, cast
 
 import numpy as np
-from framegate.recording.message_fields import Bound, Field, Fields, Kind, Unreadable
+from framegate.recording.message_fields import Bound, Field, Kind, OneType, Unreadable
 from framegate.recording.recorded import Topic
 from rosbags.interfaces import Nodetype
 from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
@@ -25,7 +25,7 @@ _NUMBERS: Final = {"char": "u1", "byte": "u1", "bool": "?"}
 _TEXTS: Final = {"string", "wstring", "wchar"}
 
 
-class RosMessages:
+class RosMessages(OneType):
     """Messages of one type, as ROS 1 serialises them or in CDR."""
 
     has_bytes_in_texts = False
@@ -36,19 +36,9 @@ class RosMessages:
         self._type = normalize_msgtype(topic.schema)
         try:
             self._store = _store(topic, self._type, is_ros1=self._is_ros1)
-            self._fields = tuple(_fields(self._store, self._type, Bound()))
+            super().__init__(tuple(_fields(self._store, self._type, Bound())))
         except Exception as failure:  # whatever a file's own text does to a parser
             raise Unreadable(f"its definition cannot be read: {failure}") from failure
-
-    @property
-    def fields(self) -> Fields:
-        """What the definition says."""
-        return self._fields
-
-    def fields_of(self, message: Any) -> Fields:
-        """The same for each message."""
-        del message
-        return self._fields
 
     def read(self, data: bytes) -> Any:
         """A message; its arrays are views of the data. Raises ``Unreadable``."""
