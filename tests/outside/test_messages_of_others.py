@@ -290,9 +290,11 @@ def test_a_folder_that_lacks_messages_of_its_metadata_says_so(bed: Bed) -> None:
     assert [each["code"] for each in summary["problems"]] == [803]
 
 
-def test_a_bag_is_replayed_like_a_recording(bed: Bed) -> None:
-    file = bed.folder / "in.bag"
-    writers.by_rosbag1(file, ROS, types=STAMPED)
+@pytest.mark.parametrize("kind", ["bag", "rosbag2"])
+def test_a_bag_is_replayed_like_a_recording(bed: Bed, kind: str) -> None:
+    file = bed.folder / f"in.{kind}"
+    write = writers.by_rosbag1 if kind == "bag" else writers.by_rosbag2
+    write(file, ROS, types=STAMPED)
     assert joined(bed, "offline", file, *MAPPED, "--time", "header").summary()["rows"] == 20
     bed.driver()
     live = bed.join(bed.lockstep("live", [10_001, 10_002]), is_ready=False)

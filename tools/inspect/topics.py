@@ -53,8 +53,9 @@ class TopicsSeen:
             return found
         name = recorded.topic.name
         topic = self._topics.setdefault(name, _Topic(recorded.topic.schema, recorded.topic.encoding))
-        topic.first_ns = topic.first_ns if topic.messages else recorded.log_time_ns
-        topic.last_ns = recorded.log_time_ns
+        # In the order of the file, which need not be that of the times.
+        topic.first_ns = min(topic.first_ns, recorded.log_time_ns) if topic.messages else recorded.log_time_ns
+        topic.last_ns = max(topic.last_ns, recorded.log_time_ns)
         topic.messages += 1
         topic.bytes += len(recorded.data)
         stream = self._mapped.get(name)
