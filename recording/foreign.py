@@ -12,21 +12,19 @@
 
 from __future__ import annotations
 
-import base64
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from framegate.recording.decoders import messages_of
+from framegate.recording.described import Described, cloud_of, image_of
 from framegate.recording.header_time import Stamp, stamp_of
-from framegate.recording.images import RawImage
 from framegate.recording.message_fields import Field, Fields, Kind, Messages, Unreadable, named
 from framegate.recording.numbers import array_of, columns_of, dtype_of
 from framegate.recording.one_line import one_line
-from framegate.recording.points import FOXGLOVE_TYPES, ROS_TYPES, PointCloud, PointField
 from framegate.recording.recorded import Topic
-from framegate.schema.errors import DecoderMissing
 
 
 class Form(Enum):
@@ -39,7 +37,6 @@ class Form(Enum):
     BYTES = "bytes"
 
 
-_EXTRAS: Final = {"cdr": "ros", "ros1": "ros", "protobuf": "protobuf"}
 _IMAGE: Final = {"width", "height", "encoding", "step", "data"}
 _ROS_POINTS: Final = {"width", "height", "fields", "point_step", "row_step", "data"}
 _FOXGLOVE_POINTS: Final = {"fields", "point_stride", "data"}
@@ -80,7 +77,7 @@ class ForeignTopic:
         """Why none of its messages is an array, where the encoding is one that is known here."""
         self._messages: Messages | None = None
         try:
-            self._messages = _messages_of(topic)
+            self._messages = messages_of(topic)
         except Unreadable as failure:
             self.why_bytes = one_line(str(failure))
         self._plan = self._planned(None if self._messages is None else self._messages.fields)
@@ -134,12 +131,12 @@ class ForeignTopic:
 
     def _array(self, plan: _Plan, message: Any, *, is_named: bool) -> tuple[npt.NDArray[Any] | None, list[str]]:
         assert self._messages is not None  # noqa: S101  (the caller has looked)
-        get = _Getter(self._messages, message)
+        get = Described(self._messages, message)
         match plan.form:
             case Form.IMAGE:
-                return _image(get).array(), []
+                return image_of(get).array(), []
             case Form.POINTS:
-                cloud = _cloud(get)
+                cloud = cloud_of(get)
                 return cloud.array(), cloud.columns if is_named else []
             case Form.COMPRESSED:
                 return np.frombuffer(get.bytes("data"), np.uint8), []
@@ -147,32 +144,6 @@ class ForeignTopic:
                 array = array_of(self._messages, message, plan.numbers, plan.dtype)
                 return array, columns_of(self._messages, message, plan.numbers) if is_named else []
         return None, []
-
-
-def _messages_of(topic: Topic) -> Messages | None:
-    """What decodes a topic's messages; None for an encoding that is not known here."""
-    try:
-        match topic.encoding:
-            case "cdr" | "ros1":
-                from framegate.recording.ros_messages import RosMessages
-
-                return RosMessages(topic)
-            case "protobuf":
-                from framegate.recording.protobuf_messages import ProtobufMessages
-
-                return ProtobufMessages(topic)
-            case "json":
-                from framegate.recording.json_messages import JsonMessages
-
-                return JsonMessages(topic)
-    except ModuleNotFoundError as failure:
-        raise DecoderMissing(
-            f"the library that decodes {topic.encoding} messages is not installed",
-            hint=f"Install it with: pip install 'framegate[{_EXTRAS[topic.encoding]}]'",
-            topic=topic.name,
-            missing=failure.name,
-        ) from None
-    return None
 
 
 def _form_of(fields: Fields, messages: Messages) -> Form | None:
@@ -192,69 +163,3 @@ def _is_payload(field: Field, messages: Messages) -> bool:
     if field.kind is Kind.NUMBER:
         return field.is_many and field.dtype is not None and field.dtype.itemsize == 1
     return not field.is_many and (field.kind is Kind.BYTES or (field.kind is Kind.TEXT and messages.has_bytes_in_texts))
-
-
-class _Getter:
-    """The fields of one message, each of the type that is asked for, else ``Unreadable``."""
-
-    def __init__(self, messages: Messages, message: Any) -> None:
-        self._messages = messages
-        self._message = message
-
-    def whole(self, name: str) -> int:
-        found = self._messages.value(self._message, name)
-        if type(found) is not int:
-            raise Unreadable(f"{name} is no whole number")
-        return found
-
-    def text(self, name: str) -> str:
-        return str(self._messages.value(self._message, name))
-
-    def flag(self, name: str) -> bool:
-        return bool(self._messages.value(self._message, name))
-
-    def bytes(self, name: str) -> bytes | memoryview:
-        found = self._messages.value(self._message, name)
-        if isinstance(found, str):
-            try:
-                return base64.b64decode(found, validate=True)
-            except ValueError as failure:
-                raise Unreadable(f"{name} is not in base 64") from failure
-        if isinstance(found, bytes):
-            return found
-        if isinstance(found, np.ndarray) and found.dtype.itemsize == 1:
-            return memoryview(np.ascontiguousarray(found)).cast("B")
-        raise Unreadable(f"{name} holds no bytes")
-
-    def each(self, name: str) -> list[_Getter]:
-        found = self._messages.value(self._message, name)
-        if found is None or isinstance(found, str | int | float):
-            raise Unreadable(f"{name} is no list")
-        return [_Getter(self._messages, inner) for inner in found]
-
-    def has(self, name: str) -> bool:
-        return self._messages.value(self._message, name) is not None
-
-
-def _image(get: _Getter) -> RawImage:
-    width, height, step = get.whole("width"), get.whole("height"), get.whole("step")
-    return RawImage(width, height, get.text("encoding"), step, get.bytes("data"), get.flag("is_bigendian"))
-
-
-def _cloud(get: _Getter) -> PointCloud:
-    data = get.bytes("data")
-    if get.has("point_stride"):
-        step = get.whole("point_stride")
-        points = [_point_field(each, FOXGLOVE_TYPES, "type", 1) for each in get.each("fields")]
-        width = len(data) // step if step > 0 else 0
-        return PointCloud(points, 1, width, step, width * step, data)
-    points = [_point_field(each, ROS_TYPES, "datatype", max(each.whole("count"), 1)) for each in get.each("fields")]
-    height, width, step = get.whole("height"), get.whole("width"), get.whole("point_step")
-    return PointCloud(points, height, width, step, get.whole("row_step"), data, get.flag("is_bigendian"))
-
-
-def _point_field(get: _Getter, types: dict[int, str], type_name: str, count: int) -> PointField:
-    dtype = types.get(get.whole(type_name))
-    if dtype is None:
-        raise Unreadable("a field of its points has no known type")
-    return PointField(get.text("name"), get.whole("offset"), dtype, count)
