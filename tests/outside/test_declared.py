@@ -71,7 +71,9 @@ def test_a_join_that_comes_later_hears_by_which_clock_the_frames_of_a_published_
 def test_a_join_by_sequence_passes_on_the_clock_and_the_size_of_the_frames_that_it_publishes(bed: Bed) -> None:
     """A join by time that follows takes its output for what it is."""
     left, right, camera, out = bed.streams(4)
-    middle = bed.lockstep("middle", [left, right], out=out, join={"publish": "s0", "wait_consumers": 1}, mergemap=REALTIME)
+    middle = bed.lockstep(
+        "middle", [left, right], out=out, join={"publish": "s0", "wait_consumers": 1}, mergemap=REALTIME
+    )
     last = bed.config(
         "last",
         "timestamp",
