@@ -322,9 +322,11 @@ class JoinAgent:
     def _ring_in_ends(self, _outcome: dict[str, Any], now_ns: int) -> None:
         self._resumption.look(self.engine, self.config)
         for each in self.inputs:
-            ended = each.ended(now_ns)
-            if ended is not None:
-                self.engine.note_end(each.stream_id, *ended)
+            self._tell_end(each.stream_id, each.ended(now_ns))
+
+    def _tell_end(self, stream: int, end: tuple[int, int | None] | None) -> None:
+        if end is not None:
+            self.engine.note_end(stream, *end)
 
     def _serve_readers(self, _outcome: dict[str, Any], now_ns: int) -> None:
         if self._readers is None:
@@ -357,6 +359,9 @@ class JoinAgent:
                 self._republisher.stop()
             if self._engine is not None:
                 self._resumption.look(self._engine, self.config)
+                # One input's end can finish a join before the marks of the others have lain there for long enough.
+                for each in self.inputs:
+                    self._tell_end(each.stream_id, each.newest_mark())
             counted = self._engine.finish() if self._engine is not None else {}
             self.failure = counted.pop("failure", None)
             if counted and self.failure is None:

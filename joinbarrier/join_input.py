@@ -130,7 +130,7 @@ class JoinInput(Subscriber):
 
     def ended(self, now_ns: int) -> tuple[int, int | None] | None:
         """The newest epoch that a mark says is over, and its last sequence. The engine knows whether that counts."""
-        mark = self._newest_mark()
+        mark = self.newest_mark()
         if mark is None:
             return None
         if self._marked is None or self._marked[0] != mark[0]:
@@ -139,7 +139,8 @@ class JoinInput(Subscriber):
         is_heard = self._own_port.epoch == mark[0] and self._own_port.last_seq is not None
         return mark if is_heard or now_ns - self._marked[1] >= _UNHEARD_NS else None
 
-    def _newest_mark(self) -> tuple[int, int | None] | None:
+    def newest_mark(self) -> tuple[int, int | None] | None:
+        """The newest epoch that a mark says is over, and its last sequence, however new the mark is."""
         regions, left = self._regions, self._left
         if regions is None:
             return left

@@ -146,6 +146,22 @@ def test_streams_that_end_while_a_killed_join_is_away_are_joined_to_their_last_f
     assert len(read_rows(bed.journal("ended-away"))) == 1000
 
 
+def test_a_join_that_comes_back_when_its_producers_have_left_has_a_fate_for_every_frame(bed: Bed) -> None:
+    """One stream's end is enough to finish the join: the other's frames are written down all the same."""
+    left, right = bed.streams()
+    config = bed.lockstep("left-alone", [left, right])
+    join = bed.join(config)
+    producers = [bed.rate(stream, 500, 600) for stream in (left, right)]
+    until(lambda: len(read_rows(bed.journal("left-alone"))) > 50, "rows", 30)
+    join.kill()
+    for each in producers:
+        each.summary()
+    apart(1)
+    bed.join(config).summary()
+    books = bed.audit("left-alone", left, right)
+    assert all(one["unmatched"].keys() <= {"agent_down"} for one in books["inputs"].values()), books
+
+
 @pytest.mark.parametrize("times", [3])
 def test_a_join_that_is_killed_again_and_again_has_a_fate_for_every_frame(bed: Bed, times: int) -> None:
     left, right = bed.streams()

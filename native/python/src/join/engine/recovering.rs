@@ -104,14 +104,23 @@ impl Engine {
         let (Some(epoch), Some((_, newest))) = (self.ports[index].present_epoch(), self.ports[index].span()) else {
             return;
         };
-        let life = match self.ports[index].known_life(epoch) {
-            Some(life) => life,
-            None if self.ports[index].is_watched(epoch) => self.life_of(index, epoch),
-            // Nobody knows where this agent came to it.
-            None => return,
+        let life = if self.ports[index].is_watched(epoch) {
+            self.life_of(index, epoch)
+        } else {
+            self.ports[index].likely_life_of(epoch)
         };
-        if let Some(first) = self.ports[index].next_heard(life) {
-            self.recover(index, (first, newest), true, now_ns);
+        self.recover_unheard(index, life, newest, now_ns);
+    }
+
+    /// What was sent of an epoch up to that sequence, behind what this agent or an earlier life of it has heard. Where
+    /// nothing was heard of it, nobody knows where this agent came to it.
+    fn recover_unheard(&mut self, index: usize, life: u64, last: u64, now_ns: u64) {
+        let port = &self.ports[index];
+        let Some(first) = port.next_known(life) else { return };
+        if port.has_heard_nothing() {
+            self.recover_down(index, life, (first, last), now_ns);
+        } else {
+            self.recover(index, (first, last), true, now_ns);
         }
     }
 
@@ -234,14 +243,17 @@ impl Engine {
 
     /// What an end names and nobody heard. Sequences that the ring never held are left to the end itself.
     pub(super) fn recover_until(&mut self, index: usize, life: u64, after: Option<u64>, now_ns: u64) {
-        let port = &self.ports[index];
-        let newest = port.span().map(|(_, newest)| newest);
-        let (Some(after), Some(newest), Some(first)) = (after, newest, port.next_known(life)) else { return };
-        let unheard = (first, after.min(newest));
-        if port.has_heard_nothing() {
-            self.recover_down(index, life, unheard, now_ns);
-        } else {
-            self.recover(index, unheard, true, now_ns);
+        if let (Some(after), Some((_, newest))) = (after, self.ports[index].span()) {
+            self.recover_unheard(index, life, after.min(newest), now_ns);
+        }
+    }
+
+    /// Takes every end that marks beside the regions tell of, now that nothing more is heard.
+    pub(in crate::join) fn believe_marks(&mut self, now_ns: u64) {
+        for index in 0..self.ports.len() {
+            if let Some((epoch, after)) = self.ports[index].mark.take() {
+                self.believe_mark(index, epoch, after, now_ns);
+            }
         }
     }
 }

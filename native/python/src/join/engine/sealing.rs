@@ -95,6 +95,7 @@ impl Engine {
         (0..self.ports.len()).for_each(|index| self.recover_tail(index, self.stage_ns(now_ns)));
         // What waits behind a barrier is let through, so that it is recorded as well.
         self.abort_checkpoint(None, self.stage_ns(now_ns));
+        self.believe_marks(self.stage_ns(now_ns));
         if !is_to_go_on {
             self.stage.finish(self.stage_ns(now_ns));
         }
