@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from framegate.recording.dump import Dump
 from framegate.recording.frames import FrameOfRecording, Item, Passage
 from framegate.recording.message_sizes import largest_messages
+from framegate.recording.reader import Recording
 from framegate.recording.recorded import Topic
 from framegate.recording.source import Source
 from framegate.recording.topic_map import stream_of
@@ -44,7 +44,8 @@ def declared_of(
     """What is known of some streams before the first frame goes.
 
     The clock is that of a stream's first frame. The size is that of the largest message, which the recording's indexes
-    tell; an image that lies packed in its message is as large as the first one, where that is more. A dump is read.
+    tell; an image that lies packed in its message is as large as the first one, where that is more. A dump is read, and
+    so is a bag.
     """
     found = {stream: Declared() for stream in streams}
     for frame in _frames(recording, Passage(recording, topics, times), streams):
@@ -52,7 +53,7 @@ def declared_of(
         if declared.frame_bytes_max is None:
             declared.clock = clock_of(frame)
         declared.note(len(frame.payload))
-    if not isinstance(recording, Dump):
+    if isinstance(recording, Recording):
         for topic, size in largest_messages(recording).items():
             stream = _stream_of_frames(topic, topics)
             if size and stream in found:
@@ -61,13 +62,14 @@ def declared_of(
 
 
 def _frames(recording: Source, items: Iterable[Item], streams: Collection[int]) -> Iterator[FrameOfRecording]:
-    """Of a dump all of them, of a recording those up to the first one of every stream, and no longer than a while."""
+    """Of a recording those up to the first one of every stream, and no longer than a while; of anything else all."""
+    is_indexed = isinstance(recording, Recording)
     left = set(streams)
-    for item in items if isinstance(recording, Dump) else islice(items, _LOOK_AT):
+    for item in islice(items, _LOOK_AT) if is_indexed else items:
         if isinstance(item, FrameOfRecording):
             yield item
             left.discard(item.stream)
-        if not left and not isinstance(recording, Dump):
+        if not left and is_indexed:
             return
 
 
