@@ -2,8 +2,9 @@
 """Where the records of an MCAP file lie, found by their heads: also behind bytes that are damaged.
 
 Where no record stands that makes sense, the next one is searched for. A chunk is known by its own fields, which have to
-agree with each other; any other record by what follows it without a gap. Messages that stand alone are believed only
-in a file without chunks: in any other they are the inside of a chunk that is damaged, and nothing vouches for them.
+agree with each other; any other record by what follows it without a gap. A message that stands alone is believed when
+records follow it to where its length says, and behind damage only among messages that stand alone, or in a file without
+chunks: anywhere else it is the inside of a chunk that is damaged, and nothing vouches for it.
 """
 
 from __future__ import annotations
@@ -26,6 +27,18 @@ _COMPRESSIONS: Final = {b"", b"zstd", b"lz4"}
 _LONGEST_NAME: Final = 4
 _LOOKED_AT: Final = _HEAD.size + _CHUNK.size + _LONGEST_NAME + _LENGTH.size
 _EXACT: Final = {Opcode.DATA_END: 4, Opcode.FOOTER: 20}
+_SHORTEST: Final = {
+    Opcode.HEADER: 8,
+    Opcode.SCHEMA: 14,
+    Opcode.CHANNEL: 16,
+    Opcode.MESSAGE: _MESSAGE.size,
+    Opcode.CHUNK: _CHUNK.size + _LENGTH.size,
+    Opcode.MESSAGE_INDEX: _INDEX.size,
+    Opcode.ATTACHMENT: 36,
+    Opcode.METADATA: 8,
+    **_EXACT,
+}
+"""Of each kind of record that the data have, its fields with empty texts. Other kinds stand behind the data."""
 _FREE_OPCODES: Final = 0x80
 """From here on records are a program's own."""
 _ROW: Final = 4
@@ -72,23 +85,24 @@ def pieces(stream: IO[bytes]) -> Iterator[Piece | Gap]:
     at = len(MAGIC)
     if stream.read(at) != MAGIC:
         at = 0
+    # What was read last is given when it is known what stands behind it.
     before: Piece | None = None
     has_chunks = False
     while True:
         found = _record(stream, at, size) if at else None
-        if found is not None and found.opcode in (Opcode.DATA_END, Opcode.FOOTER):
-            return
         if found is not None:
-            yield found
+            if before is not None:
+                yield before
+            if found.opcode in (Opcode.DATA_END, Opcode.FOOTER):
+                return
             has_chunks = has_chunks or found.is_chunk
             before, at = found, found.end
             continue
-        # A record whose length lies leads astray; a chunk's is sound, for it is there twice.
-        is_sound = before is None or before.is_chunk or before.end != at
-        begin = at if is_sound or before is None else before.at + 1
-        behind = _search(stream, begin, size, _leads_to_chunk)
-        if behind is None and not has_chunks:
-            behind = _search(stream, begin, size, _is_row_of_records)
+        behind = _next(stream, at, size, before, has_chunks=has_chunks)
+        if before is not None and not _leads_astray(stream, before, behind, size):
+            yield before
+        elif before is not None:
+            at = before.at
         if behind is None:
             yield Gap(at, size, is_to_the_end=True, reason=_why(stream, at, size))
             return
@@ -96,10 +110,64 @@ def pieces(stream: IO[bytes]) -> Iterator[Piece | Gap]:
         before, at = None, behind
 
 
+def _next(stream: IO[bytes], at: int, size: int, before: Piece | None, *, has_chunks: bool) -> int | None:
+    """Where the next record begins that can be believed, behind the last one that was read, if it ends there."""
+    # A record whose length lies leads astray; a chunk's is sound, for it is there twice.
+    begin = at if before is None or before.is_chunk else before.at + 1
+    if before is None or before.opcode != Opcode.MESSAGE:
+        behind = _search(stream, begin, size, _leads_to_data_end if has_chunks else _leads_to_chunk)
+        if has_chunks or behind is not None:
+            return behind
+    return _search(stream, begin, size, _is_row_of_records)
+
+
+def _leads_astray(stream: IO[bytes], message: Piece, behind: int | None, size: int) -> bool:
+    """Whether a message's own length is why no record stands at its end: the next one stands elsewhere.
+
+    Else it is the record at its end that is damaged, and has to be as long as the other one is away; or it is cut.
+    """
+    if message.opcode != Opcode.MESSAGE:
+        return False
+    if behind is not None and behind < message.end:
+        return True
+    stream.seek(message.end)
+    head = stream.read(_HEAD.size)
+    opcode, length = _HEAD.unpack(head.ljust(_HEAD.size, b"\0"))
+    if behind is None:
+        is_cut = opcode in _SHORTEST and (len(head) < _HEAD.size or message.end + _HEAD.size + length > size)
+        return head != b"" and not is_cut and _is_a_bit_off(message.end - message.at - _HEAD.size, size - message.at)
+    is_the_other_ones = _is_a_bit_off(length, behind - message.end)
+    return not is_the_other_ones and _is_a_bit_off(message.end - message.at - _HEAD.size, behind - message.at)
+
+
+def _is_a_bit_off(length: int, record_bytes: int) -> bool:
+    """Whether a length is that of a record of so many bytes, or was before one bit of it was changed."""
+    return record_bytes >= _HEAD.size and (length ^ (record_bytes - _HEAD.size)).bit_count() <= 1
+
+
 def _record(stream: IO[bytes], at: int, size: int) -> Piece | None:
     """The record that stands there whole; None where there is none."""
+    found = _head(stream, at, size)
+    return None if found is not None and found.opcode == Opcode.MESSAGE and _swallows(stream, found) else found
+
+
+def _head(stream: IO[bytes], at: int, size: int) -> Piece | None:
     stream.seek(at)
     return _at(stream.read(_LOOKED_AT), at, size)
+
+
+def _swallows(stream: IO[bytes], message: Piece) -> bool:
+    """Whether a message holds others to its end, and would end before them but for one bit of its length."""
+    length = message.end - message.at - _HEAD.size
+    for bit in range(_SHORTEST[Opcode.MESSAGE].bit_length(), length.bit_length()):
+        at = message.end - (1 << bit)
+        if not length >> bit & 1 or at < message.at + _HEAD.size + _MESSAGE.size:
+            continue
+        while (found := _head(stream, at, message.end)) is not None:
+            at = found.end
+            if at == message.end or found.opcode == Opcode.DATA_END:
+                return True
+    return False
 
 
 def _at(data: bytes, at: int, size: int) -> Piece | None:
@@ -107,18 +175,21 @@ def _at(data: bytes, at: int, size: int) -> Piece | None:
         return None
     opcode, length = _HEAD.unpack_from(data)
     end = at + _HEAD.size + length
-    if opcode == 0 or Opcode.DATA_END < opcode < _FREE_OPCODES or end > size:
+    if end > size or (opcode < _FREE_OPCODES and length < _SHORTEST.get(opcode, size)):
         return None
     body = data[_HEAD.size :]
     if opcode in _EXACT:
         return Piece(opcode, at, end) if length == _EXACT[opcode] else None
     if opcode == Opcode.MESSAGE:
-        if length < _MESSAGE.size or len(body) < _MESSAGE.size:
+        if length > CHUNK_BYTES_MAX or len(body) < _MESSAGE.size:
             return None
         log_time = _MESSAGE.unpack_from(body)[2]
         return Piece(opcode, at, end, log_time, log_time)
     if opcode == Opcode.CHUNK:
         return _chunk(body, at, end, length)
+    if opcode == Opcode.CHUNK | _FREE_OPCODES and _chunk(body, at, end, length) is not None:
+        # A chunk, but for a bit.
+        return None
     if opcode == Opcode.MESSAGE_INDEX:
         is_index = len(body) >= _INDEX.size and _INDEX.unpack_from(body)[1] == length - _INDEX.size
         return Piece(opcode, at, end) if is_index else None
@@ -156,15 +227,24 @@ def _search(stream: IO[bytes], begin: int, size: int, is_believed: _Test) -> int
 
 
 def _leads_to_chunk(stream: IO[bytes], at: int, size: int) -> bool:
-    """Whether a chunk stands there, or the data's end, or what leads to either without a message between."""
+    """Whether a chunk stands there, or what leads to one without a message between."""
+    return _led_to(stream, at, size) == Opcode.CHUNK
+
+
+def _leads_to_data_end(stream: IO[bytes], at: int, size: int) -> bool:
+    """Whether a chunk or the data's end stands there, or what leads to either without a message between."""
+    return _led_to(stream, at, size) is not None
+
+
+def _led_to(stream: IO[bytes], at: int, size: int) -> int | None:
     for _ in range(_CHAIN):
         found = _record(stream, at, size)
         if found is None or found.opcode == Opcode.MESSAGE:
-            return False
+            return None
         if found.is_chunk or found.opcode == Opcode.DATA_END:
-            return True
+            return found.opcode
         at = found.end
-    return False
+    return None
 
 
 def _is_row_of_records(stream: IO[bytes], at: int, size: int) -> bool:
@@ -172,9 +252,9 @@ def _is_row_of_records(stream: IO[bytes], at: int, size: int) -> bool:
         found = _record(stream, at, size)
         if found is None:
             return False
-        if found.opcode == Opcode.DATA_END:
-            return True
         at = found.end
+        if found.opcode == Opcode.DATA_END or at == size:
+            return True
     return True
 
 

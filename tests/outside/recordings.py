@@ -28,11 +28,12 @@ def write_recording(
     is_by_topic: bool = False,
     chunk_bytes: int = 64 << 10,
     compression: CompressionType = CompressionType.NONE,
+    is_chunked: bool = True,
     is_finished: bool = True,
 ) -> Path:
     """Write a file: in the order of the log times, or one topic after the other."""
     with path.open("wb") as stream:
-        writer = Writer(stream, chunk_size=chunk_bytes, compression=compression)
+        writer = Writer(stream, chunk_size=chunk_bytes, compression=compression, use_chunking=is_chunked)
         writer.start("", "another program")
         channels = {topic: writer.register_channel(topic, "raw", 0) for topic in topics}
         said = [(topic, at, data) for topic, messages in topics.items() for at, data in messages]

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from framegate.recording.reader import Recording
-from framegate.recording.recorded import LostPart
 from framegate.schema.console.quantities import byte_size, count, rounded
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, NoRoom, RecordingExists, RecordingFailed
@@ -55,8 +54,20 @@ def run(options: RecordOptions) -> int:
 def recover(source: Path, target: Path | None, *, as_json: bool) -> int:
     """Make a whole recording of what is whole in another; the exit code."""
     target = target or source.with_name(f"{source.stem}.recovered.mcap")
-    found = recording_recover(source, target)
-    lost = _lost_of(source)
+    with Recording.open(source) as recording:
+        places = recording.places
+        cut = recording.lost[-1] if recording.damage is not None else None
+        found = recording_recover(
+            source,
+            target,
+            [(place.at, place.end) for place in places],
+            gaps=recording.damaged_chunks,
+            cut_bytes=None if cut is None else cut.end - cut.at,
+        )
+        for place in places:
+            for _ in recording.messages_of(place):
+                pass
+        lost = recording.lost
     if as_json:
         said = [asdict(each) for each in lost]
         emit({"event": "summary", "file": str(target), "source": str(source), **found, "lost": said})
@@ -69,14 +80,6 @@ def recover(source: Path, target: Path | None, *, as_json: bool) -> int:
     for each in lost:
         print(f"  {each}")
     return DONE
-
-
-def _lost_of(source: Path) -> list[LostPart]:
-    """What could not be recovered, found by reading it once more."""
-    with Recording.open(source) as recording:
-        for _ in recording:
-            pass
-    return recording.lost
 
 
 def _ready(options: RecordOptions) -> dict[str, Any]:

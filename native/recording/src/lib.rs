@@ -10,7 +10,8 @@
 //! | `queue` | chunks on their way between the thread that hears and the thread that writes |
 //! | `loss`, `account` | what was not recorded, why, and what was |
 //! | `channels`, `recorder` | topics, and the recorder itself |
-//! | `recover`, `resync` | a whole file out of one that was cut, or damaged in places |
+//! | `stored` | records of a file that is there, and what its chunks hold |
+//! | `recover` | a whole file out of one that was cut, or damaged in places |
 #![deny(missing_docs)]
 
 mod account;
@@ -24,10 +25,10 @@ mod queue;
 mod recorder;
 mod records;
 mod recover;
-mod resync;
+mod stored;
 
 pub use account::Account;
 pub use config::{Compression, Config, RecordingError};
 pub use loss::{CAUSES, Cause, Part};
 pub use recorder::{Descriptor, Ended, Recorder, Totals};
-pub use recover::{Recovered, recover};
+pub use recover::{Recovered, Survey, recover};

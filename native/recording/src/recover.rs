@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
 
 use binrw::BinRead;
@@ -16,9 +17,7 @@ use crate::file::{FileWriter, Packed};
 use crate::loss::{Cause, LostRange, Part};
 use crate::recorder::final_record;
 use crate::records::{crc32, map, put_channel};
-use crate::resync::{CHUNK_BYTES_MAX, Raw, next_believed, record_at, repeated_definitions};
-
-const MESSAGE_FIELDS: usize = 22;
+use crate::stored::{Raw, message, record_at, records_in, repeated_definitions, unpacked};
 
 /// What was found.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +36,17 @@ pub struct Recovered {
     pub file_bytes: u64,
 }
 
+/// What of a file can be read, as `recording/pieces.py` finds it.
+#[derive(Clone, Debug, Default)]
+pub struct Survey {
+    /// A record each, or messages that stand outside of chunks, one behind the other; in the order of the file.
+    pub places: Vec<Range<usize>>,
+    /// Places between them that hold no record.
+    pub gaps: usize,
+    /// Bytes behind the last of them that belong to nothing whole; None for a file that has its end.
+    pub cut_bytes: Option<u64>,
+}
+
 /// Of each channel, when and where its messages are in a chunk.
 type Index = Vec<Vec<(u64, u64)>>;
 
@@ -44,7 +54,7 @@ type Index = Vec<Vec<(u64, u64)>>;
 ///
 /// # Errors
 /// Where `source` is no MCAP file, or `target` cannot be written.
-pub fn recover(source: &Path, target: &Path) -> Result<Recovered, RecordingError> {
+pub fn recover(source: &Path, target: &Path, survey: &Survey) -> Result<Recovered, RecordingError> {
     let file = File::open(source)?;
     if file.metadata()?.len() == 0 {
         return Err(RecordingError::Damaged("the file is empty".to_owned()));
@@ -53,44 +63,30 @@ pub fn recover(source: &Path, target: &Path) -> Result<Recovered, RecordingError
     // is still being written does not do: it grows.
     let mapped = unsafe { memmap2::Mmap::map(&file)? };
     let data: &[u8] = &mapped;
-    let begin = if data.starts_with(mcap::MAGIC) { Some(mcap::MAGIC.len()) } else { next_believed(data, 0) };
-    let Some(mut at) = begin else {
+    if survey.places.is_empty() && !data.starts_with(mcap::MAGIC) {
         return Err(RecordingError::Damaged("the file does not begin as an MCAP file does".to_owned()));
+    }
+    let found = Recovered {
+        damaged_chunks: survey.gaps,
+        cut_bytes: survey.cut_bytes.unwrap_or(0),
+        was_whole: survey.cut_bytes.is_none() && data.ends_with(mcap::MAGIC),
+        ..Recovered::default()
     };
     let writer = FileWriter::create(target, "framegate recover", Compression::None)?;
-    let mut work = Recovery {
-        writer,
-        found: Recovered::default(),
-        channels: BTreeMap::new(),
-        schemas: BTreeSet::new(),
-        accounts: BTreeMap::new(),
-    };
+    let mut work =
+        Recovery { writer, found, channels: BTreeMap::new(), schemas: BTreeSet::new(), accounts: BTreeMap::new() };
     let copied = (|| {
         for definition in repeated_definitions(data) {
             work.take(&definition)?;
         }
-        // Where the last record began that may have led astray; a chunk's length is sound, for it is there twice.
-        let mut suspect = None;
-        loop {
-            match record_at(&data[at..]) {
-                Some(Raw { opcode: op::DATA_END | op::FOOTER, .. }) => {
-                    work.found.was_whole = data.ends_with(mcap::MAGIC);
-                    break;
-                }
-                Some(record) => {
-                    work.take(&record)?;
-                    suspect = (record.opcode != op::CHUNK).then_some(at);
-                    at += record.bytes.len();
-                }
-                None => {
-                    let Some(next) = next_believed(data, suspect.take().map_or(at, |before| before + 1)) else {
-                        work.found.cut_bytes = (data.len() - at) as u64;
-                        break;
-                    };
-                    work.found.damaged_chunks += 1;
-                    at = next;
-                }
-            }
+        for place in &survey.places {
+            let bytes = data.get(place.clone()).unwrap_or_default();
+            let is_sound = match record_at(bytes) {
+                Some(Raw { opcode: op::MESSAGE, .. }) => work.outside_of_chunks(bytes)?,
+                Some(record) => work.take(&record)?,
+                None => false,
+            };
+            work.found.damaged_chunks += usize::from(!is_sound);
         }
         work.finish()
     })();
@@ -120,14 +116,15 @@ struct Recovery {
 }
 
 impl Recovery {
-    fn take(&mut self, record: &Raw<'_>) -> Result<(), RecordingError> {
+    /// Takes a record over; false for a chunk that is not whole.
+    fn take(&mut self, record: &Raw<'_>) -> Result<bool, RecordingError> {
         match record.opcode {
             op::SCHEMA | op::CHANNEL => {
                 if let Some(definition) = self.definition(record) {
                     self.writer.definitions(vec![definition])?;
                 }
             }
-            op::CHUNK => self.found.damaged_chunks += usize::from(!self.chunk(record.body)?),
+            op::CHUNK => return self.chunk(record.body),
             op::METADATA => {
                 if let Some((metadata, _)) = read::<Metadata>(record.body)
                     && metadata.name != LOSS_TOPIC
@@ -138,7 +135,7 @@ impl Recovery {
             // Indexes are made anew.
             _ => {}
         }
-        Ok(())
+        Ok(true)
     }
 
     /// A schema or channel that is new, and sound.
@@ -188,27 +185,30 @@ impl Recovery {
     fn chunk(&mut self, body: &[u8]) -> Result<bool, RecordingError> {
         let Some((header, at)) = read::<ChunkHeader>(body) else { return Ok(false) };
         let packed = &body[at..];
-        if packed.len() as u64 != header.compressed_size || header.uncompressed_size > CHUNK_BYTES_MAX {
-            return Ok(false);
-        }
-        let unpacked;
-        let data = match header.compression.as_str() {
-            "" => packed,
-            "zstd" => {
-                let Ok(bytes) = zstd::bulk::decompress(packed, header.uncompressed_size as usize) else {
-                    return Ok(false);
-                };
-                unpacked = bytes;
-                unpacked.as_slice()
-            }
-            _ => return Ok(false),
+        let Some(data) = unpacked(&header, packed) else { return Ok(false) };
+        let Some(records) = records_in(&data) else { return Ok(false) };
+        self.content(header, packed, &records)
+    }
+
+    /// Messages without a chunk; they are a chunk of the new file.
+    fn outside_of_chunks(&mut self, data: &[u8]) -> Result<bool, RecordingError> {
+        let Some(records) = records_in(data) else { return Ok(false) };
+        let times = || records.iter().filter_map(message).map(|message| message.log_time);
+        let size = data.len() as u64;
+        let header = ChunkHeader {
+            message_start_time: times().min().unwrap_or(0),
+            message_end_time: times().max().unwrap_or(0),
+            uncompressed_size: size,
+            uncompressed_crc: crc32(data),
+            compression: String::new(),
+            compressed_size: size,
         };
-        let is_sound = data.len() as u64 == header.uncompressed_size
-            && (header.uncompressed_crc == 0 || crc32(data) == header.uncompressed_crc);
-        if !is_sound {
-            return Ok(false);
-        }
-        let Some((index, inner)) = self.index_of(data) else { return Ok(false) };
+        self.content(header, data, &records)
+    }
+
+    /// Writes a chunk of these records, as it is packed already.
+    fn content(&mut self, header: ChunkHeader, packed: &[u8], records: &[Raw<'_>]) -> Result<bool, RecordingError> {
+        let (index, inner) = self.index_of(records);
         self.writer.define(inner);
         let nameless = self.nameless(&index);
         if !nameless.is_empty() {
@@ -222,30 +222,22 @@ impl Recovery {
     }
 
     /// Where each channel's messages are, and definitions within; what the messages say goes to the accounts.
-    fn index_of(&mut self, mut data: &[u8]) -> Option<(Index, Vec<Definition>)> {
-        let (mut index, mut inner) = (Index::new(), Vec::new());
-        let all = data.len();
-        while !data.is_empty() {
-            let offset = (all - data.len()) as u64;
-            let record = record_at(data)?;
-            data = &data[record.bytes.len()..];
-            match record.opcode {
-                op::SCHEMA | op::CHANNEL => inner.extend(self.definition(&record)),
-                op::MESSAGE => {
-                    let (fields, body) = record.body.split_first_chunk::<MESSAGE_FIELDS>()?;
-                    let channel = u16::from_le_bytes([fields[0], fields[1]]);
-                    let log_time = u64::from_le_bytes(*fields[6..].first_chunk()?);
-                    let place = usize::from(channel);
-                    if index.len() <= place {
-                        index.resize_with(place + 1, Vec::new);
-                    }
-                    index[place].push((log_time, offset));
-                    self.account(channel, body);
+    fn index_of(&mut self, records: &[Raw<'_>]) -> (Index, Vec<Definition>) {
+        let (mut index, mut inner, mut offset) = (Index::new(), Vec::new(), 0);
+        for record in records {
+            if matches!(record.opcode, op::SCHEMA | op::CHANNEL) {
+                inner.extend(self.definition(record));
+            } else if let Some(message) = message(record) {
+                let place = usize::from(message.channel);
+                if index.len() <= place {
+                    index.resize_with(place + 1, Vec::new);
                 }
-                _ => {}
+                index[place].push((message.log_time, offset));
+                self.account(message.channel, message.data);
             }
+            offset += record.bytes.len() as u64;
         }
-        Some((index, inner))
+        (index, inner)
     }
 
     fn account(&mut self, channel: u16, body: &[u8]) {

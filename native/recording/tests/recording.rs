@@ -11,7 +11,7 @@ use framegate_core::pool::regions::Regions;
 use framegate_core::pool::superblock::Expected;
 use framegate_core::pool::tensor::{ROW_MAJOR, Tensor};
 use framegate_core::pool::writer::{Stamps, Writer};
-use framegate_recording::{Cause, Compression, Config, Descriptor, Ended, Part, Recorder, recover};
+use framegate_recording::{Cause, Compression, Config, Descriptor, Ended, Part, Recorder, Survey, recover};
 
 const STREAM: u32 = 10_001;
 const EPOCH: u64 = 7;
@@ -321,6 +321,26 @@ fn a_recording_without_a_single_frame_is_whole() {
     assert_eq!(mcap::Summary::read(&bytes).unwrap().unwrap().channels.len(), 7);
 }
 
+/// Records from the first on, as far as one stands behind the other.
+fn survey(path: &Path) -> Survey {
+    let data = std::fs::read(path).unwrap();
+    let (mut at, mut found) = (mcap::MAGIC.len(), Survey::default());
+    while let Some(head) = data.get(at..).and_then(|rest| rest.first_chunk::<9>()) {
+        let length = u64::from_le_bytes(*head.last_chunk().unwrap()) as usize;
+        let Some(end) = at.checked_add(9).and_then(|begin| begin.checked_add(length)).filter(|end| *end <= data.len())
+        else {
+            break;
+        };
+        if head[0] == mcap::records::op::DATA_END {
+            return found;
+        }
+        found.places.push(at..end);
+        at = end;
+    }
+    found.cut_bytes = Some((data.len() - at) as u64);
+    found
+}
+
 #[test]
 fn whatever_is_cut_off_what_was_whole_before_it_is_recovered() {
     let bed = Bed::new("cut");
@@ -333,7 +353,7 @@ fn whatever_is_cut_off_what_was_whole_before_it_is_recovered() {
     let mut length = 8;
     while length <= whole.len() {
         std::fs::write(&cut, &whole[..length]).unwrap();
-        let found = recover(&cut, &out).unwrap();
+        let found = recover(&cut, &out, &survey(&cut)).unwrap();
         let bytes = std::fs::read(&out).unwrap();
         let payloads = messages(&bytes).remove("stream/10001/payload").unwrap_or_default();
         assert_eq!(payloads, all[..payloads.len()], "{length} bytes");
@@ -355,7 +375,7 @@ fn a_recovered_recording_says_what_it_holds_and_that_it_was_cut() {
     let whole = std::fs::read(&path).unwrap();
     let (cut, out) = (bed.file("cut.mcap"), bed.file("recovered.mcap"));
     std::fs::write(&cut, &whole[..whole.len() * 2 / 3]).unwrap();
-    let found = recover(&cut, &out).unwrap();
+    let found = recover(&cut, &out, &survey(&cut)).unwrap();
     let bytes = std::fs::read(&out).unwrap();
     let frames = messages(&bytes)["stream/10001/FrameDescriptor"].len() as u64;
     let said = final_record(&bytes, STREAM);
@@ -382,7 +402,7 @@ fn whatever_is_flipped_recovering_gives_an_mcap_file_or_says_why_not() {
             bytes[place] ^= (chance >> 17) as u8 | 1;
         }
         std::fs::write(&flipped, &bytes).unwrap();
-        if recover(&flipped, &out).is_ok() {
+        if recover(&flipped, &out, &survey(&flipped)).is_ok() {
             recovered += 1;
             let bytes = std::fs::read(&out).unwrap();
             assert!(mcap::Summary::read(&bytes).is_ok());

@@ -54,7 +54,7 @@ def _over_another(folder: Path) -> None:
 
 def _of_no_recording(folder: Path) -> None:
     (folder / "in.mcap").write_bytes(b"nothing of the kind")
-    recording_recover(folder / "in.mcap", folder / "out.mcap")
+    recording_recover(folder / "in.mcap", folder / "out.mcap", [], gaps=0, cut_bytes=None)
 
 
 def _closed_before(folder: Path) -> None:

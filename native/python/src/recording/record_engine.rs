@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use framegate_core::idle::IdleStrategy;
-use framegate_recording::{Account, Compression, Config, Ended, Recorder, RecordingError, Totals, names, recover};
+use framegate_recording::{
+    Account, Compression, Config, Ended, Recorder, RecordingError, Survey, Totals, names, recover,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -175,10 +177,20 @@ fn recording_error(py: Python<'_>, failure: &RecordingError, path: &Path) -> PyE
     raise(py, name, &failure.to_string(), &[("path", shown.into_any())])
 }
 
-/// Writes a whole recording from what is whole in another; what was found.
+/// Writes a whole recording from what is whole in another; what was found. `places`, first byte and end of each, is
+/// what can be read, `gaps` how many places lie between that cannot; `cut_bytes` at the end belong to nothing.
 #[pyfunction]
-pub fn recording_recover<'py>(py: Python<'py>, source: PathBuf, target: PathBuf) -> PyResult<Bound<'py, PyDict>> {
-    let recovered = py.detach(|| recover(&source, &target)).map_err(|failure| match failure {
+#[pyo3(signature = (source, target, places, *, gaps, cut_bytes))]
+pub fn recording_recover<'py>(
+    py: Python<'py>,
+    source: PathBuf,
+    target: PathBuf,
+    places: Vec<(usize, usize)>,
+    gaps: usize,
+    cut_bytes: Option<u64>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let survey = Survey { places: places.into_iter().map(|(at, end)| at..end).collect(), gaps, cut_bytes };
+    let recovered = py.detach(|| recover(&source, &target, &survey)).map_err(|failure| match failure {
         RecordingError::Exists => recording_error(py, &failure, &target),
         _ => recording_error(py, &failure, &source),
     })?;
