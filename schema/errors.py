@@ -213,6 +213,16 @@ class UriRefused(PoolError):
     default_hint = "Only shm:file?path=/absolute/path, optionally with |require_hugepages=true or false, is followed."
 
 
+class TooFewFrames(PoolError):
+    """A stream ended before a consumer had as many frames as were asked for."""
+
+    code = 211
+    default_hint = (
+        "Ask for no more than its producer sends; the summary says how many of them were lost on the way. A consumer "
+        "that starts first and `--wait-consumers` at the producer lose none at the start."
+    )
+
+
 class LeaseDriverPresent(PoolError):
     """Another lease driver serves this base directory and namespace, or this media driver."""
 

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from framegate.schema.console.quantities import byte_size, count
 from framegate.schema.console.reporting import emit
-from framegate.schema.errors import DONE, FAILED, WrongUsage
+from framegate.schema.errors import DONE, FAILED, TooFewFrames, WrongUsage
 from framegate.shmpool.client_options import ClientOptions
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.consumer import Consumer
@@ -60,8 +60,18 @@ def run(options: ConsumeOptions) -> int:
         began_ns = monotonic_ns()
         _consume(options, consumer, stop, tally)
         summary = _summary(options, consumer, tally, (monotonic_ns() - began_ns) / 1e9)
+        was_stopped = stop.is_set
     _say_summary(options, summary)
+    if not was_stopped:
+        require_count(options, tally.frames)
     return FAILED if tally.verify_errors else DONE
+
+
+def require_count(options: ConsumeOptions, have: int) -> None:
+    """Raise ``TooFewFrames`` where more frames were asked for than came."""
+    if options.count is not None and have < options.count:
+        said = "the stream ended before so many frames had come"
+        raise TooFewFrames(said, stream=options.stream, want=options.count, have=have)
 
 
 def _consume(options: ConsumeOptions, consumer: Consumer, stop: StopSignal, tally: _Tally) -> None:

@@ -31,7 +31,8 @@ class Consumer(Subscriber):
     """One consumer; a context manager and an iterator of ``Frame``.
 
     Iterating ends at the stream's end, or when no frame came for ``timeout_s``. Lost frames are gaps, counted in
-    ``counters()``: ``gap_drops`` never came, ``late_drops`` came and were overwritten before they were read.
+    ``counters()``: ``gap_drops`` never came, those before an end too, ``late_drops`` came and were overwritten before
+    they were read.
     """
 
     def __init__(
@@ -59,6 +60,8 @@ class Consumer(Subscriber):
         self._relinked = threading.Event()
         self._ready: deque[Frame] = deque()
         self._late = 0
+        self._left: tuple[int, int] | None = None
+        """The epoch whose regions went last, and what was expected next of it."""
 
     def __iter__(self) -> Iterator[Frame]:
         while (frame := self._fresh()) is not None or self._refill():
@@ -119,6 +122,8 @@ class Consumer(Subscriber):
         # They were there when their batch was read, and gone when their turn came.
         found["frames"] = found.get("frames", 0) - self._late
         found["late_drops"] = found.get("late_drops", 0) + self._late
+        # Of an epoch that is over; a frame of them that still comes is none any more.
+        found["gap_drops"] = found.get("gap_drops", 0) + found.pop("unheard", 0)
         found["events_dropped"] = found.get("events_dropped", 0) + self._control.dropped
         return found
 
@@ -173,6 +178,29 @@ class Consumer(Subscriber):
             message = self._control.hear(data, epoch, last_seq)
             if isinstance(message, ControlSignal) and message.kind is SignalKind.STREAM_GRACEFUL_END:
                 self.on_end_read(message.source_epoch)
+                self.on_end_known(message.source_epoch, message.after_seq)
+
+    def on_end_known(self, epoch: int, after_seq: int | None) -> None:
+        """What was published up to there and never heard of is a gap."""
+        native, left = self._native, self._left
+        if native is None or after_seq is None:
+            return
+        native.note_end(epoch, after_seq)
+        if left is not None and left[0] == epoch:
+            self._left = None
+            if native.epoch != epoch:
+                self.on_end_read(epoch)
+            if native.last_seq is None or native.epoch != epoch:
+                # It ended while this was away. What it has of the epoch since then it counts itself.
+                self._count("gap_drops", max(after_seq + 1 - left[1] - native.counters().get("unheard", 0), 0))
+
+    def on_leaving(self) -> None:
+        """Gaps at an end that is known are counted now: whatever is asked next finds the sequence behind them."""
+        native = self._native
+        if native is not None:
+            native.settle()
+            if native.epoch is not None and native.next_seq is not None:
+                self._left = native.epoch, native.next_seq
 
     # --- on the client's thread ----------------------------------------------------------------------------
 

@@ -19,7 +19,7 @@ from framegate.schema.wire import ConsumerConfig, FrameProgress, Mode, QosConsum
 from framegate.shmpool.absence import Absence
 from framegate.shmpool.clock import monotonic_ns, realtime_ns
 from framegate.shmpool.consumer_streams import ConsumerStreams
-from framegate.shmpool.ended import is_marked_ended
+from framegate.shmpool.ended import former_end, is_marked_ended
 from framegate.shmpool.hello import hello_of
 from framegate.shmpool.leaseholder import Leaseholder
 from framegate.shmpool.mapping import Decision, Layout, Mapping
@@ -68,6 +68,7 @@ class Subscriber(Leaseholder):
         self._absence = Absence()
         self._past: dict[str, int] = {}
         self._ended_epoch: int | None = None
+        self._left_epoch: int | None = None
         self._hello_at_ns = 0
         self._said_seen: tuple[int | None, int | None] = None, None
         self._regressions = 0
@@ -107,6 +108,12 @@ class Subscriber(Leaseholder):
         if self._ended_epoch is not None and epoch > self._ended_epoch:
             self._ended_epoch = None
 
+    def on_end_known(self, epoch: int, after_seq: int | None) -> None:
+        """An epoch ended after that frame, as its mark says. On any thread."""
+
+    def on_leaving(self) -> None:
+        """The regions are about to go: nothing more comes of them. On the client's thread."""
+
     # --- for users, on any thread ------------------------------------------------------------------------
 
     def has_finished(self) -> bool:
@@ -133,7 +140,10 @@ class Subscriber(Leaseholder):
         if regions is None or port is None or port.epoch != regions.epoch:
             return False
         ended, after = is_marked_ended(_folder(regions), regions.epoch)
-        return ended and (port.last_seq is None or after is None or port.last_seq >= after)
+        has_ended = ended and (port.last_seq is None or after is None or port.last_seq >= after)
+        if has_ended:
+            self.on_end_known(regions.epoch, after)
+        return has_ended
 
     def _count_absence(self, port: ReaderPort) -> None:
         last_seq, counters = port.last_seq, port.counters()
@@ -187,6 +197,7 @@ class Subscriber(Leaseholder):
     def unmap(self, _reason: str) -> None:
         """Let the regions go. Frames that were given out keep theirs mapped."""
         self._note_end()
+        self.on_leaving()
         self.mapping.on_unmapped()
         self.progress.on_unmapped()
         port = self.port
@@ -194,6 +205,8 @@ class Subscriber(Leaseholder):
             self._count_absence(port)
             self._absence.on_left(port.epoch, port.last_seq)
             port.detach()
+        if self._regions is not None:
+            self._left_epoch = self._regions.epoch
         self._regions = None
 
     def on_message(self, message: Message, now_ns: int) -> None:
@@ -270,6 +283,10 @@ class Subscriber(Leaseholder):
         if port is None:
             raise NotAttached("the consumer has no media driver now", stream=self.stream_id)
         self._note_end()
+        former = former_end(_folder(regions), regions.epoch)
+        if former is not None and former[0] == self._left_epoch:
+            # It ended while this was away; whoever comes later begins with what is announced now.
+            self.on_end_known(*former)
         self._absence.on_returned(port.counters())
         port.attach(regions)
         self._regions = regions
@@ -283,9 +300,10 @@ class Subscriber(Leaseholder):
     def _note_end(self) -> None:
         """Before regions go: an end whose signal was missed is known by the mark beside them."""
         if self._regions is not None:
-            ended, _after = is_marked_ended(_folder(self._regions), self._regions.epoch)
+            ended, after = is_marked_ended(_folder(self._regions), self._regions.epoch)
             if ended:
                 self.on_end_read(self._regions.epoch)
+                self.on_end_known(self._regions.epoch, after)
 
     def _hear_progress(self, message: FrameProgress) -> None:
         on_progress = self._wishes.on_progress

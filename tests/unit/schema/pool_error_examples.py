@@ -15,6 +15,7 @@ import numpy as np
 from framegate.driver.mediadriver import MediaDriver
 from framegate.shmpool.aeron import AeronTransport
 from framegate.shmpool.client import connect
+from framegate.shmpool.consume import ConsumeOptions, require_count
 from framegate.shmpool.uri import RegionUri
 
 from framegate._native import PoolConsumer, PoolProducer, PoolRegions
@@ -148,4 +149,5 @@ POOL_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     208: _second_producer,
     209: _no_lease_driver,
     210: lambda: RegionUri.parse("memfd:anything"),
+    211: lambda: require_count(ConsumeOptions(stream=10001, count=50), 20),
 }

@@ -70,6 +70,7 @@ class PlayedPool:
         self.capped: list[bool] = []
         self.rate_hz: int | None = None
         self.last_seq: int | None = None
+        self.end: tuple[int, int] | None = None
         self.meta_version: int | None = None
         self.values = {"frames": 0, "gap_drops": 0, "late_drops": 0, "regressions": 0, "descriptors_lost": 0}
 
@@ -100,6 +101,16 @@ class PlayedPool:
     def listen(self, subscription: Any, capped: bool = False) -> None:
         self.heard.append(subscription)
         self.capped.append(capped)
+
+    @property
+    def next_seq(self) -> int | None:
+        return None if self.regions is None else 0 if self.last_seq is None else self.last_seq + 1
+
+    def note_end(self, epoch: int, after_seq: int) -> None:
+        self.end = epoch, after_seq
+
+    def settle(self) -> None:
+        pass
 
     def lapped(self, epoch: int, seq: int) -> int:
         return seq + NSLOTS // 2 if self.regions is not None and epoch == self.regions.epoch else seq

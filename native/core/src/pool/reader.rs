@@ -230,6 +230,15 @@ impl Reader {
         words.filter(|word| commit::is_committed(*word)).max().map(commit::sequence)
     }
 
+    /// The first frame of an epoch whose newest one is `last`: the oldest in the ring, or 0 where there may have been
+    /// others before it. A load for each slot.
+    #[must_use]
+    pub fn first_of(&self, last: u64) -> u64 {
+        let words = (0..self.regions.nslots()).map(|index| commit::look(self.regions.slot(index).commit_word()));
+        let oldest = words.filter(|word| commit::is_committed(*word)).min().map(commit::sequence);
+        oldest.filter(|oldest| *oldest > self.oldest_beside(last)).unwrap_or(0)
+    }
+
     /// The oldest sequence that the ring can still hold when `newest` is its newest.
     #[must_use]
     pub fn oldest_beside(&self, newest: u64) -> u64 {

@@ -70,6 +70,10 @@ struct Guarded {
     /// The next sequence, once a first one was seen in this epoch.
     expected_seq: Option<u64>,
     passed: Option<Passed>,
+    /// The sequence after the newest frame that was there when the regions were mapped; None where there was none.
+    begun_at: Option<u64>,
+    /// An epoch that is over, and its last sequence.
+    ended: Option<(u64, u64)>,
     /// Whether a sequence went back since the regions were mapped: another writer's are not those that were seen.
     has_gone_back: bool,
     newest_epoch: u64,
@@ -121,6 +125,8 @@ impl Guarded {
     /// Goes over to the next epoch, if there is one. What was known of the old one is forgotten.
     fn switch(&mut self) {
         if let Some(next) = self.next.take() {
+            self.settle();
+            self.begun_at = next.newest().map(|newest| newest.saturating_add(1));
             let passed = self.passed.take().filter(|passed| passed.epoch == next.regions().epoch);
             self.expected_seq = passed.zip(next.newest()).map(|(Passed { first, until, .. }, newest)| {
                 // Nothing past the newest frame of the ring was published, whatever a descriptor said.
@@ -219,8 +225,37 @@ impl Guarded {
         self.passed = Some(passed);
     }
 
+    /// First and last frame of those that were published of an epoch that is over, and never heard of here. What was
+    /// there when its regions were mapped is history.
+    fn unheard(&self) -> Option<(u64, u64)> {
+        let reader = self.reader.as_ref()?;
+        let (_, last) = self.ended.filter(|(epoch, _)| *epoch == reader.regions().epoch)?;
+        let first = self.next_seq(reader);
+        (first <= last).then_some((first, last))
+    }
+
+    /// How many frames were never heard of; nothing that comes now can be one of them.
+    fn settle(&mut self) {
+        if let Some((first, last)) = self.unheard() {
+            self.counters.gap_drops += last - first + 1;
+            self.expected_seq = Some(last.saturating_add(1));
+        }
+    }
+
+    /// The epoch is over: what of it comes while regions are mapped is still read.
+    fn note_end(&mut self, epoch: u64, last: u64) {
+        self.ended = Some((epoch, last));
+    }
+
+    /// The next sequence of the regions that are mapped, as far as is known.
+    fn next_seq(&self, reader: &Reader) -> u64 {
+        let first = || reader.newest().map_or(0, |newest| reader.first_of(newest));
+        self.expected_seq.or(self.begun_at).unwrap_or_else(first)
+    }
+
     /// The regions go. They may come again in the same epoch.
     fn let_go(&mut self) {
+        self.settle();
         let epoch = self.reader.take().map(|reader| reader.regions().epoch);
         let seen = epoch.zip(self.expected_seq.take()).filter(|_| !std::mem::take(&mut self.has_gone_back));
         self.passed = seen.map(|(epoch, next)| Passed { epoch, first: next, until: next }).or(self.passed.take());
@@ -277,6 +312,8 @@ impl PoolConsumer {
             subscription: subscription.shared(),
             expected_seq: None,
             passed: None,
+            begun_at: None,
+            ended: None,
             has_gone_back: false,
             newest_epoch: 0,
             events: VecDeque::new(),
@@ -318,6 +355,24 @@ impl PoolConsumer {
         let mut guarded = unpoisoned(&self.guarded);
         guarded.subscription = subscription.shared();
         guarded.jumps = Jumps { is_capped: capped, was_capped: guarded.jumps.is_capped };
+    }
+
+    /// The epoch ended after that sequence: frames up to it that were never heard of are gaps, as long as they do not
+    /// come.
+    fn note_end(&self, epoch: u64, after_seq: u64) {
+        unpoisoned(&self.guarded).note_end(epoch, after_seq);
+    }
+
+    /// The sequence that is expected next, heard of anything or not; None while detached.
+    #[getter]
+    fn next_seq(&self) -> Option<u64> {
+        let guarded = unpoisoned(&self.guarded);
+        guarded.reader.as_ref().map(|reader| guarded.next_seq(reader))
+    }
+
+    /// None of them will come.
+    fn settle(&self) {
+        unpoisoned(&self.guarded).settle();
     }
 
     /// A frame that was given out was overwritten before its turn came: older ones than the answer are passed over.
@@ -382,7 +437,10 @@ impl PoolConsumer {
 
     /// Frames by what became of them, and each cause of a frame that was not believed.
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let counters = unpoisoned(&self.guarded).counters.clone();
+        let (counters, unheard) = {
+            let guarded = unpoisoned(&self.guarded);
+            (guarded.counters.clone(), guarded.unheard().map_or(0, |(first, last)| last - first + 1))
+        };
         let values = PyDict::new(py);
         for (name, value) in [
             ("frames", counters.frames),
@@ -397,6 +455,7 @@ impl PoolConsumer {
             ("other_messages", counters.other_messages),
             ("events_dropped", counters.events_dropped),
             ("skipped", counters.skipped),
+            ("unheard", unheard),
         ] {
             values.set_item(name, value)?;
         }

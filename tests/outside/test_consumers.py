@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A consumer counts every frame that was published for it: those that it read, and those of which it never heard."""
+
+from __future__ import annotations
+
+from tests.outside.bed import Bed, Process, apart, until
+
+LEASE_S = 12.0
+"""Longer than a consumer may stand still and keep its lease and its place in the streams."""
+
+
+def consumer(bed: Bed, stream: int, *words: object) -> Process:
+    return bed.run("consume", "--stream", stream, "--verify", "--json", *words, is_ready=True)
+
+
+def test_frames_that_were_published_while_a_consumer_stood_still_are_gaps_at_its_end(bed: Bed) -> None:
+    (stream,) = bed.streams(1)
+    reader = consumer(bed, stream)
+    producer = bed.rate(stream, 200, 600)
+    until(lambda: bed.sent_frames(stream) >= 100, "100 frames published")
+    reader.stop()
+    producer.summary()
+    apart(LEASE_S)
+    reader.go_on()
+    summary = reader.summary()
+    assert summary["frames"] > 0
+    assert summary["frames"] + summary["gap_drops"] + summary["late_drops"] == 600, reader
+    assert summary["gap_drops"] > 0
+
+
+def test_a_stream_that_passed_unheard_as_a_whole_is_a_gap(bed: Bed) -> None:
+    (stream,) = bed.streams(1)
+    producer = bed.produce(stream, "--rate", 200, "--count", 300, "--shape", "8x8", consumers=2)
+    reader = consumer(bed, stream)
+    apart(1.0)
+    reader.stop()
+    consumer(bed, stream)
+    producer.summary()
+    apart(LEASE_S)
+    reader.go_on()
+    summary = reader.summary()
+    assert summary["frames"] + summary["gap_drops"] + summary["late_drops"] == 300, reader
+
+
+def test_a_consumer_that_comes_when_all_is_over_has_missed_nothing(bed: Bed) -> None:
+    (stream,) = bed.streams(1)
+    first = consumer(bed, stream)
+    producer = bed.produce(stream, "--rate", 2000, "--count", 100, "--shape", "8x8")
+    assert producer.summary()["frames"] == first.summary()["frames"] == 100
+    late = consumer(bed, stream)
+    apart(2.0)
+    assert late.interrupted()["gap_drops"] == 0, late
+
+
+def test_fewer_frames_than_were_asked_for_is_a_failure_with_both_numbers(bed: Bed) -> None:
+    (stream,) = bed.streams(1)
+    reader = consumer(bed, stream, "--count", 50)
+    bed.produce(stream, "--rate", 2000, "--count", 20, "--shape", "8x8")
+    assert reader.ended() == 1
+    assert reader.says(event="summary")["frames"] == 20
+    error = reader.says(event="error")
+    assert error["name"] == "TOO_FEW_FRAMES"
+    assert (error["facts"]["have"], error["facts"]["want"]) == (20, 50)
