@@ -47,11 +47,19 @@ def _without_payloads(batch: pa.RecordBatch) -> pa.Table:
 
 def _batches(folder: Path) -> Iterator[pa.RecordBatch]:
     for path in sorted(folder.glob("[0-9]*.*")):
-        with pa.memory_map(str(path)) as mapped:
-            data = mapped.read_buffer()
-        if path.suffix == ".arrow":
+        try:
+            data, is_finished = _bytes(path), path.suffix == ".arrow"
+        except FileNotFoundError:
+            # It was finished since it was listed, and has the name of a finished one.
+            data, is_finished = _bytes(path.with_suffix(".arrow")), True
+        if is_finished:
             with pa.ipc.open_file(data) as file:
                 yield from (file.get_batch(index) for index in range(file.num_record_batches))
         else:
             with pa.ipc.open_stream(data.slice(SKIPPED_BYTES)) as stream:
                 yield from stream
+
+
+def _bytes(path: Path) -> pa.Buffer:
+    with pa.memory_map(str(path)) as mapped:
+        return mapped.read_buffer()
