@@ -100,7 +100,7 @@ def test_a_configuration_that_is_older_than_the_stale_time_out_is_absent(bed: Be
     [
         pytest.param(1_000, "4096", 3_000, id="4 KiB at 1,000"),
         pytest.param(20_000, "4096", 20_000, id="4 KiB at 20,000"),
-        pytest.param(500, "640x1024", 600, id="640 KiB at 500"),
+        pytest.param(100, "640x1024", 200, id="640 KiB at 100"),
         pytest.param(1, "64", 3, id="64 bytes at 1"),
     ],
 )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from framegate.schema.wire import FrameDescriptor
@@ -31,5 +32,8 @@ class Liar:
 
 def newest_epoch(pool: Pool, stream: int) -> int:
     """Of a stream, by its regions."""
-    rings = Path(pool.base_dir).rglob("header.ring")
+    # Unlike rglob, walk bears that folders go meanwhile.
+    rings = [
+        Path(folder) / name for folder, _, names in os.walk(pool.base_dir) for name in names if name == "header.ring"
+    ]
     return max(int(ring.parent.name) for ring in rings if ring.parts[-3] == str(stream))
