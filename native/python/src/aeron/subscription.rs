@@ -138,8 +138,12 @@ impl Shared {
                 wait_slice(slice_end, &mut idler, self, &mut turn, &is_empty)
             });
             found = last.ok_or_else(|| self.closed(py))?.map_err(|_| self.poll_failed(py))?;
+            // What was taken is given out whatever the client is now: it was counted, and no later turn finds it again.
+            if !is_empty(&found) {
+                return Ok(found);
+            }
             self.client.check_alive(py)?;
-            if !is_empty(&found) || Instant::now() >= deadline {
+            if Instant::now() >= deadline {
                 return Ok(found);
             }
             py.check_signals()?;
