@@ -38,7 +38,6 @@ from framegate.tools.bench.pool_bed import sized
 from framegate.tools.bench.result import Result
 
 KIB: Final = 1 << 10
-APART_S: Final = 0.3
 WARM_S: Final = 3.0
 BEGUN_S: Final = 2.0
 HALF: Final = 0.5
@@ -55,12 +54,17 @@ _FRAMEGATE: Final = (sys.executable, "-m", "framegate")
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A rate that is asked for; ``after_s`` 0: from the first frame on."""
+    """A rate that is asked for; ``after_s`` 0: from the first frame on.
+
+    The second producer starts ``apart_s`` after the first, and all that the first has sent meanwhile waits from then
+    on: at 20,000 frames of 64 KiB a second, 0.3 s are 393 MB, which the default ``pending_bytes`` cannot hold.
+    """
 
     frame_bytes: int
     slots: int
     hz: float
     after_s: float
+    apart_s: float = 0.3
 
 
 ASKED: Final = (
@@ -68,8 +72,8 @@ ASKED: Final = (
     Ask(64 * KIB, 256, 3_000, 0),
     Ask(640 * KIB, 128, 500, 0),
     Ask(4 * KIB, 4096, 100_000, WARM_S),
-    Ask(64 * KIB, 256, 20_000, WARM_S),
-    Ask(640 * KIB, 128, 3_000, WARM_S),
+    Ask(64 * KIB, 256, 20_000, WARM_S, apart_s=0.1),
+    Ask(640 * KIB, 128, 3_000, WARM_S, apart_s=0.05),
 )
 """``slots`` are those that the defaults give to such frames."""
 
@@ -122,7 +126,7 @@ def _asked(ask: Ask, runs: int) -> Result:
     paces = f"producers took {statistics.median(each.pace for each in trials):.2f} of the time they should"
     lost = f"; {max(each.lost_before for each in trials)} lost before" if ask.after_s else ""
     return Result(
-        question=f"joined of {sized(ask.frame_bytes)} at {ask.hz:,.0f}/s, {_when(ask)}",
+        question=f"joined of {sized(ask.frame_bytes)} at {ask.hz:,.0f}/s, {ask.apart_s:g} s apart, {_when(ask)}",
         measured=statistics.median(shares),
         unit="of all",
         target=ENOUGH,
@@ -257,19 +261,19 @@ def _rows_a_second(looks: Sequence[tuple[float, int]], begin_s: float, end_s: fl
 
 def _trial(bed: _Bed, ask: Ask, hz: float) -> Trial:
     join, journal = _joining(bed)
-    seconds = _MEASURED_S + ask.after_s + APART_S
+    seconds = _MEASURED_S + ask.after_s + ask.apart_s
     count = int(hz * seconds)
     how = ("--rate", hz, "--count", count, "--shape", ask.frame_bytes, "--wait-consumers", 1, "--end")
     producers = []
     for stream in _STREAMS.values():
         producers.append(bed.start("produce", "--stream", stream, *how))
-        sleep_ns(int(APART_S * 1e9))
+        sleep_ns(int(ask.apart_s * 1e9))
     made = [_says(each, "summary") for each in producers]
     rows = _says(join, "summary")["rows"]
     for each in (*producers, join):
         each.wait()
     # Sequences are counted from each producer's own start, and the right one started later.
-    first = int(hz * (ask.after_s + APART_S)) if ask.after_s else 0
+    first = int(hz * (ask.after_s + ask.apart_s)) if ask.after_s else 0
     # What retention removed of the rows may have no ranges any more; what was not joined has.
     epochs = read_fates(journal).epochs["left"].values()
     lost = Ranges(pair for epoch in epochs for each in epoch.unmatched.values() for pair in each.pairs)
