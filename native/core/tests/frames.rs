@@ -372,7 +372,7 @@ fn a_hold_allocates_nothing_whatever_comes_and_goes() {
             let frame = read(&mut reader, seq).unwrap();
             let kept = hold.keep(0, 7, &frame, &reader.tensor().tensor, false);
             assert_eq!(kept, Kept::Whole(3000), "{seq}");
-            hold.release(0, (7, seq.saturating_sub(200)));
+            hold.release(0, (7, seq.saturating_sub(200)), |_| false);
             assert!(hold.get(0, 7, seq.saturating_sub(150).max(1)).is_some_and(|(_, payload)| payload.len() == 3000));
         }
     });

@@ -23,6 +23,7 @@ FOREIGN = {
 """What reads journals and runs tests, and what other programs write recordings with."""
 WITHOUT_DEFAULTS = {
     "test_late_inputs.py": "what a lateness costs is its question",
+    "test_beyond_the_bound.py": "what lies beyond pending_bytes is its question",
     "test_large_rings.py": "how a large ring comes to be is its question",
 }
 """Files that may set slots, pending or lateness, and why."""

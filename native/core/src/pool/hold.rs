@@ -2,7 +2,8 @@
 //! Copies of frames that wait longer than a ring keeps them, or behind a barrier: a bounded arena; nothing is evicted.
 //!
 //! The copies of a stream lie one behind the other in chunks of an arena that all streams share, and are released in
-//! their order. So no stream holds up another, and what finds no place takes nobody's.
+//! their order, but for one that may be joined again. So no stream holds up another, and what finds no place takes
+//! nobody's.
 
 use std::collections::VecDeque;
 use std::io;
@@ -142,12 +143,18 @@ impl Hold {
         self.len += 1;
     }
 
-    /// Lets go of the copies of a stream that lie before this epoch and sequence.
-    pub fn release(&mut self, stream: usize, before: (u64, u64)) {
+    /// Lets go of the copies of a stream that lie before this epoch and sequence, but for those that are asked for again:
+    /// what is decided behind one of these does not take its place in memory for as long.
+    pub fn release(&mut self, stream: usize, before: (u64, u64), is_asked_again: impl Fn(&HeldFrame) -> bool) {
         let Some(frames) = self.streams.get_mut(stream) else { return };
-        while let Some(oldest) = frames.front().filter(|oldest| (oldest.epoch, oldest.seq) < before) {
+        let mut stays = 0;
+        while let Some(oldest) = frames.get(stays).filter(|oldest| (oldest.epoch, oldest.seq) < before) {
+            if is_asked_again(oldest) {
+                stays += 1;
+                continue;
+            }
             self.arena.give_back(oldest.start, oldest.grains());
-            frames.pop_front();
+            frames.remove(stays);
             self.len -= 1;
         }
     }
@@ -219,7 +226,19 @@ mod tests {
         assert!(keep(&mut hold, 0, 0, 100));
         for seq in 0..10_000 {
             assert!(keep(&mut hold, 1, seq, 4000), "{seq}");
-            hold.release(1, (EPOCH, seq + 1));
+            hold.release(1, (EPOCH, seq + 1), |_| false);
+        }
+        assert_eq!(held(&hold, 0, 0), Some(vec![mark(0, 0); 100]));
+        assert_eq!(hold.len(), 1);
+    }
+
+    #[test]
+    fn what_is_decided_behind_a_copy_that_is_asked_for_again_gives_its_place_back() {
+        let mut hold = hold(1, 2, 16);
+        assert!(keep(&mut hold, 0, 0, 100));
+        for seq in 1..1_000 {
+            assert!(keep(&mut hold, 0, seq, 4000), "{seq}");
+            hold.release(0, (EPOCH, seq + 1), |held| held.seq == 0);
         }
         assert_eq!(held(&hold, 0, 0), Some(vec![mark(0, 0); 100]));
         assert_eq!(hold.len(), 1);
@@ -248,7 +267,7 @@ mod tests {
             let bytes = (word >> 33) as usize % most;
             if word >> 62 == 0 {
                 oldest[stream] = (oldest[stream] + (word >> 40) % 8).min(next[stream]);
-                hold.release(stream, (EPOCH, oldest[stream]));
+                hold.release(stream, (EPOCH, oldest[stream]), |_| false);
             } else if keep(&mut hold, stream, next[stream], bytes) {
                 next[stream] += 1;
             } else {
@@ -263,7 +282,7 @@ mod tests {
         }
         assert!(next.iter().all(|next| *next > 100) && refused > 100, "{next:?} {refused}");
         for (stream, next) in next.into_iter().enumerate() {
-            hold.release(stream, (EPOCH, next));
+            hold.release(stream, (EPOCH, next), |_| false);
         }
         assert!(hold.is_empty());
         assert!(keep(&mut hold, 0, next[0], 16 * CHUNK), "all of it is free again");

@@ -18,12 +18,35 @@ impl Stage {
         if self.behind[stream].is_some_and(|behind| behind.epoch() == Some(epoch)) {
             return self.on[stream].iter().any(|input| self.inputs[*input].first_behind().is_some_and(is_needed));
         }
-        let is_reusing = self.is_reusing();
         self.sources[stream].epoch() == Some(epoch)
-            && self.on[stream].iter().any(|input| {
-                let each = &self.inputs[*input];
-                let again = each.kept.as_ref().filter(|_| is_reusing && each.config.reuse);
-                again.is_some_and(is_needed) || each.front().is_some_and(is_needed)
-            })
+            && (self.reused(stream).any(is_needed)
+                || self.on[stream].iter().any(|input| self.inputs[*input].front().is_some_and(is_needed)))
+    }
+
+    /// Epoch and sequence from which on nothing of a stream is decided.
+    #[must_use]
+    pub fn undecided_from(&self, stream: usize) -> Option<(u64, u64)> {
+        let undecided = |input: &usize| self.inputs[*input].decided.map_or(0, |decided| decided + 1);
+        Some((self.sources[stream].epoch()?, self.on[stream].iter().map(undecided).min()?))
+    }
+
+    /// Whether a frame of a stream's present epoch was joined, and may be joined again.
+    #[must_use]
+    pub fn is_reused(&self, stream: usize, seq: u64) -> bool {
+        self.reused(stream).any(|frame| frame.seq == seq)
+    }
+
+    /// Epoch and sequence from which on frames of a stream may still be asked for.
+    #[must_use]
+    pub fn needed_from(&self, stream: usize) -> Option<(u64, u64)> {
+        let (epoch, undecided) = self.undecided_from(stream)?;
+        let oldest = self.reused(stream).map(|frame| frame.seq).min();
+        Some((epoch, oldest.map_or(undecided, |oldest| oldest.min(undecided))))
+    }
+
+    /// Frames of a stream that were joined, and may be joined again under the map that was applied last.
+    pub(super) fn reused(&self, stream: usize) -> impl Iterator<Item = &Frame> {
+        let inputs = if self.is_reusing() { &self.on[stream][..] } else { &[] };
+        inputs.iter().filter_map(|input| self.inputs[*input].again())
     }
 }

@@ -131,17 +131,6 @@ impl Stage {
         self.has_ended = self.sources.iter().any(|source| source.is_ended);
     }
 
-    /// Epoch and sequence from which on frames of a stream may still be asked for.
-    #[must_use]
-    pub fn needed_from(&self, stream: usize) -> Option<(u64, u64)> {
-        let needed = |input: &usize| {
-            let each = &self.inputs[*input];
-            let undecided = each.decided.map_or(0, |decided| decided + 1);
-            each.kept.map_or(undecided, |kept| kept.seq.min(undecided))
-        };
-        Some((self.sources[stream].epoch()?, self.on[stream].iter().map(needed).min()?))
-    }
-
     /// Whether the stream has gone on in a higher epoch since: all of this one is decided.
     fn is_of_another_life(&mut self, stream: usize, epoch: u64) -> bool {
         let is_other = self.sources[stream].epoch().is_some_and(|own| own > epoch);

@@ -142,18 +142,20 @@ impl Engine {
         }
         let mut known = 0;
         for seq in from..=last.min(newest) {
-            match self.ports[index].holds(seq) {
-                Holding::This => {
-                    if known == 0 && was_away {
-                        self.lose_unheard(index, now_ns);
-                    }
-                    self.take_recovered(index, life, seq, now_ns);
-                }
-                // The ring has gone on since it was looked at.
-                Holding::Newer => self.miss(index, life, (seq, seq), was_away, now_ns),
-                Holding::Older => continue,
+            let holding = self.ports[index].holds(seq);
+            if holding == Holding::Older {
+                continue;
+            }
+            if known == 0 && was_away {
+                self.lose_unheard(index, now_ns);
             }
             known += 1;
+            if holding == Holding::This {
+                self.take_recovered(index, life, seq, now_ns);
+            } else {
+                // The ring has gone on since it was looked at.
+                self.miss(index, life, (seq, seq), was_away, now_ns);
+            }
         }
         if from <= last {
             self.ports[index].counters.gap_drops += last - from + 1 - known;
