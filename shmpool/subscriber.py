@@ -69,6 +69,9 @@ class Subscriber(Leaseholder):
         self._past: dict[str, int] = {}
         self._ended_epoch: int | None = None
         self._left_epoch: int | None = None
+        self._came_in: int | None = None
+        """The epoch that was mapped first. A log can hold what was sent before: where somebody does not read, whoever
+        comes is given all that he has not read."""
         self._hello_at_ns = 0
         self._said_seen: tuple[int | None, int | None] = None, None
         self._regressions = 0
@@ -118,7 +121,8 @@ class Subscriber(Leaseholder):
 
     def has_finished(self) -> bool:
         """Whether the producer said that no frame follows, and all before were read. Ask when nothing more comes."""
-        return self._ended_epoch is not None or self._is_marked_ended()
+        ended = self._ended_epoch
+        return (ended is not None and ended >= (self._came_in or 0)) or self._is_marked_ended()
 
     @property
     def epoch(self) -> int | None:
@@ -290,6 +294,7 @@ class Subscriber(Leaseholder):
         self._absence.on_returned(port.counters())
         port.attach(regions)
         self._regions = regions
+        self._came_in = self._came_in or regions.epoch
         mark = regions.activity()
         self.mapping.on_mapped(regions.epoch, now_ns, layout, mark[1] if mark else None)
         self.progress.on_mapped(regions.epoch, regions.nslots, layout.longest_payload)

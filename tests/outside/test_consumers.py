@@ -3,8 +3,20 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.outside.bed import Bed, Process, apart, until
 
+DEAF = """
+import sys, time
+import framegate as fg
+
+with fg.connect() as client:
+    consumer = client.consumer(int(sys.argv[1]))
+    print('{"event": "ready"}', flush=True)
+    time.sleep(600)
+"""
+"""A program that has a consumer and never reads."""
 LEASE_S = 12.0
 """Longer than a consumer may stand still and keep its lease and its place in the streams."""
 BEGINS_MS = 9000
@@ -62,3 +74,21 @@ def test_fewer_frames_than_were_asked_for_is_a_failure_with_both_numbers(bed: Be
     error = reader.says(event="error")
     assert error["name"] == "TOO_FEW_FRAMES"
     assert (error["facts"]["have"], error["facts"]["want"]) == (20, 50)
+
+
+@pytest.mark.parametrize("reader", ["consume", "record", "join"])
+def test_what_ended_before_a_reader_came_is_not_its_end_though_somebody_has_not_read_it_yet(
+    bed: Bed, reader: str
+) -> None:
+    unread, stream = bed.streams(2)
+    bed.python(DEAF, unread).says(event="ready")
+    bed.rate(stream, 100, 20, consumers=0).summary()
+    if reader == "consume":
+        process = consumer(bed, stream)
+    elif reader == "record":
+        recording = bed.folder / "recorded.mcap"
+        process = bed.run("record", recording, "--streams", stream, "--json", is_ready=True)
+    else:
+        process = bed.join(bed.lockstep("joined", [stream]))
+    assert bed.rate(stream, 100, 50).summary()["frames"] == 50
+    assert process.summary()["rows" if reader == "join" else "frames"] == 50

@@ -89,16 +89,13 @@ def test_a_replay_does_not_wait_for_ever_for_a_consumer_that_sees_nothing(bed: B
 
 
 @pytest.mark.parametrize("command", ["replay", "produce"])
-def test_who_waits_for_consumers_says_for_how_many_of_which_stream_and_ends_by_ctrl_c(
-    own_bed: Bed, command: str
-) -> None:
-    own_bed.driver()
-    (stream,) = own_bed.streams(1)
+def test_who_waits_for_consumers_says_for_how_many_of_which_stream_and_ends_by_ctrl_c(bed: Bed, command: str) -> None:
+    (stream,) = bed.streams(1)
     words: list[object] = ["--stream", stream, "--rate", 100]
     if command == "replay":
-        words = [recorded(own_bed, [stream], 20)]
-    waiting = own_bed.run(command, *words, "--wait-consumers", 4, "--json", is_ready=True)
-    own_bed.run("consume", "--stream", stream, "--json", is_ready=True)
+        words = [recorded(bed, [stream], 20)]
+    waiting = bed.run(command, *words, "--wait-consumers", 4, "--json", is_ready=True)
+    bed.run("consume", "--stream", stream, "--json", is_ready=True)
     # The recorder's lease may still be counted.
     said = re.compile(rf"stream {stream}: waits for its consumers: [1-3] of 4 are there")
     until(lambda: said.search(waiting.errors), "a word about the waiting")

@@ -60,6 +60,9 @@ pub(super) struct Source {
     /// Of the epoch that is recorded.
     arrivals: Arrivals,
     ended_epoch: Option<u64>,
+    /// The epoch that was there when this recording came. A log can still hold what was sent before: where somebody does
+    /// not read, whoever comes is given all that he has not read.
+    came_in: Option<u64>,
     images_lost: u64,
     was_away: bool,
     /// Whether it is recorded only from the moment on at which its payloads can be read.
@@ -76,6 +79,8 @@ impl Source {
     pub(super) fn attach(&mut self, reader: Reader) {
         self.waits_for_regions = false;
         let ring = Ring { reader, catch_up: CatchUp::default(), is_leased: true };
+        let came_in = *self.came_in.get_or_insert(ring.epoch());
+        self.ended_epoch = self.ended_epoch.filter(|ended| *ended >= came_in);
         if let Some(own) = self.rings.iter_mut().find(|own| own.epoch() == ring.epoch()) {
             // The same bytes, mapped again.
             *own = ring;
@@ -238,7 +243,7 @@ impl Source {
 
     /// That epoch is over after that sequence; what of it was not heard.
     pub(super) fn end(&mut self, epoch: u64, after: Option<u64>) -> Option<Missing> {
-        if self.arrivals.epoch().is_some_and(|of| epoch < of) {
+        if self.arrivals.epoch().max(self.came_in).is_some_and(|of| epoch < of) {
             return None;
         }
         self.ended_epoch = Some(epoch);
