@@ -31,7 +31,7 @@ from framegate.driver.regions import RegionStore
 from framegate.schema.driver import ShmAttachRequest, ShutdownReason
 from framegate.schema.wire import ClockDomain, ShmPoolAnnounce
 from framegate.shmpool.clock import Clock, monotonic_ns, realtime_ns
-from framegate.shmpool.transport import Transport
+from framegate.shmpool.transport.interface import Transport
 
 TURN_MESSAGES_MAX: Final = 256
 _FULL_TURNS_MAX: Final = 64

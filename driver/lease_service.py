@@ -22,7 +22,7 @@ from framegate.driver.region_folders import RegionFolders
 from framegate.driver.regions import NativeMaker, RegionStore
 from framegate.schema.errors import ConflictingKeys, HugepagesMissing, WrongType
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.transport import Transport
+from framegate.shmpool.transport.interface import Transport
 
 TURN_WAIT_NS: Final = 5_000_000
 """How long a turn waits for a message; a signal is seen this much later at most."""

@@ -11,9 +11,9 @@ from typing import Final, Protocol
 
 from framegate.driver.mediadriver import MediaDriver
 from framegate.schema.errors import MediaDriverGone
-from framegate.shmpool.aeron import driver_mark_of, is_driver_live
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.processes import process_exists
+from framegate.shmpool.transport.aeron import driver_mark_of, is_driver_live
 
 _STANDSTILL_MAX_NS: Final = 120_000_000_000
 """A media driver whose process lives but has not worked for so long will not work again."""

@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Final, Literal, Self
 
 from framegate.schema.errors import DriverDirectoryInUse, ForeignFiles, MediaDriverFailed
-from framegate.shmpool.aeron import DRIVER_TIMEOUT_MS, driver_mark_of
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import IdleName, sleep_ns
 from framegate.shmpool.processes import process_exists
+from framegate.shmpool.transport.aeron import DRIVER_TIMEOUT_MS, driver_mark_of
 
 PROGRAM: Final = "framegate-media-driver"
 Threading = Literal["shared", "shared_network", "dedicated"]

@@ -15,7 +15,7 @@ from collections import Counter, deque
 from typing import Final
 
 from framegate.schema.errors import MessageTooLong, OfferFailed, TransportError
-from framegate.shmpool.transport import Outcome, Publication
+from framegate.shmpool.transport.interface import Outcome, Publication
 
 OUTBOX_MAX: Final = 16_384
 """Messages that wait. More than the leases and their answers can be, so only a stream blocked for long reaches it."""

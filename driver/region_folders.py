@@ -17,13 +17,13 @@ from typing import Final
 from framegate.driver.epochs import EPOCH_MAX, FoundEpoch
 from framegate.schema.config.settings import account, clean_user
 from framegate.schema.errors import NoPermission
-from framegate.shmpool.owners import flaw_of_owner
+from framegate.shmpool.layout.owners import flaw_of_owner
 
 RING: Final = "header.ring"
 _NAMED: Final = re.compile(r"header\.ring|\d{1,5}\.pool|(ended|former|continued)\.(json|\d+)")
-"""Regions, and the marks beside them (``framegate.shmpool.ended``, ``framegate.shmpool.continued``)."""
+"""Regions, and the marks beside them (``framegate.shmpool.marks.ended``, ``framegate.shmpool.marks.continued``)."""
 WORD: Final = "command.word"
-"""Of a stream's producer (``framegate.shmpool.command_word``): it outlives each epoch, and goes with the last."""
+"""Of a producer (``framegate.shmpool.producer.command_word``): it outlives each epoch, and goes with the last."""
 _NUMBER: Final = re.compile(r"0|[1-9]\d{0,19}")
 _STREAM_ID_MAX: Final = 2**32 - 1
 

@@ -35,7 +35,7 @@ from framegate.schema.console.reporting import numbered_error
 from framegate.schema.errors import FramegateError, NoRoom, RegionRefused
 from framegate.schema.wire import RegionType, ShmRegionSuperblock
 from framegate.shmpool.clock import Clock, monotonic_ns, realtime_ns
-from framegate.shmpool.ended import last_end, mark_former
+from framegate.shmpool.marks.ended import last_end, mark_former
 from framegate.shmpool.processes import process_exists
 
 from framegate._native import PoolRegions, region_mark

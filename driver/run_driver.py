@@ -22,9 +22,9 @@ from framegate.driver.start_turn import StartTurn
 from framegate.schema.config.settings import default_aeron_dir
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, TransportError
-from framegate.shmpool.aeron import AeronTransport
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.stop_signal import StopSignal
+from framegate.shmpool.transport.aeron import AeronTransport
 
 _WATCH_NS: Final = 250_000_000
 _FAREWELL_NS: Final = 1_000_000_000

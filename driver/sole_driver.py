@@ -22,7 +22,7 @@ from framegate.schema.driver import Role, ShmDetachRequest, ShmDetachResponse
 from framegate.schema.errors import LeaseDriverPresent, MediaDriverGone, MessageError
 from framegate.schema.wire import ShmPoolAnnounce
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.transport import Transport
+from framegate.shmpool.transport.interface import Transport
 
 MARK_FILE: Final = "cnc.dat"
 ROUND_NS: Final = 500_000_000

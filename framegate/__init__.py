@@ -18,9 +18,9 @@ from framegate._version import VERSION
 
 if TYPE_CHECKING:
     from framegate.joinbarrier.journal.journal import Journal, journal
-    from framegate.shmpool.client import Client, connect
-    from framegate.shmpool.consumer import Consumer
-    from framegate.shmpool.producer import Producer
+    from framegate.shmpool.client.client import Client, connect
+    from framegate.shmpool.consumer.consumer import Consumer
+    from framegate.shmpool.producer.producer import Producer
     from framegate.tools.audit.auditing import audit
 
 __version__ = VERSION
@@ -28,12 +28,12 @@ __version__ = VERSION
 __all__ = ["Client", "Consumer", "Journal", "Producer", "__version__", "audit", "connect", "journal"]
 
 _HOMES = {
-    "Client": "framegate.shmpool.client",
-    "Consumer": "framegate.shmpool.consumer",
+    "Client": "framegate.shmpool.client.client",
+    "Consumer": "framegate.shmpool.consumer.consumer",
     "Journal": "framegate.joinbarrier.journal.journal",
-    "Producer": "framegate.shmpool.producer",
+    "Producer": "framegate.shmpool.producer.producer",
     "audit": "framegate.tools.audit.auditing",
-    "connect": "framegate.shmpool.client",
+    "connect": "framegate.shmpool.client.client",
     "journal": "framegate.joinbarrier.journal.journal",
 }
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, final, overload
 import numpy as np
 from typing_extensions import Buffer
 
-from framegate.shmpool.transport import BatchResult, ImageEvent, Received
+from framegate.shmpool.transport.interface import BatchResult, ImageEvent, Received
 
 __all__ = [
     "AeronClaim",

@@ -21,10 +21,10 @@ from framegate.schema.errors import DONE, FAILED, WRONG_USAGE, FramegateError, W
 # Each has ``register(app)``. These modules only declare options; what a command needs is imported when it runs.
 _COMMAND_MODULES: Final = (
     "framegate.driver.commands",
-    "framegate.shmpool.commands",
-    "framegate.joinbarrier.commands",
-    "framegate.joinbarrier.journal_commands",
-    "framegate.joinbarrier.checkpoint_commands",
+    "framegate.shmpool.commands.groups",
+    "framegate.joinbarrier.commands.groups",
+    "framegate.joinbarrier.commands.journal",
+    "framegate.joinbarrier.commands.checkpoint",
     "framegate.tools.commands",
 )
 # What typer returns for a KeyboardInterrupt that a command let through.

@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from framegate.joinbarrier.spark.dataframes import event_time, explode_inputs, flatten
-    from framegate.joinbarrier.spark.frames import frames, stacks, to_numpy
+    from framegate.joinbarrier.spark.read.dataframes import event_time, explode_inputs, flatten
+    from framegate.joinbarrier.spark.read.frames import frames, stacks, to_numpy
+    from framegate.joinbarrier.spark.read.resolving import resolve, resolve_batches
     from framegate.joinbarrier.spark.registering import register, session
-    from framegate.joinbarrier.spark.resolving import resolve, resolve_batches
     from framegate.joinbarrier.spark.settings import RECOMMENDED
     from framegate.joinbarrier.spark.sink import exactly_once
 

@@ -50,7 +50,7 @@ def warnings(environment: Mapping[str, str]) -> Iterator[str]:
 
 def _known() -> list[str]:
     from framegate.driver.configuration import DriverConfig
-    from framegate.joinbarrier.configuration import JoinConfig
+    from framegate.joinbarrier.config.configuration import JoinConfig
     from framegate.schema.config.environment import known_names
 
     return sorted({*OWN, *known_names(DriverConfig, PREFIX), *known_names(JoinConfig, PREFIX)})

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which frames belong together: the MergeMap that says so, and the barriers that evaluate it."""
 
-from framegate.joinbarrier.barriers import (
+from framegate.joinbarrier.barriers.barriers import (
     LatestValueJoinBarrier,
     SequenceJoinBarrier,
     TimestampJoinBarrier,
 )
-from framegate.joinbarrier.mergemap import MergeMap, SequenceRule, TimestampRule
-from framegate.joinbarrier.readiness import Readiness, Reason
+from framegate.joinbarrier.barriers.readiness import Readiness, Reason
+from framegate.joinbarrier.maps.mergemap import MergeMap, SequenceRule, TimestampRule
 
 __all__ = [
     "LatestValueJoinBarrier",

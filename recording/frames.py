@@ -24,9 +24,9 @@ from framegate.schema import Message
 from framegate.schema.control import CheckpointBarrier, ControlSignal, Watermark
 from framegate.schema.errors import MessageError
 from framegate.schema.wire import FrameDescriptor
-from framegate.shmpool.reference.slot import NULL_TIMESTAMP, SLOT_BYTES, Cause
-from framegate.shmpool.reference.slot import read as read_slot
-from framegate.shmpool.reference.tensor import DTYPES, Tensor
+from framegate.shmpool.layout.slot import NULL_TIMESTAMP, SLOT_BYTES, Cause
+from framegate.shmpool.layout.slot import read as read_slot
+from framegate.shmpool.layout.tensor import DTYPES, Tensor
 
 NOT_RECORDED: Final = "not_recorded"
 LOST: Final = "lost"

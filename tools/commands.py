@@ -66,7 +66,7 @@ def _demo(
     as_json: JsonOption = False,
 ) -> int:
     """Cameras, a join and Spark over it, watched and checked; the pictures go to framegate-demo.png."""
-    from framegate.shmpool.produce import parse_shape
+    from framegate.shmpool.commands.produce import parse_shape
     from framegate.tools.demo.run import run
 
     return run(

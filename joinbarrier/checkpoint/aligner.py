@@ -11,8 +11,7 @@ from framegate.joinbarrier.checkpoint.actions import Action, Kind, Pair
 from framegate.joinbarrier.checkpoint.messages import U64_MAX, CheckpointBarrier, Event, Message, Watermark
 from framegate.joinbarrier.checkpoint.native_aligner import NativeAligner
 from framegate.joinbarrier.checkpoint.numbers import whole
-from framegate.joinbarrier.checkpoint.reference.aligner import BarrierAligner as ReferenceAligner
-from framegate.joinbarrier.checkpoint.settings import MIB, Implementation, aligner_settings, is_native
+from framegate.joinbarrier.checkpoint.settings import MIB, AlignerSettings, Implementation, aligner_settings, is_native
 from framegate.schema.errors import InvalidValue
 
 _log = logging.getLogger(__name__)
@@ -70,7 +69,7 @@ class BarrierAligner:
             num_inputs, max_buffer_per_input, max_buffer_memory_bytes, alignment_timeout_s, floor
         )
         self._num_inputs = settings.num_inputs
-        self._decides: _Decides = NativeAligner(settings) if is_native(impl) else ReferenceAligner(settings)
+        self._decides: _Decides = NativeAligner(settings) if is_native(impl) else _specified(settings)
         self._on_complete = on_alignment_complete
 
     def process(self, input_id: int, message: Message, now_ns: int) -> Action:
@@ -188,3 +187,9 @@ def checked_message(message: object) -> Message:
     if not isinstance(message, Event | Watermark | CheckpointBarrier):
         raise InvalidValue("an Event, a Watermark or a CheckpointBarrier", field="message", found=type(message))
     return message
+
+
+def _specified(settings: AlignerSettings) -> _Decides:
+    from framegate.spec.checkpoint.aligner import BarrierAligner as SpecifiedAligner
+
+    return SpecifiedAligner(settings)

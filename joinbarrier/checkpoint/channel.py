@@ -9,7 +9,6 @@ from framegate.joinbarrier.checkpoint.aligner import checked_message
 from framegate.joinbarrier.checkpoint.messages import CheckpointBarrier, Message
 from framegate.joinbarrier.checkpoint.native_channel import NativeChannel
 from framegate.joinbarrier.checkpoint.numbers import whole
-from framegate.joinbarrier.checkpoint.reference.channel import Channel as ReferenceChannel
 from framegate.joinbarrier.checkpoint.settings import Implementation, is_native
 from framegate.schema.errors import BarrierInjectionFailed
 
@@ -38,7 +37,7 @@ class Channel:
 
     def __init__(self, capacity: int, impl: Implementation = "native") -> None:
         capacity = whole("capacity", capacity, 1, _CAPACITY_MAX)
-        self._carries: _Carries = NativeChannel(capacity) if is_native(impl) else ReferenceChannel(capacity)
+        self._carries: _Carries = NativeChannel(capacity) if is_native(impl) else _specified(capacity)
 
     def push(self, message: Message) -> bool:
         """Whether it was taken. The sender offers again what was not: a barrier is late, and never lost.
@@ -65,3 +64,9 @@ class Channel:
 
     def __len__(self) -> int:
         return len(self._carries)
+
+
+def _specified(capacity: int) -> _Carries:
+    from framegate.spec.checkpoint.channel import Channel as SpecifiedChannel
+
+    return SpecifiedChannel(capacity)

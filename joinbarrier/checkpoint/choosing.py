@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from framegate.joinbarrier.checkpoint.manifest import Manifest
-from framegate.joinbarrier.checkpoint.operator_state import decode_state
+from framegate.joinbarrier.checkpoint.operator.state import decode_state
 from framegate.joinbarrier.checkpoint.state_head import StateHead, read_head
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
-from framegate.joinbarrier.mergemap import MergeMap
+from framegate.joinbarrier.maps.mergemap import MergeMap
 from framegate.schema import decode_any
 from framegate.schema.errors import (
     CheckpointDamaged,

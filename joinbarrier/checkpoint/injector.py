@@ -9,7 +9,6 @@ from typing import Protocol
 from framegate.joinbarrier.checkpoint.aligner import checked_now
 from framegate.joinbarrier.checkpoint.messages import CheckpointBarrier, check_barrier
 from framegate.joinbarrier.checkpoint.numbers import nanoseconds
-from framegate.joinbarrier.checkpoint.reference.injector import Injector
 from framegate.joinbarrier.checkpoint.settings import Implementation, is_native
 from framegate.schema.errors import AtomicsMissing, InvalidValue
 from framegate.shmpool.clock import monotonic_ns
@@ -78,6 +77,8 @@ class CheckpointBarrierInjector:
         else:
             if word is not None:
                 raise InvalidValue("the reference has no shared mapping", field="word", found=word)
+            from framegate.spec.checkpoint.injector import Injector
+
             self._injects = self._triggers = Injector(interval_ns, monotonic_ns)
 
     def poll(self, now_ns: int | None = None) -> CheckpointBarrier | None:

@@ -6,13 +6,14 @@ from __future__ import annotations
 from typing import Final, Protocol
 
 from framegate.joinbarrier.checkpoint.numbers import whole
-from framegate.joinbarrier.checkpoint.reference.signals import Arrival, Key, SignalCounter
 from framegate.joinbarrier.checkpoint.settings import Implementation, is_native
 from framegate.joinbarrier.checkpoint.signals import (
     KINDS,
     STREAM_GRACEFUL_END,
+    Arrival,
     BarrierSignal,
     InstantSignal,
+    Key,
     Signal,
     kind_number,
 )
@@ -66,7 +67,7 @@ class SignalAligner:
 
     def __init__(self, expected_upstreams: int, impl: Implementation = "native") -> None:
         expected = whole("expected_upstreams", expected_upstreams, 1, _UPSTREAMS_MAX)
-        self._counts: _Counts = _NativeCounter(expected) if is_native(impl) else SignalCounter(expected)
+        self._counts: _Counts = _NativeCounter(expected) if is_native(impl) else _specified(expected)
 
     def align(self, signal: Signal) -> Signal | None:
         """The signal to handle and forward now; None while upstreams are missing.
@@ -145,3 +146,9 @@ def _checked(signal: object) -> BarrierSignal:
 
 def _signal(key: Key) -> BarrierSignal:
     return BarrierSignal(KINDS[key[1]], key[0])
+
+
+def _specified(expected: int) -> _Counts:
+    from framegate.spec.checkpoint.signals import SignalCounter
+
+    return SignalCounter(expected)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final, TypeAlias
 
 from framegate.joinbarrier.checkpoint.messages import U64_MAX
@@ -56,3 +57,16 @@ def kind_number(kind: str) -> int:
     if kind not in KINDS:
         raise InvalidValue(f"one of {', '.join(KINDS)}", field="kind", found=kind)
     return KINDS.index(kind)
+
+
+Key: TypeAlias = tuple[int, int]
+"""The barrier's id, and the number of its kind."""
+
+
+class Arrival(Enum):
+    """What an arrival means."""
+
+    PENDING = "pending"
+    COMPLETE = "complete"
+    OVERLAPPING = "overlapping"
+    DUPLICATE = "duplicate"

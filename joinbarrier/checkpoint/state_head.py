@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from framegate.joinbarrier.checkpoint.messages import check_barrier
-from framegate.joinbarrier.missing import Cause
+from framegate.joinbarrier.journal.causes import Cause
 from framegate.schema.errors import CheckpointDamaged, CheckpointNewer, FramegateError
 
 FORMAT: Final = 1

@@ -23,7 +23,7 @@ from typing import Any, Final
 from framegate.joinbarrier.checkpoint.inflight import read_records, write_records
 from framegate.joinbarrier.checkpoint.manifest import MANIFEST, InflightData, Manifest, OperatorState, decode
 from framegate.joinbarrier.checkpoint.messages import check_barrier
-from framegate.joinbarrier.checkpoint.operator_part import OPERATOR_ID, OPERATOR_PART, OperatorPart, decode_part
+from framegate.joinbarrier.checkpoint.operator.part import OPERATOR_ID, OPERATOR_PART, OperatorPart, decode_part
 from framegate.joinbarrier.checkpoint.store_files import StoreFiles, store_files
 from framegate.joinbarrier.journal.checksum import crc32c
 from framegate.schema.errors import (

@@ -17,7 +17,6 @@ from framegate.joinbarrier.checkpoint.aligner import (
 from framegate.joinbarrier.checkpoint.messages import U64_MAX, Captured, Message
 from framegate.joinbarrier.checkpoint.native_aligner import NativeCheckpointer
 from framegate.joinbarrier.checkpoint.numbers import nanoseconds, whole
-from framegate.joinbarrier.checkpoint.reference.unaligned import UnalignedCheckpointer as ReferenceCheckpointer
 from framegate.joinbarrier.checkpoint.settings import (
     MIB,
     Implementation,
@@ -85,9 +84,7 @@ class UnalignedCheckpointer:
             late_barrier_timeout_ns=None if late is None else nanoseconds("late_barrier_timeout_s", late),
         )
         self._num_inputs = aligner.num_inputs
-        self._decides: _Decides = (
-            NativeCheckpointer(self.settings) if is_native(impl) else ReferenceCheckpointer(self.settings)
-        )
+        self._decides: _Decides = NativeCheckpointer(self.settings) if is_native(impl) else _specified(self.settings)
 
     def process(self, input_id: int, message: Message, now_ns: int) -> list[Action]:
         """What to do about the next message of an input, in this order."""
@@ -149,3 +146,9 @@ class UnalignedCheckpointer:
                 WARNS_AFTER,
                 threshold_s,
             )
+
+
+def _specified(settings: UnalignedSettings) -> _Decides:
+    from framegate.spec.checkpoint.unaligned import UnalignedCheckpointer as SpecifiedCheckpointer
+
+    return SpecifiedCheckpointer(settings)

@@ -25,8 +25,8 @@ from framegate.joinbarrier.flight.served import Served
 from framegate.joinbarrier.flight.ticket import number_of, on_loss_of, path_of, spot_of, table_of
 from framegate.joinbarrier.journal.host import boot_id
 from framegate.joinbarrier.journal.readers import NamedReader, commit, renew
-from framegate.joinbarrier.spark.extents import Limit
-from framegate.joinbarrier.spark.journal_table import JournalTable
+from framegate.joinbarrier.tables.extents import Limit
+from framegate.joinbarrier.tables.journal_table import JournalTable
 from framegate.schema.errors import TicketRefused
 
 EXTENTS_MAX: Final = 2048

@@ -16,7 +16,7 @@ from typing import Final
 from framegate.joinbarrier.flight.token import Token, read_token
 from framegate.schema.config.settings import load_client_settings
 from framegate.schema.errors import NoPermission
-from framegate.shmpool.owners import flaw_of_owner
+from framegate.shmpool.layout.owners import flaw_of_owner
 
 NAME: Final = "flight.token"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from framegate.joinbarrier.journal.layout import Table
 from framegate.joinbarrier.journal.walk import OnLoss
-from framegate.joinbarrier.spark.journal_table import JournalTable
+from framegate.joinbarrier.tables.journal_table import JournalTable
 from framegate.schema.errors import JournalNotServed
 
 

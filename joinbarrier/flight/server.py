@@ -26,7 +26,7 @@ from framegate.joinbarrier.flight.ticket import Ticket, canonical, parsed
 from framegate.joinbarrier.flight.token import HEADER, Token
 from framegate.joinbarrier.flight.uploads import LOOK_S, Uploads
 from framegate.joinbarrier.flight.wire_errors import answering, told
-from framegate.joinbarrier.spark.shape import wanted_schema
+from framegate.joinbarrier.tables.shape import wanted_schema
 from framegate.schema.errors import FlightNotStarted, TokenMissing
 from pyarrow import flight
 

@@ -10,8 +10,8 @@ from typing import Final
 import pyarrow as pa
 from framegate.joinbarrier.flight.streams import Stream, Streams
 from framegate.joinbarrier.flight.ticket import Ticket
-from framegate.joinbarrier.spark.journal_table import JournalTable
-from framegate.joinbarrier.spark.shape import pieces, shaped
+from framegate.joinbarrier.tables.journal_table import JournalTable
+from framegate.joinbarrier.tables.shape import pieces, shaped
 
 COVERED: Final = struct.Struct("<QQ")
 """Beside every batch: its first row, and the one after its last. The unmatched table has no such column."""

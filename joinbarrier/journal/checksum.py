@@ -7,14 +7,12 @@ import struct
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from framegate.joinbarrier.reference import crc32c as reference
-
 import framegate._native as _native
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-crc32c: Callable[[Buffer, int], int] = getattr(_native, "crc32c", reference.crc32c)
+crc32c: Callable[[Buffer, int], int] = _native.crc32c
 
 
 def batch_checksum(buffers: Iterable[Buffer], state: bytes, first_row: int, rows: int, generation: int) -> int:

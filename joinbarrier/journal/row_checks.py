@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from framegate.joinbarrier.journal.batch import Batch
+from framegate.joinbarrier.journal.causes import Absence, Cause
 from framegate.joinbarrier.journal.description import JournalDescription
-from framegate.joinbarrier.missing import Absence, Cause
 from framegate.schema.errors import JournalDamaged
 
 _PRESENT: Final = "present"

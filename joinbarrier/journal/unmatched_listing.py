@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from framegate.joinbarrier.journal.causes import EXPLAINED, Cause, surplus
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.removed import removed
-from framegate.joinbarrier.missing import EXPLAINED, Cause, surplus
 from framegate.schema.console.quantities import count, local_time, stamp
 from framegate.schema.console.reporting import emit
 from framegate.schema.console.terminal import GrowingTable, print_table

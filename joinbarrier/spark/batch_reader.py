@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from framegate.joinbarrier.spark.batch_ranges import batch_ranges
-from framegate.joinbarrier.spark.filters import Comparison
 from framegate.joinbarrier.spark.options import SourceOptions
-from framegate.joinbarrier.spark.ranges import RangeOfRows, by_task
-from framegate.joinbarrier.spark.read_range import read_range
+from framegate.joinbarrier.spark.plan.batch_ranges import batch_ranges
+from framegate.joinbarrier.spark.plan.ranges import RangeOfRows, by_task
+from framegate.joinbarrier.spark.read.filters import Comparison
+from framegate.joinbarrier.spark.read.read_range import read_range
 from framegate.joinbarrier.spark.shown import shown, shown_while_reading
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 

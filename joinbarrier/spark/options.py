@@ -9,16 +9,16 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal, NoReturn, TypeVar, cast, get_args
+from typing import Final, NoReturn, TypeVar, cast, get_args
 
 from framegate.joinbarrier.flight.access import TIMEOUT_S, Access
 from framegate.joinbarrier.flight.endpoint import Endpoint
 from framegate.joinbarrier.flight.local_token import found_token_file
 from framegate.joinbarrier.flight.token import VARIABLE
 from framegate.joinbarrier.journal.layout import READER_NAME, Table
+from framegate.joinbarrier.tables.shape import Payload
 from framegate.schema.errors import ConflictingOptions, MissingOption, UnknownOption, WrongOption
 
-Payload = Literal["value", "reference", "none"]
 Choice = TypeVar("Choice", bound=str)
 
 NAMES: Final = (

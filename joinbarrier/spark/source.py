@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 
 from framegate.joinbarrier.spark.batch_reader import FramegateBatchReader
-from framegate.joinbarrier.spark.columns import inputs_of, spark_schema
 from framegate.joinbarrier.spark.options import SourceOptions
+from framegate.joinbarrier.spark.plan.starting import open_tables
+from framegate.joinbarrier.spark.read.columns import inputs_of, spark_schema
 from framegate.joinbarrier.spark.shown import shown
-from framegate.joinbarrier.spark.starting import open_tables
 from framegate.joinbarrier.spark.stream_reader import FramegateStreamReader
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType

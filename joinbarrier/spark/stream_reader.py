@@ -8,13 +8,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from framegate.joinbarrier.spark.batch_reader import RangePartition
-from framegate.joinbarrier.spark.extents import Limit
-from framegate.joinbarrier.spark.micro_batches import MicroBatches
-from framegate.joinbarrier.spark.offsets import from_spark, to_spark
 from framegate.joinbarrier.spark.options import SourceOptions
-from framegate.joinbarrier.spark.ranges import by_task
-from framegate.joinbarrier.spark.read_range import read_range
+from framegate.joinbarrier.spark.plan.micro_batches import MicroBatches
+from framegate.joinbarrier.spark.plan.ranges import by_task
+from framegate.joinbarrier.spark.read.read_range import read_range
 from framegate.joinbarrier.spark.shown import shown, shown_while_reading
+from framegate.joinbarrier.tables.extents import Limit
+from framegate.joinbarrier.tables.offsets import from_spark, to_spark
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import (
     ReadAllAvailable,

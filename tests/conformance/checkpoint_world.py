@@ -17,13 +17,13 @@ from framegate.joinbarrier.checkpoint import (
     UnalignedCheckpointer,
 )
 from framegate.joinbarrier.checkpoint.numbers import nanoseconds
-from framegate.joinbarrier.checkpoint.reference.aligner import BarrierAligner as ReferenceAligner
-from framegate.joinbarrier.checkpoint.reference.channel import Channel as ReferenceChannel
-from framegate.joinbarrier.checkpoint.reference.command_word import CommandWord
-from framegate.joinbarrier.checkpoint.reference.injector import Injector
-from framegate.joinbarrier.checkpoint.reference.unaligned import UnalignedCheckpointer as ReferenceCheckpointer
 from framegate.joinbarrier.checkpoint.settings import Implementation
 from framegate.shmpool.clock import ManualClock
+from framegate.spec.checkpoint.aligner import BarrierAligner as ReferenceAligner
+from framegate.spec.checkpoint.channel import Channel as ReferenceChannel
+from framegate.spec.checkpoint.command_word import CommandWord
+from framegate.spec.checkpoint.injector import Injector
+from framegate.spec.checkpoint.unaligned import UnalignedCheckpointer as ReferenceCheckpointer
 
 SECOND: Final = 1_000_000_000
 

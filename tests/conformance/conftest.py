@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
-from framegate.shmpool.loopback.network import LoopbackNetwork
-from framegate.shmpool.transport import OfferBound, Publication, Received, Subscription, Transport
+from framegate.shmpool.transport.interface import OfferBound, Publication, Received, Subscription, Transport
+from framegate.shmpool.transport.loopback.network import LoopbackNetwork
 
 from tests.own_folder import own_folder
 
@@ -113,6 +113,6 @@ def _loopback() -> Callable[[], Transport]:
 
 
 def _aeron(aeron_dir: str) -> Callable[[], Transport]:
-    from framegate.shmpool.aeron import AeronTransport
+    from framegate.shmpool.transport.aeron import AeronTransport
 
     return lambda: AeronTransport(aeron_dir)

@@ -21,7 +21,7 @@ import pytest
 from framegate.schema.wire import FrameDescriptor
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
-from framegate.shmpool.reference import Cause, Expected, ReferenceReader, ReferenceRegions, ReferenceWriter
+from framegate.spec.pool import Cause, Expected, ReferenceReader, ReferenceRegions, ReferenceWriter
 
 from framegate._native import AeronClient, Frame, PoolConsumer, PoolProducer, PoolRegions
 from tests.own_folder import own_folder

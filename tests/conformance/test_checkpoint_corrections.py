@@ -12,8 +12,8 @@ from typing import Final, TypeAlias
 
 import pytest
 from framegate.joinbarrier.checkpoint import BarrierSignal, ChannelSignals, CheckpointBarrier, Event, Watermark
-from framegate.joinbarrier.checkpoint.reference.command_word import CommandWord, pack
 from framegate.schema.errors import FramegateError, OverlappingBarrier
+from framegate.spec.checkpoint.command_word import CommandWord, pack
 
 from tests.conformance.checkpoint_world import SECOND, Pieces, barrier, drained, fill, kinds, payloads
 

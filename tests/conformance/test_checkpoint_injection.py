@@ -18,8 +18,8 @@ from framegate.joinbarrier.checkpoint import (
     Watermark,
 )
 from framegate.joinbarrier.checkpoint.injector import require_atomics
-from framegate.joinbarrier.checkpoint.reference.command_word import EMPTY, pack, unpack
 from framegate.schema.errors import AtomicsMissing, CommandWordRefused, InvalidValue
+from framegate.spec.checkpoint.command_word import EMPTY, pack, unpack
 
 from tests.conformance.checkpoint_world import SECOND, Pieces, barrier
 

@@ -15,9 +15,9 @@ from framegate.joinbarrier.checkpoint import (
     OverlappingBarrier,
     SignalAligner,
 )
-from framegate.joinbarrier.checkpoint.reference.input_signals import InputSignals
 from framegate.joinbarrier.checkpoint.settings import Implementation
 from framegate.schema.errors import InvalidValue
+from framegate.spec.checkpoint.input_signals import InputSignals
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from framegate.joinbarrier.checkpoint.reference.ingress import IngressGate
+from framegate.spec.checkpoint.ingress import IngressGate
 from hypothesis import given
 from hypothesis import strategies as st
 

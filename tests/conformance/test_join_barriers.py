@@ -17,7 +17,7 @@ from framegate.joinbarrier import (
     TimestampJoinBarrier,
     TimestampRule,
 )
-from framegate.joinbarrier.barriers import Implementation, JoinBarrier
+from framegate.joinbarrier.barriers.barriers import Implementation, JoinBarrier
 from framegate.schema.errors import ClockDomainRefused, InvalidValue, MapRefused, OutputTimeDecreased
 from framegate.schema.merge import (
     ClockDomain,

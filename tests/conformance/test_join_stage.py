@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import pytest
-from framegate.joinbarrier.missing import Cause
-from framegate.joinbarrier.reference.history import Rejection
+from framegate.joinbarrier.journal.causes import Cause
 from framegate.schema.errors import MapRefused
 from framegate.schema.merge import TimestampSource
+from framegate.spec.join.history import Rejection
 
 from framegate._native import join_causes
 from tests.joins.stage_world import IMPLEMENTATIONS, Implementation, World, recall

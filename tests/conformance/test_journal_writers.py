@@ -22,10 +22,10 @@ from framegate.joinbarrier.journal.layout import FORMAT, HeadWord, segment_names
 from framegate.joinbarrier.journal.reading import RowReading
 from framegate.joinbarrier.journal.segments import Segment
 from framegate.joinbarrier.journal.verify import verify
-from framegate.joinbarrier.reference import crc32c as reference_checksum
-from framegate.joinbarrier.reference.journal_writer import ReferenceJournalWriter
 from framegate.schema.errors import DataLoss, JournalRecreated
 from framegate.shmpool.clock import monotonic_ns
+from framegate.spec.journal import crc32c as reference_checksum
+from framegate.spec.journal.writer import ReferenceJournalWriter
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from framegate.joinbarrier.reference.output_watermarks import WAITING_MAX, OutputWatermarks
+from framegate.spec.join.output_watermarks import WAITING_MAX, OutputWatermarks
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -18,8 +18,9 @@ from framegate.schema.errors import (
     WrongArray,
 )
 from framegate.schema.wire import MajorOrder
-from framegate.shmpool.reference import Tensor, commit
-from framegate.shmpool.reference.slot import NULL_META_VERSION
+from framegate.shmpool.layout import commit
+from framegate.shmpool.layout.slot import NULL_META_VERSION
+from framegate.spec.pool import Tensor
 
 from tests.conformance.pool_checks import KINDS, assert_shows, counting, descriptor, pipes, reader, taken, world, writer
 from tests.conformance.pool_world import (

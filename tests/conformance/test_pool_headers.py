@@ -14,8 +14,9 @@ from framegate.schema.errors import (
     RegionMismatch,
 )
 from framegate.schema.wire import Dtype, FrameDescriptor, MajorOrder, ProgressUnit
-from framegate.shmpool.reference import Cause, Tensor, commit, slot, superblock
-from framegate.shmpool.reference.slot import NULL_META_VERSION, NULL_TIMESTAMP, FrameHeader
+from framegate.shmpool.layout import commit, slot, superblock
+from framegate.shmpool.layout.slot import NULL_META_VERSION, NULL_TIMESTAMP, FrameHeader
+from framegate.spec.pool import Cause, Tensor
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

@@ -18,8 +18,9 @@ from framegate.schema.errors import (
 )
 from framegate.schema.wire import FrameDescriptor
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.reference import ReferenceWriter, commit
-from framegate.shmpool.transport import Received
+from framegate.shmpool.layout import commit
+from framegate.shmpool.transport.interface import Received
+from framegate.spec.pool import ReferenceWriter
 
 from framegate._native import Frame, PoolConsumer, PoolProducer, bench_publish
 from tests.conformance.pool_checks import KINDS, assert_shows, counting, descriptor, pipes, taken, world, writer

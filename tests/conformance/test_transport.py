@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from framegate.schema.errors import ChannelRefused, InvalidValue, MessageTooLong, TransportClosed
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.transport import Outcome, Received
+from framegate.shmpool.transport.interface import Outcome, Received
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

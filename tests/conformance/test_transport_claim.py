@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from framegate.schema.errors import ClaimStillViewed, MessageTooLong
-from framegate.shmpool.transport import Claim, Outcome, Publication
+from framegate.shmpool.transport.interface import Claim, Outcome, Publication
 
 if TYPE_CHECKING:
     from tests.conformance.conftest import Wire

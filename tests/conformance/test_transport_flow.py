@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from framegate.schema.errors import InvalidValue
-from framegate.shmpool.transport import OfferBound, Outcome, Publication, Received, Subscription
+from framegate.shmpool.transport.interface import OfferBound, Outcome, Publication, Received, Subscription
 
 if TYPE_CHECKING:
     from tests.conformance.conftest import Wire

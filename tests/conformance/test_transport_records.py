@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from framegate.schema.errors import InvalidValue, TransportClosed
-from framegate.shmpool.transport import RecordKind, Subscription
+from framegate.shmpool.transport.interface import RecordKind, Subscription
 
 if TYPE_CHECKING:
     from tests.conformance.conftest import Wire

@@ -30,12 +30,12 @@ from framegate.joinbarrier.checkpoint import inflight as native_inflight
 from framegate.joinbarrier.checkpoint.coordinator.actions import GivenOut
 from framegate.joinbarrier.checkpoint.coordinator.given_out import read_given_out, write_given_out
 from framegate.joinbarrier.checkpoint.manifest import decode
-from framegate.joinbarrier.checkpoint.operator_part import OperatorPart, decode_part
-from framegate.joinbarrier.checkpoint.operator_state import decode_state, encode_state
-from framegate.joinbarrier.checkpoint.reference import inflight as reference_inflight
+from framegate.joinbarrier.checkpoint.operator.part import OperatorPart, decode_part
+from framegate.joinbarrier.checkpoint.operator.state import decode_state, encode_state
 from framegate.joinbarrier.checkpoint.settings import Implementation
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.schema.errors import CheckpointError, InvalidValue
+from framegate.spec.checkpoint import inflight as reference_inflight
 
 BOTH: Final[tuple[Implementation, Implementation]] = ("reference", "native")
 INPUTS: Final = 3

@@ -22,7 +22,7 @@ with atheris.instrument_imports(
     include=[
         "framegate.recording",
         "framegate.schema",
-        "framegate.shmpool.reference",
+        "framegate.spec.pool",
         "framegate.tools.inspect",
         "mcap",
     ]

@@ -7,17 +7,17 @@ import threading
 from types import SimpleNamespace
 from typing import cast
 
-from framegate.joinbarrier.map_client import Apply, ClientAction, Invalidate, MapClient, Refused
-from framegate.joinbarrier.map_exchange import MapExchange
-from framegate.joinbarrier.mergemap import MergeMap
+from framegate.joinbarrier.maps.client import Apply, ClientAction, Invalidate, MapClient, Refused
+from framegate.joinbarrier.maps.exchange import MapExchange
+from framegate.joinbarrier.maps.mergemap import MergeMap
 from framegate.schema.errors import TwoAuthorities
-from framegate.shmpool.client import Client
+from framegate.shmpool.client.client import Client
+from framegate.shmpool.client.link import Link
+from framegate.shmpool.client.member import ControlListener
 from framegate.shmpool.clock import ManualClock
-from framegate.shmpool.link import Link
-from framegate.shmpool.loopback.faults import NO_FAULTS, Faults
-from framegate.shmpool.loopback.network import LoopbackNetwork
-from framegate.shmpool.member import ControlListener
-from framegate.shmpool.streams import Streams
+from framegate.shmpool.transport.loopback.faults import NO_FAULTS, Faults
+from framegate.shmpool.transport.loopback.network import LoopbackNetwork
+from framegate.shmpool.transport.streams import Streams
 
 STREAMS = Streams(channel="aeron:ipc")
 STEP_NS = 20_000_000

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from framegate.joinbarrier.config_sections import InputSection
-from framegate.shmpool.schedule import Step
+from framegate.joinbarrier.config.sections import InputSection
+from framegate.shmpool.commands.schedule import Step
 
 from tests.joins.scenario import Row, Scenario, Unmatched
 

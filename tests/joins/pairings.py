@@ -8,7 +8,7 @@ import random
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
-from framegate.joinbarrier.reference.pairing import Reach
+from framegate.spec.join.pairing import Reach
 
 Pairs: TypeAlias = dict[int, int]
 """Which frame each output has; those without one are not in it."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from framegate.joinbarrier.configuration import JoinConfig, load_join_config
-from framegate.shmpool.schedule import Step, read_schedule
+from framegate.joinbarrier.config.configuration import JoinConfig, load_join_config
+from framegate.shmpool.commands.schedule import Step, read_schedule
 
 FOLDER = Path(__file__).parent
 

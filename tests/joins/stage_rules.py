@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from framegate.joinbarrier.mergemap import MergeMap, SequenceRule, TimestampRule
-from framegate.joinbarrier.reference.stage_config import InputConfig, StageConfig
+from framegate.joinbarrier.maps.mergemap import MergeMap, SequenceRule, TimestampRule
 from framegate.schema.merge import ClockDomain
+from framegate.spec.join.stage_config import InputConfig, StageConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

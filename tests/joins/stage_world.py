@@ -8,15 +8,15 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any, Literal, TypeAlias
 
-from framegate.joinbarrier.map_rules import refused
-from framegate.joinbarrier.mergemap import MergeMap
-from framegate.joinbarrier.missing import Cause
-from framegate.joinbarrier.reference.history import Rejection
-from framegate.joinbarrier.reference.stage import Stage
-from framegate.joinbarrier.reference.stage_config import Attempt, InputConfig, Pick, StageConfig
-from framegate.joinbarrier.reference.stage_recall import Rest, StreamRest, Waiting
-from framegate.joinbarrier.reference.unmatched import Unmatched
+from framegate.joinbarrier.journal.causes import Cause
+from framegate.joinbarrier.maps.mergemap import MergeMap
+from framegate.joinbarrier.maps.rules import refused
 from framegate.schema.merge import SequenceMergeMapAnnounce
+from framegate.spec.join.history import Rejection
+from framegate.spec.join.stage import Stage
+from framegate.spec.join.stage_config import Attempt, InputConfig, Pick, StageConfig
+from framegate.spec.join.stage_recall import Rest, StreamRest, Waiting
+from framegate.spec.join.unmatched import Unmatched
 
 from tests.joins.stage_rules import RuledConfig, RuledInput
 

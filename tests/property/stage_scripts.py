@@ -7,10 +7,10 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from framegate.joinbarrier.missing import Cause
-from framegate.joinbarrier.reference.stage_config import Attempt
-from framegate.joinbarrier.reference.unmatched import Unmatched
+from framegate.joinbarrier.journal.causes import Cause
 from framegate.schema.merge import TimestampSource
+from framegate.spec.join.stage_config import Attempt
+from framegate.spec.join.unmatched import Unmatched
 from hypothesis import strategies as st
 
 from tests.joins.stage_rules import RuledConfig, RuledInput

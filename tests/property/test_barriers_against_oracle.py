@@ -17,8 +17,8 @@ from framegate.joinbarrier import (
     TimestampJoinBarrier,
     TimestampRule,
 )
-from framegate.joinbarrier.barriers import Implementation, JoinBarrier
-from framegate.joinbarrier.native_barrier import NativeBarrier
+from framegate.joinbarrier.barriers.barriers import Implementation, JoinBarrier
+from framegate.joinbarrier.barriers.native import NativeBarrier
 from framegate.schema.merge import ClockDomain, TimestampSource
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

@@ -15,7 +15,7 @@ from typing import Final
 
 import pytest
 from framegate.joinbarrier.checkpoint import inflight
-from framegate.joinbarrier.checkpoint.reference import inflight as reference_inflight
+from framegate.spec.checkpoint import inflight as reference_inflight
 
 from tests.fuzz.checkpoint_inputs import MACHINES, READERS, SEEDS, look, read_inflight
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
 from framegate.joinbarrier.checkpoint.coordinator.actions import Finish
-from framegate.joinbarrier.checkpoint.reference.ingress import IngressGate, Place
 from framegate.schema import Message
 from framegate.schema.control import (
     AckStatus,
@@ -24,6 +23,7 @@ from framegate.schema.control import (
     IngressPlace,
     InjectBarrier,
 )
+from framegate.spec.checkpoint.ingress import IngressGate, Place
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

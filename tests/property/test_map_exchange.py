@@ -7,9 +7,9 @@ holds the authority's map in the end. Two authorities hear of each other, and ne
 
 from __future__ import annotations
 
-from framegate.joinbarrier.mergemap import MergeMap, SequenceRule, TimestampRule
+from framegate.joinbarrier.maps.mergemap import MergeMap, SequenceRule, TimestampRule
 from framegate.schema.merge import ClockDomain
-from framegate.shmpool.loopback.faults import FaultRule, Faults
+from framegate.shmpool.transport.loopback.faults import FaultRule, Faults
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Any
 
 import pytest
-from framegate.joinbarrier.reference.pairing import Reach
+from framegate.spec.join.pairing import Reach
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

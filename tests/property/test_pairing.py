@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import TypeAlias
 
 import pytest
-from framegate.joinbarrier.reference.pairing import OUTPUTS_MAX, Reach, Time, first_choice
+from framegate.spec.join.pairing import OUTPUTS_MAX, Reach, Time, first_choice
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from framegate.joinbarrier.mergemap import MergeMap, SequenceRule, TimestampRule
-from framegate.joinbarrier.reference.stage_config import Attempt, InputConfig, StageConfig
+from framegate.joinbarrier.maps.mergemap import MergeMap, SequenceRule, TimestampRule
 from framegate.schema.errors import MapRefused
 from framegate.schema.merge import ClockDomain, TimestampSource
+from framegate.spec.join.stage_config import Attempt, InputConfig, StageConfig
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

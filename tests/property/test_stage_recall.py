@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from framegate.joinbarrier.missing import Cause
+from framegate.joinbarrier.journal.causes import Cause
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from framegate.joinbarrier.checkpoint.operator_state import decode_state, encode_state
+from framegate.joinbarrier.checkpoint.operator.state import decode_state, encode_state
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.journal.checksum import crc32c
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from framegate.shmpool.clock import ManualClock
-from framegate.shmpool.loopback.faults import FaultRule, Faults
-from framegate.shmpool.loopback.network import LoopbackNetwork
-from framegate.shmpool.transport import Outcome, Publication, Received, Subscription
+from framegate.shmpool.transport.interface import Outcome, Publication, Received, Subscription
+from framegate.shmpool.transport.loopback.faults import FaultRule, Faults
+from framegate.shmpool.transport.loopback.network import LoopbackNetwork
 
 CHANNEL: Final = "aeron:ipc?term-length=64k"
 STREAM: Final = 5

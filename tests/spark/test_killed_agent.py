@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from framegate.shmpool.pattern import Pattern
+from framegate.shmpool.commands.pattern import Pattern
 from pyspark.sql import DataFrame, SparkSession
 
 import framegate.spark as fgs

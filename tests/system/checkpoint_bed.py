@@ -13,16 +13,16 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-from framegate.joinbarrier.checkpoint.operator_state import OperatorImage, decode_state
+from framegate.joinbarrier.checkpoint.operator.state import OperatorImage, decode_state
 from framegate.joinbarrier.checkpoint.store import CheckpointStore, Restored
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.schema.errors import DONE
-from framegate.shmpool.producer import Producer
+from framegate.shmpool.producer.producer import Producer
 
 from tests.system.join_bed import OUT, PAIR, JoinBed
 
 if TYPE_CHECKING:
-    from framegate.shmpool.client import Client
+    from framegate.shmpool.client.client import Client
 
     from tests.system.conftest import Program, System
 

@@ -26,7 +26,7 @@ from tests.system.small_disk import mounted
 
 if TYPE_CHECKING:
     from framegate.driver.mediadriver import MediaDriver
-    from framegate.shmpool.transport import Received, Transport
+    from framegate.shmpool.transport.interface import Received, Transport
 
 WATCHDOG_NS = 60_000_000_000
 LOOK_AGAIN_NS = 5_000_000
@@ -179,7 +179,7 @@ class System:
 
     def serves(self, aeron_dir: str) -> bool:
         """Whether a message goes through the media driver of a directory, from one new client to another."""
-        from framegate.shmpool.aeron import AeronTransport
+        from framegate.shmpool.transport.aeron import AeronTransport
 
         with AeronTransport(aeron_dir) as sender, AeronTransport(aeron_dir) as receiver:
             return carry(sender, receiver, b"a message")[0].data == b"a message"

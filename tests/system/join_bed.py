@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from framegate.schema.errors import DONE
-from framegate.shmpool.pattern import Pattern
+from framegate.shmpool.commands.pattern import Pattern
 
 from tests.system.journal_table import read_rows, row_count
 from tests.system.pool import Pool

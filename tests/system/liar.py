@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 
 from framegate.schema.wire import FrameDescriptor
-from framegate.shmpool.aeron import AeronTransport
-from framegate.shmpool.streams import Streams
+from framegate.shmpool.transport.aeron import AeronTransport
+from framegate.shmpool.transport.streams import Streams
 
 from tests.system.pool import Pool
 

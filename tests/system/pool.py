@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from framegate.schema.errors import AttachRefused
-from framegate.shmpool.client import Client
-from framegate.shmpool.consumer import Consumer
-from framegate.shmpool.producer import Producer
+from framegate.shmpool.client.client import Client
+from framegate.shmpool.consumer.consumer import Consumer
+from framegate.shmpool.producer.producer import Producer
 
 from framegate._native import Frame
 

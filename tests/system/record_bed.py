@@ -10,7 +10,7 @@ import numpy as np
 from framegate.recording.reader import Recording
 from framegate.recording.recorded import Recorded
 from framegate.schema.errors import DONE
-from framegate.shmpool.pattern import Pattern
+from framegate.shmpool.commands.pattern import Pattern
 
 from tests.system.pool import Pool
 

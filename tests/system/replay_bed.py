@@ -8,8 +8,8 @@ from typing import Any
 
 from framegate.joinbarrier.journal.diff import diff
 from framegate.joinbarrier.journal.journal import Journal
+from framegate.shmpool.commands.pattern import Pattern, flat_bytes
 from framegate.shmpool.idle import sleep_ns
-from framegate.shmpool.pattern import Pattern, flat_bytes
 
 import framegate
 from tests.system.conftest import Program, System

@@ -26,11 +26,11 @@ from framegate.schema.control import (
 )
 from framegate.schema.errors import MessageError
 from framegate.schema.wire import FrameDescriptor
-from framegate.shmpool.aeron import AeronTransport
-from framegate.shmpool.client import Client
-from framegate.shmpool.command_word import NAME
-from framegate.shmpool.streams import Streams, untethered
-from framegate.shmpool.transport import Subscription
+from framegate.shmpool.client.client import Client
+from framegate.shmpool.producer.command_word import NAME
+from framegate.shmpool.transport.aeron import AeronTransport
+from framegate.shmpool.transport.interface import Subscription
+from framegate.shmpool.transport.streams import Streams, untethered
 
 from tests.system.conftest import System
 from tests.system.join_bed import LEFT, RIGHT, JoinBed, interrupted, killed, summary_of

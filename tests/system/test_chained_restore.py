@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from framegate.schema.errors import FAILED
-from framegate.shmpool.continued import is_marked_continued
+from framegate.shmpool.marks.continued import is_marked_continued
 
 from tests.system.checkpoint_bed import CheckpointBed
 from tests.system.join_bed import LEFT, OUT, interrupted, killed
 
 if TYPE_CHECKING:
-    from framegate.shmpool.client import Client
-    from framegate.shmpool.consumer import Consumer
-    from framegate.shmpool.producer import Producer
+    from framegate.shmpool.client.client import Client
+    from framegate.shmpool.consumer.consumer import Consumer
+    from framegate.shmpool.producer.producer import Producer
 
     from tests.system.conftest import Program, System
 

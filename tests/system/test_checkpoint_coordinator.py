@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 from framegate.driver.mediadriver import MediaDriver
-from framegate.joinbarrier.checkpoint.operator_part import OperatorPart
+from framegate.joinbarrier.checkpoint.operator.part import OperatorPart
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.schema import Message, decode_any
 from framegate.schema.control import (
@@ -28,8 +28,8 @@ from framegate.schema.control import (
     PipelineAnnounce,
 )
 from framegate.schema.errors import MessageError
-from framegate.shmpool.aeron import AeronTransport
 from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.transport.aeron import AeronTransport
 
 if TYPE_CHECKING:
     from collections.abc import Callable

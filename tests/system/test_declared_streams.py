@@ -14,9 +14,9 @@ from framegate.driver.mediadriver import MediaDriver
 from framegate.schema import decode_any
 from framegate.schema.errors import FrameTooLarge, InvalidValue
 from framegate.schema.wire import ClockDomain, ShmPoolAnnounce
-from framegate.shmpool.aeron import AeronTransport
 from framegate.shmpool.clock import monotonic_ns, realtime_ns
-from framegate.shmpool.transport import Subscription
+from framegate.shmpool.transport.aeron import AeronTransport
+from framegate.shmpool.transport.interface import Subscription
 
 from tests.system.pool import STREAM, Pool
 

@@ -84,7 +84,7 @@ def test_ctrl_c_in_a_terminal_ends_it_with_success_and_nothing_is_left(
 def test_it_serves_a_client_until_the_end_and_a_client_does_not_hold_it_up(
     directories: list[str], shm: Path, system: System
 ) -> None:
-    from framegate.shmpool.aeron import AeronTransport
+    from framegate.shmpool.transport.aeron import AeronTransport
 
     program = system.framegate("driver", *directories, "--json")
     program.says(event="ready")

@@ -7,13 +7,13 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from framegate.joinbarrier.mergemap import MergeMap, SequenceRule
+from framegate.joinbarrier.maps.mergemap import MergeMap, SequenceRule
 from framegate.schema.codec import HEADER
 from framegate.schema.driver import HugepagesPolicy, PublishMode, Role, ShmAttachRequest, ShmAttachResponse
 from framegate.schema.merge import SCHEMA_ID, SequenceMergeMapRequest
 from framegate.schema.wire import ShmPoolAnnounce
-from framegate.shmpool.aeron import AeronTransport
-from framegate.shmpool.transport import Received
+from framegate.shmpool.transport.aeron import AeronTransport
+from framegate.shmpool.transport.interface import Received
 
 if TYPE_CHECKING:
     from tests.system.conftest import Program, System

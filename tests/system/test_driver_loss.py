@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from framegate.driver.mediadriver import MediaDriver, MediaDriverOptions
 from framegate.schema.errors import MediaDriverGone, MediaDriverNotFound
-from framegate.shmpool.aeron import AeronTransport
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.transport import Outcome
+from framegate.shmpool.transport.aeron import AeronTransport
+from framegate.shmpool.transport.interface import Outcome
 
 if TYPE_CHECKING:
     from tests.system.conftest import Program, System

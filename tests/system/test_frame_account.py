@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from framegate.joinbarrier.reference.journal_writer import ReferenceJournalWriter
+from framegate.spec.journal.writer import ReferenceJournalWriter
 
 from tests.system.frame_account import Account, accounts
 from tests.system.journal_table import is_finished, read_rows

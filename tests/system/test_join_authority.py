@@ -15,7 +15,7 @@ from tests.system.join_bed import LEFT, OUT, RIGHT, JoinBed, interrupted, killed
 from tests.system.journal_table import read_rows, row_count
 
 if TYPE_CHECKING:
-    from framegate.shmpool.producer import Producer
+    from framegate.shmpool.producer.producer import Producer
 
     from tests.system.conftest import Program, System
 

@@ -15,7 +15,7 @@ from tests.system.checkpoint_bed import WATCHDOG_S, CheckpointBed, outcome
 from tests.system.join_bed import LEFT, OUT, RIGHT, interrupted, killed, summary_of
 
 if TYPE_CHECKING:
-    from framegate.shmpool.client import Client
+    from framegate.shmpool.client.client import Client
 
     from tests.system.conftest import System
 

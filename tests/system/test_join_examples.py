@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.schedule import read_schedule
+from framegate.shmpool.commands.schedule import read_schedule
 
 from tests.joins.scenario import Row, Scenario, scenarios
 from tests.system.join_bed import JoinBed, interrupted

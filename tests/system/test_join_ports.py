@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from framegate.joinbarrier.configuration import load_join_config
-from framegate.joinbarrier.join_agent import JoinAgent
-from framegate.joinbarrier.journal_folder import JournalFolder
-from framegate.joinbarrier.run_join import journal_shape
+from framegate.joinbarrier.agent.join_agent import JoinAgent
+from framegate.joinbarrier.agent.run_join import journal_shape
+from framegate.joinbarrier.config.configuration import load_join_config
+from framegate.joinbarrier.journal.folder import JournalFolder
 from framegate.schema.driver import LeaseRevokeReason, Role, ShmLeaseRevoked
 from framegate.shmpool.clock import monotonic_ns
 

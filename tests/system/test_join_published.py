@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from framegate.shmpool.pattern import Pattern
+from framegate.shmpool.commands.pattern import Pattern
 
 from tests.system.frame_account import accounts, sent
 from tests.system.join_bed import (

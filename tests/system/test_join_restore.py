@@ -14,14 +14,14 @@ import pytest
 from framegate.joinbarrier.journal.readers import NamedReader
 from framegate.schema.control import ControlSignal, SignalCategory, SignalKind
 from framegate.schema.errors import DONE, FAILED, WRONG_USAGE
-from framegate.shmpool.continued import mark_continued
+from framegate.shmpool.marks.continued import mark_continued
 
 from tests.system.checkpoint_bed import WATCHDOG_S, CheckpointBed
 from tests.system.join_bed import OUT, interrupted, killed, summary_of
 from tests.system.journal_table import read_rows
 
 if TYPE_CHECKING:
-    from framegate.shmpool.producer import Producer
+    from framegate.shmpool.producer.producer import Producer
 
     from tests.system.conftest import Program, System
 

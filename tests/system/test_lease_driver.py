@@ -30,7 +30,7 @@ from framegate.schema.driver import (
     ShutdownReason,
 )
 from framegate.schema.wire import Bool, ConsumerConfig, ConsumerHello, Mode, ShmPoolAnnounce, ShmRegionSuperblock
-from framegate.shmpool.aeron import AeronTransport
+from framegate.shmpool.transport.aeron import AeronTransport
 
 if TYPE_CHECKING:
     from tests.system.conftest import Program, System

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from framegate.driver.mediadriver import MediaDriver
 from framegate.schema.merge import SequenceMergeMapAnnounce, SequenceMergeMapRequest
-from framegate.shmpool.aeron import AeronTransport
-from framegate.shmpool.transport import Publication, Subscription
+from framegate.shmpool.transport.aeron import AeronTransport
+from framegate.shmpool.transport.interface import Publication, Subscription
 
 from tests.system.programs.map_peer import CONTROL_CHANNEL, CONTROL_STREAM, OUT_EPOCH, OUT_STREAM, THE_MAP
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from framegate.driver.mediadriver import MediaDriver
-from framegate.joinbarrier.mergemap import MergeMap, SequenceRule
+from framegate.joinbarrier.maps.mergemap import MergeMap, SequenceRule
 from framegate.schema import decode_any
 from framegate.schema.codec import HEADER
 from framegate.schema.merge import MergeRuleType, SequenceMergeMapAnnounce, SequenceMergeMapRequest
-from framegate.shmpool.aeron import AeronTransport
+from framegate.shmpool.transport.aeron import AeronTransport
 
 if TYPE_CHECKING:
     from tests.system.conftest import Program, System

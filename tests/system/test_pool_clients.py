@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from framegate.schema.errors import AttachRefused, FrameTooLarge, NotAttached, WrongArray
 from framegate.schema.wire import FrameProgress
-from framegate.shmpool.client import Client
+from framegate.shmpool.client.client import Client
 
 from tests.system.pool import STREAM, Pool, Reader
 

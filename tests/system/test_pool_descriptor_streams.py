@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from framegate.schema.errors import InvalidValue
-from framegate.shmpool.client import connect
-from framegate.shmpool.consumer import Consumer
-from framegate.shmpool.producer import Producer
+from framegate.shmpool.client.client import connect
+from framegate.shmpool.consumer.consumer import Consumer
+from framegate.shmpool.producer.producer import Producer
 
 from tests.system.pool import STREAM, Pool
 

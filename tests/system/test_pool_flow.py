@@ -11,8 +11,8 @@ import pytest
 from framegate.schema import decode_any
 from framegate.schema.control import CheckpointBarrier, ControlSignal, Watermark
 from framegate.schema.wire import FrameDescriptor
-from framegate.shmpool.aeron import AeronTransport
-from framegate.shmpool.streams import Streams, untethered
+from framegate.shmpool.transport.aeron import AeronTransport
+from framegate.shmpool.transport.streams import Streams, untethered
 
 from tests.system.pool import STREAM, Pool
 

@@ -17,7 +17,7 @@ from framegate.driver.mediadriver import MediaDriver
 from framegate.schema.errors import NotAttached
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
-from framegate.shmpool.producer import Producer
+from framegate.shmpool.producer.producer import Producer
 
 from tests.system.pool import STREAM, Pool, Reader
 

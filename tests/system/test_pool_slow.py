@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from framegate.schema.control import CheckpointBarrier, ControlSignal, Watermark
 from framegate.schema.wire import ShmPoolAnnounce
-from framegate.shmpool.aeron import AeronTransport
-from framegate.shmpool.streams import Streams, untethered
+from framegate.shmpool.transport.aeron import AeronTransport
+from framegate.shmpool.transport.streams import Streams, untethered
 
 from tests.system.pool import STREAM, Pool
 

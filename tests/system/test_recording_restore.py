@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from framegate.joinbarrier.configuration import JoinConfig, load_join_config
-from framegate.joinbarrier.join_recording import RecordingJoin
+from framegate.joinbarrier.agent.offline.join_recording import RecordingJoin
+from framegate.joinbarrier.agent.restoring import RestoreOptions
+from framegate.joinbarrier.agent.run_join import journal_shape
+from framegate.joinbarrier.checkpoint.restore.basis import Basis
+from framegate.joinbarrier.config.configuration import JoinConfig, load_join_config
 from framegate.joinbarrier.journal.diff import diff
+from framegate.joinbarrier.journal.folder import JournalFolder
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.verify import verify
-from framegate.joinbarrier.journal_folder import JournalFolder
-from framegate.joinbarrier.restore_basis import Basis
-from framegate.joinbarrier.restoring import RestoreOptions
-from framegate.joinbarrier.run_join import journal_shape
 from framegate.recording.frames import Passage
 from framegate.recording.source import open_source
 from framegate.schema import Message
@@ -171,7 +171,7 @@ def test_p8_with_the_checkpoints_state_on_a_longer_journal_rows_would_come_twice
     assert not bench.life(config, restore, 200)
     whole = load_join_config(bench.configured("whole", *LOCKSTEP), {}, {})
     assert bench.life(whole, RestoreOptions(), None)
-    monkeypatch.setattr("framegate.joinbarrier.restoring.basis_of", lambda _head, _tail: Basis.CHECKPOINT)
+    monkeypatch.setattr("framegate.joinbarrier.agent.restoring.basis_of", lambda _head, _tail: Basis.CHECKPOINT)
     # The oldest that is kept: the journal has gone on behind it by some rows.
     oldest = min(int(each.name) for each in Path(bench.store).iterdir() if each.name.isdigit())
     assert bench.life(config, RestoreOptions(wanted=oldest, store=bench.store), None)

@@ -13,7 +13,7 @@ from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.recording.frames import FrameOfRecording, Passage
 from framegate.recording.reader import Recording
 from framegate.schema.errors import DONE, WRONG_USAGE
-from framegate.shmpool.consumer import Consumer
+from framegate.shmpool.consumer.consumer import Consumer
 from framegate.tools.replay.replay_state import ReplayState, decode_replay_state
 
 from tests.system.checkpoint_bed import CheckpointBed, outcome

@@ -16,10 +16,10 @@ from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.schema import Message
 from framegate.schema.control import IngressPlace
 from framegate.schema.errors import DONE, FAILED
-from framegate.shmpool.client import Client
-from framegate.shmpool.link import Link
-from framegate.shmpool.producer import Producer
-from framegate.shmpool.transport import Received
+from framegate.shmpool.client.client import Client
+from framegate.shmpool.client.link import Link
+from framegate.shmpool.producer.producer import Producer
+from framegate.shmpool.transport.interface import Received
 
 from tests.system.checkpoint_bed import PATIENT, CheckpointBed, outcome
 from tests.system.join_bed import LEFT, OUT, RIGHT, interrupted, killed

@@ -16,8 +16,8 @@ from tests.system.checkpoint_bed import CheckpointBed
 from tests.system.join_bed import LEFT, OUT, interrupted, summary_of
 
 if TYPE_CHECKING:
-    from framegate.shmpool.client import Client
-    from framegate.shmpool.consumer import Consumer
+    from framegate.shmpool.client.client import Client
+    from framegate.shmpool.consumer.consumer import Consumer
 
     from tests.system.conftest import Program, System
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from framegate.shmpool import link as link_module
-from framegate.shmpool.client import Client
-from framegate.shmpool.loopback.network import LoopbackNetwork
+from framegate.shmpool.client import link as link_module
+from framegate.shmpool.client.client import Client
+from framegate.shmpool.transport.loopback.network import LoopbackNetwork
 
 from tests.joins.map_world import STREAMS
 from tests.own_folder import own_folder

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 import numpy as np
-from framegate.shmpool.aeron import AeronTransport
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import LONGEST_PARK_NS, sleep_ns
-from framegate.shmpool.producer import DESCRIPTOR_BOUND
+from framegate.shmpool.producer.producer import DESCRIPTOR_BOUND
+from framegate.shmpool.transport.aeron import AeronTransport
 from framegate.tools.bench.bed import transport
 from framegate.tools.bench.pool_bed import Partner, named, producer_on, publication, regions
 from framegate.tools.bench.result import Result, percentile

@@ -13,10 +13,10 @@ from typing import Final
 
 from framegate.driver.mediadriver import MediaDriver
 from framegate.schema.errors import AddTimedOut
-from framegate.shmpool.aeron import AeronTransport
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
-from framegate.shmpool.transport import Publication
+from framegate.shmpool.transport.aeron import AeronTransport
+from framegate.shmpool.transport.interface import Publication
 
 CHANNEL: Final = "aeron:ipc?term-length=64m"
 THERE: Final = 101

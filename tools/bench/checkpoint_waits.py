@@ -16,15 +16,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from framegate.joinbarrier.checkpoint.operator_part import OPERATOR_PART, decode_part
+from framegate.joinbarrier.checkpoint.operator.part import OPERATOR_PART, decode_part
 from framegate.schema import Message, decode_any
 from framegate.schema.control import AckStatus, BarrierAck
 from framegate.schema.errors import AddTimedOut, MessageError
-from framegate.shmpool.client import Client, connect
+from framegate.shmpool.client.client import Client, connect
+from framegate.shmpool.client.link import Link
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
-from framegate.shmpool.link import Link
-from framegate.shmpool.transport import Received
+from framegate.shmpool.transport.interface import Received
 from framegate.tools.bench.join_bed import FAULTED, STREAMS, Case, Join, joining
 from framegate.tools.bench.join_checkpoints import announce
 from framegate.tools.bench.result import Result

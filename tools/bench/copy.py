@@ -11,7 +11,7 @@ import statistics
 from collections.abc import Iterator
 from typing import Final
 
-from framegate.shmpool.aeron import AeronTransport
+from framegate.shmpool.transport.aeron import AeronTransport
 from framegate.tools.bench.bed import transport
 from framegate.tools.bench.pool_bed import (
     DESCRIPTORS,

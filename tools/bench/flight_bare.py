@@ -12,7 +12,7 @@ from framegate.joinbarrier.flight.serving import served_batches
 from framegate.joinbarrier.flight.streams import Streams
 from framegate.joinbarrier.flight.ticket import Ticket
 from framegate.joinbarrier.journal.schema import rows_schema
-from framegate.joinbarrier.spark.journal_table import JournalTable
+from framegate.joinbarrier.tables.journal_table import JournalTable
 from pyarrow import flight
 
 

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Final
 
-from framegate.shmpool.aeron import AeronTransport
-from framegate.shmpool.producer import DESCRIPTOR_BOUND
-from framegate.shmpool.streams import DEFAULT_CHANNEL, untethered
+from framegate.shmpool.producer.producer import DESCRIPTOR_BOUND
+from framegate.shmpool.transport.aeron import AeronTransport
+from framegate.shmpool.transport.streams import DEFAULT_CHANNEL, untethered
 from framegate.tools.bench.bed import transport
 from framegate.tools.bench.pool_bed import DESCRIPTORS, Partner, copy_ns, named, producer_on, publication, regions
 from framegate.tools.bench.result import Result, rounds

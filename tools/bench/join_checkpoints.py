@@ -16,10 +16,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from framegate.joinbarrier.checkpoint.operator_part import OPERATOR_PART
+from framegate.joinbarrier.checkpoint.operator.part import OPERATOR_PART
 from framegate.schema.control import PipelineAnnounce
 from framegate.schema.errors import AddTimedOut
-from framegate.shmpool.client import connect
+from framegate.shmpool.client.client import connect
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 from framegate.tools.bench.join_bed import FAULTED, Case, Join, joining

@@ -16,10 +16,10 @@ from typing import Any, Final, cast
 
 from framegate.joinbarrier.journal.head import Head
 from framegate.schema.errors import AddTimedOut
-from framegate.shmpool.client import connect
+from framegate.shmpool.client.client import connect
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import Idler
-from framegate.shmpool.producer import Producer
+from framegate.shmpool.producer.producer import Producer
 
 from framegate._native import PoolProducer, bench_paced, bench_publish
 

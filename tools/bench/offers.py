@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, Final, cast
 
-from framegate.shmpool.transport import OfferBound
+from framegate.shmpool.transport.interface import OfferBound
 from framegate.tools.bench.bed import CHANNEL, THERE, connected, partner, transport
 from framegate.tools.bench.result import Result, in_turn
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, cast
 
-from framegate.shmpool.aeron import AeronTransport
+from framegate.shmpool.transport.aeron import AeronTransport
 from framegate.tools.bench.bed import BACK, CHANNEL, THERE, connected
 
 from framegate._native import bench_echo, bench_poll

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Final
 
 import numpy as np
-from framegate.shmpool.client import connect
+from framegate.shmpool.client.client import connect
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import Idler
 from framegate.tools.bench.peer import Peer, Send, Words

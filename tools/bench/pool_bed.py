@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from framegate.schema.errors import AddTimedOut
-from framegate.shmpool.aeron import AeronTransport
-from framegate.shmpool.client import Client, connect
+from framegate.shmpool.client.client import Client, connect
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.streams import DEFAULT_CHANNEL
-from framegate.shmpool.transport import OfferBound, Publication, Subscription
+from framegate.shmpool.transport.aeron import AeronTransport
+from framegate.shmpool.transport.interface import OfferBound, Publication, Subscription
+from framegate.shmpool.transport.streams import DEFAULT_CHANNEL
 from framegate.tools.bench.bed import connected
 from framegate.tools.bench.result import in_turn
 

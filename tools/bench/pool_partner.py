@@ -13,10 +13,10 @@ import sys
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
-from framegate.shmpool.aeron import AeronTransport
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.streams import DEFAULT_CHANNEL, untethered
-from framegate.shmpool.transport import Subscription
+from framegate.shmpool.transport.aeron import AeronTransport
+from framegate.shmpool.transport.interface import Subscription
+from framegate.shmpool.transport.streams import DEFAULT_CHANNEL, untethered
 from framegate.tools.bench.pool_bed import DESCRIPTORS, STREAM, opened
 
 from framegate._native import PoolConsumer, bench_ages, bench_poll, bench_read

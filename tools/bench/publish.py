@@ -15,8 +15,8 @@ import statistics
 from collections.abc import Callable, Iterator
 from typing import Any, Final, cast
 
-from framegate.shmpool.aeron import AeronTransport
-from framegate.shmpool.streams import DEFAULT_CHANNEL
+from framegate.shmpool.transport.aeron import AeronTransport
+from framegate.shmpool.transport.streams import DEFAULT_CHANNEL
 from framegate.tools.bench.bed import transport
 from framegate.tools.bench.pool_bed import (
     BARE,

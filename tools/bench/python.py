@@ -15,10 +15,10 @@ from itertools import islice
 from typing import Any, Final, cast
 
 import numpy as np
-from framegate.shmpool.client import Client
-from framegate.shmpool.consumer import Consumer
-from framegate.shmpool.producer import Producer
-from framegate.shmpool.streams import Streams
+from framegate.shmpool.client.client import Client
+from framegate.shmpool.consumer.consumer import Consumer
+from framegate.shmpool.producer.producer import Producer
+from framegate.shmpool.transport.streams import Streams
 from framegate.tools.bench.pool_bed import STREAM, Partner, pool, publish_ns
 from framegate.tools.bench.result import Result, in_turn
 

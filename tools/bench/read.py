@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, cast
 
-from framegate.shmpool.streams import DEFAULT_CHANNEL
+from framegate.shmpool.transport.streams import DEFAULT_CHANNEL
 from framegate.tools.bench.bed import transport
 from framegate.tools.bench.pool_bed import (
     BARE,

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
-from framegate.shmpool.client import connect
+from framegate.shmpool.client.client import connect
 from framegate.shmpool.stop_signal import StopSignal
 
 _SLICE_S: Final = 0.05

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 from framegate.schema import wire
-from framegate.shmpool.transport import RecordKind
+from framegate.shmpool.transport.interface import RecordKind
 from framegate.tools.bench.bed import CHANNEL, THERE, connected, transport
 from framegate.tools.bench.result import Result, in_turn
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Sequence
 
 import numpy as np
-from framegate.shmpool.client import connect
+from framegate.shmpool.client.client import connect
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 

@@ -12,18 +12,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
+from framegate.joinbarrier.agent.duties import apply_map
+from framegate.joinbarrier.agent.plan import engine_plan
+from framegate.joinbarrier.agent.restoring import open_engine, own_part
+from framegate.joinbarrier.agent.run_join import journal_shape
+from framegate.joinbarrier.agent.state import described, operator_id_of
 from framegate.joinbarrier.checkpoint.checkpoint_id import CheckpointId
 from framegate.joinbarrier.checkpoint.choosing import LATEST, Chosen, choose
 from framegate.joinbarrier.checkpoint.manifest import Manifest
-from framegate.joinbarrier.checkpoint.operator_state import encode_state
+from framegate.joinbarrier.checkpoint.operator.state import encode_state
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
-from framegate.joinbarrier.configuration import JoinConfig
-from framegate.joinbarrier.engine_duties import apply_map
-from framegate.joinbarrier.engine_plan import engine_plan
-from framegate.joinbarrier.join_state import described, operator_id_of
-from framegate.joinbarrier.journal_folder import JournalFolder
-from framegate.joinbarrier.restoring import open_engine, own_part
-from framegate.joinbarrier.run_join import journal_shape
+from framegate.joinbarrier.config.configuration import JoinConfig
+from framegate.joinbarrier.journal.folder import JournalFolder
 from framegate.schema.control import CheckpointBarrier, Watermark
 from framegate.shmpool.clock import monotonic_ns
 from framegate.tools.bench.result import Result

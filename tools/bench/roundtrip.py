@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, Final, cast
 
-from framegate.shmpool.transport import Publication, Subscription
+from framegate.shmpool.transport.interface import Publication, Subscription
 from framegate.tools.bench.bed import BACK, CHANNEL, THERE, connected, partner, transport
 from framegate.tools.bench.result import Result, percentile
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-from framegate.joinbarrier.spark.columns import spark_schema
 from framegate.joinbarrier.spark.options import SourceOptions
-from framegate.joinbarrier.spark.ranges import RangeOfRows
-from framegate.joinbarrier.spark.read_range import read_range
+from framegate.joinbarrier.spark.plan.ranges import RangeOfRows
+from framegate.joinbarrier.spark.read.columns import spark_schema
+from framegate.joinbarrier.spark.read.read_range import read_range
 from framegate.tools.bench.spark_bed import INPUTS
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.types import StructType

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Final
 
 from framegate.joinbarrier.journal.description import JournalDescription, JournalInput, write_description
-from framegate.joinbarrier.spark.extents import Limit
-from framegate.joinbarrier.spark.micro_batches import MicroBatches
-from framegate.joinbarrier.spark.offsets import Position
 from framegate.joinbarrier.spark.options import SourceOptions
+from framegate.joinbarrier.spark.plan.micro_batches import MicroBatches
+from framegate.joinbarrier.tables.extents import Limit
+from framegate.joinbarrier.tables.offsets import Position
 from framegate.tools.bench.result import Result, percentile
 from framegate.tools.bench.spark_bed import KIB, MIB, home, journal_of
 

@@ -65,8 +65,8 @@ def _over_memory(
 
 def from_memory(spark: SparkSession, folder: Path, journal: Path) -> DataFrame:
     """The rows of a journal from the memory of Spark's workers."""
-    from framegate.joinbarrier.spark.batch_ranges import batch_ranges
     from framegate.joinbarrier.spark.options import SourceOptions
+    from framegate.joinbarrier.spark.plan.batch_ranges import batch_ranges
     from framegate.tools.bench.spark_null import FROM_MEMORY, FromMemory, ranges_as_text
 
     spark.dataSource.register(FromMemory)

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from framegate.shmpool.moving import scene
+from framegate.shmpool.commands.moving import scene
 from framegate.tools.demo.motion import MotionFinder
 
 SPARK_COLUMNS: Final = (

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from framegate.schema.errors import WrongUsage
-from framegate.shmpool.moving import SIDE_MIN
+from framegate.shmpool.commands.moving import SIDE_MIN
 from framegate.tools.demo.options import DemoOptions
 
 LAG: Final = 2

@@ -17,7 +17,7 @@ from framegate.schema.console import logs
 from framegate.schema.console.reporting import emit, numbered_error, report
 from framegate.schema.errors import DONE
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.produce import parse_shape
+from framegate.shmpool.commands.produce import parse_shape
 from framegate.shmpool.stop_signal import StopSignal
 from framegate.tools.demo.looking import Finding, Look
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from framegate.joinbarrier.journal.head import Head
+from framegate.joinbarrier.spark.read.resolving import resolve
 from framegate.joinbarrier.spark.registering import session
-from framegate.joinbarrier.spark.resolving import resolve
 from framegate.schema.console.reporting import emit
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.stop_signal import StopSignal

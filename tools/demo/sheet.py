@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from framegate.shmpool.moving import scene
+from framegate.shmpool.commands.moving import scene
 from framegate.tools.demo.lettering import HEIGHT, lettered
 
 Picture = npt.NDArray[np.uint8]

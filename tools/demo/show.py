@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from framegate.joinbarrier.journal.journal import journal
 from framegate.schema.console.reporting import emit
-from framegate.shmpool.client import Client
+from framegate.shmpool.client.client import Client
 from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.commands.moving import MOTION
 from framegate.shmpool.idle import sleep_ns
-from framegate.shmpool.moving import MOTION
 from framegate.shmpool.stop_signal import StopSignal
 from framegate.tools.demo.cast import STEP_NS, Cast
 from framegate.tools.demo.child import Child

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 from framegate.schema.errors import DemoWrong
-from framegate.shmpool.moving import moved_by
+from framegate.shmpool.commands.moving import moved_by
 from framegate.tools.demo.looking import Finding
 
 RECENT: Final = 200

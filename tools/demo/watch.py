@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from framegate.joinbarrier.journal.head import Head
 from framegate.joinbarrier.journal.journal import journal
-from framegate.shmpool.client import Client
+from framegate.shmpool.client.client import Client
 from framegate.shmpool.clock import monotonic_ns
 from framegate.tools.demo.plan import Plan
 from framegate.tools.demo.table import CameraNow, Now

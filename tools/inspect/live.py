@@ -10,11 +10,11 @@ from typing import Final
 from framegate.recording.recorded import Recorded, Topic
 from framegate.schema.config.settings import default_aeron_dir, load_client_settings
 from framegate.schema.errors import MediaDriverNotFound
-from framegate.shmpool.aeron import AeronTransport, wait_for_driver
 from framegate.shmpool.clock import monotonic_ns, realtime_ns
 from framegate.shmpool.stop_signal import StopSignal
-from framegate.shmpool.streams import Streams, untethered
-from framegate.shmpool.transport import Subscription
+from framegate.shmpool.transport.aeron import AeronTransport, wait_for_driver
+from framegate.shmpool.transport.interface import Subscription
+from framegate.shmpool.transport.streams import Streams, untethered
 from framegate.tools.inspect.options import InspectOptions
 from framegate.tools.inspect.seen import Seen, seen_of
 

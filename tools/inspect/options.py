@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from framegate.recording.header_time import LOG
 from framegate.schema.errors import WrongUsage
-from framegate.shmpool.client_options import ClientOptions
+from framegate.shmpool.client.options import ClientOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

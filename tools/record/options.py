@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from framegate.schema.errors import WrongUsage
-from framegate.shmpool.client_options import ClientOptions
+from framegate.shmpool.client.options import ClientOptions
 
 CHUNK_BYTES: Final = 4 << 20
 CHUNK_NS: Final = 500_000_000

@@ -11,10 +11,10 @@ import json
 import threading
 from typing import Any, Final
 
-from framegate.joinbarrier.join_input import Ears, JoinInput
-from framegate.shmpool.client import Client
+from framegate.joinbarrier.agent.join_input import Ears, JoinInput
+from framegate.shmpool.client.client import Client
+from framegate.shmpool.client.link import Link
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.link import Link
 from framegate.shmpool.stop_signal import StopSignal
 from framegate.tools.record.options import CHUNK_BYTES, CHUNK_NS, QUEUE_BYTES, RecordOptions
 

@@ -14,18 +14,18 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from framegate.joinbarrier.checkpoint.manifest import OperatorState
-from framegate.joinbarrier.checkpoint.operator_part import OperatorPart
-from framegate.joinbarrier.checkpoint.operator_writer import NotStored, OperatorWriter, Stored
+from framegate.joinbarrier.checkpoint.operator.member import CheckpointMember
+from framegate.joinbarrier.checkpoint.operator.part import OperatorPart
+from framegate.joinbarrier.checkpoint.operator.writer import NotStored, OperatorWriter, Stored
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
-from framegate.joinbarrier.checkpoint_member import CheckpointMember
 from framegate.schema import Message
 from framegate.schema.control import AckStatus, CheckpointAborted, PipelineAnnounce
 from framegate.schema.errors import InvalidValue, StoreFailed
-from framegate.shmpool.client import Client
+from framegate.shmpool.client.client import Client
+from framegate.shmpool.client.link import Link
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.link import Link
-from framegate.shmpool.sent_barrier import SentBarrier
-from framegate.shmpool.transport import Received
+from framegate.shmpool.producer.sent_barrier import SentBarrier
+from framegate.shmpool.transport.interface import Received
 from framegate.tools.replay.place import Place
 from framegate.tools.replay.replay_state import ReplayState, StreamState
 from framegate.tools.replay.restoring import PREFIX

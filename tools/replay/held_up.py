@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from framegate.schema.errors import ReplayHeldUp
-from framegate.shmpool.audience import Audience
+from framegate.shmpool.producer.audience import Audience
 
 SAY_AFTER_NS: Final = 10_000_000_000
 DEAF_AFTER_NS: Final = 30_000_000_000

@@ -10,8 +10,8 @@ from typing import Final
 
 from framegate.recording.header_time import LOG
 from framegate.schema.errors import WrongUsage
-from framegate.shmpool.client_options import ClientOptions
-from framegate.shmpool.producer import DEFAULT_PIPELINE
+from framegate.shmpool.client.options import ClientOptions
+from framegate.shmpool.producer.producer import DEFAULT_PIPELINE
 
 MAX: Final = math.inf
 """The speed of as fast as the readers allow."""

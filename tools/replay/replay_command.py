@@ -15,7 +15,7 @@ from framegate.schema.console.command_options import (
     WaitDriverOption,
     absolute,
 )
-from framegate.shmpool.commands import PipelineOption
+from framegate.shmpool.commands.groups import PipelineOption
 
 
 def replay(
@@ -70,7 +70,7 @@ def replay(
     as_json: JsonOption = False,
 ) -> int:
     """Publish what was recorded, as its producers did."""
-    from framegate.joinbarrier.restoring import parse_wanted
+    from framegate.joinbarrier.agent.restoring import parse_wanted
     from framegate.recording.header_time import parse_times
     from framegate.recording.topic_map import parse_topics
     from framegate.schema.errors import WrongUsage

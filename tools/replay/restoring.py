@@ -10,8 +10,8 @@ from typing import Final
 
 from framegate.joinbarrier.checkpoint.choosing import LATEST
 from framegate.joinbarrier.checkpoint.manifest import Manifest
+from framegate.joinbarrier.checkpoint.restore.store import is_at_rest
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
-from framegate.joinbarrier.restore_store import is_at_rest
 from framegate.schema.control import PipelineAnnounce
 from framegate.schema.errors import CheckpointDamaged, CheckpointMismatch, CheckpointMissing, NoCoordinator
 from framegate.tools.replay.replay_state import ReplayState, decode_replay_state

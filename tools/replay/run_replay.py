@@ -24,9 +24,9 @@ from framegate.schema.console.quantities import byte_size, count, rounded
 from framegate.schema.console.reporting import emit
 from framegate.schema.control import Watermark
 from framegate.schema.errors import DONE, FAILED
-from framegate.shmpool.audience_wait import wait_for_consumers
-from framegate.shmpool.client import Client
+from framegate.shmpool.client.client import Client
 from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.producer.audience_wait import wait_for_consumers
 from framegate.shmpool.stop_signal import StopSignal
 from framegate.tools.replay.check import Check, check_journal
 from framegate.tools.replay.checkpoints import ReplayCheckpoints

@@ -13,11 +13,11 @@ from typing import Final
 from framegate.recording.frames import Between, FrameOfRecording
 from framegate.schema.control import CheckpointBarrier, ControlSignal, SignalKind, Watermark
 from framegate.schema.errors import FrameTooLarge, InvalidValue, NotAttached, WrongArray
-from framegate.shmpool.client import Client
+from framegate.shmpool.client.client import Client
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.predecessor import attached_behind_predecessor
-from framegate.shmpool.producer import DEFAULT_PIPELINE, Producer
-from framegate.shmpool.sent_barrier import SentBarrier
+from framegate.shmpool.producer.predecessor import attached_behind_predecessor
+from framegate.shmpool.producer.producer import DEFAULT_PIPELINE, Producer
+from framegate.shmpool.producer.sent_barrier import SentBarrier
 from framegate.tools.replay.declared import Declared, clock_of
 from framegate.tools.replay.held_up import HeldUp
 from framegate.tools.replay.place import START, Place

@@ -27,7 +27,7 @@ from framegate.joinbarrier.checkpoint.coordinator.actions import CoordinatorRule
 from framegate.joinbarrier.checkpoint.coordinator.ids import ID_MAX, Ids
 from framegate.joinbarrier.checkpoint.coordinator.ingress_round import IngressStreams
 from framegate.joinbarrier.checkpoint.coordinator.operators import FORGET_TIMEOUTS, Change, Operators
-from framegate.joinbarrier.checkpoint.operator_part import OPERATOR_ID
+from framegate.joinbarrier.checkpoint.operator.part import OPERATOR_ID
 from framegate.schema.control import IngressHello, OperatorHello
 
 

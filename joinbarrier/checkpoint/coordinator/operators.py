@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
 
-from framegate.joinbarrier.checkpoint.operator_part import OPERATOR_ID
+from framegate.joinbarrier.checkpoint.operator.part import OPERATOR_ID
 from framegate.schema.control import OperatorHello, OperatorState
 
 FORGET_TIMEOUTS: Final = 20

@@ -23,7 +23,7 @@ from framegate.joinbarrier.checkpoint.coordinator.actions import (
 from framegate.joinbarrier.checkpoint.coordinator.given_out import read_given_out, write_given_out
 from framegate.joinbarrier.checkpoint.manifest import Manifest
 from framegate.joinbarrier.checkpoint.messages import EPOCH_MAX
-from framegate.joinbarrier.checkpoint.operator_part import OperatorPart
+from framegate.joinbarrier.checkpoint.operator.part import OperatorPart
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.checkpoint.store_files import StoreFiles
 from framegate.schema.control import AbortCause

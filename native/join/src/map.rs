@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A MergeMap whose rules were checked (PROTOCOL 11.2). `joinbarrier/map_rules.py` checks the same, in the same order.
+//! A MergeMap whose rules were checked (PROTOCOL 11.2). `joinbarrier/maps/rules.py` checks the same, in the same order.
 
 /// The field that a timestamp is read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@
 //! outputs with all frames, in whatever order they came. So an output never needs a frame beyond that many on either
 //! side of it, and the table has at most 64 rows of 129 cells, of which two are kept.
 //!
-//! The twin in plain Python is `joinbarrier/reference/pairing.py`.
+//! The twin in plain Python is `spec/join/pairing.py`.
 
 /// How many outputs compete at most.
 pub const OUTPUTS_MAX: usize = 64;

@@ -8,7 +8,7 @@ import select
 import sys
 
 import numpy as np
-from framegate.shmpool.client import connect
+from framegate.shmpool.client.client import connect
 
 SHAPE = (4, 4)
 FRAMES = 3

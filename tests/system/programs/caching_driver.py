@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 
 from framegate.driver.agent import LeaseDriverAgent
-from framegate.joinbarrier.map_messages import Announced, Requested, hear
+from framegate.joinbarrier.maps.messages import Announced, Requested, hear
 
 from framegate.__main__ import main
 

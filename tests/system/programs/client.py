@@ -13,10 +13,10 @@ import sys
 from collections.abc import Callable
 
 from framegate.schema.errors import FramegateError
-from framegate.shmpool.aeron import AeronTransport
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
-from framegate.shmpool.transport import Outcome
+from framegate.shmpool.transport.aeron import AeronTransport
+from framegate.shmpool.transport.interface import Outcome
 
 CHANNEL = "aeron:ipc?term-length=64k"
 STREAM = 77

@@ -14,8 +14,8 @@ from typing import Final
 
 import numpy as np
 from framegate.schema.errors import ClaimStillViewed, FramegateError
-from framegate.shmpool.aeron import AeronTransport
-from framegate.shmpool.transport import Outcome, Publication, RecordKind
+from framegate.shmpool.transport.aeron import AeronTransport
+from framegate.shmpool.transport.interface import Outcome, Publication, RecordKind
 
 CHANNEL: Final = "aeron:ipc?term-length=64k"
 STREAM: Final = 77

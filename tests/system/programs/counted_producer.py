@@ -14,11 +14,11 @@ import sys
 
 import numpy as np
 from framegate.schema.errors import AttachRefused, NotAttached
-from framegate.shmpool.client import Client, connect
+from framegate.shmpool.client.client import Client, connect
 from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.commands.pattern import Pattern
 from framegate.shmpool.idle import sleep_ns
-from framegate.shmpool.pattern import Pattern
-from framegate.shmpool.producer import Producer
+from framegate.shmpool.producer.producer import Producer
 
 SHAPE = (16, 32)
 LEASE_PATIENCE_NS = 30_000_000_000

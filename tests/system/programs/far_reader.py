@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 import sys
 
-from framegate.joinbarrier.spark.batch_ranges import batch_ranges
 from framegate.joinbarrier.spark.options import SourceOptions
-from framegate.joinbarrier.spark.read_range import read_range
-from framegate.joinbarrier.spark.starting import open_tables
+from framegate.joinbarrier.spark.plan.batch_ranges import batch_ranges
+from framegate.joinbarrier.spark.plan.starting import open_tables
+from framegate.joinbarrier.spark.read.read_range import read_range
 from framegate.schema.console.reporting import event
 from framegate.schema.errors import FramegateError
 

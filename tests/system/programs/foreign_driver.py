@@ -13,8 +13,8 @@ from framegate.schema import decode_any
 from framegate.schema.driver import ResponseCode, Role, ShmAttachRequest, ShmAttachResponse
 from framegate.schema.errors import MessageError
 from framegate.schema.wire import ClockDomain, ShmPoolAnnounce
-from framegate.shmpool.aeron import AeronTransport
 from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.transport.aeron import AeronTransport
 
 from framegate._native import PoolRegions
 

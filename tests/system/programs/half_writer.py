@@ -9,7 +9,7 @@ import signal
 import sys
 
 import numpy as np
-from framegate.shmpool.client import connect
+from framegate.shmpool.client.client import connect
 
 SHAPE = (64, 64)
 

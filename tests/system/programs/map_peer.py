@@ -15,10 +15,10 @@ from typing import Final, TypeVar
 from framegate.schema import merge
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, FAILED, MessageError, OfferFailed
-from framegate.shmpool.aeron import AeronTransport
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.stop_signal import StopSignal
-from framegate.shmpool.transport import Outcome, Publication, Subscription
+from framegate.shmpool.transport.aeron import AeronTransport
+from framegate.shmpool.transport.interface import Outcome, Publication, Subscription
 
 CONTROL_CHANNEL: Final = "aeron:ipc?term-length=4m"
 CONTROL_STREAM: Final = 1000

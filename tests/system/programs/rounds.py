@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from framegate.shmpool.aeron import AeronTransport
+from framegate.shmpool.transport.aeron import AeronTransport
 
 CHANNEL = "aeron:ipc?term-length=64k"
 STREAM = 77

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import sys
 
-from framegate.shmpool.client import connect
+from framegate.shmpool.client.client import connect
 from framegate.shmpool.clock import monotonic_ns
 
 _EVERY_NS = 50_000_000

@@ -31,7 +31,7 @@ from framegate.joinbarrier.checkpoint.coordinator.actions import (
 from framegate.joinbarrier.checkpoint.coordinator.coordinator import Coordinator
 from framegate.joinbarrier.checkpoint.coordinator.given_out import LOCK
 from framegate.joinbarrier.checkpoint.coordinator.store import CoordinatorStore
-from framegate.joinbarrier.checkpoint.operator_part import OperatorPart
+from framegate.joinbarrier.checkpoint.operator.part import OperatorPart
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.checkpoint.store_files import LocalFiles
 from framegate.schema import Message, decode_any
@@ -50,7 +50,7 @@ from framegate.schema.control import (
 from framegate.schema.driver import ResponseCode, ShmAttachResponse, ShmDriverShutdown
 from framegate.schema.errors import StoreTaken
 from framegate.shmpool.clock import ManualClock
-from framegate.shmpool.loopback import LoopbackNetwork
+from framegate.shmpool.transport.loopback import LoopbackNetwork
 
 from tests.unit.driver.lease_world import DYNAMIC, SECOND, START, attach, only
 

@@ -21,7 +21,7 @@ from framegate.driver.region_folders import RegionFolders
 from framegate.driver.regions import NativeMaker, RegionStore
 from framegate.schema.config.settings import clean_user
 from framegate.shmpool.clock import ManualClock, monotonic_ns
-from framegate.shmpool.ended import is_marked_ended, mark_ended
+from framegate.shmpool.marks.ended import is_marked_ended, mark_ended
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -35,9 +35,9 @@ from framegate.schema.driver import (
 from framegate.schema.errors import NoRoom, OfferFailed
 from framegate.schema.wire import Bool, ClockDomain, ConsumerConfig, Mode, ShmPoolAnnounce, ShmRegionSuperblock
 from framegate.shmpool.clock import ManualClock
-from framegate.shmpool.loopback import LoopbackNetwork
-from framegate.shmpool.mapping import Decision, Mapping
-from framegate.shmpool.transport import Outcome, Received
+from framegate.shmpool.consumer.mapping import Decision, Mapping
+from framegate.shmpool.transport.interface import Outcome, Received
+from framegate.shmpool.transport.loopback import LoopbackNetwork
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

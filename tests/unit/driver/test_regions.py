@@ -25,9 +25,9 @@ from framegate.driver.regions import MAGIC, MappedRegions, NativeMaker, RegionSt
 from framegate.schema.errors import LeaseDriverPresent, NoPermission, RegionRefused
 from framegate.schema.wire import RegionType, ShmRegionSuperblock
 from framegate.shmpool.clock import ManualClock
-from framegate.shmpool.command_word import NAME
-from framegate.shmpool.continued import mark_continued
-from framegate.shmpool.ended import former_end, mark_ended
+from framegate.shmpool.marks.continued import mark_continued
+from framegate.shmpool.marks.ended import former_end, mark_ended
+from framegate.shmpool.producer.command_word import NAME
 
 from tests.unit.driver.test_epochs import order
 

@@ -15,8 +15,8 @@ from framegate.driver.sole_driver import MARK_FILE, SoleDriver, neighbour
 from framegate.schema import Message, decode_any
 from framegate.schema.driver import ResponseCode, ShmDetachRequest, ShmDetachResponse
 from framegate.schema.errors import LeaseDriverPresent, MediaDriverGone
-from framegate.shmpool.loopback.network import LoopbackNetwork
-from framegate.shmpool.transport import Transport
+from framegate.shmpool.transport.interface import Transport
+from framegate.shmpool.transport.loopback.network import LoopbackNetwork
 
 from tests.unit.shmpool.lease_messages import URI, announced
 

@@ -9,14 +9,14 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any, Final
 
-from framegate.joinbarrier.configuration import JoinConfig
-from framegate.joinbarrier.join_agent import JoinAgent
-from framegate.joinbarrier.join_problems import problems_of, settle
+from framegate.joinbarrier.agent.join_agent import JoinAgent
+from framegate.joinbarrier.agent.offline.disk_room import OfflineRoom
+from framegate.joinbarrier.agent.offline.memory import frames_without_room
+from framegate.joinbarrier.agent.problems import problems_of, settle
+from framegate.joinbarrier.agent.rejected_inputs import look_at_rejections
+from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.journal.description import JournalInput
-from framegate.joinbarrier.journal_folder import JournalFolder, JournalShape
-from framegate.joinbarrier.offline_memory import frames_without_room
-from framegate.joinbarrier.offline_room import OfflineRoom
-from framegate.joinbarrier.rejected_inputs import look_at_rejections
+from framegate.joinbarrier.journal.folder import JournalFolder, JournalShape
 
 from tests.unit.joinbarrier.journal.journal_world import fill, writer
 

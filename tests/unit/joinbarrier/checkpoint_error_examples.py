@@ -21,11 +21,11 @@ from framegate.joinbarrier.checkpoint.choosing import OwnPart, choose
 from framegate.joinbarrier.checkpoint.coordinator.given_out import sole_coordinator
 from framegate.joinbarrier.checkpoint.injector import require_atomics
 from framegate.joinbarrier.checkpoint.manifest import Manifest, decode
-from framegate.joinbarrier.checkpoint.reference.inflight import read_records
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.checkpoint.store_files import LocalFiles
-from framegate.joinbarrier.checkpoint_trigger import TriggerOptions, not_taken, overdue
+from framegate.joinbarrier.commands.checkpoint_trigger import TriggerOptions, not_taken, overdue
 from framegate.schema.control import TriggerState
+from framegate.spec.checkpoint.inflight import read_records
 
 _MANIFEST: Final = Manifest(
     checkpoint_id=1,

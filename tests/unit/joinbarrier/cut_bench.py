@@ -7,15 +7,15 @@ import json
 from pathlib import Path
 from typing import Any
 
+from framegate.joinbarrier.agent.duties import apply_map
+from framegate.joinbarrier.agent.plan import engine_plan
+from framegate.joinbarrier.agent.restoring import open_engine
 from framegate.joinbarrier.checkpoint.choosing import Chosen
-from framegate.joinbarrier.checkpoint.operator_state import encode_state
-from framegate.joinbarrier.configuration import JoinConfig
-from framegate.joinbarrier.engine_duties import apply_map
-from framegate.joinbarrier.engine_plan import engine_plan
+from framegate.joinbarrier.checkpoint.operator.state import encode_state
+from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.journal.description import JournalInput
+from framegate.joinbarrier.journal.folder import JournalFolder, JournalShape
 from framegate.joinbarrier.journal.journal import Journal
-from framegate.joinbarrier.journal_folder import JournalFolder, JournalShape
-from framegate.joinbarrier.restoring import open_engine
 from framegate.schema.control import CheckpointBarrier, ControlSignal, SignalCategory, SignalKind, Watermark
 
 from framegate._native import JoinMailbox

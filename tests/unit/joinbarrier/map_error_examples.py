@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from framegate.joinbarrier.authority import Conflict, MapAuthority
-from framegate.joinbarrier.configuration import JoinConfig
-from framegate.joinbarrier.contradiction import contradiction
-from framegate.joinbarrier.map_messages import Announced
-from framegate.joinbarrier.map_options import RequestOptions
-from framegate.joinbarrier.map_request import Answers
-from framegate.joinbarrier.mergemap import MergeMap, SequenceRule
+from framegate.joinbarrier.commands.map_options import RequestOptions
+from framegate.joinbarrier.commands.map_request import Answers
+from framegate.joinbarrier.config.configuration import JoinConfig
+from framegate.joinbarrier.config.contradiction import contradiction
+from framegate.joinbarrier.maps.authority import Conflict, MapAuthority
+from framegate.joinbarrier.maps.mergemap import MergeMap, SequenceRule
+from framegate.joinbarrier.maps.messages import Announced
 
 
 def _hear_another_authority() -> None:

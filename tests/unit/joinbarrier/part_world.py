@@ -8,18 +8,18 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
+from framegate.joinbarrier.agent.checkpoints import JoinCheckpoints
 from framegate.joinbarrier.checkpoint.choosing import Chosen
 from framegate.joinbarrier.checkpoint.manifest import Manifest
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
-from framegate.joinbarrier.join_checkpoints import JoinCheckpoints
-from framegate.joinbarrier.mergemap import MergeMap
+from framegate.joinbarrier.maps.mergemap import MergeMap
 from framegate.schema import Message, decode_any
 from framegate.schema.control import AckStatus, BarrierAck, PipelineAnnounce
-from framegate.shmpool.client import Client
-from framegate.shmpool.link import Link
-from framegate.shmpool.loopback.network import LoopbackNetwork
-from framegate.shmpool.member import ControlListener
-from framegate.shmpool.streams import Streams
+from framegate.shmpool.client.client import Client
+from framegate.shmpool.client.link import Link
+from framegate.shmpool.client.member import ControlListener
+from framegate.shmpool.transport.loopback.network import LoopbackNetwork
+from framegate.shmpool.transport.streams import Streams
 
 from tests.unit.joinbarrier.cut_bench import LEFT, RIGHT, CutBench
 from tests.unit.watchdog import until

@@ -6,9 +6,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from framegate.joinbarrier.authority import REPORTS_MAX, Announce, Conflict, MapAuthority
-from framegate.joinbarrier.map_messages import Announced, Requested, hear
-from framegate.joinbarrier.mergemap import MergeMap, SequenceRule, TimestampRule
+from framegate.joinbarrier.maps.authority import REPORTS_MAX, Announce, Conflict, MapAuthority
+from framegate.joinbarrier.maps.mergemap import MergeMap, SequenceRule, TimestampRule
+from framegate.joinbarrier.maps.messages import Announced, Requested, hear
 from framegate.schema.codec import HEADER
 from framegate.schema.errors import Truncated, UnsupportedVersion, WrongBlockLength
 from framegate.schema.merge import (

@@ -14,8 +14,7 @@ import pytest
 PACKAGE = Path(package.__file__).parent
 MODULES = (
     *("messages", "numbers", "aligner", "unaligned", "signal_aligner", "injector", "channel", "checkpoint_id"),
-    *("inflight", "reference.inflight", "reference.command_word"),
-    *("asking", "operator_state"),
+    *("inflight", "asking", "operator.state"),
     *(
         f"coordinator.{name}"
         for name in ("coordinator", "ids", "schedule", "members", "requests", "alignment", "messages")
@@ -23,9 +22,12 @@ MODULES = (
 )
 
 
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize(
+    "name",
+    [*(f"joinbarrier.checkpoint.{name}" for name in MODULES), "spec.checkpoint.inflight", "spec.checkpoint.command_word"],
+)
 def test_examples_of_the_docstrings_run(name: str) -> None:
-    result = doctest.testmod(importlib.import_module(f"framegate.joinbarrier.checkpoint.{name}"))
+    result = doctest.testmod(importlib.import_module(f"framegate.{name}"))
     assert result.attempted > 0
     assert result.failed == 0
 

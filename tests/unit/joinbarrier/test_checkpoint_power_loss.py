@@ -17,7 +17,7 @@ from typing import Final
 import pytest
 from framegate.joinbarrier.checkpoint.coordinator.actions import Allocate, Allocated, Finish, GivenOut, Stored
 from framegate.joinbarrier.checkpoint.coordinator.store import CoordinatorStore
-from framegate.joinbarrier.checkpoint.operator_part import OperatorPart
+from framegate.joinbarrier.checkpoint.operator.part import OperatorPart
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.checkpoint.store_files import Disk, LocalFiles
 from framegate.schema.errors import CheckpointDamaged, CheckpointMissing

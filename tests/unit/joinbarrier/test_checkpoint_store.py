@@ -16,7 +16,6 @@ import pytest
 from framegate.joinbarrier.checkpoint import inflight
 from framegate.joinbarrier.checkpoint.checkpoint_id import CheckpointId
 from framegate.joinbarrier.checkpoint.manifest import Manifest, decode
-from framegate.joinbarrier.checkpoint.reference import inflight as reference_inflight
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.checkpoint.store_files import ArrowFiles, Disk, LocalFiles, StoreFiles
 from framegate.schema.console.quantities import byte_size, local_time
@@ -28,6 +27,7 @@ from framegate.schema.errors import (
     InvalidValue,
     StoreFailed,
 )
+from framegate.spec.checkpoint import inflight as reference_inflight
 
 from framegate.cli import run
 

@@ -7,7 +7,7 @@ import pytest
 from framegate.joinbarrier.checkpoint.asking import ASK_AGAIN_NS, Asked, Outcome
 from framegate.joinbarrier.checkpoint.coordinator.actions import UNALIGNED
 from framegate.joinbarrier.checkpoint.signals import BarrierSignal, InstantSignal
-from framegate.joinbarrier.checkpoint_trigger import TriggerOptions, interrupted, not_taken, overdue
+from framegate.joinbarrier.commands.checkpoint_trigger import TriggerOptions, interrupted, not_taken, overdue
 from framegate.schema.control import (
     AbortCause,
     CheckpointAborted,

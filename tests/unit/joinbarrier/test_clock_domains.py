@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from framegate.joinbarrier.clock_domains import YEAR_NS, foreign_streams, is_needed, refusal, stamped_by, without
-from framegate.joinbarrier.configuration import JoinConfig
-from framegate.joinbarrier.mergemap import MergeMap, SequenceRule, TimestampRule
-from framegate.joinbarrier.waiting import Watch
+from framegate.joinbarrier.agent.clock_domains import YEAR_NS, foreign_streams, is_needed, refusal, stamped_by, without
+from framegate.joinbarrier.agent.waiting import Watch
+from framegate.joinbarrier.config.configuration import JoinConfig
+from framegate.joinbarrier.maps.mergemap import MergeMap, SequenceRule, TimestampRule
 from framegate.schema.merge import ClockDomain
 
 MONOTONIC, REALTIME = ClockDomain.MONOTONIC, ClockDomain.REALTIME_SYNCED

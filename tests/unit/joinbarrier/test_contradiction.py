@@ -6,10 +6,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from framegate.joinbarrier.configuration import JoinConfig
-from framegate.joinbarrier.contradiction import bound, contradiction
-from framegate.joinbarrier.engine_plan import noted_map
-from framegate.joinbarrier.mergemap import MergeMap, SequenceRule, TimestampRule
+from framegate.joinbarrier.agent.plan import noted_map
+from framegate.joinbarrier.config.configuration import JoinConfig
+from framegate.joinbarrier.config.contradiction import bound, contradiction
+from framegate.joinbarrier.maps.mergemap import MergeMap, SequenceRule, TimestampRule
 from framegate.schema.merge import ClockDomain, TimestampSource
 
 OUT = 20001

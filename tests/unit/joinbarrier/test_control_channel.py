@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import pytest
+from framegate.joinbarrier.agent.control_signals import ControlChannel
 from framegate.joinbarrier.checkpoint.signals import BarrierSignal, InstantSignal, Signal
-from framegate.joinbarrier.control_signals import ControlChannel
 
 END = BarrierSignal("StreamGracefulEnd", 9)
 

@@ -21,7 +21,7 @@ from framegate.joinbarrier.checkpoint.coordinator.actions import (
 )
 from framegate.joinbarrier.checkpoint.coordinator.given_out import COORDINATOR
 from framegate.joinbarrier.checkpoint.coordinator.store import CoordinatorStore
-from framegate.joinbarrier.checkpoint.operator_part import OPERATOR_PART, OperatorPart
+from framegate.joinbarrier.checkpoint.operator.part import OPERATOR_PART, OperatorPart
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.checkpoint.store_files import Disk, LocalFiles
 from framegate.schema.control import AbortCause

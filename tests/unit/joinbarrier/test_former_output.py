@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import pytest
+from framegate.joinbarrier.agent.former_output import Tail, goes_on_from, is_repeatable
 from framegate.joinbarrier.checkpoint.state_head import StateHead
-from framegate.joinbarrier.configuration import JoinConfig
-from framegate.joinbarrier.former_output import Tail, goes_on_from, is_repeatable
+from framegate.joinbarrier.config.configuration import JoinConfig
 
 TAIL = Tail(epoch=7, out_epoch=2)
 

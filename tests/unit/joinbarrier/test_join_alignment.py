@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from framegate.joinbarrier.checkpoint import UnalignedCheckpointer
 from framegate.joinbarrier.checkpoint.inflight import read_records
-from framegate.joinbarrier.checkpoint.operator_state import decode_state
+from framegate.joinbarrier.checkpoint.operator.state import decode_state
 from framegate.schema.wire import FrameDescriptor, SlotHeader
 
 from tests.unit.joinbarrier.cut_bench import LEFT, RIGHT, CutBench, payload_of, rest_of, state_of

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from framegate.joinbarrier.checkpoint.operator_state import decode_state
+from framegate.joinbarrier.checkpoint.operator.state import decode_state
 from framegate.schema import decode_any
 from framegate.schema.control import (
     AbortCause,

@@ -6,10 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from framegate.joinbarrier.config_sections import JournalSection
-from framegate.joinbarrier.configuration import JoinConfig, load_join_config
-from framegate.joinbarrier.drive import Drive
-from framegate.joinbarrier.mergemap import MergeMap, SequenceRule, TimestampRule
+from framegate.joinbarrier.config.configuration import JoinConfig, load_join_config
+from framegate.joinbarrier.config.drive import Drive
+from framegate.joinbarrier.config.sections import JournalSection
+from framegate.joinbarrier.maps.mergemap import MergeMap, SequenceRule, TimestampRule
 from framegate.schema.config.loading import Given
 from framegate.schema.errors import (
     ConfigurationError,

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from framegate.joinbarrier.agent.restoring import own_part
 from framegate.joinbarrier.checkpoint.choosing import Chosen, choose
+from framegate.joinbarrier.checkpoint.restore.basis import Basis
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.verify import verify
-from framegate.joinbarrier.restore_basis import Basis
-from framegate.joinbarrier.restoring import own_part
 
 from tests.unit.joinbarrier.cut_bench import LEFT, RIGHT, payload_of
 from tests.unit.joinbarrier.part_world import World
@@ -119,7 +119,7 @@ def test_p7_with_the_checkpoints_state_on_a_longer_journal_rows_would_come_twice
     world.bench.frames(RIGHT, 1, 2)
     world.bench.seal()
     lives.killed()
-    monkeypatch.setattr("framegate.joinbarrier.restoring.basis_of", lambda _head, _tail: Basis.CHECKPOINT)
+    monkeypatch.setattr("framegate.joinbarrier.agent.restoring.basis_of", lambda _head, _tail: Basis.CHECKPOINT)
     world = lives.begin("latest")
     world.bench.frames(RIGHT, 1, 2)
     assert [row[0] for row in lives.rows(is_sound=False)] == [0, 1, 2, 1, 2]

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from framegate.joinbarrier import journal_folder
+from framegate.joinbarrier.journal import folder as journal_folder
 from framegate.joinbarrier.journal.description import JournalInput, read_description, write_description
+from framegate.joinbarrier.journal.folder import JournalFolder, JournalShape
 from framegate.joinbarrier.journal.host import boot_id
 from framegate.joinbarrier.journal.layout import CLOSED, HEAD_BYTES, HEAD_MAGIC, RUNNING, HeadWord
-from framegate.joinbarrier.journal_folder import JournalFolder, JournalShape
-from framegate.joinbarrier.reference.journal_writer import ReferenceJournalWriter
 from framegate.schema.errors import JournalBusy, JournalDamaged, JournalMismatch, JournalNewer, NoPermission
+from framegate.spec.journal.writer import ReferenceJournalWriter
 
 from tests.unit.joinbarrier.journal.journal_world import fill
 

@@ -10,10 +10,10 @@ from typing import Any, get_args
 
 import framegate.joinbarrier
 import pytest
-from framegate.joinbarrier import missing
-from framegate.joinbarrier.config_sections import InputSection
-from framegate.joinbarrier.configuration import JoinConfig
-from framegate.joinbarrier.missing import EXPLAINED, Absence, Cause
+from framegate.joinbarrier.config.configuration import JoinConfig
+from framegate.joinbarrier.config.sections import InputSection
+from framegate.joinbarrier.journal import causes as missing
+from framegate.joinbarrier.journal.causes import EXPLAINED, Absence, Cause
 from framegate.schema.config.keys import section
 from framegate.schema.config.types import Section
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from framegate.joinbarrier.configuration import JoinConfig, load_join_config
-from framegate.joinbarrier.late_inputs import late_input_warnings
-from framegate.joinbarrier.map_check import explained
+from framegate.joinbarrier.commands.map_check import explained
+from framegate.joinbarrier.config.configuration import JoinConfig, load_join_config
+from framegate.joinbarrier.config.late_inputs import late_input_warnings
 
 EXAMPLES = sorted((Path(__file__).parents[3] / "joinbarrier" / "examples").glob("*.toml"))
 

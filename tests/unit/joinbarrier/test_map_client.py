@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from framegate.joinbarrier.map_client import Apply, Ask, Invalidate, MapClient, Refused
-from framegate.joinbarrier.map_messages import Announced, hear
-from framegate.joinbarrier.mergemap import MergeMap, SequenceRule, TimestampRule
+from framegate.joinbarrier.maps.client import Apply, Ask, Invalidate, MapClient, Refused
+from framegate.joinbarrier.maps.mergemap import MergeMap, SequenceRule, TimestampRule
+from framegate.joinbarrier.maps.messages import Announced, hear
 from framegate.schema.errors import MapRefused
 from framegate.schema.merge import (
     ClockDomain,

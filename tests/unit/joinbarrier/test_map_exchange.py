@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import pytest
-from framegate.joinbarrier.map_client import Apply, Ask, ClientAction, Invalidate, MapClient
-from framegate.joinbarrier.map_exchange import WAITING_MAX, MapExchange
-from framegate.joinbarrier.mergemap import MergeMap, SequenceRule
+from framegate.joinbarrier.maps.client import Apply, Ask, ClientAction, Invalidate, MapClient
+from framegate.joinbarrier.maps.exchange import WAITING_MAX, MapExchange
+from framegate.joinbarrier.maps.mergemap import MergeMap, SequenceRule
 from framegate.schema.codec import HEADER
 from framegate.schema.driver import ShmDriverShutdown, ShutdownReason
 from framegate.schema.errors import TransportClosed, TwoAuthorities
-from framegate.shmpool import link as link_module
-from framegate.shmpool.client import Client
-from framegate.shmpool.loopback.network import LoopbackNetwork
+from framegate.shmpool.client import link as link_module
+from framegate.shmpool.client.client import Client
+from framegate.shmpool.transport.loopback.network import LoopbackNetwork
 
 from tests.joins.map_world import STREAMS, MapWorld, Stage
 from tests.unit.watchdog import until

@@ -12,9 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
-import framegate.joinbarrier.barriers
-import framegate.joinbarrier.mergemap
-import framegate.joinbarrier.readiness
+import framegate.joinbarrier.barriers.barriers
+import framegate.joinbarrier.barriers.readiness
+import framegate.joinbarrier.maps.mergemap
 import pytest
 from framegate.joinbarrier import MergeMap, SequenceRule, TimestampRule
 from framegate.schema.errors import MapRefused, Truncated, UnsupportedVersion
@@ -236,7 +236,11 @@ def test_bytes_with_an_unknown_enum_refuse_the_map_of_their_pair(made: MergeMap,
 
 @pytest.mark.parametrize(
     "module",
-    [framegate.joinbarrier.mergemap, framegate.joinbarrier.readiness, framegate.joinbarrier.barriers],
+    [
+        framegate.joinbarrier.maps.mergemap,
+        framegate.joinbarrier.barriers.readiness,
+        framegate.joinbarrier.barriers.barriers,
+    ],
     ids=lambda module: module.__name__.rpartition(".")[2],
 )
 def test_examples_of_the_docstrings_run(module: ModuleType) -> None:
@@ -252,7 +256,7 @@ def test_the_package_imports_no_arrays_and_no_compiled_part() -> None:
 
 
 def test_the_example_of_the_page_runs() -> None:
-    page = Path(framegate.joinbarrier.mergemap.__file__).with_name("README.md")
+    page = Path(framegate.joinbarrier.__file__).with_name("README.md")
     text = page.read_text()
     # Other chapters have examples of their own, which need more than this process.
     chapter = text[text.index("## Maps and barriers") :].partition("\n## ")[0]

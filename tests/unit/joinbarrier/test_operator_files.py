@@ -7,8 +7,8 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from framegate.joinbarrier.checkpoint.operator_state import MAGIC, decode_state, encode_state
-from framegate.joinbarrier.checkpoint.operator_writer import (
+from framegate.joinbarrier.checkpoint.operator.state import MAGIC, decode_state, encode_state
+from framegate.joinbarrier.checkpoint.operator.writer import (
     STEPS_WAITING_MAX,
     NotStored,
     OperatorWriter,

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from framegate.joinbarrier.agent.restoring import own_part, parse_wanted
 from framegate.joinbarrier.checkpoint.choosing import LATEST, OwnPart, choose
 from framegate.joinbarrier.checkpoint.manifest import InflightData, Manifest
-from framegate.joinbarrier.checkpoint.operator_state import decode_state, encode_state
+from framegate.joinbarrier.checkpoint.operator.state import decode_state, encode_state
+from framegate.joinbarrier.checkpoint.restore.basis import Basis, JournalTail, basis_of
 from framegate.joinbarrier.checkpoint.state_head import StateHead, read_head
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
-from framegate.joinbarrier.restore_basis import Basis, JournalTail, basis_of
-from framegate.joinbarrier.restoring import own_part, parse_wanted
 from framegate.schema.errors import (
     CheckpointDamaged,
     CheckpointMismatch,

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import cast
 
 import pytest
-from framegate.joinbarrier.checkpoint_member import CheckpointMember
-from framegate.joinbarrier.restore_store import ANSWER_S, REST_S, announced_store
+from framegate.joinbarrier.checkpoint.operator.member import CheckpointMember
+from framegate.joinbarrier.checkpoint.restore.store import ANSWER_S, REST_S, announced_store
 from framegate.schema import Message, decode_any
 from framegate.schema.control import AckStatus, BarrierAck, InjectBarrier, OperatorHello, PipelineAnnounce
 from framegate.schema.errors import CheckpointMissing, Interrupted, NoCoordinator
-from framegate.shmpool.client import Client
-from framegate.shmpool.loopback.network import LoopbackNetwork
+from framegate.shmpool.client.client import Client
+from framegate.shmpool.transport.loopback.network import LoopbackNetwork
 
 from tests.unit.joinbarrier.part_world import STREAMS, Station
 
@@ -90,7 +90,7 @@ def test_a_coordinator_is_not_waited_for_without_end(
 ) -> None:
     world = Coordinated(*(announce(each) for each in says))
     now_ns = [0]
-    monkeypatch.setattr("framegate.joinbarrier.restore_store.monotonic_ns", lambda: now_ns[0])
+    monkeypatch.setattr("framegate.joinbarrier.checkpoint.restore.store.monotonic_ns", lambda: now_ns[0])
 
     def wait() -> None:
         if world.says:

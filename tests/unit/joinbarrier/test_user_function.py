@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from framegate.joinbarrier.configuration import JoinConfig
-from framegate.joinbarrier.engine_duties import external_times
-from framegate.joinbarrier.user_function import user_function
+from framegate.joinbarrier.agent.duties import external_times
+from framegate.joinbarrier.config.configuration import JoinConfig
+from framegate.joinbarrier.config.user_function import user_function
 from framegate.schema.errors import WrongUsage
 
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any, Final
 
 import pytest
-from framegate.joinbarrier.configuration import JoinConfig
-from framegate.joinbarrier.waiting import AGAIN_NS, QUIET_NS, Watch
+from framegate.joinbarrier.agent.waiting import AGAIN_NS, QUIET_NS, Watch
+from framegate.joinbarrier.config.configuration import JoinConfig
 
 SECOND_NS: Final = 1_000_000_000
 SLOTS: Final = 1024

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from framegate.joinbarrier import examples
-from framegate.joinbarrier.configuration import load_join_config
+from framegate.joinbarrier.config.configuration import load_join_config
 from framegate.schema.errors import WrongUsage
 
 from tests.joins.oracle import outcome

@@ -15,7 +15,7 @@ from framegate.recording.asked import require_asked
 from framegate.recording.header_time import HEADER
 from framegate.recording.reader import Recording
 from framegate.schema.wire import Mode, QosConsumer
-from framegate.shmpool.audience import Audience
+from framegate.shmpool.producer.audience import Audience
 from framegate.tools.inspect.options import InspectOptions
 from framegate.tools.inspect.run_inspect import run
 from framegate.tools.replay.held_up import DEAF_AFTER_NS, HeldUp

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from framegate.recording.frames import Item, Passage
 from framegate.recording.reader import Recording
 from framegate.schema import Message
-from framegate.shmpool.reference.tensor import Tensor
+from framegate.shmpool.layout.tensor import Tensor
 
 from tests.unit.recording.recording_world import EPOCH, LEFT, descriptor, slot_header
 

@@ -13,10 +13,10 @@ from typing import Final
 
 import numpy as np
 from framegate.driver.mediadriver import MediaDriver
-from framegate.shmpool.aeron import AeronTransport
-from framegate.shmpool.client import connect
-from framegate.shmpool.consume import ConsumeOptions, require_count
-from framegate.shmpool.uri import RegionUri
+from framegate.shmpool.client.client import connect
+from framegate.shmpool.commands.consume import ConsumeOptions, require_count
+from framegate.shmpool.layout.uri import RegionUri
+from framegate.shmpool.transport.aeron import AeronTransport
 
 from framegate._native import PoolConsumer, PoolProducer, PoolRegions
 from tests.own_folder import own_folder

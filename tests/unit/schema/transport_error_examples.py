@@ -21,10 +21,10 @@ from typing import Final
 from framegate.driver.mediadriver import MediaDriver, MediaDriverOptions
 from framegate.driver.outbox import Outbox
 from framegate.schema.errors import FramegateError
-from framegate.shmpool.aeron import AeronTransport
 from framegate.shmpool.idle import sleep_ns
-from framegate.shmpool.loopback.network import LoopbackNetwork
-from framegate.shmpool.transport import Outcome
+from framegate.shmpool.transport.aeron import AeronTransport
+from framegate.shmpool.transport.interface import Outcome
+from framegate.shmpool.transport.loopback.network import LoopbackNetwork
 
 CHANNEL: Final = "aeron:ipc"
 STREAM: Final = 77
@@ -108,7 +108,7 @@ def _keep_a_view_of_a_claim() -> None:
 _STALLED: Final = """
 import pickle, sys
 from framegate.schema.errors import FramegateError
-from framegate.shmpool.aeron import AeronTransport
+from framegate.shmpool.transport.aeron import AeronTransport
 from framegate.shmpool.idle import sleep_ns
 transport = AeronTransport(sys.argv[1])
 print("ready", file=sys.stderr, flush=True)

@@ -18,16 +18,16 @@ import pytest
 from framegate.schema import Message, decode_any
 from framegate.schema.driver import ResponseCode, ShmAttachRequest, ShmAttachResponse
 from framegate.schema.wire import ClockDomain, FrameProgress, ShmPoolAnnounce
-from framegate.shmpool import consumer as consumer_module
-from framegate.shmpool import producer as producer_module
-from framegate.shmpool.client import Client
+from framegate.shmpool.client.client import Client
+from framegate.shmpool.client.owner_times import OwnerTimes
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.consumer import Consumer
-from framegate.shmpool.loopback.network import LoopbackNetwork
-from framegate.shmpool.owner_times import OwnerTimes
-from framegate.shmpool.producer import Producer
-from framegate.shmpool.streams import Streams
-from framegate.shmpool.transport import Subscription
+from framegate.shmpool.consumer import consumer as consumer_module
+from framegate.shmpool.consumer.consumer import Consumer
+from framegate.shmpool.producer import producer as producer_module
+from framegate.shmpool.producer.producer import Producer
+from framegate.shmpool.transport.interface import Subscription
+from framegate.shmpool.transport.loopback.network import LoopbackNetwork
+from framegate.shmpool.transport.streams import Streams
 
 from framegate._native import PoolRegions
 

@@ -16,8 +16,8 @@ from framegate.schema.driver import (
     ShutdownReason,
 )
 from framegate.schema.wire import ClockDomain, ShmPoolAnnounce
-from framegate.shmpool.lease import Lease
-from framegate.shmpool.lease_actions import Action, Send
+from framegate.shmpool.client.lease import Lease
+from framegate.shmpool.client.lease_actions import Action, Send
 
 STREAM = 10_001
 EPOCH = 1_000

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from framegate.shmpool.clock import ManualClock
-from framegate.shmpool.loopback.faults import FaultRule, Faults
-from framegate.shmpool.loopback.network import LoopbackNetwork
-from framegate.shmpool.loopback.publication import LoopbackClaim, LoopbackPublication
-from framegate.shmpool.loopback.subscription import LoopbackSubscription
-from framegate.shmpool.transport import Subscription
+from framegate.shmpool.transport.interface import Subscription
+from framegate.shmpool.transport.loopback.faults import FaultRule, Faults
+from framegate.shmpool.transport.loopback.network import LoopbackNetwork
+from framegate.shmpool.transport.loopback.publication import LoopbackClaim, LoopbackPublication
+from framegate.shmpool.transport.loopback.subscription import LoopbackSubscription
 
 CHANNEL = "aeron:ipc"
 STREAM = 7

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from framegate.schema.wire import Bool, Mode
-from framegate.shmpool.audience import MAX_CONSUMERS, STALE_NS, Audience
-from framegate.shmpool.progress import ProgressPolicy
+from framegate.shmpool.client.progress import ProgressPolicy
+from framegate.shmpool.producer.audience import MAX_CONSUMERS, STALE_NS, Audience
 
 from tests.unit.shmpool.hello_messages import CONSUMER, hello, qos
 from tests.unit.shmpool.lease_messages import STREAM

@@ -10,11 +10,11 @@ import pytest
 from framegate.schema import Message
 from framegate.schema.driver import ShmDriverShutdown, ShutdownReason
 from framegate.schema.errors import ChannelRefused, MediaDriverNotFound
-from framegate.shmpool import link as link_module
-from framegate.shmpool.client import Client
+from framegate.shmpool.client import link as link_module
+from framegate.shmpool.client.client import Client
+from framegate.shmpool.client.link import Link
 from framegate.shmpool.clock import ManualClock, monotonic_ns
-from framegate.shmpool.link import Link
-from framegate.shmpool.loopback.network import LoopbackNetwork
+from framegate.shmpool.transport.loopback.network import LoopbackNetwork
 
 from tests.joins.map_world import STREAMS
 from tests.unit.watchdog import until

@@ -25,9 +25,9 @@ from framegate.schema.wire import (
     Mode,
     QosConsumer,
 )
-from framegate.shmpool.consumer import Consumer
-from framegate.shmpool.control_between import QUEUE_BOUND, Control
-from framegate.shmpool.ended import mark_ended
+from framegate.shmpool.consumer.consumer import Consumer
+from framegate.shmpool.consumer.control_between import QUEUE_BOUND, Control
+from framegate.shmpool.marks.ended import mark_ended
 
 from tests.unit.shmpool.client_world import LEASE, STREAM, STRIDE, World, consumer_world
 from tests.unit.shmpool.lease_messages import revoked

@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from framegate.shmpool.continued import NAME, is_marked_continued, mark_continued
+from framegate.shmpool.marks.continued import NAME, is_marked_continued, mark_continued
 
 
 @pytest.fixture

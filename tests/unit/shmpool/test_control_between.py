@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from framegate.schema.control import CheckpointBarrier, ControlSignal, SignalCategory, SignalKind, Watermark
-from framegate.shmpool.control_between import QUEUE_BOUND, ControlBetween
+from framegate.shmpool.consumer.control_between import QUEUE_BOUND, ControlBetween
 
 STREAM, EPOCH = 10_001, 7
 

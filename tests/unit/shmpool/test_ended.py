@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from framegate.shmpool.ended import FORMER, NAME, former_end, is_marked_ended, last_end, mark_ended, mark_former
+from framegate.shmpool.marks.ended import FORMER, NAME, former_end, is_marked_ended, last_end, mark_ended, mark_former
 
 
 @pytest.fixture

@@ -25,8 +25,8 @@ from framegate.schema.driver import (
 )
 from framegate.schema.errors import InvalidValue, MessageError, UnknownTemplate, UnsupportedVersion, WrongSchema
 from framegate.schema.wire import ClockDomain
-from framegate.shmpool.lease import Lease, LeaseState
-from framegate.shmpool.lease_actions import Gained, Lost, Refused, Send, UnderWay
+from framegate.shmpool.client.lease import Lease, LeaseState
+from framegate.shmpool.client.lease_actions import Gained, Lost, Refused, Send, UnderWay
 
 from tests.unit.shmpool.lease_messages import (
     EPOCH,

@@ -9,8 +9,8 @@ from __future__ import annotations
 import random
 
 from framegate.schema.driver import Role, ShmAttachRequest, ShmDetachRequest, ShmLeaseKeepalive
-from framegate.shmpool.lease import Lease, LeaseState
-from framegate.shmpool.lease_actions import Action, Gained, Lost, Refused
+from framegate.shmpool.client.lease import Lease, LeaseState
+from framegate.shmpool.client.lease_actions import Action, Gained, Lost, Refused
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule

@@ -16,12 +16,12 @@ from framegate.schema.errors import (
     MediaDriverNotFound,
     TransportClosed,
 )
-from framegate.shmpool import link as link_module
-from framegate.shmpool.client import Client
-from framegate.shmpool.link import Link
-from framegate.shmpool.loopback.client import LoopbackTransport
-from framegate.shmpool.loopback.network import LoopbackNetwork
-from framegate.shmpool.transport import Received
+from framegate.shmpool.client import link as link_module
+from framegate.shmpool.client.client import Client
+from framegate.shmpool.client.link import Link
+from framegate.shmpool.transport.interface import Received
+from framegate.shmpool.transport.loopback.client import LoopbackTransport
+from framegate.shmpool.transport.loopback.network import LoopbackNetwork
 
 from tests.joins.map_world import STREAMS
 from tests.unit.watchdog import until

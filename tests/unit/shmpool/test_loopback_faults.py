@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from framegate.schema.errors import InvalidValue
-from framegate.shmpool.loopback.faults import FaultRule, Faults
-from framegate.shmpool.loopback.network import LoopbackNetwork
-from framegate.shmpool.transport import Outcome, RecordKind, Transport
+from framegate.shmpool.transport.interface import Outcome, RecordKind, Transport
+from framegate.shmpool.transport.loopback.faults import FaultRule, Faults
+from framegate.shmpool.transport.loopback.network import LoopbackNetwork
 
 from tests.unit.shmpool.loopback_world import CHANNEL, MS, STREAM, advance, claimed, network_with, numbers, pair, send
 

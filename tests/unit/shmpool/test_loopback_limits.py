@@ -8,10 +8,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from framegate.schema.errors import MediaDriverGone
-from framegate.shmpool.loopback.client import ERRORS_MAX
-from framegate.shmpool.loopback.network import LoopbackNetwork
-from framegate.shmpool.loopback.subscription import IMAGE_EVENTS_MAX
-from framegate.shmpool.transport import RecordKind
+from framegate.shmpool.transport.interface import RecordKind
+from framegate.shmpool.transport.loopback.client import ERRORS_MAX
+from framegate.shmpool.transport.loopback.network import LoopbackNetwork
+from framegate.shmpool.transport.loopback.subscription import IMAGE_EVENTS_MAX
 
 from tests.unit.shmpool.loopback_world import CHANNEL, STREAM, advance, claimed, network_with, pair
 

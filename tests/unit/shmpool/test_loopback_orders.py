@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 from framegate.schema.errors import InvalidValue
 from framegate.shmpool.clock import ManualClock
-from framegate.shmpool.loopback.network import LoopbackNetwork
-from framegate.shmpool.transport import OfferBound, Outcome
+from framegate.shmpool.transport.interface import OfferBound, Outcome
+from framegate.shmpool.transport.loopback.network import LoopbackNetwork
 
 from tests.unit.shmpool.loopback_world import CHANNEL, STREAM, network_with, numbers, pair, send
 

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from framegate.shmpool.clock import ManualClock
-from framegate.shmpool.loopback.network import LoopbackNetwork
-from framegate.shmpool.transport import Outcome
+from framegate.shmpool.transport.interface import Outcome
+from framegate.shmpool.transport.loopback.network import LoopbackNetwork
 
 from tests.unit.shmpool.loopback_world import CHANNEL, MS, STREAM, advance, network_with, numbers, send
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from framegate.schema.wire import ClockDomain
-from framegate.shmpool.mapping import Decision, Layout, Mapping
+from framegate.shmpool.consumer.mapping import Decision, Layout, Mapping
 
 from tests.unit.shmpool.lease_messages import EPOCH, SECOND, START, STREAM, announced, granted
 

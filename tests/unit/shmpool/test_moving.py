@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from framegate.schema.errors import WrongUsage
-from framegate.shmpool.moving import MOTION, SIDE_MIN, MovingPattern, moved_by, scene
+from framegate.shmpool.commands.moving import MOTION, SIDE_MIN, MovingPattern, moved_by, scene
 from hypothesis import given
 from hypothesis import strategies as st
 

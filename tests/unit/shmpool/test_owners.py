@@ -6,7 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from framegate.shmpool.owners import flaw_of_owner
+from framegate.shmpool.layout.owners import flaw_of_owner
 
 from tests.other_user import OTHER, as_other, give_to_other, needs_root
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from framegate.shmpool.pattern import Pattern, PatternName, flat_bytes
+from framegate.shmpool.commands.pattern import Pattern, PatternName, flat_bytes
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -15,12 +15,12 @@ from framegate.joinbarrier.checkpoint.coordinator.messages import Voice
 from framegate.schema.control import AckStatus, BarrierAck, InjectBarrier
 from framegate.schema.driver import Role
 from framegate.schema.errors import AtomicsMissing, BarrierInjectionFailed, InvalidValue, MediaDriverGone, NotAttached
-from framegate.shmpool import command_word
-from framegate.shmpool.asked_barriers import SENT_BARRIERS_KEPT
-from framegate.shmpool.command_word import NAME, ProducersWord
-from framegate.shmpool.continued import NAME as CONTINUED
-from framegate.shmpool.producer import Producer
-from framegate.shmpool.sent_barrier import SentBarrier
+from framegate.shmpool.marks.continued import NAME as CONTINUED
+from framegate.shmpool.producer import command_word
+from framegate.shmpool.producer.asked_barriers import SENT_BARRIERS_KEPT
+from framegate.shmpool.producer.command_word import NAME, ProducersWord
+from framegate.shmpool.producer.producer import Producer
+from framegate.shmpool.producer.sent_barrier import SentBarrier
 
 from framegate._native import BarrierInjector, CommandWord
 from tests.unit.shmpool.client_world import LEASE, STREAM, World, producer_world

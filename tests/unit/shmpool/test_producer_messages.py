@@ -34,9 +34,9 @@ from framegate.schema.wire import (
     Mode,
     QosProducer,
 )
-from framegate.shmpool import granted_streams
-from framegate.shmpool.ended import is_marked_ended
-from framegate.shmpool.producer import Producer
+from framegate.shmpool.marks.ended import is_marked_ended
+from framegate.shmpool.producer import granted_streams
+from framegate.shmpool.producer.producer import Producer
 
 from tests.unit.shmpool.client_world import LEASE, STREAM, World, producer_world
 from tests.unit.shmpool.hello_messages import CONSUMER, hello, qos

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 from framegate.schema.errors import InvalidValue
 from framegate.schema.wire import FrameProgress, FrameProgressState
-from framegate.shmpool.progress import ProgressFilter, ProgressPolicy, ProgressThrottle, ProgressWish
+from framegate.shmpool.client.progress import ProgressFilter, ProgressPolicy, ProgressThrottle, ProgressWish
 from hypothesis import given
 from hypothesis import strategies as st
 

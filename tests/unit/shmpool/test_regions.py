@@ -20,7 +20,8 @@ from typing import Any, Final
 import pytest
 from framegate.schema.errors import FramegateError, NoRoom, NotAttached, RegionMismatch, RegionRefused
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.reference import Expected, superblock
+from framegate.shmpool.layout import superblock
+from framegate.spec.pool import Expected
 
 from framegate._native import PoolRegions, region_mark
 from tests.own_folder import own_folder

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from framegate.schema.errors import FileMissing, WrongType
-from framegate.shmpool.schedule import Step, read_schedule
+from framegate.shmpool.commands.schedule import Step, read_schedule
 
 HEAD = "at_ms,seq,timestamp_ns"
 ALL = "at_ms,seq,timestamp_ns,descriptor_timestamp_ns,fill,barrier,watermark_ms"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from framegate.schema.errors import FileMissing
-from framegate.shmpool.sent_log import SentLog
+from framegate.shmpool.commands.sent_log import SentLog
 
 
 def test_every_line_is_in_the_file_before_the_log_is_closed(tmp_path: Path) -> None:

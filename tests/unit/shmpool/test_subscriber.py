@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from framegate.schema.driver import Role
 from framegate.schema.wire import Bool, ConsumerConfig, ConsumerHello, Mode, QosConsumer
-from framegate.shmpool.ended import mark_ended
-from framegate.shmpool.link import Link
-from framegate.shmpool.reader_port import ReaderPort
-from framegate.shmpool.subscriber import Subscriber, Wishes
+from framegate.shmpool.client.link import Link
+from framegate.shmpool.consumer.reader_port import ReaderPort
+from framegate.shmpool.consumer.subscriber import Subscriber, Wishes
+from framegate.shmpool.marks.ended import mark_ended
 
 from tests.unit.shmpool.client_world import LEASE, NSLOTS, STREAM, PlayedPool, World, as_client
 from tests.unit.shmpool.lease_messages import revoked

@@ -9,7 +9,7 @@ from typing import Final
 
 import pytest
 from framegate.schema.errors import UriRefused
-from framegate.shmpool.uri import RegionUri
+from framegate.shmpool.layout.uri import RegionUri
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -15,6 +15,18 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 LAYERS = ("schema", "shmpool", "recording", "joinbarrier", "driver", "tools")
 """Imports point down only: a package imports itself and those before it."""
+SPEC = "framegate.spec"
+FACTORIES = {
+    f"joinbarrier/{path}.py"
+    for path in (
+        "barriers/barriers",
+        *(f"checkpoint/{name}" for name in ("aligner", "channel", "injector", "signal_aligner", "unaligned")),
+    )
+}
+"""What makes a twin of the specification where `impl="reference"` asks for it."""
+ROOMS = ("shmpool", "joinbarrier")
+MUTUAL = {("shmpool.client", "shmpool.consumer"), ("shmpool.client", "shmpool.producer")}
+"""A client makes producers and consumers, and they hold their lease by it."""
 
 BANNED_CALLS = {
     "time.time": "framegate.shmpool.clock.realtime_ns",
@@ -75,14 +87,43 @@ def test_imports_point_down_only(layer: str) -> None:
             )
 
 
+def test_the_specification_is_loaded_by_the_factories_alone_and_only_when_it_is_asked_for() -> None:
+    for path in sources(*LAYERS, "framegate"):
+        tree = ast.parse(path.read_text())
+        if any(name.startswith(SPEC) for name in imported(tree)):
+            assert relative(path) in FACTORIES, relative(path)
+        at_once = ast.Module([node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))], [])
+        assert not any(name.startswith(SPEC) for name in imported(at_once)), relative(path)
+
+
+def room_of(module: str) -> str:
+    return ".".join(module.removeprefix("framegate.").split(".")[:2])
+
+
+def test_rooms_do_not_import_each_other_in_circles() -> None:
+    rooms = {relative(path.parent).replace("/", ".") for path in sources(*ROOMS) if path.parent.parent.parent == ROOT}
+    uses: dict[str, set[str]] = {room: set() for room in rooms}
+    for path in sources(*ROOMS):
+        room = room_of(relative(path).replace("/", "."))
+        if room in rooms:
+            names = imported(ast.parse(path.read_text()))
+            found = {room_of(name) for name in names if name.startswith("framegate.")} & rooms
+            uses[room] |= {other for other in found - {room} if (room, other) not in MUTUAL}
+    assert len(uses) > 12
+    while uses:
+        free = {room for room, others in uses.items() if not others & set(uses)}
+        assert free, f"these import each other in a circle: {uses}"
+        uses = {room: others for room, others in uses.items() if room not in free}
+
+
 def test_packages_are_imported_by_their_full_name() -> None:
-    for path in sources(*LAYERS, "framegate", "tests"):
-        short = {name.partition(".")[0] for name in imported(ast.parse(path.read_text()))} & set(LAYERS)
+    for path in sources(*LAYERS, "spec", "framegate", "tests"):
+        short = {name.partition(".")[0] for name in imported(ast.parse(path.read_text()))} & {*LAYERS, "spec"}
         assert not short, f"{relative(path)} imports {short}: write framegate.{min(short)}, or classes exist twice"
 
 
 def test_only_the_clock_asks_for_the_time_and_only_idling_sleeps() -> None:
-    for path in sources(*LAYERS, "framegate"):
+    for path in sources(*LAYERS, "spec", "framegate"):
         if relative(path) in CLOCK_FILES:
             continue
         for node in ast.walk(ast.parse(path.read_text())):
@@ -121,5 +162,5 @@ def test_constraints_hold_names_and_versions_only() -> None:
 
 def test_every_package_is_in_the_wheel() -> None:
     listed = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
-    folders = {path.parent for path in sources(*LAYERS) if path.name == "__init__.py"}
+    folders = {path.parent for path in sources(*LAYERS, "spec") if path.name == "__init__.py"}
     assert {"framegate", *(f"framegate.{relative(folder).replace('/', '.')}" for folder in folders)} == listed

@@ -143,18 +143,18 @@ impl Hold {
         self.len += 1;
     }
 
-    /// Lets go of the copies of a stream that lie before this epoch and sequence, but for those that are asked for again:
-    /// what is decided behind one of these does not take its place in memory for as long.
-    pub fn release(&mut self, stream: usize, before: (u64, u64), is_asked_again: impl Fn(&HeldFrame) -> bool) {
+    /// Lets go of the copies of a stream that lie before this epoch and sequence, but for those that stay: what is decided
+    /// behind one of these gives its place back all the same.
+    pub fn release(&mut self, stream: usize, before: (u64, u64), stays: impl Fn(&HeldFrame) -> bool) {
         let Some(frames) = self.streams.get_mut(stream) else { return };
-        let mut stays = 0;
-        while let Some(oldest) = frames.get(stays).filter(|oldest| (oldest.epoch, oldest.seq) < before) {
-            if is_asked_again(oldest) {
-                stays += 1;
+        let mut at = 0;
+        while let Some(oldest) = frames.get(at).filter(|oldest| (oldest.epoch, oldest.seq) < before) {
+            if stays(oldest) {
+                at += 1;
                 continue;
             }
             self.arena.give_back(oldest.start, oldest.grains());
-            frames.remove(stays);
+            frames.remove(at);
             self.len -= 1;
         }
     }
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_decided_behind_a_copy_that_is_asked_for_again_gives_its_place_back() {
+    fn what_is_decided_behind_a_copy_that_stays_gives_its_place_back() {
         let mut hold = hold(1, 2, 16);
         assert!(keep(&mut hold, 0, 0, 100));
         for seq in 1..1_000 {

@@ -2,7 +2,7 @@
 //! The join stage: told what came and what time it is, it says which frames to try to read next. It never reads.
 //!
 //! Between `next` and `joined` or `failed` it is told nothing else. Allocates when it is made and when a map is applied.
-//! The twin in plain Python is `joinbarrier/reference/stage.py`.
+//! The twin in plain Python is `spec/join/stage.py`.
 
 mod asked;
 mod attempt;

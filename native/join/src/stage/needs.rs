@@ -30,10 +30,11 @@ impl Stage {
         Some((self.sources[stream].epoch()?, self.on[stream].iter().map(undecided).min()?))
     }
 
-    /// Whether a frame of a stream's present epoch was joined, and may be joined again.
+    /// Whether a frame of a stream's present epoch is the one that was joined last: a snapshot has it, for the next map may
+    /// ask for it again.
     #[must_use]
-    pub fn is_reused(&self, stream: usize, seq: u64) -> bool {
-        self.reused(stream).any(|frame| frame.seq == seq)
+    pub fn is_joined_last(&self, stream: usize, seq: u64) -> bool {
+        self.on[stream].iter().any(|input| self.inputs[*input].kept.is_some_and(|kept| kept.seq == seq))
     }
 
     /// Epoch and sequence from which on frames of a stream may still be asked for.

@@ -117,7 +117,7 @@ impl Child {
     }
 }
 
-/// See `framegate.shmpool.aeron.AeronTransport`, which is what users hold.
+/// See `framegate.shmpool.transport.aeron.AeronTransport`, which is what users hold.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct AeronClient {
     aeron: Mutex<Option<Aeron>>,

@@ -38,13 +38,13 @@ pub(crate) fn c_string(py: Python<'_>, what: &str, text: &str) -> PyResult<CStri
     })
 }
 
-/// A class of `framegate.shmpool.transport`, looked up once.
+/// A class of `framegate.shmpool.transport.interface`, looked up once.
 pub(crate) fn transport_class<'py>(
     py: Python<'py>,
     name: &str,
     cell: &'static PyOnceLock<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let class =
-        cell.get_or_try_init(py, || Ok::<_, PyErr>(py.import("framegate.shmpool.transport")?.getattr(name)?.unbind()))?;
+        cell.get_or_try_init(py, || Ok::<_, PyErr>(py.import("framegate.shmpool.transport.interface")?.getattr(name)?.unbind()))?;
     Ok(class.bind(py).clone())
 }

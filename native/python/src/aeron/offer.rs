@@ -152,7 +152,7 @@ pub(crate) fn to_python(py: Python<'_>, answer: i64) -> PyResult<Py<PyAny>> {
     }
     static OUTCOMES: PyOnceLock<Vec<Py<PyAny>>> = PyOnceLock::new();
     let members = OUTCOMES.get_or_try_init(py, || {
-        let class = py.import("framegate.shmpool.transport")?.getattr("Outcome")?;
+        let class = py.import("framegate.shmpool.transport.interface")?.getattr("Outcome")?;
         (NOT_CONNECTED.abs()..=MAX_POSITION.abs())
             .map(|number| Ok(class.call1((-number,))?.unbind()))
             .collect::<PyResult<Vec<_>>>()

@@ -156,7 +156,7 @@ impl Drop for ClaimedRoom<'_> {
     }
 }
 
-/// See `framegate.shmpool.transport.Publication`.
+/// See `framegate.shmpool.transport.interface.Publication`.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct AeronPublication {
     shared: Arc<Shared>,

@@ -242,7 +242,7 @@ fn frame_flags(fragment: &[u8]) -> u8 {
     unsafe { *fragment.as_ptr().sub(FRAME_HEADER_BYTES - FLAGS_OFFSET) }
 }
 
-/// See `framegate.shmpool.transport.Subscription`.
+/// See `framegate.shmpool.transport.interface.Subscription`.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct AeronSubscription {
     shared: Arc<Shared>,

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 type At = (Option<u64>, Option<u64>);
 
-/// See `joinbarrier/checkpoint/reference/ingress.py`.
+/// See `spec/checkpoint/ingress.py`.
 #[pyclass(module = "framegate._native")]
 pub struct IngressGate {
     gate: ingress::IngressGate,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The three barriers as one Python class. What it is given was checked by `joinbarrier/barriers.py`, which users hold.
+//! The three barriers as one Python class. What it is given was checked by `joinbarrier/barriers/barriers.py`, which users hold.
 
 use framegate_join::barrier::{Barrier, Kind, NULL_TIMESTAMP, Observation, Processed, Ready, Reason};
 use framegate_join::input_set::InputSet;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an engine has to tell about checkpoints, for `joinbarrier/join_checkpoints.py`.
+//! What an engine has to tell about checkpoints, for `joinbarrier/agent/checkpoints.py`.
 
 use framegate_checkpoint::aligner::{Aborted, Cause};
 use framegate_checkpoint::message::CheckpointBarrier;

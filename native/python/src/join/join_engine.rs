@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The engine as Python holds it. See `joinbarrier/join_agent.py`.
+//! The engine as Python holds it. See `joinbarrier/agent/join_agent.py`.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -117,7 +117,7 @@ impl JoinEngine {
         Ok(found)
     }
 
-    /// Takes back what a checkpoint holds, before the first slice; `joinbarrier/restoring.py` says what the plan is.
+    /// Takes back what a checkpoint holds, before the first slice; `joinbarrier/agent/restoring.py` says what the plan is.
     /// Raises CheckpointDamaged, and nothing has changed.
     fn restore<'py>(&self, py: Python<'py>, plan: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
         let given = Given::of(plan)?;

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 type At = (u64, u64);
 
-/// See `joinbarrier/reference/output_watermarks.py`.
+/// See `spec/join/output_watermarks.py`.
 #[pyclass(module = "framegate._native")]
 pub struct OutputWatermarks {
     watermarks: output_watermarks::OutputWatermarks,

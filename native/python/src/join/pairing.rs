@@ -4,7 +4,7 @@
 use framegate_join::pairing::{FAR, Pairing, Question};
 use pyo3::prelude::*;
 
-/// See `joinbarrier/reference/pairing.py`. None is any distance, or a horizon behind which nothing comes.
+/// See `spec/join/pairing.py`. None is any distance, or a horizon behind which nothing comes.
 #[pyclass(module = "framegate._native")]
 pub struct NearestPairing {
     pairing: Pairing,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What `joinbarrier/engine_plan.py` says, as the stage, the engine and the journal take it.
+//! What `joinbarrier/agent/plan.py` says, as the stage, the engine and the journal take it.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What `joinbarrier/restoring.py` read from a checkpoint, checked before any of it is used.
+//! What `joinbarrier/agent/restoring.py` read from a checkpoint, checked before any of it is used.
 
 use std::collections::HashMap;
 

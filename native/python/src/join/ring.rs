@@ -111,7 +111,7 @@ impl Ring {
     }
 
     /// Whether the source of the epoch says that its sequences go on where those of the one before were. The twin that
-    /// writes it is `shmpool/continued.py`.
+    /// writes it is `shmpool/marks/continued.py`.
     pub(super) fn is_continued(&self) -> bool {
         self.reader.regions().folder().is_some_and(|folder| is_marked_continued(folder, self.epoch()))
     }

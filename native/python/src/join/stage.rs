@@ -26,7 +26,7 @@ type Tried<'py> = (u64, u64, Option<i64>, Bound<'py, PyTuple>);
 /// (input, cause, epoch, seq, seq_last, timestamp, out sequence).
 type Entry = (u16, &'static str, u64, u64, u64, Option<u64>, Option<u64>);
 
-/// The native twin of `framegate.joinbarrier.reference.stage.Stage`.
+/// The native twin of `framegate.spec.join.stage.Stage`.
 #[pyclass(module = "framegate._native")]
 pub struct JoinStage {
     stage: Stage,

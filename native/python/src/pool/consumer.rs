@@ -295,7 +295,7 @@ fn stamp_of(frame: &FrameRef, descriptor: &Descriptor) -> u64 {
     given.unwrap_or_else(|| rusteron_client::Aeron::nano_clock() as u64)
 }
 
-/// See `framegate.shmpool.consumer.Consumer`, which is what users hold.
+/// See `framegate.shmpool.consumer.consumer.Consumer`, which is what users hold.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct PoolConsumer {
     guarded: Mutex<Guarded>,

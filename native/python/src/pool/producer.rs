@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! See `framegate.shmpool.producer.Producer`: arrays in, checked, and published.
+//! See `framegate.shmpool.producer.producer.Producer`: arrays in, checked, and published.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::join::monotonic_ns;
 /// From here on a copy takes longer than giving the GIL back and taking it again.
 const WITHOUT_GIL_FROM_BYTES: u32 = 64 * 1024;
 
-/// See `framegate.shmpool.producer.Producer`, which is what users hold.
+/// See `framegate.shmpool.producer.producer.Producer`, which is what users hold.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct PoolProducer {
     pub(super) shared: Arc<Shared>,

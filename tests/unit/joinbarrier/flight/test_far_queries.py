@@ -19,17 +19,17 @@ from framegate.joinbarrier.flight.actions import EXTENTS_MAX
 from framegate.joinbarrier.flight.server import JournalServer
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.readers import readers
-from framegate.joinbarrier.spark import far_table
-from framegate.joinbarrier.spark.batch_ranges import batch_ranges
-from framegate.joinbarrier.spark.extents import Limit
-from framegate.joinbarrier.spark.far_table import FarTable
-from framegate.joinbarrier.spark.journal_table import JournalTable
-from framegate.joinbarrier.spark.micro_batches import MicroBatches
-from framegate.joinbarrier.spark.offsets import Position, from_spark, to_spark
 from framegate.joinbarrier.spark.options import SourceOptions
-from framegate.joinbarrier.spark.ranges import RangeOfRows
-from framegate.joinbarrier.spark.read_range import read_range
-from framegate.joinbarrier.spark.starting import open_tables
+from framegate.joinbarrier.spark.plan.batch_ranges import batch_ranges
+from framegate.joinbarrier.spark.plan.micro_batches import MicroBatches
+from framegate.joinbarrier.spark.plan.ranges import RangeOfRows
+from framegate.joinbarrier.spark.plan.starting import open_tables
+from framegate.joinbarrier.spark.read import far_table
+from framegate.joinbarrier.spark.read.far_table import FarTable
+from framegate.joinbarrier.spark.read.read_range import read_range
+from framegate.joinbarrier.tables.extents import Limit
+from framegate.joinbarrier.tables.journal_table import JournalTable
+from framegate.joinbarrier.tables.offsets import Position, from_spark, to_spark
 from framegate.schema.errors import (
     DataLoss,
     EndpointUnreachable,

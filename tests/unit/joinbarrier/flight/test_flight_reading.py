@@ -15,9 +15,9 @@ from framegate.joinbarrier.journal.host import boot_id
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.readers import readers
 from framegate.joinbarrier.journal.schema import UNMATCHED_SCHEMA
-from framegate.joinbarrier.spark import shape
-from framegate.joinbarrier.spark.journal_table import JournalTable
-from framegate.joinbarrier.spark.shape import wanted_schema
+from framegate.joinbarrier.tables import shape
+from framegate.joinbarrier.tables.journal_table import JournalTable
+from framegate.joinbarrier.tables.shape import wanted_schema
 from framegate.schema.errors import (
     DataLoss,
     FlightFailed,

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 from framegate.joinbarrier.journal.description import JournalDescription, JournalInput, write_description
-from framegate.joinbarrier.reference.journal_writer import ReferenceJournalWriter
+from framegate.spec.journal.writer import ReferenceJournalWriter
 
 OUT_STREAM: Final = 20001
 EPOCH: Final = 1_700_000_000_000_000_000

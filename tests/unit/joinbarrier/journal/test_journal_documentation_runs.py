@@ -15,14 +15,14 @@ from tests.unit.joinbarrier.journal.journal_world import segments_of
 
 PACKAGE = Path(framegate.joinbarrier.journal.layout.__file__).parent
 MODULES = (
-    *(f"journal.{name}" for name in ("layout", "checksum", "cursors", "doorbell", "printing")),
-    "reference.crc32c",
+    *(f"joinbarrier.journal.{name}" for name in ("layout", "checksum", "cursors", "doorbell", "printing")),
+    "spec.journal.crc32c",
 )
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_of_the_docstrings_run(name: str) -> None:
-    result = doctest.testmod(importlib.import_module(f"framegate.joinbarrier.{name}"), optionflags=doctest.ELLIPSIS)
+    result = doctest.testmod(importlib.import_module(f"framegate.{name}"), optionflags=doctest.ELLIPSIS)
     assert result.attempted > 0
     assert result.failed == 0
 

@@ -14,8 +14,8 @@ from framegate.joinbarrier.journal.description import read_description, write_de
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.layout import HeadWord, segment_names
 from framegate.joinbarrier.journal.verify import Verified, verify
-from framegate.joinbarrier.reference.journal_writer import ReferenceJournalWriter
 from framegate.schema.errors import JournalDamaged
+from framegate.spec.journal.writer import ReferenceJournalWriter
 
 from tests.unit.joinbarrier.journal.journal_world import EPOCH, OUT_STREAM, fill, left, segments_of, writer
 

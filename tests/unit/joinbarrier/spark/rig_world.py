@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from framegate.joinbarrier.journal.layout import Table
 from framegate.joinbarrier.journal.walk import Spot
-from framegate.joinbarrier.spark import micro_batches
-from framegate.joinbarrier.spark.extents import Extent, Limit
-from framegate.joinbarrier.spark.micro_batches import MicroBatches
-from framegate.joinbarrier.spark.offsets import Position, to_spark
 from framegate.joinbarrier.spark.options import SourceOptions
-from framegate.joinbarrier.spark.source_table import Claim, Origin
+from framegate.joinbarrier.spark.plan import micro_batches
+from framegate.joinbarrier.spark.plan.micro_batches import MicroBatches
+from framegate.joinbarrier.tables.extents import Extent, Limit
+from framegate.joinbarrier.tables.offsets import Position, to_spark
+from framegate.joinbarrier.tables.source_table import Claim, Origin
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,12 +11,12 @@ from typing import Final
 
 import pyarrow as pa
 from framegate.joinbarrier.spark import registering
-from framegate.joinbarrier.spark.micro_batches import MicroBatches
-from framegate.joinbarrier.spark.offsets import from_spark
 from framegate.joinbarrier.spark.options import SourceOptions
-from framegate.joinbarrier.spark.references import MappedSegments
-from framegate.joinbarrier.spark.resolving import _by_row
+from framegate.joinbarrier.spark.plan.micro_batches import MicroBatches
+from framegate.joinbarrier.spark.read.resolving import _by_row
 from framegate.joinbarrier.spark.sink import check_columns
+from framegate.joinbarrier.tables.offsets import from_spark
+from framegate.joinbarrier.tables.references import MappedSegments
 
 from tests.unit.joinbarrier.journal.journal_world import segments_of
 from tests.unit.joinbarrier.spark.test_read_range import read

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from framegate.joinbarrier.spark import frames as frames_module
-from framegate.joinbarrier.spark.alike import one_format, runs, stretches
-from framegate.joinbarrier.spark.frames import frames, stacks
+from framegate.joinbarrier.spark.read import frames as frames_module
+from framegate.joinbarrier.spark.read.frames import frames, stacks
+from framegate.joinbarrier.tables.same_shape import one_format, runs, stretches
 from framegate.schema.errors import FramegateError, ReferenceOutlived, ReferenceRefused
 
 from tests.unit.joinbarrier.journal.journal_world import fill, left, segments_of, writer

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from framegate.joinbarrier.spark import at_once as module
-from framegate.joinbarrier.spark.at_once import ASKED_AT_ONCE, asked, at_once
-from framegate.joinbarrier.spark.lease_keeper import LeaseKeeper
+from framegate.joinbarrier.spark.plan import at_once as module
+from framegate.joinbarrier.spark.plan.at_once import ASKED_AT_ONCE, asked, at_once
+from framegate.joinbarrier.spark.plan.lease_keeper import LeaseKeeper
 from framegate.schema.errors import EndpointUnreachable, ReaderFenced
 
 from tests.unit.watchdog import WATCHDOG_NS, until

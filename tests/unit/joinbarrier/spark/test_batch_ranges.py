@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from framegate.joinbarrier.journal.readers import readers
-from framegate.joinbarrier.spark.batch_ranges import batch_ranges
 from framegate.joinbarrier.spark.batch_reader import FramegateBatchReader, RangePartition
 from framegate.joinbarrier.spark.options import SourceOptions
-from framegate.joinbarrier.spark.ranges import RangeOfRows
+from framegate.joinbarrier.spark.plan.batch_ranges import batch_ranges
+from framegate.joinbarrier.spark.plan.ranges import RangeOfRows
 from framegate.schema.errors import ConflictingOptions, JournalRecreated, WrongOption
 from pyspark.sql.datasource import EqualTo, Filter, GreaterThan, LessThan
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from framegate.joinbarrier.spark.extents import PARTITION_BYTES, Extent, Limit, admit, partition
+from framegate.joinbarrier.tables.extents import PARTITION_BYTES, Extent, Limit, admit, partition
 from hypothesis import given
 from hypothesis import strategies as st
 

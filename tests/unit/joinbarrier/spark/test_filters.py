@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from framegate.joinbarrier.spark.filters import Comparison, passing, range_of_rows
+from framegate.joinbarrier.spark.read.filters import Comparison, passing, range_of_rows
 from hypothesis import given
 from hypothesis import strategies as st
 from pyspark.sql.datasource import (

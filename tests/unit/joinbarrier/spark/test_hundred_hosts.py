@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 
 import framegate.joinbarrier.spark.options
 import pytest
-from framegate.joinbarrier.spark import micro_batches
-from framegate.joinbarrier.spark.extents import Limit
-from framegate.joinbarrier.spark.micro_batches import MicroBatches
 from framegate.joinbarrier.spark.options import SourceOptions
+from framegate.joinbarrier.spark.plan import micro_batches
+from framegate.joinbarrier.spark.plan.micro_batches import MicroBatches
+from framegate.joinbarrier.tables.extents import Limit
 
 from tests.unit.joinbarrier.spark.rig_world import GrowingTable, Passed, Rig, Simulation
 from tests.unit.watchdog import until

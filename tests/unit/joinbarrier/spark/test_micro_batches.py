@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from framegate.joinbarrier.journal.layout import HEAD, HeadWord, segment_names
 from framegate.joinbarrier.journal.readers import NamedReader, readers, surveyed
-from framegate.joinbarrier.spark.extents import Limit
-from framegate.joinbarrier.spark.micro_batches import RELEASE_AFTER_NS, MicroBatches
-from framegate.joinbarrier.spark.offsets import Position
 from framegate.joinbarrier.spark.options import SourceOptions
+from framegate.joinbarrier.spark.plan.micro_batches import RELEASE_AFTER_NS, MicroBatches
+from framegate.joinbarrier.tables.extents import Limit
+from framegate.joinbarrier.tables.offsets import Position
 from framegate.schema.errors import (
     DataLoss,
     JournalMissing,

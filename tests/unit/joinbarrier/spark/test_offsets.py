@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from framegate.joinbarrier.spark.offsets import EARLIEST, LATEST, Position, Wish, from_spark, to_spark, wishes
+from framegate.joinbarrier.tables.offsets import EARLIEST, LATEST, Position, Wish, from_spark, to_spark, wishes
 from framegate.schema.errors import WrongOffset, WrongOption
 
 ONE, TWO = Position(7, 12), Position(8, 0)

@@ -11,10 +11,10 @@ import pytest
 from framegate.joinbarrier.journal.description import JournalDescription, JournalInput, write_description
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.readers import NamedReader, readers
-from framegate.joinbarrier.spark import shape
 from framegate.joinbarrier.spark.options import SourceOptions
-from framegate.joinbarrier.spark.ranges import RangeOfRows
-from framegate.joinbarrier.spark.read_range import RENEW_NS, read_range
+from framegate.joinbarrier.spark.plan.ranges import RangeOfRows
+from framegate.joinbarrier.spark.read.read_range import RENEW_NS, read_range
+from framegate.joinbarrier.tables import shape
 from framegate.schema.errors import (
     DataLoss,
     JournalDamaged,

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from framegate.joinbarrier.spark import references
-from framegate.joinbarrier.spark.frames import frames, to_numpy
-from framegate.joinbarrier.spark.references import SEGMENTS_MAX, MappedSegments, Reference
+from framegate.joinbarrier.spark.read.frames import frames, to_numpy
+from framegate.joinbarrier.tables import references
+from framegate.joinbarrier.tables.references import SEGMENTS_MAX, MappedSegments, Reference
 from framegate.schema.errors import ReferenceOutlived, ReferenceRefused
 
 from tests.unit.joinbarrier.journal.journal_world import EPOCH, left, right, segments_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import itertools
 
-from framegate.joinbarrier.spark.extents import Extent, Limit, admit
-from framegate.joinbarrier.spark.shares import Waiting, shared, shares_to_know
+from framegate.joinbarrier.spark.plan.shares import Waiting, shared, shares_to_know
+from framegate.joinbarrier.tables.extents import Extent, Limit, admit
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from framegate.joinbarrier.journal.readers import readers
-from framegate.joinbarrier.spark.columns import spark_schema
+from framegate.joinbarrier.spark.read.columns import spark_schema
 from framegate.joinbarrier.spark.source import FramegateDataSource
 from framegate.joinbarrier.spark.stream_reader import FramegateStreamReader
 from framegate.schema.errors import JournalMissing

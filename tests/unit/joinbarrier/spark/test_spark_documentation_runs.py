@@ -8,11 +8,14 @@ import importlib
 
 import pytest
 
-MODULES = ("at_once", "extents", "line", "offsets", "options", "shares")
+MODULES = (
+    *("spark.plan.at_once", "spark.plan.line", "spark.plan.shares", "spark.options"),
+    *("tables.extents", "tables.offsets"),
+)
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_of_the_docstrings_run(name: str) -> None:
-    result = doctest.testmod(importlib.import_module(f"framegate.joinbarrier.spark.{name}"))
+    result = doctest.testmod(importlib.import_module(f"framegate.joinbarrier.{name}"))
     assert result.attempted > 0
     assert result.failed == 0

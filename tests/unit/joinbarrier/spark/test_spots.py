@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from framegate.joinbarrier.journal.batch import Batch
 from framegate.joinbarrier.journal.segments import Segment
-from framegate.joinbarrier.spark.journal_table import JournalTable
 from framegate.joinbarrier.spark.options import SourceOptions
-from framegate.joinbarrier.spark.ranges import RangeOfRows, Tasks, Wanted
-from framegate.joinbarrier.spark.read_range import read_range
+from framegate.joinbarrier.spark.plan.ranges import RangeOfRows, Tasks, Wanted
+from framegate.joinbarrier.spark.read.read_range import read_range
+from framegate.joinbarrier.tables.journal_table import JournalTable
 
 from tests.unit.joinbarrier.journal.journal_world import INPUTS, fill, segments_of, writer
 

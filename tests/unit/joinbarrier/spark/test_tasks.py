@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from framegate.joinbarrier.spark.ranges import RangeOfRows, Tasks, Wanted, by_task
-from framegate.joinbarrier.spark.source_table import Origin
+from framegate.joinbarrier.spark.plan.ranges import RangeOfRows, Tasks, Wanted, by_task
+from framegate.joinbarrier.tables.source_table import Origin
 
 from tests.unit.joinbarrier.spark.rig_world import FAR, GrowingTable, Rig
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from framegate.joinbarrier.reference.journal_writer import ReferenceJournalWriter
+from framegate.spec.journal.writer import ReferenceJournalWriter
 from framegate.tools.audit.auditing import Audit, audit
 from framegate.tools.audit.ranges import Ranges
 from framegate.tools.audit.retired import sums

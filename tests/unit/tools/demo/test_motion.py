@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from framegate.shmpool.moving import MovingPattern, moved_by, scene
+from framegate.shmpool.commands.moving import MovingPattern, moved_by, scene
 from framegate.tools.demo.looking import Look
 from framegate.tools.demo.motion import MotionFinder
 from hypothesis import given

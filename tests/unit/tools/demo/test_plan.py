@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from framegate.joinbarrier.configuration import load_join_config
+from framegate.joinbarrier.config.configuration import load_join_config
 from framegate.schema.errors import WrongUsage
 from framegate.tools.demo.cast import environment
 from framegate.tools.demo.options import DemoOptions

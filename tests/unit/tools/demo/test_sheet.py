@@ -8,7 +8,7 @@ import zlib
 
 import numpy as np
 import pytest
-from framegate.shmpool.moving import MovingPattern, moved_by, scene
+from framegate.shmpool.commands.moving import MovingPattern, moved_by, scene
 from framegate.tools.demo.lettering import lettered
 from framegate.tools.demo.png import png
 from framegate.tools.demo.sheet import _CROSS, Picture, Sample, sample, sheet

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from framegate.schema.errors import DemoWrong
-from framegate.shmpool.moving import moved_by
+from framegate.shmpool.commands.moving import moved_by
 from framegate.tools.demo.looking import Finding
 from framegate.tools.demo.verdict import Verdict
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 from framegate.schema.control import CheckpointBarrier
-from framegate.shmpool.reference.superblock import Expected
+from framegate.shmpool.layout.superblock import Expected
 from mcap.writer import CompressionType
 
 from tests.unit.recording.dump_world import behind_lengths, parts

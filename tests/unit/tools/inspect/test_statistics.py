@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from framegate.joinbarrier.configuration import JoinConfig, load_join_config
+from framegate.joinbarrier.config.configuration import JoinConfig, load_join_config
 from framegate.schema.errors import DONE
 from framegate.tools.inspect.seen import Seen
 from framegate.tools.inspect.statistics import Statistics

@@ -8,7 +8,7 @@ import logging
 import pytest
 from framegate.schema.errors import ReplayHeldUp
 from framegate.schema.wire import Mode, QosConsumer
-from framegate.shmpool.audience import Audience
+from framegate.shmpool.producer.audience import Audience
 from framegate.tools.replay.held_up import DEAF_AFTER_NS, SAY_AFTER_NS, HeldUp
 
 STREAM, EPOCH, SENT = 10_001, 7, 63

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from framegate.recording.frames import FrameOfRecording, Item, LeftOut
-from framegate.shmpool.reference.tensor import Tensor
+from framegate.shmpool.layout.tensor import Tensor
 from framegate.tools.replay import read_ahead
 from framegate.tools.replay.read_ahead import ReadAhead
 

@@ -22,9 +22,9 @@ from framegate.schema.control import (
     OperatorState,
     PipelineAnnounce,
 )
-from framegate.shmpool.client import Client
-from framegate.shmpool.loopback.network import LoopbackNetwork
-from framegate.shmpool.sent_barrier import SentBarrier
+from framegate.shmpool.client.client import Client
+from framegate.shmpool.producer.sent_barrier import SentBarrier
+from framegate.shmpool.transport.loopback.network import LoopbackNetwork
 from framegate.tools.replay.checkpoints import ReplayCheckpoints, operator_id_of
 from framegate.tools.replay.place import POSITION_MAX, Place
 from framegate.tools.replay.replay_state import ReplayState, StreamState, decode_replay_state

@@ -69,9 +69,9 @@ impl Engine {
         let had_restored = !cut.restored.is_empty();
         for index in 0..ports.len() {
             if let Some(undecided) = stage.undecided_from(index) {
-                let is_reused = |held: &HeldFrame| held.epoch == undecided.0 && stage.is_reused(index, held.seq);
+                let stays = |held: &HeldFrame| held.epoch == undecided.0 && stage.is_joined_last(index, held.seq);
                 for hold in [&mut *waiting, &mut cut.behind, &mut cut.restored] {
-                    hold.release(index, undecided, is_reused);
+                    hold.release(index, undecided, stays);
                 }
             }
         }

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A join agent's part in the control channel of its pipeline: signals are aligned, handled, and sent on once (PROTOCOL
+12.6).
+
+Everybody hears everybody on the control stream, so what others send on comes by here too. Ids only grow: one that is
+not above the last complete one was handled already, and one that a head skipped will never be complete. So each signal
+is counted by itself, and the first that is complete gives up those below it: none can hold up a later one.
+
+>>> channel = ControlChannel(upstreams=2)
+>>> signal = BarrierSignal("SyncTest", 7)
+>>> channel.hear(signal), channel.hear(signal), channel.hear(signal)
+(None, BarrierSignal(kind='SyncTest', barrier_id=7), None)
+>>> dict(channel.counts)
+{'aligned': 1, 'repeated': 1}
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter, deque
+from typing import Final
+
+from framegate.joinbarrier.checkpoint.signal_messages import control_message, signal_of
+from framegate.joinbarrier.checkpoint.signals import BarrierSignal, InstantSignal, Signal
+from framegate.schema import Message
+from framegate.schema.control import ControlSignal
+from framegate.shmpool.client.client import Client
+from framegate.shmpool.client.link import Link
+from framegate.shmpool.transport.interface import Received
+
+_HEARD_MAX: Final = 1_024
+_PENDING_MAX: Final = 64
+"""Signals that wait for a head at once; heads are rarely more than one signal apart."""
+_ATTEMPTS_AT_END: Final = 100
+_log = logging.getLogger(__name__)
+
+
+class ControlChannel:
+    """Decides what becomes of a signal. No transport."""
+
+    def __init__(self, upstreams: int) -> None:
+        self.counts = Counter[str]()
+        self._upstreams = upstreams
+        self._arrived = Counter[BarrierSignal]()
+        self._last_id = 0
+
+    def hear(self, signal: Signal) -> Signal | None:
+        """The signal to handle now; None while it is waited for, and for one that means nothing any more."""
+        if isinstance(signal, InstantSignal):
+            self.counts["instant"] += 1
+            return signal
+        if signal.barrier_id <= self._last_id:
+            self.counts["repeated"] += 1
+            return None
+        self._arrived[signal] += 1
+        if self._arrived[signal] < self._upstreams:
+            self._bound()
+            return None
+        self._last_id = signal.barrier_id
+        self.counts["aligned"] += 1
+        self._give_up([each for each in self._arrived if each.barrier_id <= self._last_id and each != signal])
+        del self._arrived[signal]
+        return signal
+
+    def _bound(self) -> None:
+        if len(self._arrived) > _PENDING_MAX:
+            self._give_up([min(self._arrived, key=lambda each: each.barrier_id)])
+
+    def _give_up(self, signals: list[BarrierSignal]) -> None:
+        for each in signals:
+            _log.warning("%s came from %d of %d heads, and is given up", each, self._arrived.pop(each), self._upstreams)
+            self.counts["given_up"] += 1
+
+
+class ControlSignals:
+    """A member of a client. ``work`` between two slices of the engine; ``close`` after the journal is."""
+
+    def __init__(self, client: Client, pipeline: str, upstreams: int) -> None:
+        self._client = client
+        self._pipeline = pipeline
+        self._channel = ControlChannel(upstreams)
+        self._heard = deque[ControlSignal](maxlen=_HEARD_MAX)
+        self._forwards = deque[ControlSignal]()
+        client.listen(self)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """What became of signals; only what there was."""
+        return dict(sorted(self._channel.counts.items()))
+
+    def work(self) -> bool:
+        """Handle what was heard; whether the agent is to end. What ends it is sent on by ``close``."""
+        self._send_forwards()
+        while self._heard:
+            signal = self._channel.hear(signal_of(self._heard.popleft()))
+            if signal is None:
+                continue
+            if isinstance(signal, BarrierSignal):
+                self._forwards.append(control_message(signal, self._pipeline))
+            if signal.is_terminal:
+                _log.info("ends by a %s on the control channel of pipeline %s", signal.kind, self._pipeline)
+                return True
+            self._send_forwards()
+        return False
+
+    def close(self) -> None:
+        """Send on what is left, and hear nothing more. Idempotent."""
+        for _ in range(_ATTEMPTS_AT_END):
+            if not self._send_forwards():
+                break
+        if self._forwards:
+            self._channel.counts["unsent"] += len(self._forwards)
+            _log.warning("%d signals could not be sent on", len(self._forwards))
+        with self._client.turn:
+            self._client.remove(self)
+
+    def _send_forwards(self) -> bool:
+        """Whether some are left."""
+        while self._forwards:
+            with self._client.turn:
+                if not self._client.send(self._forwards[0]):
+                    return True
+            self._forwards.popleft()
+            self._channel.counts["forwarded"] += 1
+        return False
+
+    # --- called by the client's thread -------------------------------------------------------------------
+
+    def on_link(self, link: Link) -> None:
+        """It speaks on the client's own publication."""
+
+    def on_link_lost(self, reason: str) -> None:
+        """What was not heard is not heard."""
+
+    def on_tick(self, now_ns: int) -> None:
+        """Nothing is due by time alone."""
+
+    def on_control(self, received: Received, now_ns: int) -> None:
+        """Decoded, it comes by ``on_message``."""
+
+    def on_message(self, message: Message, _now_ns: int) -> None:
+        """Signals of this pipeline's control channel; those between frames are the engine's."""
+        if not isinstance(message, ControlSignal) or message.stream_id is not None:
+            return
+        if message.pipeline == self._pipeline:
+            self._heard.append(message)
+
+    def __str__(self) -> str:
+        return f"signals of pipeline {self._pipeline}"

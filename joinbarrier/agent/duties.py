@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every join does for its native engine, whoever feeds it: maps, output times, the summary."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from framegate.joinbarrier.agent.plan import noted_map
+from framegate.joinbarrier.barriers.native import plain_numbers
+from framegate.joinbarrier.config.configuration import JoinConfig
+from framegate.joinbarrier.config.user_function import user_function
+from framegate.joinbarrier.journal.causes import surplus
+from framegate.joinbarrier.journal.folder import JournalFolder
+from framegate.joinbarrier.maps.mergemap import MergeMap
+from framegate.joinbarrier.maps.rules import refused
+from framegate.shmpool.clock import monotonic_ns
+
+from framegate._native import JoinEngine
+
+_TIMES_AHEAD: Final = 64
+
+
+def apply_map(engine: JoinEngine, config: JoinConfig, folder: JournalFolder, applied: MergeMap) -> int:
+    """Give the engine a map and note it in the journal; its version. Raises MapRefused if the stage cannot apply it."""
+    out_stream, epoch, stale_ns, times, rules = plain_numbers(applied.to_message())
+    noted = noted_map(config, applied)
+    version = folder.version_of(noted)
+    refusal = engine.apply_map(epoch, stale_ns, times, rules, version)
+    if refusal is not None:
+        rule, stream, reason = refusal
+        where = {} if rule is None else {"rule": rule, "stream": stream}
+        raise refused({"reason": reason, **where}, out_stream=out_stream, epoch=epoch)
+    # Before a row is made: the engine runs only when this thread lets it.
+    folder.note_map(noted)
+    return version
+
+
+def recall_by(engine: JoinEngine, config: JoinConfig, folder: JournalFolder, known: MergeMap) -> None:
+    """Let a map say what frames of a checkpoint are good for, until the engine is told to wait for an announced one."""
+    _, epoch, stale_ns, times, rules = plain_numbers(known.to_message())
+    engine.apply_map(epoch, stale_ns, times, rules, folder.version_of(noted_map(config, known)))
+
+
+def external_times(config: JoinConfig) -> Callable[[], int | None] | None:
+    """The function that gives the next output time; None where outputs are made otherwise."""
+    if config.drive.kind != "external":
+        return None
+    return user_function("join.drive", config.drive.target)
+
+
+def push_times(engine: JoinEngine, next_time: Callable[[], int | None]) -> int:
+    """Give the engine output times, as far as there are some and it takes them; how many."""
+    for pushed in range(_TIMES_AHEAD):
+        out_time = next_time()
+        if out_time is None or not engine.push_time(int(out_time)):
+            return pushed
+    return _TIMES_AHEAD
+
+
+def summary_of(counted: dict[str, Any], began_ns: int) -> dict[str, Any]:
+    """What an engine counted, as a join prints it at its end."""
+    seconds = (monotonic_ns() - began_ns) / 1e9
+    keys = ("rows", "ticks_not_ready", "absent", "overwritten", "unmatched", "bytes")
+    rest = {key: value for key, value in counted.items() if key not in keys}
+    summary = {key: counted[key] for key in keys if key in counted}
+    return {"event": "summary", **summary, "seconds": round(seconds, 6), **rest, "surplus": _surplus(counted)}
+
+
+def _surplus(counted: dict[str, Any]) -> dict[str, int]:
+    """What inputs had more of than rows asked for, by input; it is among what is ``unmatched``."""
+    if not counted:
+        # It did not come so far.
+        return {}
+    rows, absent = counted["rows"], counted["absent"]
+    return {name: surplus(causes, is_joined=rows > absent[name]) for name, causes in counted["causes"].items()}

@@ -1,0 +1,398 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The join agent: inputs, map and journal around a native engine that joins without Python.
+
+The engine runs a slice at a time on the agent's thread. Between slices the agent does what is rare: applies maps, looks
+whether readers let the journal go on, rings in ends that were missed, and says what the join waits for.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from itertools import cycle
+from typing import Any, Final
+
+from framegate.joinbarrier.agent.checkpoints import JoinCheckpoints, member_of
+from framegate.joinbarrier.agent.clock_domains import foreign_streams, is_needed, refusal, without
+from framegate.joinbarrier.agent.control_signals import ControlSignals
+from framegate.joinbarrier.agent.duties import apply_map, external_times, push_times, summary_of
+from framegate.joinbarrier.agent.former_output import Former, Tail, goes_on_from
+from framegate.joinbarrier.agent.join_input import Ears, JoinInput
+from framegate.joinbarrier.agent.plan import engine_plan
+from framegate.joinbarrier.agent.rejected_inputs import look_at_rejections
+from framegate.joinbarrier.agent.republish import End, Republisher
+from framegate.joinbarrier.agent.restoring import RestoreOptions, Resumption, chosen_of, open_engine, own_part
+from framegate.joinbarrier.agent.waiting import NO_MAP, Watch
+from framegate.joinbarrier.checkpoint.choosing import Chosen
+from framegate.joinbarrier.checkpoint.operator.member import CheckpointMember, Heard
+from framegate.joinbarrier.checkpoint.restore.store import announced_store
+from framegate.joinbarrier.config.configuration import JoinConfig
+from framegate.joinbarrier.config.contradiction import contradiction
+from framegate.joinbarrier.journal.doorbell import bell_name, take_away
+from framegate.joinbarrier.journal.folder import JournalFolder
+from framegate.joinbarrier.journal.reader_watch import ReaderWatch
+from framegate.joinbarrier.maps.client import Apply, ClientAction, Invalidate, MapClient, Refused
+from framegate.joinbarrier.maps.exchange import MapExchange
+from framegate.joinbarrier.maps.mergemap import MergeMap
+from framegate.schema.errors import FramegateError, InputRestarted, JoinError, JournalFailed, MapRefused
+from framegate.schema.merge import ClockDomain
+from framegate.shmpool.client.client import Client
+from framegate.shmpool.clock import monotonic_ns, realtime_ns
+from framegate.shmpool.idle import sleep_ns
+
+from framegate._native import JoinEngine, JoinMailbox
+
+SLICE_NS: Final = 20_000_000
+"""How long the engine runs before Python looks at what is rare. Descriptors and rows do not wait for it."""
+_CARE_NS: Final = 33_000_000
+"""Between two of the things that are rare; each of them comes round ten times a second."""
+_LOOK_AGAIN_NS: Final = 5_000_000
+_log = logging.getLogger(__name__)
+
+
+class JoinAgent:
+    """One join. ``attach`` it, then ``work`` until it has ended, then ``close`` it."""
+
+    def __init__(
+        self, client: Client, config: JoinConfig, folder: JournalFolder, restore: RestoreOptions | None = None
+    ) -> None:
+        self.client = client
+        self._restore = restore or RestoreOptions()
+        self._resumption = Resumption()
+        self.config = config
+        self.folder = folder
+        self.outputs = config.join.outputs
+        self.first_row = 0
+        streams = list(dict.fromkeys(each.stream for each in config.input))
+        self.mailbox = JoinMailbox(streams)
+        wanted = {each.stream: each.descriptor_stream for each in config.input}
+        self._ears = Ears(self.mailbox)
+        self.inputs = [
+            JoinInput(client, stream, self._ears, client.descriptor_stream(stream, wanted[stream]))
+            for stream in streams
+        ]
+        self._engine: JoinEngine | None = None
+        self.began_ns = monotonic_ns()
+        self._exchange: MapExchange | None = None
+        self._follows: MapClient | None = None
+        self._actions: deque[ClientAction] = deque()
+        self._external = external_times(config)
+        self._republisher: Republisher | None = None
+        self._checkpoints: JoinCheckpoints | None = None
+        self._signals: ControlSignals | None = None
+        self._readers: ReaderWatch | None = None
+        self._watch = Watch(config)
+        self._care_at_ns = 0
+        self._cares = (self._ring_in_ends, self._serve_readers, self._explain)
+        self._care = cycle(self._cares)
+        self._applied: MergeMap | None = None
+        """The map that was announced last and could be applied."""
+        self._foreign: dict[int, ClockDomain] = {}
+        """Its streams that are stamped by another clock than it declares, and are left out."""
+        self._has_applied = False
+        """Whether a map was in force in this life: until then, one that contradicts the file is a wrong start."""
+        self._blocked = NO_MAP
+        """Why there is no map, in one word, where there is none."""
+        self._rung: list[str] = []
+        self._end: End | None = None
+        self.has_begun = False
+        """Whether ``attach`` has done all it does."""
+        self.failure: FramegateError | None = None
+        """Why ``close`` could not write all of what was pending; the summary says what was joined all the same."""
+
+    # --- beginning -----------------------------------------------------------------------------------------
+
+    def attach(self, wait: Callable[[], None] | None = None) -> None:
+        """Attach to every input, open the journal, and get the map. Ready afterwards. ``wait`` lets a little time pass
+        while a coordinator is waited for, and may raise."""
+        # Before the inputs: what they send from the attach on is read only when the engine runs.
+        member, heard, chosen = self._chosen(wait or _wait_a_little)
+        for each in self.inputs:
+            self.client.attach(each)
+        plan = engine_plan(self.config)
+        self.folder.begin()
+        self._engine, self._resumption = open_engine(self.mailbox, plan, self.config, self.folder, chosen)
+        self._readers = ReaderWatch(self.folder.path, self.folder.info)
+        recovered = self.engine.recovered()
+        self.first_row = recovered["next_row"]
+        if recovered["next_row"]:
+            _log.info("%s: goes on at row %d", self.folder.path, recovered["next_row"])
+        if recovered["is_spent"]:
+            names = ", ".join(f"{each.name} (stream {each.stream})" for each in self.config.input)
+            _log.warning(
+                "%s: every input had ended when it was closed: goes on behind row %d, and waits for producers of %s",
+                self.folder.path,
+                recovered["next_row"],
+                names,
+            )
+        if recovered["cut_batches"]:
+            _log.warning("%s: cut %d batches that were not whole", self.folder.path, recovered["cut_batches"])
+        self._checkpoints = JoinCheckpoints(self.client, self.config, self.folder, self.engine, member)
+        self._checkpoints.obey_all(heard)
+        join = self.config.join
+        self._signals = ControlSignals(self.client, join.pipeline, join.control_upstreams)
+        former = self._former(chosen, wait or _wait_a_little)
+        self._republisher = Republisher.of(self.client, self.config, self.engine, self.folder.path, self.inputs, former)
+        if self.config.join.policy != "union":
+            self._exchange = MapExchange(self.client, announce_period_ns=self.config.mergemap.announce_ms * 1_000_000)
+        self._new_out_epoch()
+        self._note_joined()
+        self._begin_to_listen()
+        self.has_begun = True
+
+    def _begin_to_listen(self) -> bool:
+        """Producers that wait for their readers are told now; False while readers of its own output are waited for."""
+        if self._ears.is_read:
+            return True
+        is_time = self._republisher is None or self._republisher.catch_up()
+        if self._checkpoints is not None:
+            # Others wait for what is under way to be over: it must not wait for them.
+            self._checkpoints.sit_out()
+        self._ears.is_read = is_time
+        return is_time
+
+    def _former(self, chosen: Chosen | None, wait: Callable[[], None]) -> Former | None:
+        """What a life before this one published; None: it is the first."""
+        if self._restore.wanted is None:
+            return Former(wait=partial(_waited, wait)) if self.first_row else None
+        tail = Tail(epoch=self.folder.epoch, out_epoch=self.engine.out_epoch())
+        go_sources_on = all(each.goes_on for each in self.inputs)
+        head = None if chosen is None else chosen.head
+        from_row = goes_on_from(self.config, head, tail, go_sources_on=go_sources_on)
+        return Former(wait=partial(_waited, wait), from_row=from_row)
+
+    def _chosen(self, wait: Callable[[], None]) -> tuple[CheckpointMember | None, list[Heard], Chosen | None]:
+        """The checkpoint to go back to, if one is to be, and this operator of the pipeline that said where it is."""
+        wanted, place = self._restore.wanted, self._restore.store
+        if wanted is None:
+            return None, [], None
+        if place is not None:
+            return None, [], chosen_of(place, wanted, own_part(self.config))
+        member = member_of(self.client, self.config, 0)
+        try:
+            place, heard = announced_store(member, wait)
+            return member, heard, chosen_of(place, wanted, own_part(self.config))
+        except BaseException:
+            member.close()
+            raise
+
+    def _new_out_epoch(self) -> None:
+        """The output begins anew: the map of its epoch is needed."""
+        epoch = self.engine.out_epoch()
+        self._blocked = NO_MAP
+        exchange = self._exchange
+        if exchange is None:
+            return
+        if self.config.mergemap.serve:
+            own = self.config.merge_map(epoch)
+            assert own is not None  # noqa: S101  (only a union has none, and it has no exchange)
+            exchange.own(own)
+            self._apply(own)
+        elif self._follows is None:
+            self._follows = MapClient(self.config.join.out_stream, epoch, self.config.map_kinds)
+            exchange.follow(self._follows, self._actions.append)
+        else:
+            exchange.new_epoch(self._follows, epoch)
+
+    def _apply(self, applied: MergeMap) -> None:
+        self._put_in_force(applied)
+        self._applied, self._foreign, self._has_applied = applied, {}, True
+        self._check_clocks()
+
+    def _put_in_force(self, applied: MergeMap) -> None:
+        version = apply_map(self.engine, self.config, self.folder, applied)
+        if self._checkpoints is not None:
+            self._checkpoints.note_map(version, applied)
+
+    def _check_clocks(self) -> None:
+        """Times of two clocks are not compared: a needed input of another clock ends the join, others are left out."""
+        applied = self._applied
+        if applied is None or not self.config.has_timestamp_map or applied.epoch != self.engine.out_epoch():
+            return
+        foreign = foreign_streams(applied, {each.stream_id: each.clock_domain for each in self.inputs})
+        if foreign == self._foreign:
+            return
+        if is_needed(self.config, foreign):
+            raise refusal(self.config, applied, foreign)
+        if foreign:
+            _log.error("this input is left out: %s", refusal(self.config, applied, foreign))
+        self._foreign = foreign
+        self._put_in_force(without(applied, foreign))
+
+    def _apply_announced(self, announced: MergeMap) -> None:
+        """Apply a map of another authority, or say why not: then nothing is joined, and the asking goes on."""
+        assert self._exchange is not None  # noqa: S101  (maps are heard by the exchange alone)
+        assert self._follows is not None  # noqa: S101
+        if announced.epoch != self.engine.out_epoch():
+            # The output began anew since it was heard, and its own map is asked for.
+            return
+        refused: JoinError | None = contradiction(self.config, announced)
+        if refused is not None and not self._has_applied:
+            raise refused
+        try:
+            if refused is None:
+                self._apply(announced)
+        except MapRefused as bare:
+            refused = bare
+        if refused is not None:
+            self._exchange.refuse(self._follows, announced, refused)
+
+    @property
+    def engine(self) -> JoinEngine:
+        """The native side; there is one from ``attach`` to ``close``."""
+        if self._engine is None:
+            raise JournalFailed("the agent is not attached", journal=str(self.folder.path))
+        return self._engine
+
+    # --- working -------------------------------------------------------------------------------------------
+
+    def work(self) -> bool:
+        """One slice; False when everything has ended."""
+        if self._begin_to_listen():
+            return self._slice()
+        sleep_ns(_LOOK_AGAIN_NS)
+        return True
+
+    def _slice(self) -> bool:
+        outcome = self.engine.run(SLICE_NS, self.outputs)
+        now_ns = monotonic_ns()
+        while self._actions:
+            self._follow(self._actions.popleft())
+        self._check_clocks()
+        self._heed(outcome)
+        if self._external is not None and outcome["needs_time"]:
+            push_times(self.engine, self._external)
+        if self._checkpoints is not None:
+            # Before anything of later rows is published.
+            self._checkpoints.work(has_news=outcome["has_news"], republisher=self._republisher)
+        if self._republisher is not None:
+            self._republisher.work()
+        if outcome["is_full"]:
+            # Nothing is joined until a reader commits, so nothing waits for the end of these.
+            for care in self._cares:
+                care(outcome, now_ns)
+        else:
+            self._note_joined()
+            if now_ns >= self._care_at_ns:
+                self._care_at_ns = now_ns + _CARE_NS
+                next(self._care)(outcome, now_ns)
+        self._end = self._ended_by(outcome)
+        return self._end is None and not outcome["has_all_outputs"]
+
+    def _heed(self, outcome: dict[str, Any]) -> None:
+        """What inputs did that ends the join, or that it goes on from."""
+        if outcome["has_rejections"]:
+            look_at_rejections(self.engine, self.config)
+        if outcome["has_new_epoch"]:
+            if self.config.join.on_input_restart == "stop":
+                raise InputRestarted("an input came back with a new epoch", journal=str(self.folder.path))
+            _log.warning("an input came back with a new epoch: out_epoch is now %d", self.engine.out_epoch())
+            self._new_out_epoch()
+
+    def _ended_by(self, outcome: dict[str, Any]) -> End | None:
+        """Whether all inputs have ended, or a signal says that this agent does."""
+        if outcome["is_finished"]:
+            is_barrier, barrier_id = outcome["end"] or (True, 0)
+            return End(barrier_id, is_instant=not is_barrier)
+        return End() if self._signals is not None and self._signals.work() else None
+
+    def _note_joined(self) -> None:
+        """Producers that go by their readers may go on: the engine rests, and no row of its waits for room."""
+        for each in self.inputs:
+            each.note_joined()
+
+    def _follow(self, action: ClientAction) -> None:
+        match action:
+            case Apply(found):
+                self._apply_announced(found)
+            case Invalidate():
+                self._applied = None
+                self.engine.invalidate()
+            case Refused(error):
+                self.engine.invalidate()
+                self._blocked = str(error.facts.get("reason", "contradiction"))
+                _log.warning(
+                    "the map of this output is refused, and nothing is joined until another one comes: %s", error
+                )
+
+    # --- one of these at a time: what comes meanwhile waits -------------------------------------------------
+
+    def _ring_in_ends(self, _outcome: dict[str, Any], now_ns: int) -> None:
+        self._resumption.look(self.engine, self.config)
+        for each in self.inputs:
+            self._tell_end(each.stream_id, each.ended(now_ns))
+
+    def _tell_end(self, stream: int, end: tuple[int, int | None] | None) -> None:
+        if end is not None:
+            self.engine.note_end(stream, *end)
+
+    def _serve_readers(self, _outcome: dict[str, Any], now_ns: int) -> None:
+        if self._readers is None:
+            return
+        found = self._readers.look(now_ns)
+        self.engine.set_floor(found.floor)
+        if found.living != self._rung:
+            self._rung = found.living
+            self.engine.set_bells([bell_name(self.folder.path, reader) for reader in found.living])
+        for reader in found.expired:
+            take_away(self.folder.path, reader)
+
+    def _explain(self, outcome: dict[str, Any], now_ns: int) -> None:
+        status = {**self.engine.status(), "blocked": self._blocked}
+        declared = None if self._applied is None or not self.config.has_timestamp_map else self._applied.clock_domain
+        clocks = self._watch.clocks(status, declared, (now_ns, realtime_ns()))
+        for line in [*clocks, *self._watch.look(status, outcome, now_ns)]:
+            _log.warning("%s", line)
+
+    # --- ending --------------------------------------------------------------------------------------------
+
+    def close(self) -> dict[str, Any]:
+        """Write what is pending, close the journal, give the leases back; the summary."""
+        if self._exchange is not None:
+            self._exchange.close()
+        try:
+            if self._checkpoints is not None and self._engine is not None:
+                self._checkpoints.close()
+            if self._republisher is not None:
+                self._republisher.stop()
+            if self._engine is not None:
+                self._resumption.look(self._engine, self.config)
+                # One input's end can finish a join before the marks of the others have lain there for long enough.
+                for each in self.inputs:
+                    self._tell_end(each.stream_id, each.newest_mark())
+            counted = self._engine.finish() if self._engine is not None else {}
+            self.failure = counted.pop("failure", None)
+            if counted and self.failure is None:
+                self.folder.note_retired()
+            if self._republisher is not None:
+                self._republisher.close(self._end)
+            if self._signals is not None:
+                self._signals.close()
+        finally:
+            for each in self.inputs:
+                each.close()
+        return self._summary(counted)
+
+    def summary(self) -> dict[str, Any]:
+        """What was done so far, and what was not joined for which reason."""
+        return self._summary(self.engine.counters())
+
+    def _summary(self, counted: dict[str, Any]) -> dict[str, Any]:
+        summary = summary_of(counted, self.began_ns) | self._resumption.summary(self.config)
+        if self._checkpoints is not None and "checkpoints" in summary:
+            summary["checkpoints"] |= self._checkpoints.stored
+        return {**summary, "control_signals": self._signals.counts if self._signals is not None else {}}
+
+
+def _wait_a_little() -> None:
+    sleep_ns(_LOOK_AGAIN_NS)
+
+
+def _waited(wait: Callable[[], None], seconds: float) -> bool:
+    """Lets so much time pass; ``wait`` raises when the agent is told to end, so it is never True."""
+    deadline_ns = monotonic_ns() + int(seconds * 1e9)
+    while monotonic_ns() < deadline_ns:
+        wait()
+    return False

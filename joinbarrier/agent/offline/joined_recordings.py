@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which recordings a journal holds the rows of, and by which rules: what may be joined into it next. Pure.
+
+``journal.json`` keeps one entry for each recording, in the order in which they were joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Final
+
+from framegate.joinbarrier.config.configuration import JoinConfig
+from framegate.recording.identity import Identity
+from framegate.schema.errors import JournalMismatch
+
+Entry = Mapping[str, Any]
+"""``name``, ``bytes`` and ``digest`` of a recording; ``topics`` and ``times`` by which it was read; ``rules``;
+``first_row``; ``above``, the epochs of each stream that rows before it have; ``is_whole``: it was joined to its end."""
+
+NEW_EPOCH_HINT: Final = "--new-epoch sets the rows that are there aside and begins anew."
+_APPEND_HINT: Final = "--append joins it behind the rows that are there; " + NEW_EPOCH_HINT
+_JOIN_KEYS: Final = {"policy", "first", "max_skew_ns", "max_age_ms"}
+_MAP_KEYS: Final = {"stale_timeout_ms", "lateness_ns", "clock_domain", "order_by", "late"}
+_INPUT_KEYS: Final = {
+    *("stream", "offset", "window", "offset_ns", "window_ns", "tolerance_ns", "timestamp_source"),
+    *("pick", "reuse", "deadline_ms", "optional", "regressed"),
+}
+
+
+def rules_of(config: JoinConfig) -> dict[str, Any]:
+    """Every key of a join.toml on which it depends what its rows are, by a name that a person finds in the file."""
+    found: dict[str, Any] = {"drive": str(config.join.drive or ""), **config.join.model_dump(include=_JOIN_KEYS)}
+    found |= config.mergemap.model_dump(include=_MAP_KEYS)
+    for each in config.input:
+        for key, value in each.model_dump(include=_INPUT_KEYS).items():
+            # Left out, both are 0.
+            is_none = value is None and key in ("offset", "offset_ns")
+            found[f"{each.name}.{key}"] = 0 if is_none else value
+    return found
+
+
+def entry_of(identity: Identity, config: JoinConfig, topics: Mapping[str, int], times: str) -> dict[str, Any]:
+    """What a journal remembers of a recording, before it is known where its rows begin."""
+    return {**asdict(identity), "topics": dict(topics), "times": times, "rules": rules_of(config)}
+
+
+def place_of(known: Sequence[Entry], wanted: Entry, *, is_appended: bool) -> int | None:
+    """The place of a recording among those that are there; None: it is to be joined behind them.
+
+    Raises ``JournalMismatch`` for other rules, and for a recording that nobody asked to append.
+    """
+    if not known:
+        return None
+    _require_rules(known[-1], wanted)
+    for place, entry in enumerate(known):
+        if _is_same(entry, wanted):
+            _require_reading(entry, wanted)
+            if place + 1 < len(known) and not entry.get("is_whole"):
+                raise JournalMismatch(
+                    "the recording was joined in part, and rows of another one follow: its rest has no place",
+                    hint=NEW_EPOCH_HINT,
+                    recording=wanted["name"],
+                )
+            return place
+    if is_appended:
+        return None
+    raise JournalMismatch(
+        "the journal holds the rows of another recording",
+        hint=_APPEND_HINT,
+        want=_plain(wanted),
+        have=_plain(known[-1]),
+    )
+
+
+def rows_of(known: Sequence[Entry], place: int, next_row: int) -> int:
+    """How many rows of a recording are there.
+
+    >>> rows_of([{"first_row": 0}, {"first_row": 10}], 0, 25), rows_of([{"first_row": 0}, {"first_row": 10}], 1, 25)
+    (10, 15)
+    """
+    end = int(known[place + 1]["first_row"]) if place + 1 < len(known) else next_row
+    return max(0, end - int(known[place]["first_row"]))
+
+
+def _is_same(entry: Entry, wanted: Entry) -> bool:
+    keys = ("bytes", "digest")
+    return bool(wanted["digest"]) and all(entry.get(key) == wanted[key] for key in keys)
+
+
+def _require_rules(entry: Entry, wanted: Entry) -> None:
+    changes = list(_changes(entry.get("rules") or {}, wanted["rules"]))
+    if changes:
+        raise JournalMismatch("the journal's rows were made by other rules", hint=NEW_EPOCH_HINT, **dict(changes))
+
+
+def _require_reading(entry: Entry, wanted: Entry) -> None:
+    before = {**(entry.get("topics") or {}), "--time": entry.get("times")}
+    now = {**wanted["topics"], "--time": wanted["times"]}
+    changes = list(_changes(before, now)) + [(key, f"{before[key]} before, none now") for key in before.keys() - now]
+    changes += [(key, f"none before, {now[key]} now") for key in now.keys() - before]
+    if changes:
+        raise JournalMismatch(
+            "the recording was joined with other topics or times", hint=NEW_EPOCH_HINT, **dict(changes)
+        )
+
+
+def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    # What only one of them has is of another version, which did not have the key.
+    for key in now:
+        if key in before and before[key] != now[key]:
+            yield key, f"{_word(before[key])} before, {_word(now[key])} now"
+
+
+def _word(value: object) -> str:
+    return "none" if value is None else str(value)
+
+
+def _plain(entry: Entry) -> str:
+    return f"{entry['name']} ({entry['bytes']} bytes)"

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a join.toml means to the native engine: plain values, in its units."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any, Final
+
+from framegate.joinbarrier.config.configuration import JoinConfig
+from framegate.joinbarrier.config.contradiction import bound
+from framegate.joinbarrier.journal.folder import JournalFolder
+from framegate.joinbarrier.maps.mergemap import MergeMap, SequenceRule
+from framegate.shmpool.clock import monotonic_ns, realtime_ns
+
+_NS_PER_MS: Final = 1_000_000
+_NS_PER_S: Final = 1_000_000_000
+_HISTORY_LEAST: Final = 4_096
+_HISTORY_MOST: Final = 262_144
+_SMALL_FRAME_BYTES: Final = 256
+_AHEAD_BYTES: Final = 32 << 20
+"""Of the memory for copies, so much is taken from the system ahead of its use."""
+
+
+def engine_plan(config: JoinConfig) -> dict[str, Any]:
+    """The stage: policy, drive and inputs."""
+    drive = config.drive
+    names = [each.name for each in config.input]
+    return {
+        "policy": config.join.policy,
+        "out_stream": config.join.out_stream,
+        "drive": drive.kind,
+        "drive_input": names.index(drive.input) if drive.kind == "input" else None,
+        "clock_period_ns": drive.period_ns if drive.kind == "clock" else 0,
+        "first": None if config.join.first == "auto" else int(config.join.first),
+        "out_epoch": config.first_epoch,
+        "stall": config.mergemap.late == "stall",
+        "order_by_timestamp": config.mergemap.order_by == "timestamp",
+        "realtime_domain": config.mergemap.clock_domain == "realtime_synced",
+        "max_skew_ns": config.join.max_skew_ns,
+        "max_age_ns": config.join.max_age_ms * _NS_PER_MS,
+        "history": history_frames(config),
+        "unmatched_rows": config.join.unmatched == "rows",
+        "pending_bytes": 0 if config.join.pending == "ring" else config.join.pending_bytes,
+        "ahead_bytes": _AHEAD_BYTES,
+        "copies_at_arrival": config.join.pending == "copy",
+        "checkpoints": checkpoint_plan(config),
+        "inputs": [
+            {
+                "name": each.name,
+                "stream": each.stream,
+                "tolerance_ns": each.tolerance_ns,
+                "descriptor_time": each.timestamp_source == "frame_descriptor",
+                "nearest": each.pick == "nearest",
+                "reuse": each.reuse,
+                "deadline_ns": each.deadline_ms * _NS_PER_MS,
+                "optional": each.optional,
+                "processed": each.processed,
+                "drops_regressed": each.regressed == "drop",
+            }
+            for each in config.input
+        ],
+    }
+
+
+def history_frames(config: JoinConfig) -> int:
+    """How many frames of each input may wait for their partners: as many small ones as its stream's share of
+    ``pending_bytes`` holds, and some more, within bounds."""
+    streams = len({each.stream for each in config.input})
+    return min(_HISTORY_MOST, _HISTORY_LEAST + config.join.pending_bytes // streams // _SMALL_FRAME_BYTES)
+
+
+def checkpoint_plan(config: JoinConfig) -> dict[str, Any]:
+    """How barriers are aligned, until a coordinator says what holds for the pipeline."""
+    checkpoint = config.checkpoint
+    return {
+        "pipeline": config.join.pipeline,
+        "alignment_timeout_ns": checkpoint.alignment_timeout_ms * _NS_PER_MS,
+        "unaligned": checkpoint.unaligned,
+        "force_unaligned": checkpoint.force_unaligned,
+        "late_barrier_timeout_ns": checkpoint.late_barrier_timeout_ms * _NS_PER_MS or None,
+        "max_buffer_per_input": checkpoint.max_buffer_per_input,
+        "max_buffer_memory_bytes": checkpoint.max_buffer_memory_bytes,
+        "max_inflight_bytes": checkpoint.max_inflight_bytes,
+        "floor": 0,
+        "published_input": published_input(config),
+        "is_computed": ":" in config.join.publish,
+        "hold_payload": config.join.hold == "payload",
+        "prefault": checkpoint.prefault,
+    }
+
+
+def published_input(config: JoinConfig) -> int | None:
+    """The place of the input whose frames, or what a function makes of them, are published."""
+    publish = config.join.publish
+    if not publish:
+        return None
+    return 0 if ":" in publish else [each.name for each in config.input].index(publish)
+
+
+def journal_plan(config: JoinConfig, folder: JournalFolder) -> dict[str, Any]:
+    """The journal's writer."""
+    journal = config.journal
+    return {
+        "dir": str(folder.path),
+        "out_stream": config.join.out_stream,
+        "journal_epoch": folder.epoch,
+        "inputs": [each.name for each in config.input],
+        "seal_rows": journal.seal_rows,
+        "seal_bytes": journal.seal_bytes,
+        "seal_ns": journal.seal_ms * _NS_PER_MS,
+        "segment_bytes": journal.segment_bytes,
+        "segment_ns": journal.segment_s * _NS_PER_S,
+        "max_bytes": journal.max_bytes,
+        "block": journal.when_full == "block",
+        "durability": journal.durability,
+        "realtime_offset_ns": realtime_ns() - monotonic_ns(),
+        "prefault_all": journal.prefault == "all",
+    }
+
+
+def noted_map(config: JoinConfig, applied: MergeMap) -> dict[str, Any]:
+    """A map as journal.json keeps it: its announce with epoch 0, the local keys, and its rules for people."""
+    names = [each.name for each in config.input]
+    inputs = {place: names[index] for index, place in enumerate(bound(config, applied)) if place is not None}
+    described = []
+    for place, rule in enumerate(applied.rules):
+        fields = ("offset", "window") if isinstance(rule, SequenceRule) else ("offset_ns", "window_ns")
+        given = {field: value for field in fields if (value := getattr(rule, field)) is not None}
+        described.append({"input": inputs.get(place), "stream": rule.stream, **given})
+    message = replace(applied, epoch=0).to_message().encode().hex()
+    return {"out_epoch": applied.epoch, "rules": described, "message": message, "local": local_keys(config)}
+
+
+def local_keys(config: JoinConfig) -> dict[str, Any]:
+    """What a join's own file says of which frames it takes: keys for which a map has no field."""
+    join, mergemap = config.join, config.mergemap
+    return {
+        "policy": join.policy,
+        "drive": asdict(config.drive),
+        "first": join.first,
+        "max_skew_ns": join.max_skew_ns,
+        "max_age_ms": join.max_age_ms,
+        "order_by": mergemap.order_by,
+        "late": mergemap.late,
+        "inputs": [each.model_dump(include=set(_LOCAL)) for each in config.input],
+    }
+
+
+_LOCAL: Final = ("name", "stream", "tolerance_ns", "pick", "reuse", "deadline_ms", "optional")

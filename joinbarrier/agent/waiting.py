@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A join explains itself: which input it waits for, since when, and by how much that misses; and what it lost."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from framegate.joinbarrier.agent.clock_domains import misnamed, stamped_by
+from framegate.joinbarrier.config.configuration import JoinConfig
+from framegate.schema.merge import ClockDomain
+
+QUIET_NS: Final = 2_000_000_000
+"""So long without a row, and the join says why."""
+AGAIN_NS: Final = 10_000_000_000
+NO_MAP: Final = "no_map"
+"""Why an output is blocked when nobody has announced a map for it; other words are reasons of a refusal."""
+STALL_NS: Final = 8_000_000
+"""How long a scheduler may keep an agent from running: a ring should hold what a producer writes meanwhile."""
+
+
+class Watch:
+    """Looks at the engine's status now and then; gives the lines that somebody should read. Pure."""
+
+    def __init__(self, config: JoinConfig) -> None:
+        self._config = config
+        self._names = [each.name for each in config.input]
+        self._rows = -1
+        self._last_row_ns: int | None = None
+        self._said_ns: int | None = None
+        self._said_full = False
+        self._dropped_early = 0
+        self._said_dropped_ns: int | None = None
+        self._misnamed: set[int] = set()
+        """Inputs that were said to be stamped by another clock."""
+        self._wanted: dict[int, int] = {}
+        """By input, what it was said to need."""
+
+    def look(self, status: dict[str, Any], outcome: dict[str, Any], now_ns: int) -> list[str]:
+        """The lines of this moment; a row resets them."""
+        return [
+            *self._full(outcome),
+            *self._dropped(status, now_ns),
+            *self._quiet(status, outcome, now_ns),
+            *self._cramped(status),
+        ]
+
+    def clocks(self, status: dict[str, Any], declared: ClockDomain | None, now: tuple[int, int]) -> list[str]:
+        """The inputs whose timestamps lie years away from the declared clock, each once; ``now`` by both clocks."""
+        lines = []
+        for index, each in enumerate(status["inputs"] if declared is not None else ()):
+            time_ns = each["last_time_ns"]
+            found = None if time_ns is None or index in self._misnamed else stamped_by(time_ns, *now)
+            if declared is not None and found not in (None, declared):
+                assert found is not None  # noqa: S101
+                self._misnamed.add(index)
+                lines.append(misnamed(self._names[index], time_ns, declared, found))
+        return lines
+
+    def _full(self, outcome: dict[str, Any]) -> list[str]:
+        if outcome["is_full"] and not self._said_full:
+            self._said_full = True
+            limit = self._config.journal.max_bytes
+            return [
+                f"the journal is full ({outcome['full_reason']}; max_bytes is {limit}): inputs wait in their rings "
+                "until a reader has committed or there is room again; what the rings overwrite meanwhile is counted"
+            ]
+        if not outcome["is_full"] and self._said_full:
+            self._said_full = False
+            return ["the journal has room again: the join goes on"]
+        return []
+
+    def _dropped(self, status: dict[str, Any], now_ns: int) -> list[str]:
+        """Rows that retention took below its bound."""
+        dropped = status["rows_dropped_early"]
+        is_said = self._said_dropped_ns is not None and now_ns - self._said_dropped_ns < AGAIN_NS
+        if dropped == self._dropped_early or is_said:
+            return []
+        self._dropped_early, self._said_dropped_ns = dropped, now_ns
+        return [
+            f"the file system has no room for another segment: {dropped} rows were dropped although the journal has "
+            f"not reached max_bytes = {self._config.journal.max_bytes}; row {status['first_row']} is now its first. "
+            "Free room there, or set max_bytes to what it can have"
+        ]
+
+    def _quiet(self, status: dict[str, Any], outcome: dict[str, Any], now_ns: int) -> list[str]:
+        if status["rows"] != self._rows or self._last_row_ns is None:
+            self._rows, self._last_row_ns, self._said_ns = status["rows"], now_ns, None
+            return []
+        if now_ns - self._last_row_ns < QUIET_NS or outcome["is_full"] or outcome["is_finished"]:
+            return []
+        if self._said_ns is not None and now_ns - self._said_ns < AGAIN_NS:
+            return []
+        self._said_ns = now_ns
+        quiet = f"no row for {(now_ns - self._last_row_ns) / 1e9:.1f} s"
+        if not status["has_map"]:
+            return [f"{quiet}: {self._blocked(status.get('blocked', NO_MAP))}"]
+        waits = [self._waits(each, status["inputs"], now_ns) for each in status["waiting"]]
+        if not waits:
+            return [f"{quiet}: no input brings frames that make an output"]
+        out = "the first output" if status["out"] is None else f"out {status['out']}"
+        return [f"{quiet}: {out} waits for {'; '.join(waits)}"]
+
+    def _blocked(self, reason: str) -> str:
+        out_stream = self._config.join.out_stream
+        if reason == NO_MAP:
+            return (
+                f"no valid map of output {out_stream} was announced yet; its authority may not run "
+                "(framegate mergemap serve FILE)"
+            )
+        return f"output {out_stream} is blocked ({reason}): the map that was announced last is refused"
+
+    def _waits(self, each: dict[str, Any], inputs: list[dict[str, Any]], now_ns: int) -> str:
+        name, known = self._names[each["input"]], inputs[each["input"]]
+        if known["is_ended"] and known["last_seq"] is None:
+            return f"{name} (it has ended, and nothing more comes of it until its producer begins anew)"
+        if known["last_seq"] is None:
+            return f"{name} (nothing was seen of it yet)"
+        said = [f"last seq {known['last_seq']}"]
+        if known["last_time_ns"] is not None:
+            said.append(f"time {known['last_time_ns']}")
+        if known["last_at_ns"] is not None:
+            said.append(f"{(now_ns - known['last_at_ns']) / 1e9:.1f} s ago")
+        if each["missing"]:
+            said.append(f"{each['missing']} {'frames' if self._config.join.policy == 'sequence' else 'ns'} short")
+        if known["is_ended"]:
+            said.append("ended")
+        if each["reason"] == "rejected":
+            said.append("rejected, because its timestamps went back")
+        return f"{name} ({', '.join(said)}){self._never(each, inputs)}"
+
+    def _never(self, each: dict[str, Any], inputs: list[dict[str, Any]]) -> str:
+        """An input that began anew counts from 0, and the frames that it would be joined with are long overwritten."""
+        if self._config.join.policy != "sequence":
+            return ""
+        ahead = [other for other in range(len(inputs)) if (each["missing"] or 0) > inputs[other]["holds"] > 0]
+        names = " and ".join(self._names[other] for other in ahead if other != each["input"])
+        if not names:
+            return ""
+        return (
+            f", further behind than frames of {names} can wait: at the same pace they never meet. When one producer "
+            'began anew start the others again too, or join by time (policy = "timestamp")'
+        )
+
+    def _cramped(self, status: dict[str, Any]) -> list[str]:
+        """Frames that found no place to wait for their partners: the skew is larger than ring and memory."""
+        lines = []
+        for index, each in enumerate(status["inputs"]):
+            depth = max(each["ahead"] or 0, each["pending"])
+            line = self._room_wanted(index, each, depth * 5 // 4)
+            if line is not None:
+                came = f"{depth} newer frames came while one waited for its partners"
+                lines.append(f"{self._names[index]}: {came}, {line}")
+        return lines
+
+    def _room_wanted(self, index: int, each: dict[str, Any], frames: int) -> str | None:
+        """The number to set, where it is more than was said before."""
+        join = self._config.join
+        is_copied = join.pending != "ring"
+        if not (each["refused"] if is_copied else each["overwritten"]) or frames < each["holds"]:
+            return None
+        wanted = frames * each["frame_bytes"] if is_copied else frames
+        wanted = 1 << max(wanted, join.pending_bytes if is_copied else each["holds"]).bit_length()
+        if wanted <= self._wanted.get(index, 0):
+            return None
+        self._wanted[index] = wanted
+        if is_copied:
+            size = f"{join.pending_bytes} bytes hold no more copies, and what finds no room is overwritten in its ring"
+            return f'{size}. Set pending_bytes = "{-(-wanted >> 20)}MiB" or more'
+        size = f"and it was overwritten: its ring has {each['holds']} slots"
+        return f'{size}. Set pending = "auto", or give the stream {wanted} slots or more (framegate driver --slots)'

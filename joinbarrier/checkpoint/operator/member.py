@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An operator on the control stream: it says hello, hears its coordinator, and acknowledges (PROTOCOL 12.5)."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections import Counter, deque
+from typing import Final, TypeAlias
+
+from framegate.schema import Message, decode_any
+from framegate.schema.control import SCHEMA_ID as CONTROL_SCHEMA
+from framegate.schema.control import (
+    AckStatus,
+    BarrierAck,
+    CheckpointAborted,
+    HoldIngress,
+    IngressCut,
+    IngressHello,
+    IngressPlace,
+    InjectBarrier,
+    OperatorHello,
+    OperatorState,
+    PipelineAnnounce,
+)
+from framegate.schema.errors import MessageError
+from framegate.shmpool.client.client import Client
+from framegate.shmpool.client.link import Link
+from framegate.shmpool.transport.interface import Outcome, Publication, Received
+
+WAITING_MAX: Final = 256
+"""Messages that wait for a slow subscriber; beyond it the oldest goes, and the coordinator's time-outs do the rest."""
+HELLO_NS: Final = 1_000_000_000
+"""Between two hellos while no coordinator was heard."""
+_HELLOS_A_TIMEOUT: Final = 3
+_HEARD_MAX: Final = 1_024
+_NS_PER_MS: Final = 1_000_000
+_SCHEMA: Final = CONTROL_SCHEMA.to_bytes(2, "little")
+Heard: TypeAlias = PipelineAnnounce | CheckpointAborted | InjectBarrier | HoldIngress | IngressCut
+_log = logging.getLogger(__name__)
+
+
+class CheckpointMember:
+    """A member of a client. What is heard waits for the thread that asks for it; ``close`` ends it."""
+
+    def __init__(
+        self,
+        client: Client,
+        pipeline: str,
+        operator_id: str,
+        last_checkpoint_id: int,
+        ingress: tuple[int, ...] = (),
+    ) -> None:
+        self.pipeline = pipeline
+        self.operator_id = operator_id
+        self.ingress = ingress
+        """Streams that it cuts by itself."""
+        self.last_checkpoint_id = last_checkpoint_id
+        """The highest id that was met. Written by the operator's own thread."""
+        self.counts = Counter[str]()
+        self._instance_id = secrets.randbits(63)
+        self._client = client
+        self._speaks: Publication | None = None
+        self._waiting = deque[bytes](maxlen=WAITING_MAX)
+        self._heard = deque[Heard](maxlen=_HEARD_MAX)
+        self._coordinator_epoch: int | None = None
+        self._refused_id = 0
+        self._hello_ns = HELLO_NS
+        self._hello_at_ns = 0
+        client.listen(self)
+
+    # --- for the operator --------------------------------------------------------------------------------
+
+    def heard(self) -> list[Heard]:
+        """What the coordinator said since the last call, oldest first."""
+        found = []
+        while self._heard:
+            found.append(self._heard.popleft())
+        return found
+
+    def acknowledge(
+        self, checkpoint_id: int, epoch: int, status: AckStatus, duration_ns: int, stored_bytes: int, reason: str = ""
+    ) -> None:
+        """Say what became of a step."""
+        self._send(
+            BarrierAck(
+                checkpoint_id=checkpoint_id,
+                epoch=epoch,
+                status=status,
+                duration_ns=duration_ns,
+                bytes=stored_bytes,
+                pipeline=self.pipeline,
+                operator_id=self.operator_id,
+                reason=reason.encode("ascii", "replace").decode(),
+            )
+        )
+
+    def stand(self, held: HoldIngress, place: tuple[int | None, int | None]) -> None:
+        """Say where it has stopped in a stream: epoch and last sequence."""
+        self._send(
+            IngressPlace(
+                checkpoint_id=held.checkpoint_id,
+                epoch=held.epoch,
+                stream_id=held.stream_id,
+                source_epoch=place[0],
+                after_seq=place[1],
+                pipeline=self.pipeline,
+                operator_id=self.operator_id,
+            )
+        )
+
+    def refuse(self, announced: PipelineAnnounce) -> None:
+        """Have no part in the checkpoint that is under way: it began before this operator could hear its barriers.
+
+        Sources do not send a barrier twice, so it would wait until its time-out. Said once for each.
+        """
+        checkpoint_id = announced.current_checkpoint_id
+        if checkpoint_id > self._refused_id:
+            self._refused_id = checkpoint_id
+            reason = "OPERATOR_FAILED: it has just been started"
+            self.acknowledge(checkpoint_id, announced.epoch, AckStatus.FAILED, 0, 0, reason)
+
+    def close(self) -> None:
+        """Leave the pipeline. Idempotent."""
+        with self._client.turn:
+            self._client.remove(self)
+            speaks = self._speaks
+            if speaks is not None:
+                self._send(self._hello(OperatorState.LEAVING))
+                self._speaks = None
+                speaks.close()
+
+    # --- called by the client's thread -------------------------------------------------------------------
+
+    def on_link(self, link: Link) -> None:
+        """A new Aeron client."""
+        self._speaks = link.transport.add_publication(link.streams.channel, link.streams.control, exclusive=True)
+        self._hello_at_ns = 0
+
+    def on_link_lost(self, _reason: str) -> None:
+        """What was not said is not said: the coordinator gives up what it misses."""
+        self._speaks = None
+        self._waiting.clear()
+
+    def on_message(self, message: Message, now_ns: int) -> None:
+        """What concerns checkpoints comes by ``on_control``."""
+
+    def on_control(self, received: Received, _now_ns: int) -> None:
+        """One message of the control stream, as it came."""
+        if received.data[4:6] != _SCHEMA:
+            return
+        try:
+            message = decode_any(received.data)
+        except MessageError as failure:
+            self.counts["unreadable"] += 1
+            _log.debug("a message of schema 920 cannot be read: %s", failure)
+            return
+        if not isinstance(message, Heard):
+            return
+        if message.pipeline != self.pipeline:
+            return
+        if isinstance(message, PipelineAnnounce):
+            self._hello_ns = max(message.operator_timeout_ms, 1) * _NS_PER_MS // _HELLOS_A_TIMEOUT
+            if message.epoch != self._coordinator_epoch:
+                self._coordinator_epoch = message.epoch
+                self._hello_at_ns = 0
+        self._heard.append(message)
+
+    def on_tick(self, now_ns: int) -> None:
+        """Say what is due."""
+        if self._speaks is not None and now_ns >= self._hello_at_ns:
+            self._hello_at_ns = now_ns + self._hello_ns
+            # Before it: whoever is present is known with all of its streams.
+            for stream in self.ingress:
+                self._send(self._ingress_hello(stream))
+            self._send(self._hello(OperatorState.PRESENT))
+        self._flush()
+
+    def _hello(self, state: OperatorState) -> OperatorHello:
+        return OperatorHello(
+            instance_id=self._instance_id,
+            last_checkpoint_id=self.last_checkpoint_id,
+            state=state,
+            pipeline=self.pipeline,
+            operator_id=self.operator_id,
+        )
+
+    def _ingress_hello(self, stream_id: int) -> IngressHello:
+        return IngressHello(
+            instance_id=self._instance_id, stream_id=stream_id, pipeline=self.pipeline, operator_id=self.operator_id
+        )
+
+    def _send(self, message: Message) -> None:
+        with self._client.turn:
+            if len(self._waiting) == WAITING_MAX:
+                self.counts["overflowed"] += 1
+            self._waiting.append(message.encode())
+            self._flush()
+
+    def _flush(self) -> None:
+        """One attempt each: a slow subscriber must not cost the client's other members their turn."""
+        while self._waiting and self._speaks is not None:
+            answer = self._speaks.try_offer(self._waiting[0])
+            if answer < 0 and Outcome(answer).is_retryable:
+                self.counts["send_blocked"] += 1
+                return
+            self._waiting.popleft()
+            self.counts["sent" if answer >= 0 else "unheard"] += 1
+
+    def __str__(self) -> str:
+        return f"operator {self.operator_id} of pipeline {self.pipeline}"

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands `framegate join`, `journal`, `checkpoint` and `mergemap`."""

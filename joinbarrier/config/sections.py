@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of a join.toml: their keys, types, ranges and defaults. What must fit together is in ``config_rules``."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Final, Literal, Self
+
+from framegate.joinbarrier.config.drive import DRIVES, Drive, is_target
+from framegate.schema.config.types import U32_MAX, AeronStream, Name, Section, Size, wanted
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+PAYLOAD_COLUMN_MAX: Final = 1 << 30
+"""Bytes of one payload column in a sealed batch: Arrow's offsets and readers stay well inside 32 bits."""
+INPUTS_MAX: Final = 128
+JOURNAL_COLUMNS: Final = (
+    *("row", "out_stream", "journal_epoch", "out_epoch", "out_seq", "out_time_ns"),
+    *("joined_at", "skew_ns", "map_version", "checkpoint_id"),
+)
+"""Columns that every journal has; an input is a column of its own beside them."""
+_PAGE: Final = 4096
+_I32_MAX: Final = 2**31 - 1
+_I64_MAX: Final = 2**63 - 1
+_MS_MAX: Final = 10**12
+"""About thirty years: as nanoseconds it still fits every field."""
+
+
+def _drive(text: str) -> str:
+    if Drive.parse(text) is None:
+        raise wanted(DRIVES)
+    return text
+
+
+def _first(value: Any) -> Any:
+    if value == "auto" or (type(value) is int and 0 <= value <= _I64_MAX):
+        return value
+    raise wanted('"auto" or a number from 0 on')
+
+
+def _column(name: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9_]{0,63}", name):
+        raise wanted("a name of small letters, digits and _ that begins with a letter, 64 at most")
+    if name in JOURNAL_COLUMNS:
+        raise wanted(f"a name that is no column of every journal ({', '.join(JOURNAL_COLUMNS)})")
+    return name
+
+
+def _published(text: str) -> str:
+    if text and not is_target(text) and not re.fullmatch(r"[a-z][a-z0-9_]*", text):
+        raise wanted('the name of an input, or "module:function"')
+    return text
+
+
+StreamId = Annotated[int, Field(ge=1, le=U32_MAX - 1)]
+Count = Annotated[int, Field(ge=0, le=_I64_MAX)]
+Milliseconds = Annotated[int, Field(ge=0, le=_MS_MAX)]
+PositiveSize = Annotated[Size, Field(ge=1)]
+
+
+class JoinSection(Section):
+    """``[join]``: what is joined, by which policy, and where the rows go.
+
+    ``drive`` says what makes an output. Left out, it is ``counter`` for ``sequence``, ``latest`` and ``union``, and
+    ``input:`` and the name of the first input for ``timestamp``. ``control_upstreams``: how many heads send each signal
+    on the control channel; a pipeline with its coordinator has one. ``wait_consumers``: how many have to read what it
+    publishes before it joins anything.
+    """
+
+    out_stream: StreamId = 20001
+    policy: Literal["sequence", "timestamp", "latest", "union"] = "sequence"
+    journal: Annotated[str, Field(min_length=1, max_length=4096)] = "out/joined"
+    drive: Annotated[str, AfterValidator(_drive)] | None = None
+    first: Annotated[int | str, BeforeValidator(_first)] = "auto"
+    hold: Literal["payload", "descriptor"] = "payload"
+    pending: Literal["auto", "ring", "copy"] = "auto"
+    pending_bytes: PositiveSize = 256 << 20
+    outputs: Count = 0
+    publish: Annotated[str, AfterValidator(_published)] = ""
+    wait_consumers: Annotated[int, Field(ge=0, le=_I32_MAX)] = 0
+    unmatched: Literal["rows", "counts"] = "rows"
+    on_input_restart: Literal["new_epoch", "stop"] = "new_epoch"
+    max_skew_ns: Count = 0
+    max_age_ms: Milliseconds = 0
+    pipeline: Name = "default"
+    control_upstreams: Annotated[int, Field(ge=1, le=_I32_MAX)] = 1
+
+
+class JournalSection(Section):
+    """``[journal]``: how much is kept, when a batch is sealed, and what survives a crash of the host.
+
+    ``prefault`` says how much of it has memory before the agent is ready: the ``next`` segment, or ``all`` of
+    ``max_bytes``, for the highest rate from the first row on.
+    """
+
+    max_bytes: PositiveSize = 1 << 30
+    when_full: Literal["drop_oldest", "block"] = "drop_oldest"
+    durability: Literal["memory", "disk", "fsync", "checkpoint"] = "memory"
+    seal_rows: Annotated[int, Field(ge=1, le=_I32_MAX)] = 1024
+    seal_bytes: Annotated[PositiveSize, Field(le=PAYLOAD_COLUMN_MAX)] = 64 << 20
+    seal_ms: Milliseconds = 10
+    segment_bytes: PositiveSize = 256 << 20
+    prefault: Literal["next", "all"] = "next"
+    segment_s: Annotated[int, Field(ge=1, le=_I32_MAX)] = 60
+    reader_lease_s: Annotated[int, Field(ge=1, le=_I32_MAX)] = 600
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        """What is not written fits what is: four files in ``max_bytes``, and four batches in a file."""
+        self._unless_written("segment_bytes", max(_PAGE, self.max_bytes // 4 // _PAGE * _PAGE))
+        self._unless_written("seal_bytes", max(1, self.segment_bytes // 4))
+        return self
+
+    def _unless_written(self, key: str, most: int) -> None:
+        if key not in self.model_fields_set:
+            # Frozen for others: nobody has seen it yet.
+            object.__setattr__(self, key, min(getattr(self, key), most))
+
+
+class CheckpointSection(Section):
+    """``[checkpoint]``: memory for what waits behind a barrier, and what holds while no coordinator says otherwise.
+
+    Where checkpoints are kept, how long an alignment may take and whether it may become unaligned is the pipeline's
+    affair, and comes from its coordinator. ``prefault`` takes the memory before the agent is ready, instead of when a
+    frame first has to wait. ``interval_ms`` is for a join of a recording, which keeps checkpoints by itself (0: none).
+    """
+
+    max_buffer_per_input: Annotated[int, Field(ge=1, le=1 << 20)] = 100_000
+    max_buffer_memory_bytes: PositiveSize = 256 << 20
+    max_inflight_bytes: PositiveSize = 512 << 20
+    prefault: bool = False
+    interval_ms: Milliseconds = 1000
+    alignment_timeout_ms: Annotated[int, Field(ge=1, le=_MS_MAX)] = 1000
+    late_barrier_timeout_ms: Milliseconds = 10_000
+    unaligned: bool = True
+    force_unaligned: bool = False
+
+
+class MergeMapSection(Section):
+    """``[mergemap]``: who is the map's authority, and what holds for the map as a whole.
+
+    ``announce_ms`` is how often an authority announces its map again unasked.
+    """
+
+    serve: bool = True
+    epoch: Count = 0
+    announce_ms: Annotated[int, Field(ge=10, le=_MS_MAX)] = 1000
+    stale_timeout_ms: Milliseconds = 0
+    lateness_ns: Count = 0
+    clock_domain: Literal["monotonic", "realtime_synced"] = "monotonic"
+    order_by: Literal["seq", "timestamp"] = "seq"
+    late: Literal["drop", "stall"] = "drop"
+
+
+class InputSection(Section):
+    """``[[input]]``: one input, which is a column of the journal and a rule of the map."""
+
+    name: Annotated[str, AfterValidator(_column)]
+    stream: StreamId
+    descriptor_stream: AeronStream | None = None
+    offset: Annotated[int, Field(ge=-_I32_MAX, le=_I32_MAX)] | None = None
+    window: Annotated[int, Field(ge=1, le=U32_MAX - 1)] | None = None
+    offset_ns: Annotated[int, Field(ge=-_I64_MAX, le=_I64_MAX)] | None = None
+    window_ns: Annotated[int, Field(ge=1, le=_I64_MAX)] | None = None
+    tolerance_ns: Count | None = None
+    timestamp_source: Literal["slot_header", "frame_descriptor"] = "slot_header"
+    pick: Literal["newest", "nearest"] = "newest"
+    reuse: bool = True
+    deadline_ms: Milliseconds = 0
+    processed: bool = False
+    optional: bool = False
+    regressed: Literal["reject", "drop"] = "reject"
+    barrier: Literal["producer", "ingress"] = "producer"

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A sealed batch in the shape that a query wants: payloads, references to them, or neither. Nothing is copied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, Literal
+
+import pyarrow as pa
+from framegate.joinbarrier.journal.batch import Batch
+from framegate.joinbarrier.journal.layout import Table
+from framegate.joinbarrier.journal.schema import INPUT_TYPE, ROW_FIELDS, UNMATCHED_SCHEMA, rows_schema
+from framegate.joinbarrier.journal.segments import Segment
+from framegate.joinbarrier.tables.references import references
+
+PAYLOAD: Final = "payload"
+REFERENCE: Final = "ref"
+YIELD_BYTES: Final = 16 << 20
+"""A sealed batch goes to the JVM in pieces of about this size, since Spark holds each of them whole, more than once."""
+
+GATHER_BYTES: Final = 1 << 20
+"""Smaller pieces go together, up to about this: at a few hundred rows a second a sealed batch has two or three."""
+
+_CELLS: Final = tuple(
+    INPUT_TYPE.field(index) for index in range(INPUT_TYPE.num_fields) if INPUT_TYPE.field(index).name != PAYLOAD
+)
+
+
+Payload = Literal["value", "reference", "none"]
+"""What a row carries of a frame: its bytes, where they lie, or neither."""
+
+
+def input_type(payload: Payload) -> pa.StructType:
+    """An input's column."""
+    if payload == "value":
+        return INPUT_TYPE
+    return pa.struct([*_CELLS, pa.field(REFERENCE, pa.utf8())] if payload == "reference" else _CELLS)
+
+
+def wanted_schema(table: Table, inputs: Sequence[str], payload: Payload) -> pa.Schema:
+    """What every batch of a query has."""
+    if table == "unmatched":
+        return UNMATCHED_SCHEMA
+    if payload == "value":
+        return rows_schema(inputs)
+    return pa.schema([*ROW_FIELDS, *(pa.field(name, input_type(payload)) for name in inputs)])
+
+
+def shaped(batch: Batch, segment: Segment, table: Table, payload: Payload, schema: pa.Schema) -> pa.RecordBatch:
+    """The batch as ``schema`` wants it."""
+    found = batch.record_batch
+    columns = list(found.columns)
+    if table == "rows" and payload != "value":
+        scalars = len(ROW_FIELDS)
+        columns[scalars:] = [_without_payload(column, batch, segment, payload) for column in columns[scalars:]]
+    # The same types; but the name of a list's values, which Arrow does not compare, is the one that Spark expects.
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def _without_payload(column: pa.StructArray, batch: Batch, segment: Segment, payload: Payload) -> pa.StructArray:
+    kept = [column.field(field.name) for field in _CELLS]
+    if payload == "reference":
+        kept.append(references(column.field(PAYLOAD), batch.memory, segment))
+    return pa.StructArray.from_arrays(kept, fields=list(input_type(payload)))
+
+
+def pieces(batch: pa.RecordBatch, column_bytes: int) -> Iterator[pa.RecordBatch]:
+    """The batch in slices of about ``YIELD_BYTES``, of one row at least."""
+    rows = max(batch.num_rows * YIELD_BYTES // max(column_bytes, 1), 1)
+    for first in range(0, batch.num_rows, rows):
+        yield batch.slice(first, rows)
+
+
+def gathered(small: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same rows in fewer batches: each costs Spark and its workers as much as some hundred rows. Copies them."""
+    waiting, waiting_bytes = list[pa.RecordBatch](), 0
+    for batch in small:
+        waiting.append(batch)
+        waiting_bytes += batch.nbytes
+        if waiting_bytes >= GATHER_BYTES:
+            yield pa.concat_batches(waiting)
+            waiting, waiting_bytes = [], 0
+    if waiting:
+        yield pa.concat_batches(waiting)

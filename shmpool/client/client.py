@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program's way into the pool: one Aeron client, its leases, and the thread that keeps them.
+
+The thread polls the control and announce streams, sends keep-alives and QoS, and tells producers and consumers when
+their regions come and go. It does so while user code computes, so a slow callback does not cost a lease; and it takes
+up everything again by itself when the driver, or this whole process, was away.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, Self, TypeVar
+
+from framegate.schema import Message, decode_any
+from framegate.schema.config.settings import DEFAULT_WAIT_DRIVER_S, default_aeron_dir, load_client_settings
+from framegate.schema.errors import (
+    AddTimedOut,
+    ClientStalled,
+    DriverSilent,
+    InvalidValue,
+    MediaDriverGone,
+    MediaDriverNotFound,
+    MessageError,
+    TransportClosed,
+    TransportError,
+)
+from framegate.schema.wire import FrameProgress
+from framegate.shmpool.client.leaseholder import Leaseholder
+from framegate.shmpool.client.link import LINK_IS_DEAD, RECONNECT_NS, Link, first_link
+from framegate.shmpool.client.member import ControlListener, Member
+from framegate.shmpool.client.owner_times import OwnerTimes
+from framegate.shmpool.client.regions import canonical
+from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.consumer.consumer import Consumer
+from framegate.shmpool.consumer.control_between import Control
+from framegate.shmpool.producer.producer import DEFAULT_PIPELINE, Producer
+from framegate.shmpool.transport.aeron import DRIVER_TIMEOUT_MS, how_to_start
+from framegate.shmpool.transport.streams import AERON_STREAM_MAX, Streams
+
+_TURN_NS: Final = 5_000_000
+_DRIVER_IS_GONE: Final = (MediaDriverGone, ClientStalled)
+_NS_PER_MS: Final = 1_000_000
+_log = logging.getLogger(__name__)
+_Attachable = TypeVar("_Attachable", bound=Leaseholder)
+
+
+class Client:
+    """Made by ``connect``; a context manager. Producers and consumers that it gave out end with it."""
+
+    def __init__(
+        self,
+        *,
+        aeron_dir: str,
+        base_dirs: Sequence[str],
+        wait_driver_s: float = DEFAULT_WAIT_DRIVER_S,
+        streams: Streams | None = None,
+        descriptor_streams: Mapping[int, int] | None = None,
+        times: OwnerTimes | None = None,
+        driver_timeout_ms: int = DRIVER_TIMEOUT_MS,
+    ) -> None:
+        self.aeron_dir = aeron_dir
+        self.wait_driver_s = wait_driver_s
+        self.allowed = canonical(base_dirs)
+        self.chance = random.Random(os.urandom(16))  # noqa: S311  (ids that should differ, not secrets)
+        self.times = times or OwnerTimes()
+        self._streams = streams or Streams()
+        self._descriptor_streams = dict(descriptor_streams or {})
+        self._driver_timeout_ms = driver_timeout_ms
+        self._link: Link | None = first_link(aeron_dir, self._streams, driver_timeout_ms, wait_driver_s)
+        self._death: TransportError | None = None
+        """What a caller's thread met that ends the link; this client's own thread carries it out."""
+        self._has_failed = False
+        self.turn = threading.RLock()
+        """Held while a member is called, added or closed. Never while waiting for messages."""
+        self._members: list[Member] = []
+        self._control_listeners: list[ControlListener] = []
+        self._stopping = threading.Event()
+        self.foreign_messages = 0
+        self._thread = threading.Thread(target=self._run, name="framegate-client", daemon=True)
+        self._thread.start()
+
+    def producer(
+        self,
+        stream: int,
+        *,
+        shape: Sequence[int] | None = None,
+        dtype: str | None = None,
+        name: str = "",
+        descriptor_stream: int | None = None,
+        pipeline: str | None = DEFAULT_PIPELINE,
+        barrier_interval_s: float | None = None,
+        position: int = 0,
+        continues: bool = False,
+        clock: str | None = None,
+        frame_bytes_max: int | None = None,
+    ) -> Producer:
+        """The one producer of a stream, attached. Without shape and dtype every frame may be another.
+
+        With them, or with ``frame_bytes_max``, the bytes of the largest frame, the driver makes regions that fit.
+        ``clock`` says by which clock frames are stamped: ``"monotonic"``, or ``"realtime"`` for times as of
+        ``time.time_ns()``. Left out, frames without a time get the monotonic clock's, and what consumers are told is
+        what the driver's file has, else monotonic.
+        ``descriptor_stream`` is the Aeron stream of its descriptors, which its consumers must be told too; left out,
+        it is the configured one, else the one that all streams share.
+        Checkpoint barriers are sent for the coordinator of ``pipeline``; None: for no one. Where there is none,
+        ``barrier_interval_s`` makes them come by themselves. ``position`` is where a source that can be taken back
+        begins (``Producer.publish``, ``Producer.sent_barriers``). ``continues`` says that the sequences of its epoch
+        are those that the stream had before: what comes again is a repetition and not the beginning of something new.
+        Raises ``AttachRefused`` when the driver says no, ``DriverSilent`` when none answers.
+        """
+        descriptors = self.descriptor_stream(stream, descriptor_stream)
+        producer = Producer(
+            self,
+            stream,
+            shape=shape,
+            dtype=dtype,
+            name=name,
+            descriptor_stream=descriptors,
+            pipeline=pipeline,
+            barrier_interval_s=barrier_interval_s,
+            position=position,
+            continues=continues,
+            clock=clock,
+            frame_bytes_max=frame_bytes_max,
+        )
+        return self.attach(producer)
+
+    def consumer(
+        self,
+        stream: int,
+        *,
+        timeout_s: float | None = None,
+        max_rate_hz: int = 0,
+        own_stream: bool = False,
+        descriptor_stream: int | None = None,
+        on_progress: Callable[[FrameProgress], None] | None = None,
+        on_control: Callable[[Control], None] | None = None,
+    ) -> Consumer:
+        """A consumer of a stream, attached.
+
+        ``timeout_s`` is how long iterating waits for a frame; None: for ever. ``max_rate_hz`` leaves some out.
+        ``own_stream`` asks for a descriptor stream of its own, which a driver without a range for them declines.
+        ``descriptor_stream`` is where the stream's producer was told to send its descriptors; as in ``producer``.
+        ``on_control`` hears the barriers, watermarks and signals between the frames, on the thread that polls; without
+        it they wait in ``Consumer.control()``.
+        ``on_progress`` hears how far frames are filled that are not there yet, on the client's thread: keep it short.
+        """
+        consumer = Consumer(
+            self,
+            stream,
+            timeout_s=timeout_s,
+            max_rate_hz=max_rate_hz,
+            own_stream=own_stream,
+            descriptor_stream=self.descriptor_stream(stream, descriptor_stream),
+            on_progress=on_progress,
+            on_control=on_control,
+        )
+        return self.attach(consumer)
+
+    def descriptor_stream(self, stream: int, given: int | None) -> int | None:
+        """Where a stream's descriptors are; None: where all are."""
+        found = self._descriptor_streams.get(stream) if given is None else given
+        if found is not None and not 1 <= found <= AERON_STREAM_MAX:
+            what = f"a descriptor stream is one of Aeron's, from 1 to {AERON_STREAM_MAX}"
+            raise InvalidValue(what, stream=stream, descriptor_stream=found)
+        return found
+
+    def attach(self, member: _Attachable) -> _Attachable:
+        """Add a producer or consumer of the caller's own making, and wait until it holds its lease.
+
+        Raises what ``producer`` and ``consumer`` raise; the member is closed then.
+        """
+        with self.turn:
+            self._admit(member)
+        try:
+            member.wait_attached(self.wait_driver_s)
+        except DriverSilent as silence:
+            member.close()
+            if self._link is None:
+                raise MediaDriverNotFound(
+                    "the media driver ended, and no other came",
+                    aeron_dir=self.aeron_dir,
+                    waited_s=self.wait_driver_s,
+                    hint=how_to_start(self.aeron_dir),
+                ) from silence
+            raise
+        except BaseException:
+            member.close()
+            raise
+        return member
+
+    def listen(self, listener: ControlListener) -> None:
+        """Add a member that needs no lease. It hears nothing while there is no media driver."""
+        with self.turn:
+            self._admit(listener)
+            self._control_listeners.append(listener)
+
+    def _admit(self, member: Member) -> None:
+        """Add a member, on the link if there is one. Without, or when it dies just now, this client's thread connects
+        again and puts every member on the next link."""
+        if self._has_failed or self._stopping.is_set():
+            raise TransportClosed("the client is closed", aeron_dir=self.aeron_dir)
+        if self._link is not None:
+            try:
+                member.on_link(self._link)
+            except LINK_IS_DEAD as death:
+                if self._members and isinstance(death, AddTimedOut):
+                    # The driver may be slow and not dead: the others' leases are not risked on it.
+                    raise
+                self._death = death
+        self._members.append(member)
+
+    def remove(self, member: Member) -> None:
+        """A member closed itself."""
+        with self.turn:
+            if member in self._members:
+                self._members.remove(member)
+            self._control_listeners = [each for each in self._control_listeners if each is not member]
+
+    def send(self, message: Message) -> bool:
+        """Put a message on the control stream; whether it was taken."""
+        link = self._link
+        return link is not None and link.control.offer(message.encode()) > 0
+
+    def close(self) -> None:
+        """Give every lease back and end the thread. Idempotent."""
+        for member in self._snapshot():
+            member.close()
+        self._stopping.set()
+        if self._thread is not threading.current_thread():
+            self._thread.join()
+        with self.turn:
+            link, self._link = self._link, None
+        if link is not None:
+            link.transport.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def _snapshot(self) -> list[Member]:
+        with self.turn:
+            return list(self._members)
+
+    # --- the client's thread --------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                try:
+                    self._turn()
+                except LINK_IS_DEAD as death:
+                    self._lose_link(death)
+                except TransportError:
+                    if not self._stopping.is_set():
+                        _log.exception("a turn of the client failed")
+                        self._stopping.wait(_TURN_NS / 1e9)
+        finally:
+            if not self._stopping.is_set():
+                # A defect. Nobody keeps the leases any more, so nobody may write or read by them.
+                self._has_failed = True
+                self._lose_link(TransportClosed("the client's thread failed", aeron_dir=self.aeron_dir))
+
+    def _turn(self) -> None:
+        link = self._link
+        if link is None:
+            self._reconnect()
+            return
+        if (death := self._death) is not None:
+            raise death
+        control = link.hears_control.poll(64, _TURN_NS)
+        link.note_images()
+        received = control + link.hears_announce.poll(64)
+        received += link.hears_qos.poll(256)
+        messages = [message for data in received if (message := self._decoded(data.data)) is not None]
+        with self.turn:
+            for data in control if self._control_listeners else ():
+                for listener in list(self._control_listeners):
+                    with self._alone(listener):
+                        listener.on_control(data, monotonic_ns())
+            for message in messages:
+                for member in list(self._members):
+                    with self._alone(member):
+                        member.on_message(message, monotonic_ns())
+            for member in list(self._members):
+                with self._alone(member):
+                    member.on_tick(monotonic_ns())
+
+    @contextmanager
+    def _alone(self, member: Member, ends_link: tuple[type[TransportError], ...] = _DRIVER_IS_GONE) -> Iterator[None]:
+        """What one member is refused, a stream for instance, is not the others' affair; what ends the link is."""
+        try:
+            yield
+        except ends_link:
+            raise
+        except TransportError as failure:
+            if not self._stopping.is_set():
+                _log.warning("%s: %s", member, failure)
+
+    def _decoded(self, data: bytes) -> Message | None:
+        try:
+            return decode_any(data)
+        except MessageError:
+            # Other schemas share these streams, and a malformed message is its sender's affair.
+            self.foreign_messages += 1
+            return None
+
+    def _lose_link(self, death: TransportError) -> None:
+        _log.warning("%s", death)
+        with self.turn:
+            link, self._link, self._death = self._link, None, None
+            for member in list(self._members):
+                member.on_link_lost(death.message)
+        if link is not None:
+            link.transport.close()
+
+    def _reconnect(self) -> None:
+        self._stopping.wait(RECONNECT_NS / 1e9)
+        try:
+            link = Link(self.aeron_dir, self._streams, self._driver_timeout_ms)
+        except TransportError:
+            return
+        with self.turn:
+            self._link = link
+            for member in list(self._members):
+                with self._alone(member, ends_link=LINK_IS_DEAD):
+                    member.on_link(link)
+        _log.warning("connected again to the media driver in %s", self.aeron_dir)
+
+
+def connect(
+    aeron_dir: str | None = None,
+    base_dir: str | None = None,
+    *,
+    config: Path | None = None,
+    allowed_base_dirs: Sequence[str] | None = None,
+    wait_driver_s: float | None = None,
+    streams: Streams | None = None,
+) -> Client:
+    """Connect to the drivers of a host.
+
+    What is left out comes from the environment (FRAMEGATE_AERON_DIR, FRAMEGATE_BASE_DIR and the others of
+    ``ClientSettings``), from the file ``config`` or FRAMEGATE_CONFIG, else it is what `framegate driver` uses without
+    options. Only regions inside ``base_dir`` (or ``allowed_base_dirs``) are mapped.
+    """
+    settings = load_client_settings(os.environ, config=config)
+    return Client(
+        aeron_dir=aeron_dir or settings.aeron_dir or default_aeron_dir(os.environ),
+        base_dirs=allowed_base_dirs or [base_dir or settings.base_dir],
+        wait_driver_s=settings.wait_driver if wait_driver_s is None else wait_driver_s,
+        streams=streams,
+        descriptor_streams=settings.descriptor_streams,
+        times=OwnerTimes(
+            freshness_ns=settings.freshness_ms * _NS_PER_MS,
+            silence_ns=settings.silence_ms * _NS_PER_MS,
+        ),
+    )

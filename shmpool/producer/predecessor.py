@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attach behind a producer that was killed: it holds its lease until that expires."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from framegate.schema.driver import ResponseCode
+from framegate.schema.errors import AttachRefused
+from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.producer.producer import Producer
+
+PATIENCE_NS: Final = 5_000_000_000
+"""Longer than leases usually take to expire; after it a refusal is final."""
+_STEP_S: Final = 0.2
+
+
+def attached_behind_predecessor(attach: Callable[[], Producer], wait: Callable[[float], bool]) -> Producer:
+    """What ``attach`` gives, asked again while the stream has a producer. ``wait`` sleeps; true ends the waiting.
+
+    Raises what attaching raises.
+    """
+    deadline_ns = monotonic_ns() + PATIENCE_NS
+    while True:
+        try:
+            return attach()
+        except AttachRefused as refusal:
+            is_final = refusal.facts.get("code") != ResponseCode.REJECTED.name or monotonic_ns() >= deadline_ns
+            if is_final or wait(_STEP_S):
+                raise
