@@ -44,7 +44,8 @@ pub(crate) fn transport_class<'py>(
     name: &str,
     cell: &'static PyOnceLock<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let class =
-        cell.get_or_try_init(py, || Ok::<_, PyErr>(py.import("framegate.shmpool.transport.interface")?.getattr(name)?.unbind()))?;
+    let class = cell.get_or_try_init(py, || {
+        Ok::<_, PyErr>(py.import("framegate.shmpool.transport.interface")?.getattr(name)?.unbind())
+    })?;
     Ok(class.bind(py).clone())
 }
