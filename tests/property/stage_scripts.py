@@ -283,6 +283,8 @@ class Player:
         self.stage = make_stage(self.impl, self.config, state)
         recall(self.stage, waiting, rest, self.now_ns)
         self._map(None, 0)
+        # Whoever has a stage tells it the time in each turn; a new one has been told none.
+        self._wait(0)
         return state, waiting, rest
 
     def cause(self, name: str) -> Any:
