@@ -7,7 +7,8 @@
 
 ``fg.connect()`` gives a client; see ``framegate.shmpool``. ``fg.journal(path)`` opens what a join has written; see
 ``framegate.joinbarrier.journal``. ``fg.audit(path, sent=[...])`` keeps its books; see ``framegate.tools.audit``.
-What is named here is imported when it is first used, so that ``import framegate`` stays light.
+``fg.MergeMap`` and the barriers say which frames belong together; see ``framegate.joinbarrier``. ``fg.errors`` has
+every error by its name. What is named here is imported when it is first used, so that ``import framegate`` stays light.
 """
 
 from __future__ import annotations
@@ -17,7 +18,18 @@ from typing import TYPE_CHECKING, Any
 from framegate._version import VERSION
 
 if TYPE_CHECKING:
+    from framegate._native import Frame
+    from framegate.joinbarrier import (
+        LatestValueJoinBarrier,
+        MergeMap,
+        SequenceJoinBarrier,
+        SequenceRule,
+        TimestampJoinBarrier,
+        TimestampRule,
+    )
     from framegate.joinbarrier.journal.journal import Journal, journal
+    from framegate.joinbarrier.journal.row import Row
+    from framegate.schema import errors
     from framegate.shmpool.client.client import Client, connect
     from framegate.shmpool.consumer.consumer import Consumer
     from framegate.shmpool.producer.producer import Producer
@@ -25,17 +37,44 @@ if TYPE_CHECKING:
 
 __version__ = VERSION
 
-__all__ = ["Client", "Consumer", "Journal", "Producer", "__version__", "audit", "connect", "journal"]
-
 _HOMES = {
     "Client": "framegate.shmpool.client.client",
     "Consumer": "framegate.shmpool.consumer.consumer",
+    "Frame": "framegate._native",
     "Journal": "framegate.joinbarrier.journal.journal",
+    "LatestValueJoinBarrier": "framegate.joinbarrier",
+    "MergeMap": "framegate.joinbarrier",
     "Producer": "framegate.shmpool.producer.producer",
+    "Row": "framegate.joinbarrier.journal.row",
+    "SequenceJoinBarrier": "framegate.joinbarrier",
+    "SequenceRule": "framegate.joinbarrier",
+    "TimestampJoinBarrier": "framegate.joinbarrier",
+    "TimestampRule": "framegate.joinbarrier",
     "audit": "framegate.tools.audit.auditing",
     "connect": "framegate.shmpool.client.client",
+    "errors": "framegate.schema",
     "journal": "framegate.joinbarrier.journal.journal",
 }
+
+__all__ = [
+    "Client",
+    "Consumer",
+    "Frame",
+    "Journal",
+    "LatestValueJoinBarrier",
+    "MergeMap",
+    "Producer",
+    "Row",
+    "SequenceJoinBarrier",
+    "SequenceRule",
+    "TimestampJoinBarrier",
+    "TimestampRule",
+    "__version__",
+    "audit",
+    "connect",
+    "errors",
+    "journal",
+]
 
 
 def __getattr__(name: str) -> Any:
@@ -44,3 +83,7 @@ def __getattr__(name: str) -> Any:
     import importlib
 
     return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -70,6 +70,10 @@ class JoinBarrier:
         self._decides = decides
         self.out_stream = out_stream
 
+    def __repr__(self) -> str:
+        map_or_not = "" if self._decides.is_valid else ", no map"
+        return f"<{type(self).__name__} of output {self.out_stream}, epoch {self.epoch}{map_or_not}>"
+
     @property
     def epoch(self) -> int:
         """The output's epoch."""

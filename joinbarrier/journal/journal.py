@@ -18,6 +18,7 @@ from framegate.joinbarrier.journal.layout import Table, segment_names
 from framegate.joinbarrier.journal.message import Ending
 from framegate.joinbarrier.journal.readers import NamedReader
 from framegate.joinbarrier.journal.reading import RowReading
+from framegate.joinbarrier.journal.row import Row
 from framegate.joinbarrier.journal.schema import UNMATCHED_SCHEMA, rows_schema
 from framegate.joinbarrier.journal.segments import Segment
 from framegate.joinbarrier.journal.unmatched import counted, spread
@@ -41,6 +42,28 @@ class Journal:
         description = read_description(self.path)
         self._journal_epoch = description.journal_epoch
         self._rows_schema = rows_schema([each.name for each in description.inputs])
+
+    def __repr__(self) -> str:
+        info = self.info
+        inputs = ", ".join(each.name for each in info.inputs)
+        return f"<Journal {self.path}: {info.policy} join of {inputs}, rows {self.first_row} to {self.next_row - 1}>"
+
+    def __len__(self) -> int:
+        """How many rows are there now."""
+        return self.next_row - self.first_row
+
+    def __bool__(self) -> bool:
+        """A journal without rows is one too."""
+        return True
+
+    def __iter__(self) -> Iterator[Row]:
+        """The rows that are there now, oldest first; ``rows()`` waits, commits and begins where it is told."""
+        with self.rows() as reading:
+            yield from reading
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows for any Arrow program, as Polars and DuckDB: over the mapped segments, nothing is copied."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     @property
     def journal_epoch(self) -> int:

@@ -240,6 +240,9 @@ class Client:
         if link is not None:
             link.transport.close()
 
+    def __repr__(self) -> str:
+        return f"<Client of {self.aeron_dir}{'' if self._link is not None else ', without a media driver'}>"
+
     def __enter__(self) -> Self:
         return self
 

@@ -197,5 +197,8 @@ class Leaseholder:
         """After ``close``."""
         return self.lease.state is LeaseState.CLOSED
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of stream {self.stream_id}{'' if self.is_attached else ', not attached'}>"
+
     def __str__(self) -> str:
         return f"stream {self.stream_id}: {self.lease.role.name.lower()} {self.lease.client_id}"

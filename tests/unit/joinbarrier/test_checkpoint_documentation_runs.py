@@ -24,7 +24,11 @@ MODULES = (
 
 @pytest.mark.parametrize(
     "name",
-    [*(f"joinbarrier.checkpoint.{name}" for name in MODULES), "spec.checkpoint.inflight", "spec.checkpoint.command_word"],
+    [
+        *(f"joinbarrier.checkpoint.{name}" for name in MODULES),
+        "spec.checkpoint.inflight",
+        "spec.checkpoint.command_word",
+    ],
 )
 def test_examples_of_the_docstrings_run(name: str) -> None:
     result = doctest.testmod(importlib.import_module(f"framegate.{name}"))
