@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -69,6 +68,8 @@ class Consumer(Subscriber):
                 yield frame
 
     async def __aiter__(self) -> AsyncIterator[Frame]:
+        import asyncio  # a tenth of what importing framegate takes, and few need it
+
         # A thread that outlives a cancelled wait leaves what it read in `_ready`, for whoever asks next.
         while (frame := self._fresh()) is not None or await asyncio.to_thread(self._refill):
             if frame is not None:
