@@ -35,17 +35,17 @@ __all__ = [
 
 _HOMES = {
     "RECOMMENDED": "settings",
-    "event_time": "dataframes",
+    "event_time": "read.dataframes",
     "exactly_once": "sink",
-    "explode_inputs": "dataframes",
-    "flatten": "dataframes",
-    "frames": "frames",
+    "explode_inputs": "read.dataframes",
+    "flatten": "read.dataframes",
+    "frames": "read.frames",
     "register": "registering",
-    "resolve": "resolving",
-    "resolve_batches": "resolving",
+    "resolve": "read.resolving",
+    "resolve_batches": "read.resolving",
     "session": "registering",
-    "stacks": "frames",
-    "to_numpy": "frames",
+    "stacks": "read.frames",
+    "to_numpy": "read.frames",
 }
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import framegate as fg
+import framegate.spark
 from tests.unit.joinbarrier.journal.journal_world import segments_of
 
 BARRIERS = ("SequenceJoinBarrier", "TimestampJoinBarrier", "LatestValueJoinBarrier")
@@ -39,6 +40,11 @@ def test_dir_shows_what_there_is_and_nothing_else() -> None:
     assert set(dir(fg)) == set(fg.__all__)
     for name in dir(fg):
         assert getattr(fg, name) is not None
+
+
+def test_what_spark_queries_use_is_there() -> None:
+    for name in framegate.spark.__all__:
+        assert getattr(framegate.spark, name) is not None
 
 
 def test_nothing_is_loaded_before_it_is_used() -> None:
