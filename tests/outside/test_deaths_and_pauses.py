@@ -188,3 +188,17 @@ def test_a_producer_that_is_killed_and_started_again_opens_an_output_epoch(bed: 
     newest = [row for row in rows if row["out_epoch"] == rows[-1]["out_epoch"]]
     assert len(newest) == 100
     bed.audit("restarted", left, right)
+
+
+def test_an_epoch_that_began_while_a_join_stood_still_is_joined_or_explained_from_its_first_frame(bed: Bed) -> None:
+    left, right = bed.streams(2)
+    join, producers, _ = running(bed, "away", left, right, 100)
+    join.stop()
+    producers[1].kill()
+    producers[1] = bed.rate(right, 100, 1_000_000, consumers=0, is_ready=True)
+    # Longer than any client may stand still: the join has to begin anew with everything.
+    apart(14)
+    join.go_on()
+    more_rows(bed, "away")
+    all_ended(join, producers)
+    bed.audit("away", left, right)

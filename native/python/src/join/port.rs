@@ -332,9 +332,15 @@ impl Port {
     pub(super) fn learn_life(&mut self, epoch: u64) -> u64 {
         let life = self.find_life(epoch);
         let early = self.early.of(epoch).and_then(|early| early.first);
+        // What it sent before something of it was heard passed while nobody listened.
+        let has_begun_unheard = self.was_away && self.arrivals.epoch().is_some_and(|known| known < epoch);
         if let Some(present) = self.present.as_mut().filter(|ring| ring.epoch() == epoch) {
             present.life = Some(life);
-            let first = if present.is_watched { early.or_else(|| present.oldest_whole()) } else { early };
+            let first = match (has_begun_unheard, present.is_watched) {
+                (true, _) => Some(present.first()),
+                (false, true) => early.or_else(|| present.oldest_whole()),
+                (false, false) => early,
+            };
             if let (Some(first), true) = (first, life == epoch && self.arrivals.epoch() != Some(epoch)) {
                 self.arrivals.begin(epoch, first);
             }

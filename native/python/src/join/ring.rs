@@ -80,6 +80,11 @@ impl Ring {
         Some((self.reader.oldest_beside(newest), newest))
     }
 
+    /// The first frame of its epoch, as far as the ring says it.
+    pub(super) fn first(&self) -> u64 {
+        self.reader.newest().map_or(0, |newest| self.reader.first_of(newest))
+    }
+
     /// The oldest frame that lies there whole.
     pub(super) fn oldest_whole(&self) -> Option<u64> {
         let (oldest, newest) = self.span()?;
