@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import secrets
-from collections import deque
+from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,12 +17,12 @@ from framegate.schema.console.reporting import emit
 from framegate.schema.control import SCHEMA_ID, TriggerState
 from framegate.schema.errors import DONE, CheckpointNotTaken, Interrupted, MessageError, NoCoordinator
 from framegate.shmpool.client.client import Client
+from framegate.shmpool.client.control_outbox import ControlOutbox
 from framegate.shmpool.client.link import Link
 from framegate.shmpool.client.options import ClientOptions
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.stop_signal import StopSignal
-from framegate.shmpool.transport.interface import Outcome as Offered
-from framegate.shmpool.transport.interface import Publication, Received
+from framegate.shmpool.transport.interface import Received
 
 _LOOK_AGAIN_S: Final = 0.005
 ANSWER_S: Final = 10.0
@@ -44,19 +44,17 @@ class Asking:
     def __init__(self, client: Client, asked: Asked) -> None:
         self._client = client
         self._asked = asked
-        self._speaks: Publication | None = None
-        self._waiting = deque[bytes](maxlen=4)
+        self._outbox = ControlOutbox(Counter())
         client.listen(self)
 
     def on_link(self, link: Link) -> None:
         """A new Aeron client: nobody has heard us on it yet."""
-        self._speaks = link.transport.add_publication(link.streams.channel, link.streams.control, exclusive=True)
+        self._outbox.open(link)
         self._asked.ask_anew()
 
     def on_link_lost(self, _reason: str) -> None:
         """The coordinator may live on: what it does is heard on the next link."""
-        self._speaks = None
-        self._waiting.clear()
+        self._outbox.lose()
 
     def on_message(self, message: Message, now_ns: int) -> None:
         """Messages of other streams are not for us; those of the control stream come by ``on_control``."""
@@ -73,20 +71,14 @@ class Asking:
         """Ask, and ask again."""
         request = self._asked.due(now_ns)
         if request is not None:
-            self._waiting.append(request.encode())
-        while self._waiting and self._speaks is not None:
-            answer = self._speaks.try_offer(self._waiting[0])
-            if answer < 0 and Offered(answer).is_retryable:
-                return
-            self._waiting.popleft()
+            self._outbox.send(request)
+        self._outbox.flush()
 
     def close(self) -> None:
         """Be silent from now on. Idempotent."""
         with self._client.turn:
             self._client.remove(self)
-            speaks, self._speaks = self._speaks, None
-            if speaks is not None:
-                speaks.close()
+            self._outbox.close()
 
     def __str__(self) -> str:
         return "request for a checkpoint"

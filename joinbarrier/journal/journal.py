@@ -46,7 +46,9 @@ class Journal:
     def __repr__(self) -> str:
         info = self.info
         inputs = ", ".join(each.name for each in info.inputs)
-        return f"<Journal {self.path}: {info.policy} join of {inputs}, rows {self.first_row} to {self.next_row - 1}>"
+        first, past = self.first_row, self.next_row
+        rows = f"rows {first} to {past - 1}" if past > first else "no rows"
+        return f"<Journal {self.path}: {info.policy} join of {inputs}, {rows}>"
 
     def __len__(self) -> int:
         """How many rows are there now."""

@@ -7,9 +7,9 @@ It rides on a ``framegate.shmpool.client.client.Client``: its thread hears, deci
 from __future__ import annotations
 
 import logging
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from framegate.joinbarrier.maps.authority import ANNOUNCE_PERIOD_NS, Announce, AuthorityAction, MapAuthority
 from framegate.joinbarrier.maps.client import Ask, ClientAction, MapClient
@@ -18,12 +18,11 @@ from framegate.joinbarrier.maps.messages import Announced, Requested, hear
 from framegate.schema import Message
 from framegate.schema.errors import JoinError, MessageError, TwoAuthorities
 from framegate.shmpool.client.client import Client
+from framegate.shmpool.client.control_outbox import ControlOutbox
 from framegate.shmpool.client.link import Link
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.transport.interface import Outcome, Publication, Received
+from framegate.shmpool.transport.interface import Received
 
-WAITING_MAX: Final = 256
-"""Messages that wait for a slow subscriber. Beyond it the oldest goes: all of them are said again."""
 OnAction: TypeAlias = Callable[[ClientAction], None]
 OnConflict: TypeAlias = Callable[[TwoAuthorities], None]
 _log = logging.getLogger(__name__)
@@ -47,8 +46,7 @@ class MapExchange:
         self._client = client
         self._on_conflict = on_conflict or _warn
         self._followers: list[tuple[MapClient, OnAction]] = []
-        self._speaks: Publication | None = None
-        self._waiting = deque[bytes](maxlen=WAITING_MAX)
+        self._outbox = ControlOutbox(self.counts)
         client.listen(self)
 
     # --- for users ---------------------------------------------------------------------------------------
@@ -92,25 +90,20 @@ class MapExchange:
         """Be silent from now on. Idempotent."""
         with self._client.turn:
             self._client.remove(self)
-            speaks, self._speaks = self._speaks, None
-            if speaks is not None:
-                speaks.close()
+            self._outbox.close()
 
     # --- called by the client's thread -------------------------------------------------------------------
 
     def on_link(self, link: Link) -> None:
         """A new Aeron client: nobody has heard us on it yet."""
-        # A publication of its own: clients of one host share the session of a shared one, and then the announces of
-        # another authority could not be told from those said here.
-        self._speaks = link.transport.add_publication(link.streams.channel, link.streams.control, exclusive=True)
+        self._outbox.open(link)
         self.authority.announce_anew()
         for map_client, _ in self._followers:
             map_client.ask_anew()
 
     def on_link_lost(self, _reason: str) -> None:
         """Maps stay: they are soft state, and hold until another is heard."""
-        self._speaks = None
-        self._waiting.clear()
+        self._outbox.lose()
 
     def on_message(self, message: Message, now_ns: int) -> None:
         """Messages of other streams are not for us; those of the control stream come by ``on_control``."""
@@ -127,14 +120,14 @@ class MapExchange:
         if isinstance(heard, Requested):
             self._carry_out(self.authority.on_request(heard))
         elif isinstance(heard, Announced):
-            if self._speaks is None or received.session_id != self._speaks.session_id:
+            if received.session_id != self._outbox.session_id:
                 self._carry_out(self.authority.on_announce(heard, received.session_id))
             for map_client, _ in list(self._followers):
                 self._tell(map_client, map_client.on_announce(heard, now_ns))
 
     def on_tick(self, now_ns: int) -> None:
         """Say what is due."""
-        self._flush()
+        self._outbox.flush()
         self._carry_out(self.authority.on_tick(now_ns))
         for map_client, _ in list(self._followers):
             self._tell(map_client, map_client.on_tick(now_ns))
@@ -142,34 +135,18 @@ class MapExchange:
     def _carry_out(self, actions: list[AuthorityAction]) -> None:
         for action in actions:
             if isinstance(action, Announce):
-                self._send(action.map.to_message())
+                self._outbox.send(action.map.to_message())
             else:
                 self._on_conflict(action.error)
 
     def _tell(self, map_client: MapClient, actions: list[ClientAction]) -> None:
         for action in actions:
             if isinstance(action, Ask):
-                self._send(action.request)
+                self._outbox.send(action.request)
             else:
                 for follower, on_action in list(self._followers):
                     if follower is map_client:
                         on_action(action)
-
-    def _send(self, message: Message) -> None:
-        if len(self._waiting) == WAITING_MAX:
-            self.counts["overflowed"] += 1
-        self._waiting.append(message.encode())
-        self._flush()
-
-    def _flush(self) -> None:
-        """One attempt each: a slow subscriber must not cost the client's other members their turn."""
-        while self._waiting and self._speaks is not None:
-            answer = self._speaks.try_offer(self._waiting[0])
-            if answer < 0 and Outcome(answer).is_retryable:
-                self.counts["send_blocked"] += 1
-                return
-            self._waiting.popleft()
-            self.counts["sent" if answer >= 0 else "unheard"] += 1
 
     def __str__(self) -> str:
         return "exchange of MergeMaps"

@@ -25,11 +25,10 @@ from framegate.schema.control import (
 )
 from framegate.schema.errors import MessageError
 from framegate.shmpool.client.client import Client
+from framegate.shmpool.client.control_outbox import ControlOutbox
 from framegate.shmpool.client.link import Link
-from framegate.shmpool.transport.interface import Outcome, Publication, Received
+from framegate.shmpool.transport.interface import Received
 
-WAITING_MAX: Final = 256
-"""Messages that wait for a slow subscriber; beyond it the oldest goes, and the coordinator's time-outs do the rest."""
 HELLO_NS: Final = 1_000_000_000
 """Between two hellos while no coordinator was heard."""
 _HELLOS_A_TIMEOUT: Final = 3
@@ -60,8 +59,7 @@ class CheckpointMember:
         self.counts = Counter[str]()
         self._instance_id = secrets.randbits(63)
         self._client = client
-        self._speaks: Publication | None = None
-        self._waiting = deque[bytes](maxlen=WAITING_MAX)
+        self._outbox = ControlOutbox(self.counts)
         self._heard = deque[Heard](maxlen=_HEARD_MAX)
         self._coordinator_epoch: int | None = None
         self._refused_id = 0
@@ -124,23 +122,20 @@ class CheckpointMember:
         """Leave the pipeline. Idempotent."""
         with self._client.turn:
             self._client.remove(self)
-            speaks = self._speaks
-            if speaks is not None:
-                self._send(self._hello(OperatorState.LEAVING))
-                self._speaks = None
-                speaks.close()
+            if self._outbox.is_open:
+                self._outbox.send(self._hello(OperatorState.LEAVING))
+                self._outbox.close()
 
     # --- called by the client's thread -------------------------------------------------------------------
 
     def on_link(self, link: Link) -> None:
         """A new Aeron client."""
-        self._speaks = link.transport.add_publication(link.streams.channel, link.streams.control, exclusive=True)
+        self._outbox.open(link)
         self._hello_at_ns = 0
 
     def on_link_lost(self, _reason: str) -> None:
         """What was not said is not said: the coordinator gives up what it misses."""
-        self._speaks = None
-        self._waiting.clear()
+        self._outbox.lose()
 
     def on_message(self, message: Message, now_ns: int) -> None:
         """What concerns checkpoints comes by ``on_control``."""
@@ -168,13 +163,13 @@ class CheckpointMember:
 
     def on_tick(self, now_ns: int) -> None:
         """Say what is due."""
-        if self._speaks is not None and now_ns >= self._hello_at_ns:
+        if self._outbox.is_open and now_ns >= self._hello_at_ns:
             self._hello_at_ns = now_ns + self._hello_ns
             # Before it: whoever is present is known with all of its streams.
             for stream in self.ingress:
-                self._send(self._ingress_hello(stream))
-            self._send(self._hello(OperatorState.PRESENT))
-        self._flush()
+                self._outbox.send(self._ingress_hello(stream))
+            self._outbox.send(self._hello(OperatorState.PRESENT))
+        self._outbox.flush()
 
     def _hello(self, state: OperatorState) -> OperatorHello:
         return OperatorHello(
@@ -192,20 +187,7 @@ class CheckpointMember:
 
     def _send(self, message: Message) -> None:
         with self._client.turn:
-            if len(self._waiting) == WAITING_MAX:
-                self.counts["overflowed"] += 1
-            self._waiting.append(message.encode())
-            self._flush()
-
-    def _flush(self) -> None:
-        """One attempt each: a slow subscriber must not cost the client's other members their turn."""
-        while self._waiting and self._speaks is not None:
-            answer = self._speaks.try_offer(self._waiting[0])
-            if answer < 0 and Outcome(answer).is_retryable:
-                self.counts["send_blocked"] += 1
-                return
-            self._waiting.popleft()
-            self.counts["sent" if answer >= 0 else "unheard"] += 1
+            self._outbox.send(message)
 
     def __str__(self) -> str:
         return f"operator {self.operator_id} of pipeline {self.pipeline}"

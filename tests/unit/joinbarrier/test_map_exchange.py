@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import pytest
 from framegate.joinbarrier.maps.client import Apply, Ask, ClientAction, Invalidate, MapClient
-from framegate.joinbarrier.maps.exchange import WAITING_MAX, MapExchange
+from framegate.joinbarrier.maps.exchange import MapExchange
 from framegate.joinbarrier.maps.mergemap import MergeMap, SequenceRule
 from framegate.schema.codec import HEADER
 from framegate.schema.driver import ShmDriverShutdown, ShutdownReason
 from framegate.schema.errors import TransportClosed, TwoAuthorities
 from framegate.shmpool.client import link as link_module
 from framegate.shmpool.client.client import Client
+from framegate.shmpool.client.control_outbox import WAITING_MAX
 from framegate.shmpool.transport.loopback.network import LoopbackNetwork
 
 from tests.joins.map_world import STREAMS, MapWorld, Stage
@@ -125,7 +126,7 @@ def test_on_a_stream_that_takes_nothing_messages_wait_within_a_bound_and_in_orde
 ) -> None:
     world = MapWorld()
     owner, stage = world.station(), Stage(world.station(), 20001, 3)
-    publication = owner.exchange._speaks
+    publication = owner.exchange._outbox._publication
     assert publication is not None
     answer = publication.try_offer
     blocked = [-2] * 1_000
