@@ -2,7 +2,7 @@
 //! Copies of frames that wait longer than a ring keeps them, or behind a barrier: a bounded arena; nothing is evicted.
 //!
 //! The copies of a stream lie one behind the other in chunks of an arena that all streams share, and are released in
-//! their order, but for one that may be joined again. So no stream holds up another, and what finds no place takes
+//! their order, but for the one that was joined last. So no stream holds up another, and what finds no place takes
 //! nobody's.
 
 use std::collections::VecDeque;

@@ -82,8 +82,8 @@ impl Stage {
             if self.behind[stream].is_some() {
                 return each.behind_from(seq).map(|frame| frame.seq);
             }
-            let kept = each.again().filter(|kept| kept.seq >= seq && self.is_reusing()).map(|kept| kept.seq);
-            kept.or_else(|| Some(each.at(each.readable_from(each.position_from(seq.into()))?).seq))
+            let reused = self.reused_by(*input).map(|frame| frame.seq).filter(|reused| *reused >= seq);
+            reused.or_else(|| Some(each.at(each.readable_from(each.position_from(seq.into()))?).seq))
         };
         self.on[stream].iter().filter_map(oldest).min()
     }

@@ -47,7 +47,11 @@ impl Stage {
 
     /// Frames of a stream that were joined, and may be joined again under the map that was applied last.
     pub(super) fn reused(&self, stream: usize) -> impl Iterator<Item = &Frame> {
-        let inputs = if self.is_reusing() { &self.on[stream][..] } else { &[] };
-        inputs.iter().filter_map(|input| self.inputs[*input].again())
+        self.on[stream].iter().filter_map(|input| self.reused_by(*input))
+    }
+
+    /// The frame that an input has joined, and may join again under the map that was applied last.
+    pub(super) fn reused_by(&self, input: usize) -> Option<&Frame> {
+        self.inputs[input].again().filter(|_| self.is_reusing())
     }
 }
