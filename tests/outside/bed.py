@@ -25,6 +25,15 @@ from typing import Any, Self
 FRAMEGATE = str(Path(sys.executable).parent / "framegate")
 WATCHDOG_S = 90.0
 LOOK_AGAIN_S = 0.01
+_DEAF = """
+import sys, time
+import framegate as fg
+
+with fg.connect() as client:
+    consumer = client.consumer(int(sys.argv[1]))
+    print('{"event": "ready"}', flush=True)
+    time.sleep(600)
+"""
 USAGE, ENVIRONMENT = 2, 3
 """Exit codes: wrong usage or configuration; no driver, no room, no permission."""
 
@@ -248,6 +257,12 @@ class Bed:
         rows = [",".join("" if cell is None else str(cell) for cell in step) for step in steps]
         schedule.write_text("\n".join(["at_ms,seq,timestamp_ns", *rows]) + "\n")
         return self.produce(stream, "--schedule", schedule, "--shape", shape, *words, **options)
+
+    def deaf(self, stream: int) -> Process:
+        """A program that has a consumer of a stream and never reads."""
+        process = self.python(_DEAF, stream)
+        process.says(event="ready")
+        return process
 
     # --- files -----------------------------------------------------------------------------------------------
 

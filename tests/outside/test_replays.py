@@ -13,15 +13,6 @@ from tests.outside.recordings import MS, ticks, write_recording
 
 SHAPE = "512x512"
 """Frames of which a ring holds 128."""
-DEAF = """
-import sys, time
-import framegate as fg
-
-with fg.connect() as client:
-    consumer = client.consumer(int(sys.argv[1]))
-    print('{"event": "ready"}', flush=True)
-    time.sleep(600)
-"""
 
 
 def recorded(bed: Bed, streams: list[int], frames: int) -> Path:
@@ -81,7 +72,7 @@ def test_a_consumer_that_leaves_does_not_hold_a_replay_up(bed: Bed) -> None:
 def test_a_replay_does_not_wait_for_ever_for_a_consumer_that_sees_nothing(bed: Bed) -> None:
     (stream,) = bed.streams(1)
     path = recorded(bed, [stream], 200)
-    bed.python(DEAF, stream).says(event="ready")
+    bed.deaf(stream)
     replay = bed.run("replay", path, "--speed", "max", "--wait-consumers", 1, "--json")
     assert replay.ended() == 1, replay
     assert replay.says(event="error")["code"] == 809

@@ -158,7 +158,7 @@ def _pushed(ask: Ask, best_hz: float, runs: int) -> Iterator[Result]:
     with _driving() as bed:
         paces = [_pace(bed, ask, _TOO_MUCH * (best_hz or ask.hz)) for _ in range(runs)]
     settled = statistics.median(each.settled_hz for each in paces)
-    begun = sorted(each.begun_hz / max(each.settled_hz, 1.0) for each in paces)
+    begun = sorted(each.begun_hz / each.settled_hz if each.settled_hz else 0.0 for each in paces)
     size = sized(ask.frame_bytes)
     yield Result(
         question=f"pace of {size} in new files {BEGUN_S:g} s after the first row, over the settled one",
