@@ -15,7 +15,8 @@ CARGO_ENV = eval "$$($(PYTHON) native/_build/cargo_env.py)"
 PYTEST = $(PYTHON) -m pytest
 # Most tests wait for processes of their own. A file stays together: its tests may share what is costly to start.
 SIDE_BY_SIDE := --numprocesses auto --dist loadfile
-PURE_CRATES := -p framegate-core -p framegate-codecs -p framegate-join -p framegate-journal -p framegate-checkpoint -p framegate-recording
+PURE_CRATES := -p framegate-core -p framegate-codecs -p framegate-join -p framegate-journal -p framegate-checkpoint \
+	-p framegate-intake -p framegate-engine -p framegate-recording
 AERON_CRATES := -p framegate-python -p framegate-media-driver -p aeron-link-shim
 SAY = @printf '\033[1m==> %s\033[0m\n'
 
@@ -37,13 +38,13 @@ help: ## this list
 setup: $(VENV)/.native ## a .venv with framegate in it, everything compiled; quick when nothing changed
 	$(SAY) 'ready: $(VENV)/bin/framegate'
 
-$(VENV)/.dependencies: constraints.txt pyproject.toml tools/setup/system.sh tools/setup/requirements.py
+$(VENV)/.dependencies: constraints.txt pyproject.toml dev/setup/system.sh dev/setup/requirements.py
 	$(SAY) 'system: a compiler, cargo, Java'
-	bash tools/setup/system.sh
+	bash dev/setup/system.sh
 	$(SAY) 'Python: $(VENV) with the packages of constraints.txt'
-	[ -x $(PYTHON) ] || "$$(bash tools/setup/find-python.sh)" -m venv $(VENV)
+	[ -x $(PYTHON) ] || "$$(bash dev/setup/find-python.sh)" -m venv $(VENV)
 	$(PIP) install --constraint constraints.txt pip
-	$(PIP) install --constraint constraints.txt $$($(PYTHON) tools/setup/requirements.py)
+	$(PIP) install --constraint constraints.txt $$($(PYTHON) dev/setup/requirements.py)
 	touch $@
 
 $(VENV)/.native: $(VENV)/.dependencies $(NATIVE_SOURCES)
@@ -80,23 +81,23 @@ check: setup ## linters, formatters, types, the native stub, fresh generated cod
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(SAY) 'mypy --strict, and the native stub against the binary'
-	bash tools/setup/typecheck.sh
+	bash dev/setup/typecheck.sh
 	$(SAY) 'rustfmt, clippy'
 	cargo fmt --manifest-path native/Cargo.toml $(PURE_CRATES) $(AERON_CRATES) -- --check
 	cargo clippy --quiet --locked --no-deps --manifest-path native/Cargo.toml $(PURE_CRATES) --all-features --all-targets -- -D warnings
 	$(CARGO_ENV) && cargo clippy --quiet --locked --no-deps --release --manifest-path native/Cargo.toml \
 		$(AERON_CRATES) -- -D warnings
 	$(SAY) 'generated code is fresh'
-	$(PYTHON) -m framegate.tools.codegen --check
+	$(PYTHON) -m dev.codegen --check
 
 codegen: setup ## write the codecs again from schema/xml
 	$(SAY) 'codecs from schema/xml'
-	$(PYTHON) -m framegate.tools.codegen
+	$(PYTHON) -m dev.codegen
 
 bench: setup ## measure; BENCH=name for one of them
 	$(SAY) 'benchmarks'
-	$(PIP) install --constraint constraints.txt $$($(PYTHON) tools/setup/requirements.py bench)
-	$(PYTHON) -m framegate.tools.bench $(BENCH)
+	$(PIP) install --constraint constraints.txt $$($(PYTHON) dev/setup/requirements.py bench)
+	$(PYTHON) -m dev.bench $(BENCH)
 
 sim: setup ## the seeded simulator; SEED=n replays one run
 	$(SAY) 'simulator'

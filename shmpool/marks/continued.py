@@ -4,7 +4,7 @@ the epoch before were.
 
 A source that can seek writes it when it comes back, before its first frame: its sequences are those that it had, so
 what is heard again is a repetition and not the beginning of something new. A camera that is switched on again does not.
-``native/python/src/join/port.rs`` reads it when the first thing of the epoch is heard.
+``native/intake/src/mapping.rs`` reads it when the first thing of the epoch is heard.
 """
 
 from __future__ import annotations

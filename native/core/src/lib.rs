@@ -11,6 +11,7 @@ compile_error!("framegate needs a little-endian machine");
 pub mod assembler;
 pub mod asymmetric;
 pub mod biased;
+pub mod clock;
 pub mod idle;
 pub mod pool;
 pub mod record;

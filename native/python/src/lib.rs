@@ -8,6 +8,7 @@ mod bench;
 mod buffer;
 mod checkpoint;
 mod errors;
+mod intake;
 mod join;
 mod journal;
 mod pool;
@@ -30,9 +31,11 @@ mod _native {
         UnalignedCheckpointer, checkpoint_read_records, checkpoint_write_records,
     };
     #[pymodule_export]
+    use crate::intake::{JoinMailbox, JoinPort};
+    #[pymodule_export]
     use crate::join::{
-        JoinBarrier, JoinEngine, JoinMailbox, JoinPort, JoinSnapshot, JoinStage, NearestPairing, OutputWatermarks,
-        join_causes, join_check_records,
+        JoinBarrier, JoinEngine, JoinSnapshot, JoinStage, NearestPairing, OutputWatermarks, join_causes,
+        join_check_records,
     };
     #[pymodule_export]
     use crate::journal::{JournalWriter, crc32c, journal_fault_points};

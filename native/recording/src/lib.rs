@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Recordings (PROTOCOL 18): what a stream carried, and on request its payloads, as an MCAP file. No Python, no Aeron,
-//! no clock.
+//! Recordings (PROTOCOL 18): what a stream carried, and on request its payloads, as an MCAP file. No Python, no Aeron.
 //!
 //! | file | what it is |
 //! |---|---|
@@ -10,6 +9,7 @@
 //! | `queue` | chunks on their way between the thread that hears and the thread that writes |
 //! | `loss`, `account` | what was not recorded, why, and what was |
 //! | `channels`, `recorder` | topics, and the recorder itself |
+//! | `live` | the engine that hears streams and records them |
 //! | `stored` | records of a file that is there, and what its chunks hold |
 //! | `recover` | a whole file out of one that was cut, or damaged in places |
 #![deny(missing_docs)]
@@ -19,6 +19,7 @@ mod channels;
 mod chunk;
 mod config;
 mod file;
+pub mod live;
 mod loss;
 pub mod names;
 mod queue;

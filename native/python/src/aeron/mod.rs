@@ -7,6 +7,7 @@
 
 mod claim;
 mod client;
+mod descriptors;
 mod events;
 mod mark;
 mod offer;

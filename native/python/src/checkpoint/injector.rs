@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::raise;
-use crate::join::monotonic_ns;
+use framegate_core::clock::monotonic_ns;
 
 /// The word by which a barrier is asked for; see `framegate.joinbarrier.checkpoint.BarrierInjectorHandle`.
 #[pyclass(module = "framegate._native", frozen)]

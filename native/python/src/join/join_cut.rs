@@ -7,7 +7,9 @@ use framegate_checkpoint::unaligned::Switch;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
-use super::engine::{CheckpointHabits, Engine, News, Passing, Snapshot};
+use super::wires::Engine;
+
+use framegate_engine::{CheckpointHabits, News, Passing, Snapshot};
 
 /// What was copied at a cut. Written down by whoever holds it, while the engine goes on.
 #[pyclass(frozen, module = "framegate._native")]
@@ -92,7 +94,7 @@ pub(super) fn take_news<'py>(py: Python<'py>, (news, streams): (Vec<News>, Vec<u
 /// Takes them from the engine; those that wait for a seal stay, with all behind them.
 pub(super) fn ready_news(engine: &mut Engine) -> Vec<News> {
     let mut ready = Vec::new();
-    while engine.cut.has_news(engine.writer.sealed_rows()) {
+    while engine.cut.has_news(engine.ledger.writer.sealed_rows()) {
         ready.extend(engine.cut.news.pop_front());
     }
     ready

@@ -13,19 +13,20 @@ use framegate_journal::{Recovered, Writer};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use super::clock::monotonic_ns;
-use super::engine::{CHECKPOINT_STATE_BYTES, Engine, Habits, Outcome, split_state};
-use super::fed::{Fed, FedAt};
 use super::join_cut;
-use super::mailbox::{JoinMailbox, Mailbox};
 use super::plan::{Rule, inputs_of, journal_of, rule_of, stage_of};
 use super::report::{self, Rejected, rejections};
 use super::restore::{self, Given};
+use super::wires::Engine;
 use crate::aeron::{unpoisoned, unpoisoned_detached};
 use crate::checkpoint::cut_name;
 use crate::errors::raise;
+use crate::intake::{JoinMailbox, Mailbox};
 use crate::journal::errors::raised;
 use crate::pool::PoolProducer;
+use framegate_core::clock::monotonic_ns;
+use framegate_engine::{CHECKPOINT_STATE_BYTES, Habits, Outcome, split_state};
+use framegate_engine::{Fed, FedAt};
 
 /// Epoch and sequence of a place in a stream.
 type At = (Option<u64>, Option<u64>);
@@ -337,18 +338,18 @@ impl JoinEngine {
 
     /// Rows below it are no longer needed by any named reader; None: there is none.
     fn set_floor(&self, py: Python<'_>, row: Option<u64>) -> PyResult<()> {
-        self.with(py, |engine| engine.writer.set_floor(row))
+        self.with(py, |engine| engine.ledger.writer.set_floor(row))
     }
 
     /// Rings these semaphores when a batch is sealed; how many of them there are.
     fn set_bells(&self, py: Python<'_>, names: Vec<String>) -> PyResult<usize> {
-        self.with(py, |engine| engine.bells.set(&names))
+        self.with(py, |engine| engine.ledger.bells.set(&names))
     }
 
     /// Publishes an input's frame, numbered by the output's sequence, as each row is written; None: no longer.
     fn publish_to(&self, py: Python<'_>, producer: Option<&PoolProducer>, index: usize) -> PyResult<()> {
         let target = producer.map(|producer| (index, producer.target()));
-        self.with(py, |engine| engine.publish = target)
+        self.with(py, |engine| engine.output.target = target)
     }
 
     /// What the join waits for, and how deep frames wait in their rings.
@@ -388,7 +389,7 @@ impl JoinEngine {
                 let mut guard = unpoisoned(&self.engine);
                 let engine = guard.as_mut()?;
                 let outcome = work(engine);
-                Some((outcome, engine.full_reason, engine.failure.take()))
+                Some((outcome, engine.ledger.full_reason, engine.ledger.failure.take()))
             })
             .ok_or_else(|| closed(py))?;
         if let Some(failure) = failure {

@@ -9,9 +9,9 @@ use framegate_journal::{Config, Durability, WhenFull};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::engine::InputPlan;
-use super::mailbox::Mailbox;
 use crate::errors::raise;
+use crate::intake::Mailbox;
+use framegate_engine::InputPlan;
 
 /// (stream, rule type, source, offset, window), nulls as None.
 pub(super) type Rule = (u32, u32, u32, Option<i64>, Option<u64>);

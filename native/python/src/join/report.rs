@@ -5,10 +5,10 @@ use framegate_join::stage::{CAUSE_NAMES, InputCounters, Stage};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use super::engine::Engine;
 use super::join_cut;
-use super::mailbox::PORT_COUNTERS;
+use super::wires::Engine;
 use crate::journal;
+use framegate_intake::facts::PORT_COUNTERS;
 
 /// The words by which counters and journals say why a frame was not joined.
 #[pyfunction]
@@ -34,7 +34,7 @@ pub(super) fn status<'py>(py: Python<'py>, engine: &Engine) -> PyResult<Bound<'p
     found.set_item("rows", engine.counters.rows)?;
     found.set_item("out", status.out)?;
     found.set_item("has_map", status.has_map)?;
-    let journal = engine.writer.counters();
+    let journal = engine.ledger.writer.counters();
     found.set_item("first_row", journal.first_row)?;
     found.set_item("rows_dropped_early", journal.rows_dropped_early)?;
     let (waiting, inputs) = (PyList::empty(py), PyList::empty(py));
@@ -84,7 +84,7 @@ pub(super) fn counters<'py>(py: Python<'py>, engine: &Engine, names: &[String]) 
     for name in ["recovered", "false_descriptors", "retired_epochs", "retired_bytes"] {
         let values = PyDict::new(py);
         for (input, plan) in names.iter().zip(&engine.inputs) {
-            let counted = PORT_COUNTERS.iter().zip(engine.ports[plan.stream].counters.as_array());
+            let counted = PORT_COUNTERS.iter().zip(engine.port_counters(plan.stream).as_array());
             values
                 .set_item(input, counted.filter(|(known, _)| **known == name).map(|(_, value)| value).sum::<u64>())?;
         }
@@ -108,16 +108,16 @@ pub(super) fn counters<'py>(py: Python<'py>, engine: &Engine, names: &[String]) 
         ("copied_out_frames", own.copied_out_frames),
         ("copied_out_bytes", own.copied_out_bytes),
         ("arena_full", own.arena_full),
-        ("arena_peak_bytes", engine.waiting.peak_bytes() as u64),
-        ("late_drops", engine.ports.iter().map(|port| port.counters.late_drops).sum()),
-        ("longest_turn_ns", own.longest_turn_ns),
-        ("longest_absence_ns", own.longest_absence_ns),
+        ("arena_peak_bytes", engine.copying.waiting.peak_bytes() as u64),
+        ("late_drops", (0..engine.stage.streams().len()).map(|stream| engine.port_counters(stream).late_drops).sum()),
+        ("longest_turn_ns", engine.slices.longest_turn_ns),
+        ("longest_absence_ns", engine.slices.longest_absence_ns),
         ("restored_waiting", engine.cut.restored_waiting()),
     ] {
         found.set_item(name, value)?;
     }
     found.set_item("checkpoints", join_cut::counters(py, engine)?)?;
-    found.set_item("journal", journal::counters(py, &engine.writer.counters())?)?;
+    found.set_item("journal", journal::counters(py, &engine.ledger.writer.counters())?)?;
     Ok(found)
 }
 

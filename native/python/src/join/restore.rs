@@ -10,10 +10,10 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyDict;
 
-use super::engine::{Late, Recalled, Record, Restoring};
-use super::fed::FedAt;
 use super::recall::rest_of;
 use crate::errors::raise;
+use framegate_engine::FedAt;
+use framegate_engine::{Late, Recalled, Record, Restoring};
 
 /// A frame that waited, and the place of its stream.
 type Waiting<'a> = (usize, FrameHead, &'a [u8]);

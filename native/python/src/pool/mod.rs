@@ -25,4 +25,4 @@ pub(crate) use load::Load;
 pub use producer::PoolProducer;
 pub(crate) use publishing::PublishFault;
 pub use regions::{PoolRegions, region_mark};
-pub(crate) use republish::{PublishTarget, Republished};
+pub(crate) use republish::PublishTarget;

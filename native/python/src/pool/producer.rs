@@ -21,7 +21,7 @@ use super::stamps::{FrameStamps, Stamp};
 use crate::aeron::{AeronPublication, AeronSubscription};
 use crate::checkpoint::CommandWord;
 use crate::errors::raise;
-use crate::join::monotonic_ns;
+use framegate_core::clock::monotonic_ns;
 
 /// From here on a copy takes longer than giving the GIL back and taking it again.
 const WITHOUT_GIL_FROM_BYTES: u32 = 64 * 1024;

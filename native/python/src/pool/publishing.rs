@@ -19,7 +19,7 @@ use super::branch::Branch;
 use super::pace::Pace;
 use super::stamps::FrameStamps;
 use crate::aeron::PublicationShared;
-use crate::join::monotonic_ns;
+use framegate_core::clock::monotonic_ns;
 
 /// How long a message that must stand in its place waits for a stream that is full.
 const SEND_HERE_PATIENCE: Duration = Duration::from_millis(100);

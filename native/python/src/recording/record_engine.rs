@@ -5,16 +5,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use framegate_core::idle::IdleStrategy;
+use framegate_recording::live;
 use framegate_recording::{
     Account, Compression, Config, Ended, Recorder, RecordingError, Survey, Totals, names, recover,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use super::engine::Engine;
-use crate::aeron::{unpoisoned, unpoisoned_detached};
+use crate::aeron::{SubscriptionShared, unpoisoned, unpoisoned_detached};
 use crate::errors::raise;
-use crate::join::{JoinMailbox, Mailbox, monotonic_ns, realtime_ns};
+use crate::intake::{JoinMailbox, Mailbox};
+use framegate_core::clock::{monotonic_ns, realtime_ns};
+
+type Engine = live::Engine<SubscriptionShared>;
 
 /// One recording: `run` it a slice at a time, on one thread.
 #[pyclass(frozen, module = "framegate._native")]
@@ -98,14 +101,14 @@ impl RecordEngine {
         let engine = guard.as_ref().ok_or_else(|| closed(py))?;
         let found = PyDict::new(py);
         put_totals(&found, &engine.recorder.totals(), engine.other_streams)?;
-        found.set_item("longest_turn_ns", engine.longest_turn_ns)?;
+        found.set_item("longest_turn_ns", engine.slices.longest_turn_ns)?;
         Ok(found)
     }
 
     /// Takes what was announced already, and writes the file's end; what the recording holds and lacks.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let mut engine = py.detach(|| unpoisoned(&self.engine).take()).ok_or_else(|| closed(py))?;
-        let (other_streams, longest_turn_ns) = (engine.other_streams, engine.longest_turn_ns);
+        let (other_streams, longest_turn_ns) = (engine.other_streams, engine.slices.longest_turn_ns);
         let ended = py.detach(|| {
             engine.drain();
             engine.recorder.finish()

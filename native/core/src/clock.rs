@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The clocks of the engines: the monotonic one that Python's `monotonic_ns` reads too, and the wall clock.
+
+fn read(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call fills the structure that it is given, and these clocks exist on every Linux.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Nanoseconds of the clock that never steps.
+#[must_use]
+pub fn monotonic_ns() -> u64 {
+    read(libc::CLOCK_MONOTONIC)
+}
+
+/// Nanoseconds since 1970.
+#[must_use]
+pub fn realtime_ns() -> u64 {
+    read(libc::CLOCK_REALTIME)
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+//! Frames that no descriptor brought, found in the ring by their commit words; and how one epoch follows another.
+//!
+//! An epoch that was announced, and into which nobody has written, closes the one before it and does nothing else. The
+//! stage hears of an epoch only when something true of it has come.
+
+use framegate_core::pool::layout::NULL_TIMESTAMP;
+use framegate_core::pool::reader::Holding;
+use framegate_join::stage::Observed;
+
+use super::Engine;
+use super::cut::{Signal, Standing};
+use super::hearing::END_KIND;
+use crate::wires::Wires;
+
+impl<W: Wires> Engine<W> {
+    // --- One epoch after another ---------------------------------------------------------------------------
+
+    /// The log was read to its end: what waited for that happens.
+    pub(super) fn on_drained(&mut self, now_ns: u64) {
+        for index in 0..self.ports.len() {
+            if !self.ports[index].awaits_drain() {
+                continue;
+            }
+            match self.ports[index].ripe() {
+                Some(epoch) => self.advance_to(index, epoch, now_ns),
+                None if self.ports[index].has_ahead() => self.close_present(index, now_ns),
+                None => {}
+            }
+            if let Some((epoch, after)) = self.ports[index].mark.take() {
+                self.believe_mark(index, epoch, after, now_ns);
+            }
+        }
+    }
+
+    /// An epoch that is mapped has its turn. Those before it are closed, each in its order.
+    #[cold]
+    pub(super) fn advance_to(&mut self, index: usize, epoch: u64, now_ns: u64) {
+        while self.ports[index].present_epoch() != Some(epoch) {
+            if !self.advance(index, now_ns) {
+                return;
+            }
+        }
+    }
+
+    /// The next epoch that is mapped has its turn; False when there is none.
+    fn advance(&mut self, index: usize, now_ns: u64) -> bool {
+        self.close_present(index, now_ns);
+        let has_stepped = self.ports[index].step(&mut self.hearing.yard);
+        let begun = self.ports[index].present_epoch().filter(|_| has_stepped);
+        if let Some(epoch) = begun
+            && self.ports[index].is_early(epoch)
+        {
+            self.take_early(index, epoch, now_ns);
+        }
+        has_stepped
+    }
+
+    /// What was heard of the present epoch while no lease was held. Its producer may go by its readers, and send nothing
+    /// more before they have it.
+    pub(super) fn take_passed(&mut self, index: usize, now_ns: u64) {
+        if let Some(epoch) = self.ports[index].present_epoch()
+            && self.ports[index].is_early(epoch)
+        {
+            self.take_early(index, epoch, now_ns);
+        }
+    }
+
+    /// What was heard of an epoch before it was mapped.
+    fn take_early(&mut self, index: usize, epoch: u64, now_ns: u64) {
+        // It says where the epoch began.
+        let life = self.life_of(index, epoch);
+        let Some(early) = self.ports[index].take_early(epoch) else { return };
+        if let Some(first) = early.first {
+            let first = self.ports[index].next_heard(life).unwrap_or(first);
+            // Nothing past the newest frame of the ring was published, whatever a descriptor said.
+            let newest = self.ports[index].span().map_or(0, |(_, newest)| newest);
+            self.recover(index, (first, early.last.min(newest)), true, now_ns);
+        }
+        if let Some(after) = early.end {
+            self.end_present(index, epoch, after, now_ns);
+        }
+    }
+
+    /// More epochs are mapped than may be: the oldest ones have their turn at once.
+    pub(super) fn make_way(&mut self, now_ns: u64) {
+        for index in 0..self.ports.len() {
+            while self.ports[index].is_over_full() && self.advance(index, now_ns) {}
+        }
+    }
+
+    /// Nothing more is expected of the present epoch: what was announced of it and not heard is taken from its ring.
+    pub(super) fn close_present(&mut self, index: usize, now_ns: u64) {
+        if self.ports[index].close() {
+            if self.cut.is_under_way {
+                // Whoever owes its barrier does not deliver it any more.
+                self.note_switches(now_ns);
+            }
+            self.recover_tail(index, now_ns);
+        }
+    }
+
+    /// What the present ring holds behind the last frame that was taken.
+    pub fn recover_tail(&mut self, index: usize, now_ns: u64) {
+        let (Some(epoch), Some((_, newest))) = (self.ports[index].present_epoch(), self.ports[index].span()) else {
+            return;
+        };
+        let life = if self.ports[index].is_watched(epoch) {
+            self.life_of(index, epoch)
+        } else {
+            self.ports[index].likely_life_of(epoch)
+        };
+        self.recover_unheard(index, life, newest, now_ns);
+    }
+
+    /// What was sent of an epoch up to that sequence, behind what this agent or an earlier life of it has heard. Where
+    /// nothing was heard of it, nobody knows where this agent came to it.
+    fn recover_unheard(&mut self, index: usize, life: u64, last: u64, now_ns: u64) {
+        let port = &self.ports[index];
+        let Some(first) = port.next_known(life) else { return };
+        if port.has_heard_nothing() {
+            self.recover_down(index, life, (first, last), now_ns);
+        } else {
+            self.recover(index, (first, last), true, now_ns);
+        }
+    }
+
+    // --- What no descriptor brought ------------------------------------------------------------------------
+
+    /// Takes frames of the present epoch that lie in its ring, as if their descriptors had come. What the ring holds no
+    /// more was missed, where it may have been announced while nobody listened; what it never held nobody can have.
+    #[cold]
+    pub(super) fn recover(&mut self, index: usize, (first, last): (u64, u64), was_away: bool, now_ns: u64) {
+        let port = &mut self.ports[index];
+        let Some(life) = port.present_epoch().map(|epoch| port.likely_life_of(epoch)).filter(|_| first <= last) else {
+            return;
+        };
+        port.pass(life, last.saturating_add(1));
+        let (oldest, newest) = port.span().unwrap_or((u64::MAX, 0));
+        let from = oldest.max(first);
+        if from > first {
+            self.miss(index, life, (first, last.min(from - 1)), was_away, now_ns);
+        }
+        let mut known = 0;
+        for seq in from..=last.min(newest) {
+            let holding = self.ports[index].holds(seq);
+            if holding == Holding::Older {
+                continue;
+            }
+            if known == 0 && was_away {
+                self.lose_unheard(index, now_ns);
+            }
+            known += 1;
+            if holding == Holding::This {
+                self.take_recovered(index, life, seq, now_ns);
+            } else {
+                // The ring has gone on since it was looked at.
+                self.miss(index, life, (seq, seq), was_away, now_ns);
+            }
+        }
+        if from <= last {
+            self.ports[index].counters.gap_drops += last - from + 1 - known;
+        }
+    }
+
+    fn take_recovered(&mut self, index: usize, epoch: u64, seq: u64, now_ns: u64) {
+        let port = &mut self.ports[index];
+        (port.counters.frames, port.counters.recovered) = (port.counters.frames + 1, port.counters.recovered + 1);
+        let seen = Observed {
+            epoch,
+            seq,
+            descriptor_timestamp_ns: NULL_TIMESTAMP,
+            slot_timestamp_ns: NULL_TIMESTAMP,
+            trace_id: 0,
+        };
+        self.observe_or_wait(index, seen, now_ns);
+        self.join_drained(now_ns);
+    }
+
+    fn miss(&mut self, index: usize, epoch: u64, (first, last): (u64, u64), was_away: bool, now_ns: u64) {
+        let counters = &mut self.ports[index].counters;
+        let counter = if was_away { &mut counters.missed } else { &mut counters.gap_drops };
+        *counter += last - first + 1;
+        if was_away {
+            self.stand(index, Standing::Missed { epoch, first, last }, &[], now_ns);
+        }
+    }
+
+    /// A barrier may stand in what was not heard: whoever owes one does not deliver it any more.
+    fn lose_unheard(&mut self, index: usize, now_ns: u64) {
+        if self.cut.is_under_way && !self.cut.is_blocked(index) && !self.cut.gates.is_used_by(index) {
+            self.lose_input(index, true, now_ns);
+        }
+    }
+
+    // --- Ends ----------------------------------------------------------------------------------------------
+
+    /// Of each stream, the epoch up to which ends have been used up: an earlier life of this agent finished by them.
+    pub fn spend_ends(&mut self, spent: &[Option<u64>]) {
+        for (port, spent) in self.ports.iter_mut().zip(spent) {
+            port.spent = *spent;
+        }
+    }
+
+    /// A mark beside the regions says that an epoch is over. It counts when what the log has was read.
+    pub fn note_mark(&mut self, index: usize, epoch: u64, after: Option<u64>) {
+        let port = &mut self.ports[index];
+        let is_news = port.mark.is_none_or(|(other, _)| epoch > other);
+        if is_news && port.spent.is_none_or(|spent| epoch > spent) && !self.stage.has_ended_in(index, epoch) {
+            port.mark = Some((epoch, after));
+        }
+    }
+
+    /// Whether the end of an epoch, which no signal told, is one that this join waits for: something of the epoch was
+    /// heard, or it passed while the agent was down, or under its eyes. To a journal that has just begun it is history.
+    fn believe_mark(&mut self, index: usize, epoch: u64, after: Option<u64>, now_ns: u64) {
+        let port = &self.ports[index];
+        let is_known = self.stage.known_epoch(index).is_some_and(|known| known <= epoch);
+        if port.ended == Some(epoch) || !(is_known || port.is_watched(epoch) || port.is_early(epoch)) {
+            return;
+        }
+        self.advance_to_ahead(index, epoch, now_ns);
+        if self.ports[index].present_epoch() == Some(epoch) {
+            return self.end_present(index, epoch, after, now_ns);
+        }
+        self.ports[index].take_early(epoch);
+        if !self.ports[index].is_past(epoch) {
+            let signal = Signal { is_barrier: true, kind: END_KIND, barrier_id: 0, epoch, after };
+            self.stand(index, Standing::Signal(signal), &[], now_ns);
+        }
+    }
+
+    fn advance_to_ahead(&mut self, index: usize, epoch: u64, now_ns: u64) {
+        if self.ports[index].is_ahead(epoch) {
+            self.advance_to(index, epoch, now_ns);
+        }
+    }
+
+    /// The present epoch is over after that sequence: first what was not heard of it.
+    pub(super) fn end_present(&mut self, index: usize, epoch: u64, after: Option<u64>, now_ns: u64) {
+        let epoch = self.life_of(index, epoch);
+        self.recover_until(index, epoch, after, now_ns);
+        let signal = Signal { is_barrier: true, kind: END_KIND, barrier_id: 0, epoch, after };
+        self.stand(index, Standing::Signal(signal), &[], now_ns);
+    }
+
+    /// What an end names and nobody heard. Sequences that the ring never held are left to the end itself.
+    pub(super) fn recover_until(&mut self, index: usize, life: u64, after: Option<u64>, now_ns: u64) {
+        if let (Some(after), Some((_, newest))) = (after, self.ports[index].span()) {
+            self.recover_unheard(index, life, after.min(newest), now_ns);
+        }
+    }
+
+    /// Takes every end that marks beside the regions tell of, now that nothing more is heard.
+    pub fn believe_marks(&mut self, now_ns: u64) {
+        for index in 0..self.ports.len() {
+            if let Some((epoch, after)) = self.ports[index].mark.take() {
+                self.believe_mark(index, epoch, after, now_ns);
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What the engine seals and in which order: what was not joined before the state that counts it; and how it ends.
+
+use std::io::Write;
+use std::time::Duration;
+
+use framegate_join::stage::Stage;
+use framegate_journal::{JournalError, Sealed, Unmatched, Writer};
+
+use super::{Engine, Outcome};
+use crate::doorbell::Doorbells;
+use crate::wires::Wires;
+use framegate_core::clock::{monotonic_ns, realtime_ns};
+
+/// Files that an end waits for, and for how long: more than a full stage can fill.
+const FILES_AWAITED: usize = 64;
+const FILE_PATIENCE: Duration = Duration::from_secs(1);
+
+/// What becomes of rows once they are made.
+pub struct Ledger {
+    /// Of the journal.
+    pub writer: Writer,
+    /// Of its readers.
+    pub bells: Doorbells,
+    /// What ended the writing.
+    pub failure: Option<JournalError>,
+    /// Why the journal takes no row now.
+    pub full_reason: &'static str,
+    /// Whether what was not joined becomes rows of the side table, or is only counted.
+    keeps_unmatched: bool,
+}
+
+impl Ledger {
+    pub(super) fn new(writer: Writer, keeps_unmatched: bool) -> Self {
+        Self { writer, bells: Doorbells::default(), failure: None, full_reason: "", keeps_unmatched }
+    }
+}
+
+impl<W: Wires> Engine<W> {
+    /// Moves what the stage says was not joined to the journal's side table.
+    pub(super) fn note_unmatched(&mut self, now_ns: u64) {
+        if !self.ledger.keeps_unmatched {
+            self.stage.drain_unmatched(|_| true);
+            return;
+        }
+        let Self { stage, ledger, inputs, .. } = self;
+        let at_ns = realtime_ns() as i64;
+        stage.drain_unmatched(|entry| {
+            let input = usize::from(entry.input);
+            ledger.writer.unmatched(
+                &Unmatched {
+                    input,
+                    stream: inputs[input].stream_id,
+                    epoch: entry.epoch,
+                    seq: entry.seq,
+                    seq_last: entry.seq_last,
+                    timestamp_ns: entry.timestamp_ns,
+                    out_seq: entry.out_seq,
+                    at_ns,
+                    cause: entry.cause.name(),
+                },
+                now_ns,
+            )
+        });
+    }
+
+    /// Seals rows and state; whether it could.
+    pub fn seal(&mut self, now_ns: u64, outcome: &mut Outcome) -> bool {
+        match self.seal_all(now_ns) {
+            Ok(_) => {
+                self.ledger.bells.ring();
+                true
+            }
+            Err(failure) => {
+                self.note_failure(failure, outcome);
+                false
+            }
+        }
+    }
+
+    /// The state calls every frame decided that the stage has decided. So all of them go before it, however many they
+    /// are: what stayed behind would be lost with this process.
+    fn seal_all(&mut self, now_ns: u64) -> Result<Sealed, JournalError> {
+        self.note_unmatched(now_ns);
+        while self.stage.has_unmatched() {
+            self.ledger.writer.spill_unmatched(now_ns)?;
+            self.note_unmatched(now_ns);
+        }
+        let (stage, checkpoint_id) = (&self.stage, self.checkpoint_id);
+        // Not the turn's time: the rows were joined after that.
+        self.ledger.writer.seal(monotonic_ns(), |state| write_state(stage, checkpoint_id, state))
+    }
+
+    /// No room is waited for; anything else ends the join.
+    pub fn note_failure(&mut self, failure: JournalError, outcome: &mut Outcome) {
+        self.ledger.full_reason = match failure {
+            // There is room in a moment, and nothing to tell.
+            JournalError::SegmentComing => {
+                self.ledger.full_reason = "";
+                return;
+            }
+            JournalError::NoRoom { .. } => "the file system has no room",
+            JournalError::Full => "no reader has committed",
+            _ => {
+                self.ledger.failure = Some(failure);
+                return;
+            }
+        };
+        outcome.is_full = true;
+    }
+
+    /// A clean end: what is pending is recorded as that, everything is sealed, the journal closed. `is_to_go_on`: what is
+    /// pending is left undecided, for a join that hears it again.
+    pub fn finish(&mut self, is_to_go_on: bool) -> Result<(), JournalError> {
+        let now_ns = monotonic_ns();
+        self.obey(now_ns);
+        (0..self.ports.len()).for_each(|index| self.recover_tail(index, self.time.stage_ns(now_ns)));
+        // What waits behind a barrier is let through, so that it is recorded as well.
+        self.abort_checkpoint(None, self.time.stage_ns(now_ns));
+        self.believe_marks(self.time.stage_ns(now_ns));
+        if !is_to_go_on {
+            self.stage.finish(self.time.stage_ns(now_ns));
+        }
+        // A journal that is full, and waits for its reader, still takes the last state.
+        self.ledger.writer.begin_close();
+        for _ in 0..FILES_AWAITED {
+            match self.seal_all(now_ns) {
+                // A state must not be sealed before what it counts; so the file is waited for here, not by `close`.
+                Err(JournalError::SegmentComing) => _ = self.ledger.writer.wait_for_segment(now_ns, FILE_PATIENCE),
+                sealed => {
+                    self.ledger.bells.ring();
+                    self.publish_facts();
+                    return sealed.map(drop);
+                }
+            }
+        }
+        Err(JournalError::SegmentComing)
+    }
+
+    /// Closes the journal of an engine that has finished.
+    pub fn close(self) -> Result<(), JournalError> {
+        let Self { stage, ledger: Ledger { writer, bells, .. }, checkpoint_id, .. } = self;
+        let closed = writer.close(monotonic_ns(), |state| write_state(&stage, checkpoint_id, state));
+        bells.ring();
+        closed.map(|_| ())
+    }
+}
+
+/// More than the checkpoint's id takes beside the stage's own state.
+pub const CHECKPOINT_STATE_BYTES: usize = 40;
+const CHECKPOINT_KEY: &str = ",\"checkpoint\":";
+
+/// The stage's state and, where there was one, the last barrier that was snapshotted.
+fn write_state(stage: &Stage, checkpoint_id: u64, into: &mut Vec<u8>) {
+    stage.write_state(into);
+    if checkpoint_id > 0 {
+        into.pop();
+        // A vector takes every byte.
+        let _ = write!(into, "{CHECKPOINT_KEY}{checkpoint_id}}}");
+    }
+}
+
+/// The stage's own part of a state, and the last barrier that was snapshotted; 0: none.
+pub fn split_state(state: &[u8]) -> (Vec<u8>, u64) {
+    let Ok(text) = std::str::from_utf8(state) else { return (state.to_vec(), 0) };
+    let Some((own, last)) = text.rsplit_once(CHECKPOINT_KEY) else { return (state.to_vec(), 0) };
+    let checkpoint_id = last.trim_end_matches('}').parse().unwrap_or(0);
+    (format!("{own}}}").into_bytes(), checkpoint_id)
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What an engine writes down at a cut: everything that came before the barriers and is in no sealed row yet, with its
+//! payload; and, where the snapshot overtook, what the late streams still bring.
+
+use framegate_checkpoint::message::CheckpointBarrier;
+use framegate_checkpoint::unaligned::Switch;
+use framegate_core::pool::frame_record::{FrameHead, write_head};
+use framegate_core::pool::layout::NULL_META_VERSION;
+use framegate_core::pool::tensor::Tensor;
+use framegate_join::stage::{Observed, Pending};
+
+use super::cut::{Inflight, News, Snapshot, append};
+use super::row::Source;
+use super::{Engine, Outcome};
+use crate::wires::Wires;
+use framegate_core::clock::monotonic_ns;
+
+impl<W: Wires> Engine<W> {
+    /// Joins what can be joined, seals it, and copies the rest. From here on rows carry the barrier's id.
+    pub(super) fn snapshot(&mut self, barrier: CheckpointBarrier, overtakes: Option<(Switch, u128)>, now_ns: u64) {
+        let began_ns = monotonic_ns();
+        let mut outcome = Outcome::default();
+        self.join_what_came(now_ns);
+        // Where the journal has no room now it is tried again each turn, and the snapshot waits for it.
+        self.seal(now_ns, &mut outcome);
+        let (why, owing) = overtakes.unzip();
+        let (frames, lost) = self.stage.pending();
+        let mut found = Snapshot {
+            barrier,
+            why,
+            owing: owing.unwrap_or(0),
+            duration_ns: self.cut.lasted_ns(now_ns),
+            buffered: self.cut.buffered,
+            next_row: self.ledger.writer.next_row(),
+            map_version: self.stage.map_version(),
+            state: Vec::with_capacity(self.stage.state_capacity()),
+            rest: Vec::new(),
+            records: Vec::new(),
+            frames: 0,
+            lost,
+            overwritten: Vec::new(),
+        };
+        self.stage.write_state(&mut found.state);
+        self.stage.write_rest(&mut found.rest);
+        for frame in &frames {
+            if self.copy_pending(frame, &mut found.records) {
+                found.frames += 1;
+            } else {
+                found.overwritten.push((frame.stream, frame.epoch, frame.seq));
+            }
+        }
+        self.cut.owing = found.owing;
+        self.cut.news.push_back(News::Snapshot(Box::new(found)));
+        self.checkpoint_id = barrier.checkpoint_id;
+        let lasted_ns = monotonic_ns() - began_ns;
+        self.cut.counters.longest_snapshot_ns = self.cut.counters.longest_snapshot_ns.max(lasted_ns);
+    }
+
+    /// Copies a frame that waits, from wherever it is; false where it was overwritten.
+    fn copy_pending(&mut self, frame: &Pending, into: &mut Vec<u8>) -> bool {
+        let Some((source, tensor, meta_version)) = self.find(frame.stream, frame.epoch, frame.seq) else {
+            return false;
+        };
+        let head = FrameHead {
+            stream_id: self.hearing.mailbox.facts[frame.stream].stream_id,
+            epoch: frame.epoch,
+            seq: frame.seq,
+            descriptor_timestamp_ns: frame.descriptor_timestamp_ns,
+            timestamp_ns: source.timestamp_ns,
+            meta_version,
+            trace_id: frame.trace_id,
+            values_bytes: source.bytes,
+            tensor,
+        };
+        append(into, |into| {
+            write_head(&head, into);
+            // SAFETY: the payload lies in regions that the port keeps mapped, or in an arena of this engine, and is as
+            // long as its checked header says. Bytes that change meanwhile are not believed.
+            unsafe { append_bytes(into, source.payload, source.bytes as usize) };
+            source.is_whole()
+        })
+    }
+
+    /// Where a frame can be read: a copy first, then its ring.
+    pub(super) fn find(&mut self, stream: usize, epoch: u64, seq: u64) -> Option<(Source, Tensor, u32)> {
+        if let Some((frame, payload)) = self.copy_of(stream, epoch, seq) {
+            return Some((Source::copied(payload, frame), frame.tensor, NULL_META_VERSION));
+        }
+        let port = &mut self.ports[stream];
+        let frame = port.read(epoch, seq).ok()?;
+        Some((Source::in_ring(&frame), *port.tensor()?, frame.header.meta_version))
+    }
+
+    // --- In flight -----------------------------------------------------------------------------------------
+
+    /// Copies a frame of a stream that owes its barrier: it belongs to the checkpoint. How many bytes that took.
+    pub(super) fn capture_frame(&mut self, index: usize, seen: &Observed) -> u64 {
+        let frame = Pending {
+            order: 0,
+            stream: index,
+            epoch: seen.epoch,
+            seq: seen.seq,
+            descriptor_timestamp_ns: seen.descriptor_timestamp_ns,
+            slot_timestamp_ns: seen.slot_timestamp_ns,
+            trace_id: seen.trace_id,
+        };
+        let mut records = std::mem::take(&mut self.cut.inflight[index].records);
+        let before = records.len();
+        let is_captured = self.copy_pending(&frame, &mut records);
+        let bytes = (records.len() - before) as u64;
+        self.note_captured(index, records, is_captured, seen);
+        bytes
+    }
+
+    fn note_captured(&mut self, index: usize, records: Vec<u8>, is_captured: bool, seen: &Observed) {
+        let inflight = &mut self.cut.inflight[index];
+        inflight.records = records;
+        if is_captured {
+            inflight.events += 1;
+        } else {
+            inflight.lost.push((seen.epoch, seen.seq));
+        }
+    }
+
+    /// The same for a frame that lies in no ring.
+    pub(super) fn capture_fed(&mut self, index: usize, seen: &Observed, tensor: &Tensor, payload: &[u8]) -> u64 {
+        let head = FrameHead {
+            stream_id: self.hearing.mailbox.facts[index].stream_id,
+            epoch: seen.epoch,
+            seq: seen.seq,
+            descriptor_timestamp_ns: seen.descriptor_timestamp_ns,
+            timestamp_ns: seen.slot_timestamp_ns,
+            meta_version: NULL_META_VERSION,
+            trace_id: seen.trace_id,
+            values_bytes: payload.len() as u32,
+            tensor: *tensor,
+        };
+        let inflight = &mut self.cut.inflight[index];
+        let before = inflight.records.len();
+        append(&mut inflight.records, |into| {
+            write_head(&head, into);
+            into.extend_from_slice(payload);
+            true
+        });
+        inflight.events += 1;
+        (inflight.records.len() - before) as u64
+    }
+
+    /// The same for what stands between frames.
+    pub(super) fn capture_message(&mut self, index: usize, message: &[u8]) {
+        let inflight = &mut self.cut.inflight[index];
+        if message.is_empty() {
+            return;
+        }
+        inflight.events += u64::from(append(&mut inflight.records, |into| {
+            into.extend_from_slice(message);
+            true
+        }));
+    }
+
+    /// What the late streams of the checkpoint brought; afterwards nothing is captured.
+    pub(super) fn take_inflight(&mut self) -> Vec<(usize, Inflight)> {
+        let mut found = Vec::new();
+        let mut owing = std::mem::take(&mut self.cut.owing);
+        while owing != 0 {
+            let index = owing.trailing_zeros() as usize;
+            owing &= owing - 1;
+            found.push((index, std::mem::take(&mut self.cut.inflight[index])));
+        }
+        found
+    }
+}
+
+/// Appends bytes that another process may be writing meanwhile.
+///
+/// # Safety
+/// `source` must be readable for `bytes` bytes.
+unsafe fn append_bytes(into: &mut Vec<u8>, source: *const u8, bytes: usize) {
+    into.reserve(bytes);
+    let end = into.len();
+    // SAFETY: the caller vouches for the source; there is room for as much behind the end, which nobody else has.
+    unsafe {
+        std::ptr::copy_nonoverlapping(source, into.as_mut_ptr().add(end), bytes);
+        into.set_len(end + bytes);
+    }
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+//! An engine without Python and without Aeron: descriptors come from a queue in memory, frames lie in real rings, rows go
+//! to a real journal. Once it runs, it takes nothing from the heap for a frame, and what no descriptor tells of is found.
+
+use std::cell::RefCell;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use framegate_checkpoint::message::CheckpointBarrier;
+use framegate_core::idle::IdleStrategy;
+use framegate_core::pool::region::{CreateOptions, Region};
+use framegate_core::pool::regions::Regions;
+use framegate_core::pool::superblock::Expected;
+use framegate_core::pool::tensor::{ROW_MAJOR, Tensor};
+use framegate_core::pool::writer::{Stamps, Writer};
+use framegate_engine::{CheckpointHabits, Engine, Habits, InputPlan, Republished, Target, Wires};
+use framegate_intake::descriptors::Descriptors;
+use framegate_intake::mailbox::{Command, Mailbox};
+use framegate_intake::mapping::Mapping;
+use framegate_join::map::{Announced, RawRule, Source};
+use framegate_join::stage::{Drive, InputConfig, PolicyKind, Preference, Stage, StageConfig};
+use framegate_journal::{Config, Durability, WhenFull};
+
+const STREAMS: [u32; 2] = [10_001, 10_002];
+const EPOCH: u64 = 7;
+const SLOTS: u32 = 128;
+const FRAME_BYTES: u32 = 64;
+const MESSAGE_BYTES: usize = 48;
+
+/// Messages that wait, as many as there is room for.
+struct Log(Mutex<Vec<[u8; MESSAGE_BYTES]>>);
+
+impl Descriptors for Log {
+    fn poll_whole(&self, limit: usize, mut see: impl FnMut(&[u8])) -> usize {
+        let mut waiting = self.0.lock().unwrap();
+        let count = waiting.len().min(limit);
+        waiting.drain(..count).for_each(|message| see(&message));
+        count
+    }
+
+    fn poll_assembled(&self, limit: usize, see: impl FnMut(&[u8])) -> usize {
+        self.poll_whole(limit, see)
+    }
+
+    fn images_lost(&self) -> u64 {
+        0
+    }
+}
+
+/// Nothing is published again.
+struct Nowhere;
+
+impl Target for Nowhere {
+    unsafe fn publish(&self, _frame: &Republished<'_>, _is_whole: impl FnOnce() -> bool) -> bool {
+        false
+    }
+
+    fn send_barrier(&self, _barrier: CheckpointBarrier) -> bool {
+        false
+    }
+
+    fn send_between(&self, _make: impl FnOnce(u32, u64) -> Option<Vec<u8>>) -> bool {
+        false
+    }
+}
+
+struct Memory;
+
+impl Wires for Memory {
+    type Descriptors = Log;
+    type Target = Nowhere;
+}
+
+/// Two rings, a journal, and the engine between them.
+struct Bed {
+    folder: PathBuf,
+    writers: Vec<RefCell<Writer>>,
+    log: Arc<Log>,
+    engine: Engine<Memory>,
+}
+
+impl Bed {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("framegate-engine-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mailbox = Arc::new(Mailbox::new(STREAMS.to_vec()));
+        let log = Arc::new(Log(Mutex::new(Vec::with_capacity(4 * SLOTS as usize))));
+        mailbox.post(Command::Listen(Arc::clone(&log)));
+        let mut writers = Vec::new();
+        for (place, stream_id) in STREAMS.into_iter().enumerate() {
+            let ring = Expected { stream_id, epoch: EPOCH, pool_id: 0, nslots: SLOTS, stride_bytes: 0 };
+            let options = CreateOptions { mode: 0o600, prefault: true, require_hugepages: false };
+            let make = |file: &str, expected: &Expected| {
+                Region::create(&folder.join(format!("{stream_id}.{file}")), expected, 1, 1, options).unwrap()
+            };
+            let pool = make("pool", &Expected { pool_id: 1, stride_bytes: FRAME_BYTES, ..ring });
+            let regions = Arc::new(Regions::new(make("ring", &ring), vec![pool]).unwrap());
+            writers.push(RefCell::new(Writer::new(Arc::clone(&regions), tensor())));
+            mailbox.post(Command::Announced(place, EPOCH, true));
+            mailbox.post(Command::Attach(place, Box::new(Mapping::new(regions))));
+        }
+        let stage = stage();
+        let mut journal = journal(folder.join("journal"));
+        journal.state_capacity = stage.state_capacity() + 64;
+        let (writer, _) = framegate_journal::Writer::open(journal).unwrap();
+        let plans = (0..STREAMS.len()).map(|stream| InputPlan { stream, stream_id: STREAMS[stream] }).collect();
+        let engine = Engine::new(stage, writer, plans, mailbox, vec![None; STREAMS.len()], &habits()).unwrap();
+        Self { folder, writers, log, engine }
+    }
+
+    /// Publishes a frame of a stream; `is_told`: whether its descriptor comes.
+    fn publish(&self, stream: usize, is_told: bool) {
+        let payload = [0x5A; FRAME_BYTES as usize];
+        let mut writer = self.writers[stream].borrow_mut();
+        // SAFETY: the array is valid for its length.
+        let message = unsafe { writer.publish(payload.as_ptr(), FRAME_BYTES, Stamps::default()) }.unwrap();
+        if is_told {
+            self.log.0.lock().unwrap().push(*message);
+        }
+    }
+
+    /// Lets both streams publish so many frames each, joins them, and lets the rows be sealed.
+    fn join(&mut self, frames: usize) {
+        for _ in 0..frames {
+            (0..STREAMS.len()).for_each(|stream| self.publish(stream, true));
+        }
+        self.engine.run(1_000_000, 0, IdleStrategy::Busy);
+    }
+}
+
+impl Drop for Bed {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn tensor() -> Tensor {
+    Tensor::contiguous(1, ROW_MAJOR, &[FRAME_BYTES as i32])
+}
+
+fn stage() -> Stage {
+    let input = |stream| InputConfig {
+        stream,
+        tolerance_ns: None,
+        source: Source::SlotHeader,
+        pick: Preference::Newest,
+        reuse: true,
+        deadline_ns: 0,
+        optional: false,
+        processed: false,
+        drops_regressed: false,
+    };
+    let mut stage = Stage::new(StageConfig {
+        policy: PolicyKind::Sequence,
+        out_stream: 9,
+        inputs: STREAMS.map(input).into(),
+        drive: Drive::Counter,
+        first: None,
+        is_late_stalled: false,
+        is_ordered_by_time: false,
+        max_skew_ns: 0,
+        max_age_ns: 0,
+        out_epoch: 0,
+        history: 4096,
+    });
+    let rules = STREAMS.map(|stream| RawRule { stream, rule_type: 0, source: 2, offset: Some(0), window: None });
+    let announced = Announced { out_stream: 9, epoch: 0, stale_timeout_ns: None, times: None, rules: &rules };
+    assert_eq!(stage.apply(&announced, 1), Ok(true));
+    stage
+}
+
+fn journal(dir: PathBuf) -> Config {
+    std::fs::create_dir_all(&dir).unwrap();
+    Config {
+        dir,
+        out_stream: 9,
+        journal_epoch: 1,
+        inputs: vec!["left".to_owned(), "right".to_owned()],
+        seal_rows: 64,
+        seal_bytes: 1 << 20,
+        seal_ns: 1_000_000,
+        segment_bytes: 8 << 20,
+        segment_ns: 3_600_000_000_000,
+        max_bytes: 64 << 20,
+        when_full: WhenFull::DropOldest,
+        durability: Durability::Memory,
+        prefault_all: true,
+        state_capacity: 0,
+        realtime_offset_ns: 0,
+    }
+}
+
+fn habits() -> Habits {
+    Habits {
+        is_realtime: false,
+        keeps_unmatched: true,
+        is_one_by_one: false,
+        pending_bytes: 1 << 20,
+        ahead_bytes: 1 << 20,
+        copies_at_arrival: false,
+        checkpoints: CheckpointHabits {
+            pipeline: "default".to_owned(),
+            timeout_ns: 1_000_000_000,
+            is_enabled: false,
+            is_forced: false,
+            late_timeout_ns: None,
+            events_per_input: 64,
+            buffer_bytes: 1 << 20,
+            inflight_bytes: 1 << 20,
+            floor: 0,
+            published_input: None,
+            is_computed: false,
+            keeps_payload: true,
+            is_prefaulted: true,
+        },
+        checkpoint_id: 0,
+    }
+}
+
+#[test]
+fn frames_in_step_become_rows_and_nothing_is_taken_from_the_heap() {
+    let mut bed = Bed::new("in-step");
+    (0..20).for_each(|_| bed.join(32));
+    assert_eq!(bed.engine.counters.rows, 20 * 32);
+    let counted = allocation_counter::measure(|| (0..20).for_each(|_| bed.join(32)));
+    assert_eq!(bed.engine.counters.rows, 40 * 32);
+    assert_eq!(counted.count_total, 0, "allocations for 640 rows");
+    assert_eq!(bed.engine.counters.copied_out_frames, 0);
+}
+
+#[test]
+fn frames_that_wait_longer_than_the_ring_lasts_are_copied_out_and_joined() {
+    let mut bed = Bed::new("apart");
+    bed.join(8);
+    let ahead = 2 * SLOTS as usize;
+    for _ in 0..ahead / 32 {
+        (0..32).for_each(|_| bed.publish(0, true));
+        bed.engine.run(1_000_000, 0, IdleStrategy::Busy);
+    }
+    for _ in 0..ahead / 32 {
+        (0..32).for_each(|_| bed.publish(1, true));
+        bed.engine.run(1_000_000, 0, IdleStrategy::Busy);
+    }
+    assert_eq!(bed.engine.counters.rows as usize, 8 + ahead);
+    assert!(bed.engine.counters.copied_out_frames > 0);
+}
+
+#[test]
+fn what_no_descriptor_told_of_is_found_in_the_ring_when_the_join_ends() {
+    let mut bed = Bed::new("untold");
+    bed.join(8);
+    for _ in 0..4 {
+        (0..STREAMS.len()).for_each(|stream| bed.publish(stream, stream == 0));
+    }
+    bed.engine.run(1_000_000, 0, IdleStrategy::Busy);
+    assert_eq!(bed.engine.counters.rows, 8);
+    bed.engine.finish(false).unwrap();
+    assert_eq!(bed.engine.port_counters(1).recovered, 4);
+}

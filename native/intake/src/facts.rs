@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//! What an engine has seen of a stream: counted on its own thread, read on any.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// None, in an atomic.
+const NONE: u64 = u64::MAX;
+
+/// One counter a line: its field, its name for readers and its place in the array of all.
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// What is counted for each stream, beside what a stage decides.
+        #[derive(Clone, Copy, Default)]
+        pub struct PortCounters {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        /// The names of the counters, in their order.
+        pub const PORT_COUNTERS: [&str; [$(stringify!($name)),*].len()] = [$(stringify!($name)),*];
+
+        impl PortCounters {
+            /// Their values, in the order of the names.
+            #[must_use]
+            pub const fn as_array(&self) -> [u64; PORT_COUNTERS.len()] {
+                [$(self.$name),*]
+            }
+        }
+    };
+}
+
+counters! {
+    /// Frames that were taken.
+    frames,
+    /// Sequences that the producer left out, or could not announce: nobody can have them.
+    gap_drops,
+    /// Frames that were overwritten before they were read.
+    late_drops,
+    /// Sequences that passed while this agent was not listening.
+    missed,
+    /// Descriptors that show a second writer.
+    regressions,
+    /// Descriptors that came while no regions were mapped.
+    unmapped,
+    /// Descriptors of an epoch that is not mapped.
+    other_epoch,
+    /// Frames that no descriptor brought, found in the ring; `frames` has them too.
+    recovered,
+    /// Descriptors of frames that nobody had published.
+    false_descriptors,
+    /// Epochs that are over and stay mapped, because frames in them wait.
+    retired_epochs,
+    /// Bytes of their mappings.
+    retired_bytes,
+}
+
+/// Written by the engine; `epoch` also by an attach, before the engine sees it.
+pub struct PortFacts {
+    /// The number of the stream.
+    pub stream_id: u32,
+    epoch: AtomicU64,
+    last_seq: AtomicU64,
+    counters: [AtomicU64; PORT_COUNTERS.len()],
+}
+
+impl PortFacts {
+    pub(crate) fn new(stream_id: u32) -> Self {
+        Self {
+            stream_id,
+            epoch: AtomicU64::new(NONE),
+            last_seq: AtomicU64::new(NONE),
+            counters: std::array::from_fn(|_| AtomicU64::new(0)),
+        }
+    }
+
+    /// The engine says what it has seen.
+    pub fn publish(&self, epoch: Option<u64>, last_seq: Option<u64>, counters: [u64; PORT_COUNTERS.len()]) {
+        for (cell, value) in self.counters.iter().zip(counters) {
+            cell.store(value, Ordering::Relaxed);
+        }
+        self.last_seq.store(last_seq.unwrap_or(NONE), Ordering::Relaxed);
+        self.epoch.store(epoch.unwrap_or(NONE), Ordering::Release);
+    }
+
+    /// An epoch is mapped that the engine has not taken up yet.
+    pub(crate) fn expect(&self, epoch: u64) {
+        if self.epoch().is_none() {
+            self.epoch.store(epoch, Ordering::Release);
+        }
+    }
+
+    /// The lease is gone, and the engine does not know it yet.
+    pub(crate) fn forget_epoch(&self) {
+        self.epoch.store(NONE, Ordering::Release);
+    }
+
+    /// The epoch that is being read; None while detached.
+    #[must_use]
+    pub fn epoch(&self) -> Option<u64> {
+        Some(self.epoch.load(Ordering::Acquire)).filter(|epoch| *epoch != NONE)
+    }
+
+    /// The highest sequence seen in this epoch; None before the first.
+    #[must_use]
+    pub fn last_seq(&self) -> Option<u64> {
+        Some(self.last_seq.load(Ordering::Acquire)).filter(|seq| *seq != NONE)
+    }
+
+    /// Each counter by its name.
+    pub fn counters(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        PORT_COUNTERS.into_iter().zip(self.counters.iter().map(|cell| cell.load(Ordering::Relaxed)))
+    }
+}

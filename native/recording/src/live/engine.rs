@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The recorder's hot loop: poll what is heard, read each frame once, hand it over.
+//!
+//! One thread runs it, a slice at a time. Nothing here knows Python, and nothing allocates per message.
+
+use std::sync::Arc;
+
+use framegate_codecs::control;
+use framegate_core::clock::monotonic_ns;
+use framegate_core::idle::IdleStrategy;
+use framegate_core::pool::descriptor::Descriptor;
+use framegate_intake::descriptors::Descriptors;
+use framegate_intake::mailbox::{Command, Mailbox};
+use framegate_intake::route::Route;
+use framegate_intake::slices::{Slices, Turn};
+
+use super::early::EarlyFrame;
+use super::source::{Heard, Missing, Source};
+use crate::loss::Cause;
+use crate::recorder::{self, Recorder};
+
+/// Fragments of one subscription in one turn, so that none waits long for another.
+const FRAGMENTS: usize = 64;
+/// StreamGracefulEnd.
+const END_KIND: u8 = 0;
+
+/// What a slice came to.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Outcome {
+    /// Every stream has ended, and all that came of it was heard.
+    pub has_ended: bool,
+    /// It has as many frames as were asked for.
+    pub has_all_frames: bool,
+    /// The disk takes nothing any more.
+    pub has_failed: bool,
+}
+
+/// One recording of streams that are heard.
+pub struct Engine<D: Descriptors> {
+    /// What writes the file.
+    pub recorder: Recorder,
+    sources: Vec<Source>,
+    route: Route,
+    subscriptions: Vec<Arc<D>>,
+    mailbox: Arc<Mailbox<D>>,
+    has_payload: bool,
+    frames_max: u64,
+    /// Realtime less monotonic time when the recording began: log times never step.
+    offset_ns: i64,
+    /// Descriptors of streams that are not recorded.
+    pub other_streams: u64,
+    /// The turns of its thread.
+    pub slices: Slices,
+}
+
+impl<D: Descriptors> Engine<D> {
+    /// `offset_ns`: realtime less monotonic time. `frames_max`: after so many it has all; 0: never.
+    #[must_use]
+    pub fn new(
+        recorder: Recorder,
+        mailbox: Arc<Mailbox<D>>,
+        has_payload: bool,
+        frames_max: u64,
+        offset_ns: i64,
+    ) -> Self {
+        Self {
+            recorder,
+            sources: mailbox.facts.iter().map(|_| Source::new(has_payload)).collect(),
+            route: Route::new(mailbox.facts.iter().map(|facts| facts.stream_id)),
+            subscriptions: Vec::new(),
+            mailbox,
+            has_payload,
+            frames_max,
+            offset_ns,
+            other_streams: 0,
+            slices: Slices::default(),
+        }
+    }
+
+    /// Turns until the time is up, or the recording is to end.
+    pub fn run(&mut self, slice_ns: u64, idle: IdleStrategy) -> Outcome {
+        let mut outcome = Outcome::default();
+        let mut slices = self.slices;
+        let mailbox = Arc::clone(&self.mailbox);
+        slices.run(
+            slice_ns,
+            idle,
+            || mailbox.is_stopping(),
+            |now_ns| {
+                self.obey();
+                let heard = self.hear();
+                self.recorder.turn(now_ns);
+                outcome.has_failed = self.recorder.has_failed();
+                outcome.has_all_frames = self.is_full();
+                outcome.has_ended = heard == 0 && self.sources.iter().all(Source::has_ended);
+                if outcome.has_failed || outcome.has_all_frames || outcome.has_ended {
+                    Turn::Over
+                } else if heard == 0 {
+                    Turn::Idle
+                } else {
+                    Turn::Worked
+                }
+            },
+        );
+        self.slices = slices;
+        self.publish_facts();
+        outcome
+    }
+
+    const fn is_full(&self) -> bool {
+        self.frames_max > 0 && self.recorder.totals().frames >= self.frames_max
+    }
+
+    fn obey(&mut self) {
+        for command in self.mailbox.clone().take().into_iter().flatten() {
+            match command {
+                Command::Attach(port, mapping) => {
+                    self.sources[port].attach(mapping);
+                    self.take_early(port);
+                }
+                Command::Detach(port) => self.sources[port].detach(),
+                // Nothing is asked of a source here.
+                Command::Announced(..) => {}
+                Command::Listen(subscription) => self.subscriptions.push(subscription),
+                Command::Deafen => {
+                    self.subscriptions.clear();
+                    self.sources.iter_mut().for_each(Source::leave);
+                }
+            }
+        }
+    }
+
+    /// Takes what came; how many fragments.
+    fn hear(&mut self) -> usize {
+        let mut heard = 0;
+        for index in 0..self.subscriptions.len() {
+            let subscription = Arc::clone(&self.subscriptions[index]);
+            heard += subscription.poll_assembled(FRAGMENTS, |message| {
+                self.on_message(message, subscription.images_lost());
+            });
+        }
+        if heard == 0 {
+            // What was announced of the present epochs has been read.
+            self.sources.iter_mut().for_each(Source::switch);
+        }
+        heard
+    }
+
+    #[inline]
+    fn on_message(&mut self, message: &[u8], images_lost: u64) {
+        if self.is_full() {
+            return;
+        }
+        let now_ns = monotonic_ns();
+        if let Ok(descriptor) = Descriptor::read(message) {
+            match self.route.place(descriptor.stream_id) {
+                Some(source) => self.on_descriptor(source, &descriptor, message, images_lost, now_ns),
+                None => self.other_streams += 1,
+            }
+            return;
+        }
+        let log_time = self.log_time(now_ns);
+        self.recorder.message(message, log_time, now_ns);
+        self.note_signal(message);
+    }
+
+    const fn log_time(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_add_signed(self.offset_ns)
+    }
+
+    #[inline]
+    fn on_descriptor(&mut self, index: usize, descriptor: &Descriptor, message: &[u8], images_lost: u64, now_ns: u64) {
+        match self.sources[index].judge(descriptor.epoch, descriptor.seq) {
+            Heard::True => self.on_frame(index, descriptor, message, images_lost, now_ns),
+            Heard::Early => self.sources[index].early.note_frame(descriptor, message, images_lost),
+            Heard::Nothing => {}
+        }
+    }
+
+    /// Another epoch is mapped: what was heard of it before is judged now. What is of a later one waits on.
+    fn take_early(&mut self, index: usize) {
+        let (frames, is_cut) = self.sources[index].early.take_frames();
+        for EarlyFrame { descriptor, message, images_lost } in frames {
+            if self.is_full() {
+                return;
+            }
+            self.on_descriptor(index, &descriptor, &message, images_lost, monotonic_ns());
+        }
+        if is_cut {
+            self.sources[index].leave();
+        }
+        let newest = self.sources[index].newest_epoch();
+        if let Some((epoch, after)) = newest.and_then(|newest| self.sources[index].early.take_end(newest)) {
+            self.note_end(index, epoch, after);
+        }
+    }
+
+    #[inline]
+    fn on_frame(&mut self, index: usize, descriptor: &Descriptor, message: &[u8], images_lost: u64, now_ns: u64) {
+        let Descriptor { epoch, seq, .. } = *descriptor;
+        let Some(missing) = self.sources[index].take(epoch, seq, images_lost) else { return };
+        if let Some(Missing { first, last, cause }) = missing {
+            self.recorder.lost(index, epoch, first, last, cause);
+        }
+        let log_time = self.log_time(now_ns);
+        let descriptor = recorder::Descriptor { stream: index, epoch, seq };
+        if !self.has_payload {
+            self.recorder.frame(&descriptor, message, Ok(None), log_time, now_ns);
+            return;
+        }
+        let frame = self.sources[index].read(epoch, seq);
+        let frame = frame.as_ref().map(Some).map_err(|cause: &Cause| *cause);
+        let is_whole = self.recorder.frame(&descriptor, message, frame, log_time, now_ns);
+        if frame.is_ok() && !is_whole {
+            self.sources[index].lapped(epoch, seq);
+        }
+    }
+
+    /// Ends stand between the descriptors of their stream.
+    fn note_signal(&mut self, message: &[u8]) {
+        if let Ok(signal) = control::ControlSignal::checked(message)
+            && u8::from(signal.kind()) == END_KIND
+            && let Some(source) = signal.stream_id().and_then(|stream| self.route.place(stream))
+        {
+            self.note_end(source, signal.source_epoch(), signal.after_seq());
+        }
+    }
+
+    /// A mark beside the regions says that an epoch is over. One of which nothing was recorded ended before this
+    /// recording began, which may be for what comes next.
+    pub fn note_mark(&mut self, index: usize, epoch: u64, after: Option<u64>) {
+        if self.sources[index].is_recording(epoch) {
+            self.note_end(index, epoch, after);
+        }
+    }
+
+    /// The epoch is over after that sequence.
+    fn note_end(&mut self, index: usize, epoch: u64, after: Option<u64>) {
+        if self.sources[index].early.note_end(epoch, after) {
+            return;
+        }
+        if let Some(Missing { first, last, cause }) = self.sources[index].end(epoch, after) {
+            self.recorder.lost(index, epoch, first, last, cause);
+        }
+    }
+
+    /// Takes what stands in the logs already; a signal to end does not cost what was announced before it.
+    pub fn drain(&mut self) {
+        const TURNS_MAX: usize = 1 << 16;
+        self.obey();
+        for _ in 0..TURNS_MAX {
+            if self.is_full() || self.recorder.has_failed() || self.hear() == 0 {
+                break;
+            }
+            self.recorder.turn(monotonic_ns());
+        }
+        self.publish_facts();
+    }
+
+    fn publish_facts(&self) {
+        for (source, facts) in self.sources.iter().zip(&self.mailbox.facts) {
+            facts.publish(source.epoch(), source.last_seq(), source.counters());
+        }
+    }
+}

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The recorder at its streams: what it hears becomes a file.
+
+mod early;
+mod engine;
+mod source;
+
+pub use engine::{Engine, Outcome};
