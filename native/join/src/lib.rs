@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Which frames belong together: MergeMaps and the barriers that evaluate them. No Python, no Aeron, no clock.
 //!
-//! `joinbarrier/reference` is the specification in plain Python, and one suite runs over both.
+//! `spec/join` is the specification in plain Python, and one suite runs over both.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 

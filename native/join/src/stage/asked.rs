@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Short answers for the engine around the stage.
 
+use super::Stage;
 use super::config::Drive;
 use super::history::Wide;
-use super::{PolicyKind, Stage};
 
 /// How far an input has come. Asked for seldom: it allocates.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,8 +49,8 @@ impl Stage {
     /// Epoch and sequence up to which every frame of a stream was joined or written down, by all of its inputs.
     #[must_use]
     pub fn decided(&self, stream: usize) -> Option<(u64, u64)> {
-        let decided = self.on[stream].iter().map(|input| self.inputs[*input].decided).min()??;
-        Some((self.sources[stream].epoch()?, decided))
+        let decided = self.streams.on[stream].iter().map(|input| self.inputs[*input].decided).min()??;
+        Some((self.streams.sources[stream].epoch()?, decided))
     }
 
     /// Epoch and sequence of the last frame that came of a stream.
@@ -70,7 +70,7 @@ impl Stage {
     #[inline]
     #[must_use]
     pub fn newest_needed_from(&self, stream: usize) -> Option<(u64, u64)> {
-        let Some(behind) = &self.behind[stream] else { return self.needed_from(stream) };
+        let Some(behind) = &self.streams.behind[stream] else { return self.needed_from(stream) };
         Some((behind.epoch()?, self.waits_from(stream, 0)?))
     }
 
@@ -79,20 +79,19 @@ impl Stage {
     pub fn waits_from(&self, stream: usize, seq: u64) -> Option<u64> {
         let oldest = |input: &usize| {
             let each = &self.inputs[*input];
-            if self.behind[stream].is_some() {
+            if self.streams.behind[stream].is_some() {
                 return each.behind_from(seq).map(|frame| frame.seq);
             }
             let reused = self.reused_by(*input).map(|frame| frame.seq).filter(|reused| *reused >= seq);
             reused.or_else(|| Some(each.at(each.readable_from(each.position_from(seq.into()))?).seq))
         };
-        self.on[stream].iter().filter_map(oldest).min()
+        self.streams.on[stream].iter().filter_map(oldest).min()
     }
 
     /// Whether a frame that was joined may be joined again by an output to come, under the map that was applied last.
     #[must_use]
     pub fn is_reusing(&self) -> bool {
-        let has_place_of_its_own = matches!(self.config.policy, PolicyKind::Sequence | PolicyKind::Union);
-        !has_place_of_its_own || self.inputs.iter().any(|input| input.window.is_some())
+        !self.policy.has_place_of_its_own() || self.inputs.iter().any(|input| input.window.is_some())
     }
 
     /// Whether the descriptor's time is an input's, not the slot header's.
@@ -106,13 +105,13 @@ impl Stage {
     #[must_use]
     pub fn progress(&self) -> Vec<Progress> {
         let place = |input: &super::Input| {
-            let last = Wide::from(self.sources[input.source].last_seq()?);
+            let last = Wide::from(self.streams.sources[input.source].last_seq()?);
             Some(last - input.shift)
         };
-        let is_counted = self.config.policy == PolicyKind::Sequence;
-        let furthest_behind = if is_counted { self.inputs.iter().filter_map(place).min() } else { None };
+        let furthest_behind =
+            if self.policy.is_by_sequence() { self.inputs.iter().filter_map(place).min() } else { None };
         let progress = |(index, input): (usize, &super::Input)| {
-            let source = &self.sources[input.source];
+            let source = &self.streams.sources[input.source];
             Progress {
                 stream: input.source,
                 last_seq: source.last_seq(),

@@ -2,7 +2,6 @@
 //! What the stage proposes: an output, and for each input a frame to read or the reason why it goes without.
 
 use super::Stage;
-use super::config::PolicyKind;
 use super::decide::Choice;
 use super::unmatched::Cause;
 
@@ -75,27 +74,19 @@ impl Attempt<'_> {
 impl Stage {
     /// An output whose frames to read, if one is possible.
     pub fn next(&mut self, now_ns: u64) -> Option<Attempt<'_>> {
-        if self.has_fence && !self.is_finishing {
+        if self.streams.has_fence && !self.is_finishing {
             self.closes();
         }
-        if self.is_finishing || self.queue.is_backed_up() || !self.has_map {
+        if self.is_finishing || self.queue.is_backed_up() || !self.rules.is_valid {
             self.is_stuck = !self.is_finishing;
             return None;
         }
         self.is_waiting = false;
-        if std::mem::take(&mut self.is_map_fresh) && self.config.policy == PolicyKind::Sequence {
-            // What was there before the map may be all that an input needs: the output waits from now on.
-            for stream in 0..self.sources.len() {
-                self.touch(stream, now_ns);
-            }
+        if std::mem::take(&mut self.rules.is_just_applied) {
+            self.policy.taken_up(self, now_ns);
         }
-        let is_possible = match self.config.policy {
-            PolicyKind::Sequence => self.next_by_sequence(now_ns),
-            PolicyKind::Timestamp => self.next_by_timestamp(now_ns),
-            PolicyKind::Latest => self.next_by_latest(now_ns),
-            PolicyKind::Union => self.next_by_union(),
-        };
-        if self.has_fence && !is_possible && !self.is_waiting && self.has_all_ended() {
+        let is_possible = self.policy.next(self, now_ns);
+        if self.streams.has_fence && !is_possible && !self.is_waiting && self.has_all_ended() {
             // Nothing comes that could make an output of what is left before the fence.
             self.close_epoch();
             self.is_waiting = true;
@@ -106,26 +97,21 @@ impl Stage {
 
     fn attempt(&mut self) -> Attempt<'_> {
         for input in 0..self.inputs.len() {
-            self.picks[input] = self.pick(input);
+            self.current.picks[input] = self.pick(input);
         }
-        let (out_seq, out_time) = match self.config.policy {
-            PolicyKind::Sequence => (self.counting.n.unwrap_or(0), None),
-            PolicyKind::Timestamp => (self.out_seq, self.timing.t),
-            PolicyKind::Latest => (self.out_seq, self.ticking.t),
-            PolicyKind::Union => (self.out_seq, None),
-        };
+        let (out_seq, out_time) = self.policy.out(self);
         let out_time_ns = out_time.and_then(|time| i64::try_from(time).ok());
-        Attempt { out_epoch: self.out_epoch, out_seq, out_time_ns, picks: &self.picks }
+        Attempt { out_epoch: self.out_epoch, out_seq, out_time_ns, picks: &self.current.picks }
     }
 
     #[inline]
     fn pick(&self, input: usize) -> Pick {
         let source = self.inputs[input].source;
         match self.chosen(input) {
-            None => Pick::Absent(self.absent[input].unwrap_or(Absence::NotJoined)),
+            None => Pick::Absent(self.current.absent[input].unwrap_or(Absence::NotJoined)),
             Some(frame) => Pick::Frame {
                 stream: source as u16,
-                epoch: self.sources[source].epoch().unwrap_or(0),
+                epoch: self.streams.sources[source].epoch().unwrap_or(0),
                 seq: frame.seq,
                 timestamp_ns: frame.slot_ns,
                 descriptor_timestamp_ns: frame.descriptor_ns,
@@ -138,32 +124,25 @@ impl Stage {
     pub fn failed(&mut self, input: usize, cause: Cause, _now_ns: u64) {
         let Some(seq) = self.chosen(input).map(|frame| frame.seq) else { return };
         self.counters.inputs[input].overwritten += u64::from(cause == Cause::Overwritten);
-        match self.choices[input] {
+        match self.current.choices[input] {
             Choice::At(position) => self.inputs[input].at_mut(position).lost = Some(cause),
             Choice::Kept | Choice::Nothing => self.inputs[input].kept = None,
         }
-        self.choices[input] = Choice::Nothing;
+        self.current.choices[input] = Choice::Nothing;
         self.settle(input);
-        if self.config.policy == PolicyKind::Latest {
-            self.failed_by_latest(input, seq);
-        }
+        self.policy.failed(self, input, seq);
     }
 
     /// The attempt's row is written.
     pub fn joined(&mut self, now_ns: u64) {
         self.counters.rows += 1;
         for input in 0..self.inputs.len() {
-            match self.choices[input] {
+            match self.current.choices[input] {
                 Choice::Nothing => self.counters.inputs[input].absent += 1,
                 choice => self.take(input, choice),
             }
         }
-        match self.config.policy {
-            PolicyKind::Sequence => self.joined_by_sequence(now_ns),
-            PolicyKind::Timestamp => self.joined_by_timestamp(),
-            PolicyKind::Latest => self.joined_by_latest(),
-            PolicyKind::Union => {}
-        }
+        self.policy.joined(self, now_ns);
         self.out_seq += 1;
     }
 }

@@ -25,8 +25,8 @@ impl Stage {
             return;
         }
         let lowest = self.lowest_watermark_ms();
-        if lowest > self.last_watermark_ms {
-            self.last_watermark_ms = lowest;
+        if lowest > self.numbers.last_watermark_ms {
+            self.numbers.last_watermark_ms = lowest;
             self.push(lowest.unwrap_or(0) * NS_PER_MS);
         }
     }
@@ -36,7 +36,7 @@ impl Stage {
     pub fn lowest_watermark_ms(&self) -> Option<u64> {
         let mut lowest: Option<u64> = None;
         for input in (0..self.inputs.len()).filter(|input| self.is_required(*input)) {
-            let source = &self.sources[self.inputs[input].source];
+            let source = &self.streams.sources[self.inputs[input].source];
             if source.is_ended {
                 continue;
             }
@@ -61,17 +61,17 @@ impl Stage {
     }
 
     fn push(&mut self, out_time_ns: u64) -> bool {
-        if self.is_before_last(out_time_ns) || self.times.is_decreasing(out_time_ns) {
+        if self.is_before_last(out_time_ns) || self.numbers.times.is_decreasing(out_time_ns) {
             self.counters.time_refused += 1;
             return false;
         }
-        let has_room = self.times.push(out_time_ns);
+        let has_room = self.numbers.times.push(out_time_ns);
         self.counters.skipped_outputs += u64::from(!has_room);
         has_room
     }
 
     fn is_before_last(&self, out_time_ns: u64) -> bool {
-        Some(out_time_ns) < self.timing.last_ns
+        Some(out_time_ns) < self.numbers.timing.last_ns
     }
 
     /// Time passes. A clock drive begins with the first tick at which all required inputs were observed.
@@ -79,14 +79,14 @@ impl Stage {
         if !matches!(self.config.drive, Drive::Clock { .. }) || clock_ns > I64_MAX {
             return;
         }
-        let is_ready = self.kind.is_some() && self.has_map && self.is_all_observed();
-        if self.times.next_tick.is_none() && is_ready {
+        let is_ready = self.rules.kind.is_some() && self.rules.is_valid && self.is_all_observed();
+        if self.numbers.times.next_tick.is_none() && is_ready {
             if self.is_before_last(clock_ns) {
                 self.counters.time_refused += 1;
                 return;
             }
-            self.times.next_tick = Some(clock_ns);
+            self.numbers.times.next_tick = Some(clock_ns);
         }
-        self.times.clock_ns = self.times.clock_ns.max(clock_ns);
+        self.numbers.times.clock_ns = self.numbers.times.clock_ns.max(clock_ns);
     }
 }

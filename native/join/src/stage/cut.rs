@@ -67,8 +67,8 @@ impl Stage {
 
     /// The next frame of a stream is one of a checkpoint's, or waited behind a barrier: it was promised its place.
     pub fn make_room(&mut self, stream: usize) {
-        for at in 0..self.on[stream].len() {
-            self.inputs[self.on[stream][at]].reserve(1);
+        for at in 0..self.streams.on[stream].len() {
+            self.inputs[self.streams.on[stream][at]].reserve(1);
         }
     }
 
@@ -81,7 +81,7 @@ impl Stage {
     /// Whether that epoch of a stream is one of those that frames wait of, and is over.
     #[must_use]
     pub fn has_ended_in(&self, stream: usize, epoch: u64) -> bool {
-        let records = [Some(self.sources[stream]), self.behind[stream]];
+        let records = [Some(self.streams.sources[stream]), self.streams.behind[stream]];
         records.iter().flatten().any(|record| record.is_ended && record.epoch() == Some(epoch))
     }
 
@@ -132,7 +132,7 @@ impl Stage {
             Number(source.watermark_ms),
             source.is_observed,
             source.is_ended,
-            source.seen.rejected & self.ordered[stream] != 0,
+            source.seen.rejected & self.streams.ordered[stream] != 0,
             Number(source.seen.observed.times[0]),
             Number(source.seen.observed.times[1]),
         )
@@ -140,19 +140,19 @@ impl Stage {
 
     fn try_write_rest(&self, into: &mut Vec<u8>) -> std::io::Result<()> {
         into.write_all(b"{\"streams\":[")?;
-        for (at, stream) in self.streams.iter().enumerate() {
+        for (at, stream) in self.streams.ids.iter().enumerate() {
             write!(into, "{}{{\"stream\":{stream},", if at == 0 { "" } else { "," })?;
-            self.try_write_record(at, &self.sources[at], into)?;
-            if let Some(behind) = &self.behind[at] {
+            self.try_write_record(at, &self.streams.sources[at], into)?;
+            if let Some(behind) = &self.streams.behind[at] {
                 into.write_all(b",\"then\":{")?;
                 self.try_write_record(at, behind, into)?;
                 into.write_all(b"}")?;
             }
             into.write_all(b"}")?;
         }
-        write!(into, "],\"watermark_ms\":{},", Number(self.last_watermark_ms))?;
-        write!(into, "\"next_tick_ns\":{},\"out_times\":[", Number(self.times.next_tick))?;
-        for (at, time_ns) in self.times.all().enumerate() {
+        write!(into, "],\"watermark_ms\":{},", Number(self.numbers.last_watermark_ms))?;
+        write!(into, "\"next_tick_ns\":{},\"out_times\":[", Number(self.numbers.times.next_tick))?;
+        for (at, time_ns) in self.numbers.times.all().enumerate() {
             write!(into, "{}{time_ns}", if at == 0 { "" } else { "," })?;
         }
         into.write_all(b"]}")

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Decisions about frames: each ends as joined, or as one entry of the unmatched.
 
-use super::attempt::Absence;
-use super::config::PolicyKind;
+use super::attempt::{Absence, Pick};
 use super::fence::Side;
 use super::history::{Frame, Wide};
 use super::unmatched::{Cause, Unmatched};
@@ -20,11 +19,41 @@ pub(super) enum Choice {
     At(u64),
 }
 
+/// The output that is asked for.
+pub(super) struct Current {
+    pub choices: Box<[Choice]>,
+    pub picks: Box<[Pick]>,
+    /// Which inputs it goes without.
+    pub absent: Box<[Option<Absence>]>,
+    /// Room for them, while another output is looked at.
+    pub spare: Box<[Option<Absence>]>,
+    /// Since when it waits.
+    pub asked_ns: Option<u64>,
+    /// Whether it was counted that it was asked for in vain.
+    pub is_counted: bool,
+    /// Whether what is asked about is the output after it.
+    pub is_looking_ahead: bool,
+}
+
+impl Current {
+    pub fn new(inputs: usize) -> Self {
+        Self {
+            choices: vec![Choice::Nothing; inputs].into_boxed_slice(),
+            picks: vec![Pick::Absent(Absence::NotJoined); inputs].into_boxed_slice(),
+            absent: vec![None; inputs].into_boxed_slice(),
+            spare: vec![None; inputs].into_boxed_slice(),
+            asked_ns: None,
+            is_counted: false,
+            is_looking_ahead: false,
+        }
+    }
+}
+
 impl Stage {
     /// Writes down a frame that is not joined.
     pub(super) fn note(&mut self, input: usize, epoch: u64, frame: &Frame, cause: Cause) {
         let each = &self.inputs[input];
-        let is_own = self.config.policy == PolicyKind::Sequence && each.demand.is_some() && each.window.is_none();
+        let is_own = self.policy.is_by_sequence() && each.demand.is_some() && each.window.is_none();
         let own = Wide::from(frame.seq) - each.shift;
         let entry = Unmatched {
             input: input as u16,
@@ -47,7 +76,7 @@ impl Stage {
         let each = &mut self.inputs[input];
         let Some(frame) = each.pop() else { return };
         each.decided = Some(frame.seq_last);
-        let epoch = self.sources[each.source].epoch().unwrap_or(0);
+        let epoch = self.streams.sources[each.source].epoch().unwrap_or(0);
         self.note(input, epoch, &frame, frame.lost.unwrap_or(cause));
     }
 
@@ -115,14 +144,14 @@ impl Stage {
     pub(super) fn choose(&mut self, candidate: impl Fn(&Self, usize) -> Choice) -> bool {
         let mut is_missing = false;
         for input in 0..self.inputs.len() {
-            self.choices[input] = Choice::Nothing;
-            if self.absent[input].is_some() {
+            self.current.choices[input] = Choice::Nothing;
+            if self.current.absent[input].is_some() {
                 continue;
             }
-            self.choices[input] = candidate(self, input);
-            if self.choices[input] == Choice::Nothing {
+            self.current.choices[input] = candidate(self, input);
+            if self.current.choices[input] == Choice::Nothing {
                 if self.inputs[input].config.optional {
-                    self.absent[input] = Some(Absence::NotJoined);
+                    self.current.absent[input] = Some(Absence::NotJoined);
                 } else {
                     is_missing = true;
                 }
@@ -134,7 +163,7 @@ impl Stage {
     /// The frame that a choice names.
     #[inline]
     pub(super) fn chosen(&self, input: usize) -> Option<&Frame> {
-        match self.choices[input] {
+        match self.current.choices[input] {
             Choice::Nothing => None,
             Choice::Kept => self.inputs[input].kept.as_ref(),
             Choice::At(position) => Some(self.inputs[input].at(position)),
@@ -146,7 +175,7 @@ impl Stage {
     }
 
     pub(super) fn has_choice(&self) -> bool {
-        self.choices.iter().any(|choice| *choice != Choice::Nothing)
+        self.current.choices.iter().any(|choice| *choice != Choice::Nothing)
     }
 
     /// Whether the chosen frames lie further apart than a row's may.

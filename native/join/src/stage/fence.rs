@@ -4,7 +4,7 @@
 //! new one is nearer, a third epoch begins, or room runs out; then all fences go at once.
 
 use super::Stage;
-use super::config::{Drive, PolicyKind};
+use super::config::Drive;
 use super::history::Wide;
 use super::source::Source;
 use super::unmatched::Cause;
@@ -22,7 +22,7 @@ impl Stage {
     /// Where something of this epoch belongs; None: to an epoch that is over. A higher one begins.
     #[inline]
     pub(super) fn enter(&mut self, stream: usize, epoch: u64) -> Option<Side> {
-        if !self.has_fence && self.sources[stream].epoch() == Some(epoch) {
+        if !self.streams.has_fence && self.streams.sources[stream].epoch() == Some(epoch) {
             return Some(Side::Present);
         }
         self.enter_another(stream, epoch)
@@ -31,8 +31,8 @@ impl Stage {
     #[cold]
     fn enter_another(&mut self, stream: usize, epoch: u64) -> Option<Side> {
         let side = self.side_of(stream, epoch)?;
-        let is_full = self.on[stream].iter().any(|input| self.inputs[*input].is_full());
-        if self.has_fence && is_full {
+        let is_full = self.streams.on[stream].iter().any(|input| self.inputs[*input].is_full());
+        if self.streams.has_fence && is_full {
             // A newer frame would be lost for the sake of old ones.
             self.close_epoch();
             return self.side_of(stream, epoch);
@@ -41,10 +41,10 @@ impl Stage {
     }
 
     fn side_of(&mut self, stream: usize, epoch: u64) -> Option<Side> {
-        let next = self.behind[stream].and_then(|behind| behind.epoch());
-        match self.sources[stream].epoch() {
+        let next = self.streams.behind[stream].and_then(|behind| behind.epoch());
+        match self.streams.sources[stream].epoch() {
             None => {
-                self.sources[stream].seen.epoch = Some(epoch);
+                self.streams.sources[stream].seen.epoch = Some(epoch);
                 Some(Side::Present)
             }
             Some(own) if epoch <= own => (epoch == own).then_some(Side::Present),
@@ -54,12 +54,11 @@ impl Stage {
     }
 
     fn begin_epoch(&mut self, stream: usize, epoch: u64) -> Side {
-        if self.behind[stream].is_some() {
+        if self.streams.behind[stream].is_some() {
             self.close_epoch();
         }
         let waits = |input: &usize| !self.inputs[*input].is_empty();
-        let can_wait = self.config.policy != PolicyKind::Latest;
-        if can_wait && (self.has_fence || self.on[stream].iter().any(waits)) {
+        if !self.policy.keeps_newest_only() && (self.streams.has_fence || self.streams.on[stream].iter().any(waits)) {
             self.fence(stream, epoch);
             return Side::Behind;
         }
@@ -69,47 +68,47 @@ impl Stage {
     }
 
     fn fence(&mut self, stream: usize, epoch: u64) {
-        self.behind[stream] = Some(Source::of(epoch));
-        for at in 0..self.on[stream].len() {
-            self.inputs[self.on[stream][at]].fence();
+        self.streams.behind[stream] = Some(Source::of(epoch));
+        for at in 0..self.streams.on[stream].len() {
+            self.inputs[self.streams.on[stream][at]].fence();
         }
         // Nothing more of it is waited for.
-        self.sources[stream].is_ended = true;
-        (self.has_fence, self.has_ended) = (true, true);
+        self.streams.sources[stream].is_ended = true;
+        (self.streams.has_fence, self.streams.has_ended) = (true, true);
     }
 
     /// The record of one side.
     #[inline]
     pub(super) fn source_mut(&mut self, stream: usize, side: Side) -> &mut Source {
-        match (side, &mut self.behind[stream]) {
+        match (side, &mut self.streams.behind[stream]) {
             (Side::Behind, Some(behind)) => behind,
-            _ => &mut self.sources[stream],
+            _ => &mut self.streams.sources[stream],
         }
     }
 
     /// The same, to look at.
     pub(super) fn source_at(&self, stream: usize, side: Side) -> &Source {
-        match (side, &self.behind[stream]) {
+        match (side, &self.streams.behind[stream]) {
             (Side::Behind, Some(behind)) => behind,
-            _ => &self.sources[stream],
+            _ => &self.streams.sources[stream],
         }
     }
 
     /// The record that a stream's next frame belongs to.
     pub(super) fn newest(&self, stream: usize) -> &Source {
-        self.behind[stream].as_ref().unwrap_or(&self.sources[stream])
+        self.streams.behind[stream].as_ref().unwrap_or(&self.streams.sources[stream])
     }
 
     pub(super) fn newest_mut(&mut self, stream: usize) -> &mut Source {
-        self.behind[stream].as_mut().unwrap_or(&mut self.sources[stream])
+        self.streams.behind[stream].as_mut().unwrap_or(&mut self.streams.sources[stream])
     }
 
     // --- The fence goes ------------------------------------------------------------------------------------
 
     /// Goes over to the next epoch of all streams that have one. What is left of those before it is dropped.
     pub(super) fn close_epoch(&mut self) {
-        for stream in 0..self.sources.len() {
-            if let Some(next) = self.behind[stream].take() {
+        for stream in 0..self.streams.sources.len() {
+            if let Some(next) = self.streams.behind[stream].take() {
                 self.pass(stream, next);
             }
         }
@@ -118,43 +117,36 @@ impl Stage {
     }
 
     fn pass(&mut self, stream: usize, next: Source) {
-        for at in 0..self.on[stream].len() {
-            let input = self.on[stream][at];
+        for at in 0..self.streams.on[stream].len() {
+            let input = self.streams.on[stream][at];
             self.drop_all(input, Cause::Epoch);
             self.inputs[input].begin();
         }
-        self.sources[stream] = next;
-        for at in 0..self.on[stream].len() {
-            self.settle(self.on[stream][at]);
+        self.streams.sources[stream] = next;
+        for at in 0..self.streams.on[stream].len() {
+            self.settle(self.streams.on[stream][at]);
         }
     }
 
     fn new_out_epoch(&mut self) {
-        self.has_fence = self.behind.iter().any(Option::is_some);
-        self.has_ended = self.sources.iter().any(|source| source.is_ended);
+        self.streams.has_fence = self.streams.behind.iter().any(Option::is_some);
+        self.streams.has_ended = self.streams.sources.iter().any(|source| source.is_ended);
         (self.out_epoch, self.out_seq) = (self.out_epoch + 1, 0);
-        self.last_watermark_ms = None;
+        self.numbers.last_watermark_ms = None;
         self.invalidate();
-        match self.config.policy {
-            PolicyKind::Sequence => self.counting = Default::default(),
-            PolicyKind::Timestamp => self.timing = Default::default(),
-            PolicyKind::Latest => self.ticking = Default::default(),
-            PolicyKind::Union => return,
-        }
-        self.times.new_epoch();
+        self.policy.new_epoch(self);
+    }
+
+    /// No output of the new epoch was asked for.
+    pub(super) fn begin_outputs_anew(&mut self) {
+        self.numbers.times.new_epoch();
         self.next_output();
     }
 
     /// Closes the output's epoch if nothing more can be made of it, or the next one is nearer.
     #[cold]
     pub(super) fn closes(&mut self) -> bool {
-        let is_due = match self.config.policy {
-            PolicyKind::Union => return false,
-            _ if self.is_drained() => true,
-            PolicyKind::Sequence => self.is_next_nearer_at_begin(),
-            PolicyKind::Timestamp => self.is_next_asked_for(),
-            PolicyKind::Latest => false,
-        };
+        let is_due = !self.policy.closes_by_order() && (self.is_drained() || self.policy.is_next_nearer(self));
         if is_due {
             self.close_epoch();
         }
@@ -163,13 +155,13 @@ impl Stage {
 
     /// Whether nothing is left before any fence.
     fn is_drained(&self) -> bool {
-        self.inputs.iter().all(|each| self.behind[each.source].is_none() || each.is_empty())
+        self.inputs.iter().all(|each| self.streams.behind[each.source].is_none() || each.is_empty())
     }
 
     /// Whether all streams have ended, by these records of them.
     pub(super) fn has_all_ended_in<'a>(&self, record: impl Fn(usize) -> &'a Source) -> bool {
-        (0..self.sources.len()).all(|stream| {
-            let is_awaited = self.on[stream].iter().any(|input| self.is_required(*input));
+        (0..self.streams.sources.len()).all(|stream| {
+            let is_awaited = self.streams.on[stream].iter().any(|input| self.is_required(*input));
             let record = record(stream);
             record.is_ended || !(is_awaited || record.is_observed)
         })
@@ -178,8 +170,8 @@ impl Stage {
     // --- By sequence ---------------------------------------------------------------------------------------
 
     /// Whether no input lacks what the first output of the next epoch would ask for, while one lacks this epoch's.
-    fn is_next_nearer_at_begin(&self) -> bool {
-        if !self.has_map || self.counting.n.is_some() || !self.is_all_observed() {
+    pub(super) fn is_next_nearer_at_begin(&self) -> bool {
+        if !self.rules.is_valid || self.numbers.counting.n.is_some() || !self.is_all_observed() {
             return false;
         }
         let n = self.first_output(|input| self.first_seq(input));
@@ -189,11 +181,10 @@ impl Stage {
 
     /// The frame that came is too old for this output, and the first of the next epoch could be made with it.
     pub(super) fn is_nearer_to_next(&self, stream: usize, seq: u64) -> bool {
-        let (PolicyKind::Sequence, Some(n), None) = (self.config.policy, self.counting.n, &self.behind[stream]) else {
-            return false;
-        };
+        let known = self.numbers.counting.n.filter(|_| self.policy.is_by_sequence());
+        let (Some(n), None) = (known, &self.streams.behind[stream]) else { return false };
         let is_below = |input: &usize| Wide::from(seq) < self.floor(*input, n.into());
-        self.on[stream].iter().all(is_below) && self.is_next_complete(Some((stream, seq)))
+        self.streams.on[stream].iter().all(is_below) && self.is_next_complete(Some((stream, seq)))
     }
 
     /// Whether every input would have what the first output of the next epoch asks for; `newest` came just now.
@@ -201,7 +192,7 @@ impl Stage {
         let newest_of = |stream: usize| newest.filter(|(own, _)| *own == stream).map(|(_, seq)| seq);
         let first = |input: usize| {
             let each = &self.inputs[input];
-            if self.behind[each.source].is_some() {
+            if self.streams.behind[each.source].is_some() {
                 return each.first_behind().map(|frame| frame.seq);
             }
             each.front().map(|frame| frame.seq).or(newest_of(each.source)).or_else(|| self.first_seq(input))
@@ -217,19 +208,19 @@ impl Stage {
     // --- By timestamp --------------------------------------------------------------------------------------
 
     /// Whether the current output lies in the next epoch of an input, or there can be no current output any more.
-    fn is_next_asked_for(&self) -> bool {
+    pub(super) fn is_next_asked_for(&self) -> bool {
         let Some(t) = self.proposed(0) else { return self.has_no_more_times() };
         self.inputs.iter().any(|each| {
-            let first = self.behind[each.source].and_then(|_| each.first_behind());
+            let first = self.streams.behind[each.source].and_then(|_| each.first_behind());
             first.is_some_and(|first| first.is_readable() && t + each.shift >= Wide::from(first.time))
         })
     }
 
     fn has_no_more_times(&self) -> bool {
-        match (self.anchor, self.config.drive) {
-            (Some(anchor), _) => self.sources[self.inputs[anchor].source].is_ended,
+        match (self.numbers.anchor, self.config.drive) {
+            (Some(anchor), _) => self.streams.sources[self.inputs[anchor].source].is_ended,
             (None, Drive::Watermark) => (0..self.inputs.len())
-                .all(|input| !self.is_required(input) || self.sources[self.inputs[input].source].is_ended),
+                .all(|input| !self.is_required(input) || self.streams.sources[self.inputs[input].source].is_ended),
             _ => false,
         }
     }
@@ -242,13 +233,13 @@ impl Stage {
         loop {
             let oldest = self.inputs.iter().filter_map(|each| Some(each.front()?.order)).min().unwrap_or(u64::MAX);
             let order = |stream: usize| {
-                let first = self.on[stream].iter().filter_map(|input| self.inputs[*input].first_behind());
+                let first = self.streams.on[stream].iter().filter_map(|input| self.inputs[*input].first_behind());
                 first.map(|frame| frame.order).min().unwrap_or(u64::MAX)
             };
             let is_oldest = |order: u64| order < oldest || oldest == u64::MAX;
-            let is_due = |stream: &usize| self.behind[*stream].is_some() && is_oldest(order(*stream));
-            let Some(stream) = (0..self.sources.len()).find(is_due) else { return };
-            if let Some(next) = self.behind[stream].take() {
+            let is_due = |stream: &usize| self.streams.behind[*stream].is_some() && is_oldest(order(*stream));
+            let Some(stream) = (0..self.streams.sources.len()).find(is_due) else { return };
+            if let Some(next) = self.streams.behind[stream].take() {
                 self.pass(stream, next);
             }
             self.new_out_epoch();

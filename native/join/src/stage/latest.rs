@@ -7,6 +7,7 @@ use super::attempt::Absence;
 use super::config::Drive;
 use super::decide::Choice;
 use super::history::Frame;
+use super::policy::Policy;
 use super::unmatched::Cause;
 use crate::barrier::NULL_TIMESTAMP;
 
@@ -17,23 +18,68 @@ pub(super) struct Ticking {
     pub t: Option<u64>,
 }
 
+/// Whatever is newest belongs together.
+pub(super) struct Latest;
+
+impl Policy for Latest {
+    fn keeps_newest_only(&self) -> bool {
+        true
+    }
+
+    fn arrival_cause(&self, stage: &Stage, _input: usize, frame: &Frame) -> Option<Cause> {
+        (stage.config.is_ordered_by_time && frame.time == NULL_TIMESTAMP).then_some(Cause::NullTimestamp)
+    }
+
+    fn arrived(&self, stage: &mut Stage, input: usize, frame: &Frame) {
+        stage.replace_older(input, frame);
+    }
+
+    fn observed(&self, stage: &mut Stage, stream: usize, is_new: bool, _now_ns: u64) {
+        stage.tick_by_observation(stream, is_new);
+    }
+
+    fn next(&self, stage: &mut Stage, now_ns: u64) -> bool {
+        stage.next_by_latest(now_ns)
+    }
+
+    fn out(&self, stage: &Stage) -> (u64, Option<u64>) {
+        (stage.out_seq, stage.numbers.ticking.t)
+    }
+
+    fn joined(&self, stage: &mut Stage, _now_ns: u64) {
+        stage.consume_tick();
+        stage.numbers.ticking.t = None;
+        stage.next_output();
+    }
+
+    /// The output is tried again at the next tick, with what is newest then.
+    fn failed(&self, stage: &mut Stage, input: usize, seq: u64) {
+        stage.streams.sources[stage.inputs[input].source].seen.invalid(seq);
+        if stage.numbers.ticking.t.is_some() || stage.numbers.ticking.has_tick {
+            stage.tick_not_ready();
+            stage.numbers.ticking.t = None;
+        }
+    }
+
+    fn new_epoch(&self, stage: &mut Stage) {
+        stage.numbers.ticking = Ticking::default();
+        stage.begin_outputs_anew();
+    }
+}
+
 impl Stage {
     fn has_times(&self) -> bool {
         matches!(self.config.drive, Drive::Clock { .. } | Drive::Watermark | Drive::External)
     }
 
-    pub(super) fn arrival_by_latest(&self, frame: &Frame) -> Option<Cause> {
-        (self.config.is_ordered_by_time && frame.time == NULL_TIMESTAMP).then_some(Cause::NullTimestamp)
-    }
-
     /// Only the newest frame stays; the others were replaced before they were joined.
-    pub(super) fn replace_older(&mut self, input: usize, arrived: &Frame) {
+    fn replace_older(&mut self, input: usize, arrived: &Frame) {
         let is_by_time = self.config.is_ordered_by_time;
         if let Some(lost) = arrived.lost {
             if is_by_time || lost == Cause::AgentDown {
                 return;
             }
-            self.sources[self.inputs[input].source].seen.invalid(arrived.seq);
+            self.streams.sources[self.inputs[input].source].seen.invalid(arrived.seq);
         }
         let order = |frame: &Frame| (if is_by_time { frame.time } else { 0 }, frame.seq);
         let each = &mut self.inputs[input];
@@ -52,23 +98,23 @@ impl Stage {
         self.settle(input);
     }
 
-    pub(super) fn tick_by_observation(&mut self, stream: usize, is_new: bool) {
+    fn tick_by_observation(&mut self, stream: usize, is_new: bool) {
         let is_driven = match self.config.drive {
             Drive::Counter => true,
             Drive::Input(input) => self.inputs[input].source == stream,
             _ => false,
         };
-        self.ticking.has_tick |= is_new && is_driven && self.is_all_observed();
+        self.numbers.ticking.has_tick |= is_new && is_driven && self.is_all_observed();
     }
 
-    pub(super) fn next_by_latest(&mut self, now_ns: u64) -> bool {
+    fn next_by_latest(&mut self, now_ns: u64) -> bool {
         for _ in 0..SKIPS_MAX {
-            self.ticking.t = if self.has_times() { self.times.current() } else { None };
-            if self.ticking.t.is_none() && !self.ticking.has_tick {
+            self.numbers.ticking.t = if self.has_times() { self.numbers.times.current() } else { None };
+            if self.numbers.ticking.t.is_none() && !self.numbers.ticking.has_tick {
                 return false;
             }
-            if self.asked_ns.is_none() {
-                self.asked_ns = Some(now_ns);
+            if self.current.asked_ns.is_none() {
+                self.current.asked_ns = Some(now_ns);
             }
             if !self.choose_newest(now_ns) {
                 self.tick_not_ready();
@@ -84,21 +130,21 @@ impl Stage {
     }
 
     fn choose_newest(&mut self, now_ns: u64) -> bool {
-        if !self.opens(self.ticking.t.unwrap_or(0), now_ns) {
+        if !self.opens(self.numbers.ticking.t.unwrap_or(0), now_ns) {
             return false;
         }
         for input in 0..self.inputs.len() {
-            self.choices[input] = Choice::Nothing;
-            if self.absent[input].is_some() {
+            self.current.choices[input] = Choice::Nothing;
+            if self.current.absent[input].is_some() {
                 continue;
             }
             let each = &self.inputs[input];
-            self.choices[input] = match each.readable_from(each.head) {
+            self.current.choices[input] = match each.readable_from(each.head) {
                 Some(at) => Choice::At(at),
                 None if each.again().is_some() => Choice::Kept,
                 None if !each.config.optional => return false,
                 None => {
-                    self.absent[input] = Some(Absence::NotJoined);
+                    self.current.absent[input] = Some(Absence::NotJoined);
                     Choice::Nothing
                 }
             };
@@ -113,23 +159,8 @@ impl Stage {
 
     fn consume_tick(&mut self) {
         if self.has_times() {
-            self.times.pop();
+            self.numbers.times.pop();
         }
-        self.ticking.has_tick = false;
-    }
-
-    /// The output is tried again at the next tick, with what is newest then.
-    pub(super) fn failed_by_latest(&mut self, input: usize, seq: u64) {
-        self.sources[self.inputs[input].source].seen.invalid(seq);
-        if self.ticking.t.is_some() || self.ticking.has_tick {
-            self.tick_not_ready();
-            self.ticking.t = None;
-        }
-    }
-
-    pub(super) fn joined_by_latest(&mut self) {
-        self.consume_tick();
-        self.ticking.t = None;
-        self.next_output();
+        self.numbers.ticking.has_tick = false;
     }
 }

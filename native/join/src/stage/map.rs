@@ -2,11 +2,51 @@
 //! Which map is in force, which rule binds which input, and what it means for frames that wait.
 
 use super::Stage;
-use super::config::{Drive, PolicyKind};
+use super::config::Drive;
 use super::history::Frame;
 use super::unmatched::Cause as Why;
-use crate::barrier::{Kind, demands, start};
+use crate::barrier::{Demand, Kind, demands, start};
 use crate::map::{Announced, Cause, MergeMap, Need, Refusal, Rule};
+
+/// The rules of the map that was applied last.
+pub(super) struct Rules {
+    pub kind: Option<Kind>,
+    pub demands: Vec<Demand>,
+    /// The demand that blocked last. Any value is right, some are quicker.
+    pub blocker: usize,
+    /// Whether they are in force.
+    pub is_valid: bool,
+    /// They were applied since the last call of `next`.
+    pub is_just_applied: bool,
+    /// What streams showed was not held against them yet.
+    pub is_untried: bool,
+    /// An input has no rule.
+    pub has_idle: bool,
+    pub version: u64,
+    pub lateness_ns: u64,
+    pub stale_timeout_ns: Option<u64>,
+    /// The first output that every rule can be fulfilled for.
+    pub start: u64,
+}
+
+impl Rules {
+    /// None yet; a join that takes no map needs none.
+    pub fn of(kind: Option<Kind>) -> Self {
+        Self {
+            kind,
+            demands: Vec::new(),
+            blocker: 0,
+            is_valid: kind.is_none(),
+            is_just_applied: false,
+            is_untried: false,
+            has_idle: false,
+            version: 0,
+            lateness_ns: 0,
+            stale_timeout_ns: None,
+            start: 0,
+        }
+    }
+}
 
 impl Stage {
     /// Whether the map is in force now: it is for this output and of the policy's kind. It is the only rule from the
@@ -15,24 +55,24 @@ impl Stage {
     /// # Errors
     /// Why it is invalid or is not for these inputs; nothing is attempted then.
     pub fn apply(&mut self, announced: &Announced<'_>, version: u64) -> Result<bool, Refusal> {
-        let Some(kind) = self.kind.filter(|kind| self.takes(*kind, announced)) else { return Ok(false) };
-        self.has_map = false;
+        let Some(kind) = self.rules.kind.filter(|kind| self.takes(*kind, announced)) else { return Ok(false) };
+        self.rules.is_valid = false;
         let mut fresh = MergeMap::checked(announced)?;
         kind.check(&fresh)?;
         self.suits(&fresh).inspect_err(|_| self.counters.maps_refused += 1)?;
         if let Some(times) = fresh.times.as_mut().filter(|_| self.config.is_late_stalled) {
             times.lateness_ns = 0;
         }
-        (self.has_map, self.is_map_fresh, self.map_version) = (true, true, version);
-        self.lateness_ns = fresh.times.map_or(0, |times| times.lateness_ns);
-        self.stale_timeout_ns = fresh.stale_timeout_ns;
-        self.start = fresh.rules.iter().map(|rule| start(rule.need, fresh.times.is_some())).max().unwrap_or(0);
+        (self.rules.is_valid, self.rules.is_just_applied, self.rules.version) = (true, true, version);
+        self.rules.lateness_ns = fresh.times.map_or(0, |times| times.lateness_ns);
+        self.rules.stale_timeout_ns = fresh.stale_timeout_ns;
+        self.rules.start = fresh.rules.iter().map(|rule| start(rule.need, fresh.times.is_some())).max().unwrap_or(0);
         self.obey(kind, &fresh);
-        if let (Some(first), None) = (self.counting.first, self.counting.last_row) {
-            self.counting.first = Some(first.max(self.start));
-            self.counting.n = self.counting.n.max(self.counting.first);
+        if let (Some(first), None) = (self.numbers.counting.first, self.numbers.counting.last_row) {
+            self.numbers.counting.first = Some(first.max(self.rules.start));
+            self.numbers.counting.n = self.numbers.counting.n.max(self.numbers.counting.first);
         }
-        self.is_rule_fresh = true;
+        self.rules.is_untried = true;
         self.reconsider();
         self.forget_pairs();
         Ok(true)
@@ -40,14 +80,14 @@ impl Stage {
 
     /// Every rule is of a stream that has an input, and what makes the outputs has a rule.
     fn suits(&self, map: &MergeMap) -> Result<(), Refusal> {
-        let unknown = map.rules.iter().position(|rule| !self.streams.contains(&rule.stream));
+        let unknown = map.rules.iter().position(|rule| !self.streams.ids.contains(&rule.stream));
         if let Some(index) = unknown {
             return Err(Refusal { cause: Cause::UnknownStream, rule: Some((index, map.rules[index].stream)) });
         }
         let is_bound = |input: usize| self.rule_of(map, input).is_some();
         let is_driven = match self.config.drive {
             Drive::Input(input) => is_bound(input),
-            _ if self.config.policy == PolicyKind::Sequence => {
+            _ if self.policy.is_by_sequence() => {
                 (0..self.inputs.len()).any(|input| !self.inputs[input].config.optional && is_bound(input))
             }
             _ => true,
@@ -58,22 +98,22 @@ impl Stage {
     /// The rule that binds an input: the k-th of a stream that of its k-th input. Where parameters are ignored, a stream
     /// that the map names binds all of its inputs.
     fn rule_of<'a>(&self, map: &'a MergeMap, input: usize) -> Option<(usize, &'a Rule)> {
-        let on = &self.on[self.inputs[input].source];
-        let stream = self.streams[self.inputs[input].source];
-        let is_latest = self.config.policy == PolicyKind::Latest;
-        let place = on.iter().position(|known| *known == input).filter(|_| !is_latest).unwrap_or(0);
+        let on = &self.streams.on[self.inputs[input].source];
+        let stream = self.streams.ids[self.inputs[input].source];
+        let is_one_for_all = self.policy.keeps_newest_only();
+        let place = on.iter().position(|known| *known == input).filter(|_| !is_one_for_all).unwrap_or(0);
         map.rules.iter().enumerate().filter(|(_, rule)| rule.stream == stream).nth(place)
     }
 
     fn obey(&mut self, kind: Kind, map: &MergeMap) {
         let needs: Vec<u32> = self.config.inputs.iter().filter(|each| each.processed).map(|each| each.stream).collect();
-        let index_of = |stream| self.streams.iter().position(|known| *known == stream);
-        (self.demands, self.blocker) = (demands(map, kind, &needs, index_of), 0);
+        let index_of = |stream| self.streams.ids.iter().position(|known| *known == stream);
+        (self.rules.demands, self.rules.blocker) = (demands(map, kind, &needs, index_of), 0);
         for input in 0..self.inputs.len() {
             let stream = self.inputs[input].source;
             let (rule, own_source) = (self.rule_of(map, input), self.inputs[input].config.source);
             let demand = if kind.is_latest() {
-                rule.and_then(|_| self.demands.iter().position(|demand| usize::from(demand.input) == stream))
+                rule.and_then(|_| self.rules.demands.iter().position(|demand| usize::from(demand.input) == stream))
             } else {
                 rule.map(|(index, _)| index)
             };
@@ -84,14 +124,14 @@ impl Stage {
                 self.select_anew(input);
             }
         }
-        self.has_idle = self.inputs.iter().any(|each| each.demand.is_none());
+        self.rules.has_idle = self.inputs.iter().any(|each| each.demand.is_none());
         self.order_times();
     }
 
     /// Times of two sources cannot be ordered: the newest frame is looked for among those that are there.
     fn select_anew(&mut self, input: usize) {
         let each = &mut self.inputs[input];
-        let seen = &mut self.sources[each.source].seen;
+        let seen = &mut self.streams.sources[each.source].seen;
         (seen.newest, seen.is_invalid) = (None, false);
         each.kept = each.kept.filter(|kept| kept.has_time());
         for frame in each.kept.iter().chain((each.head..each.tail).map(|at| each.at(at))) {
@@ -110,10 +150,10 @@ impl Stage {
 
     /// Which timestamp fields must not decrease.
     pub(super) fn order_times(&mut self) {
-        let is_timed = self.config.policy == PolicyKind::Timestamp;
-        for (stream, on) in self.on.iter().enumerate() {
+        let is_timed = self.policy.is_by_time();
+        for (stream, on) in self.streams.on.iter().enumerate() {
             let field = |input: &usize| u8::from(is_timed && self.takes_part(*input)) << self.inputs[*input].place;
-            self.ordered[stream] = on.iter().map(field).fold(0, |bits, bit| bits | bit);
+            self.streams.ordered[stream] = on.iter().map(field).fold(0, |bits, bit| bits | bit);
         }
     }
 
@@ -144,14 +184,10 @@ impl Stage {
         if !self.takes_part(input) {
             return Some(Why::NoMatch);
         }
-        match self.config.policy {
-            PolicyKind::Sequence => self.arrival_by_sequence(input, frame),
-            PolicyKind::Timestamp if goes_back && self.is_given_up(input) => Some(Why::Regressed),
-            _ => (self.config.reads_times() && !frame.has_time()).then_some(Why::NullTimestamp),
-        }
+        self.policy.waiting_cause(self, input, frame, goes_back)
     }
 
-    fn is_given_up(&self, input: usize) -> bool {
+    pub(super) fn is_given_up(&self, input: usize) -> bool {
         let stream = self.inputs[input].source;
         self.drops_regressed(stream) || self.is_rejected(stream)
     }
@@ -163,24 +199,24 @@ impl Stage {
 
     /// Another map was announced, or an invalid one: nothing is attempted until one is applied.
     pub fn invalidate(&mut self) {
-        self.has_map = self.kind.is_none();
+        self.rules.is_valid = self.rules.kind.is_none();
     }
 
     /// The output epoch that a map is wanted for.
     #[must_use]
     pub fn wants_map(&self) -> Option<u64> {
-        (!self.has_map).then_some(self.out_epoch)
+        (!self.rules.is_valid).then_some(self.out_epoch)
     }
 
     /// Version of the map that was applied last.
     #[must_use]
     pub fn map_version(&self) -> u64 {
-        self.map_version
+        self.rules.version
     }
 
     /// Whether an input belongs to outputs: the map in force has a rule for it, or none is in force yet.
     #[inline]
     pub(super) fn takes_part(&self, input: usize) -> bool {
-        self.kind.is_none() || !self.has_map || self.inputs[input].demand.is_some()
+        self.rules.kind.is_none() || !self.rules.is_valid || self.inputs[input].demand.is_some()
     }
 }

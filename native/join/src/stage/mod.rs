@@ -20,6 +20,7 @@ mod needs;
 mod observe;
 mod opens;
 mod out_times;
+mod policy;
 mod recall;
 mod rejected;
 mod sequence;
@@ -42,11 +43,11 @@ pub use rejected::Rejection;
 pub use status::{Status, Waiting};
 pub use unmatched::{CAUSE_NAMES, CAUSES, Cause, Unmatched};
 
-use crate::barrier::{Demand, Kind};
-use decide::Choice;
+use decide::Current;
 use history::Input;
-use out_times::OutTimes;
-use source::Source;
+use map::Rules;
+use policy::{Numbers, Policy};
+use source::Streams;
 use unmatched::Queue;
 
 const I64_MAX: u64 = i64::MAX as u64;
@@ -57,57 +58,19 @@ pub const SKIPS_MAX: usize = 256;
 /// Decisions of one join.
 pub struct Stage {
     config: StageConfig,
-    streams: Vec<u32>,
-    sources: Vec<Source>,
-    /// Of each stream the epoch behind its fence, if it has one.
-    behind: Vec<Option<Source>>,
-    has_fence: bool,
+    policy: &'static dyn Policy,
+    streams: Streams,
     inputs: Vec<Input>,
-    /// The inputs on each stream.
-    on: Vec<Box<[usize]>>,
-    /// Timestamp fields of each stream that must not decrease, as bits.
-    ordered: Vec<u8>,
-    kind: Option<Kind>,
-    /// The rules, of the map that was applied last.
-    demands: Vec<Demand>,
-    /// The demand that blocked last. Any value is right, some are quicker.
-    blocker: usize,
-    has_map: bool,
-    /// It was applied since the last call of `next`.
-    is_map_fresh: bool,
-    /// An input has no rule.
-    has_idle: bool,
-    queue: Queue,
-    counters: Counters,
+    rules: Rules,
+    current: Current,
+    numbers: Numbers,
     out_epoch: u64,
     out_seq: u64,
-    map_version: u64,
-    lateness_ns: u64,
-    stale_timeout_ns: Option<u64>,
-    /// The first output that every rule can be fulfilled for.
-    start: u64,
-    /// The input whose frames make the outputs of sequence and timestamp policies.
-    anchor: Option<usize>,
-    has_nearest: bool,
-    one_to_one: Option<nearest::OneToOne>,
-    /// Whether what is asked about is the output after the current one.
-    is_looking_ahead: bool,
-    has_ended: bool,
-    /// Since when the current output waits.
-    asked_ns: Option<u64>,
-    /// What streams showed was not held against the rules in force yet.
-    is_rule_fresh: bool,
-    is_counted: bool,
-    absent: Box<[Option<Absence>]>,
-    spare: Box<[Option<Absence>]>,
-    choices: Box<[Choice]>,
-    picks: Box<[Pick]>,
+    queue: Queue,
+    counters: Counters,
+    /// Frames that came, for the order among inputs.
     order: u64,
-    times: OutTimes,
-    last_watermark_ms: Option<u64>,
-    counting: sequence::Counting,
-    timing: timestamp::Timing,
-    ticking: latest::Ticking,
+    /// The last `next` found something that is only not possible yet.
     is_waiting: bool,
     is_stuck: bool,
     is_finishing: bool,
@@ -117,71 +80,34 @@ impl Stage {
     /// Nothing is attempted until a map is applied; a union needs none.
     #[must_use]
     pub fn new(config: StageConfig) -> Self {
-        let streams = config.streams();
-        let is_ordered = matches!(config.policy, PolicyKind::Sequence | PolicyKind::Timestamp);
-        let anchor = match config.drive {
-            Drive::Input(input) if is_ordered => Some(input),
-            _ => None,
-        };
-        let place = |id: u32| streams.iter().position(|known| *known == id).unwrap_or(0);
+        let policy = config.policy.policy();
+        let numbers = Numbers::new(&config);
+        let streams = Streams::new(&config);
         let inputs: Vec<Input> = config
             .inputs
             .iter()
             .enumerate()
-            .map(|(at, each)| Input::new(*each, place(each.stream), anchor == Some(at), config.history as usize))
+            .map(|(at, each)| {
+                Input::new(*each, streams.place(each.stream), numbers.anchor == Some(at), config.history as usize)
+            })
             .collect();
-        let mut on = vec![Vec::new(); streams.len()];
-        for (at, each) in inputs.iter().enumerate() {
-            on[each.source].push(at);
-        }
-        let on: Vec<Box<[usize]>> = on.into_iter().map(Vec::into_boxed_slice).collect();
-        let is_timed = config.policy == PolicyKind::Timestamp;
-        let period_ns = if let Drive::Clock { period_ns } = config.drive { period_ns } else { 0 };
         let count = inputs.len();
         let waiting: usize = inputs.iter().map(Input::room).sum();
         let mut stage = Self {
-            sources: vec![Source::default(); streams.len()],
-            behind: vec![None; streams.len()],
-            has_fence: false,
-            ordered: vec![0; on.len()],
-            on,
-            kind: config.kind(),
-            demands: Vec::new(),
-            blocker: 0,
-            has_map: config.kind().is_none(),
-            is_map_fresh: false,
-            has_idle: false,
-            queue: Queue::new((2 * waiting).max(QUEUE_MIN), count),
-            counters: Counters { inputs: vec![InputCounters::default(); count], ..Counters::default() },
+            rules: Rules::of(config.kind()),
+            current: Current::new(count),
+            numbers,
+            streams,
             out_epoch: config.out_epoch,
             out_seq: 0,
-            map_version: 0,
-            lateness_ns: 0,
-            stale_timeout_ns: None,
-            start: 0,
-            anchor,
-            has_nearest: is_timed && inputs.iter().any(Input::is_nearest),
-            one_to_one: (is_timed && inputs.iter().any(Input::is_one_to_one)).then(|| nearest::OneToOne::new(&config)),
-            is_looking_ahead: false,
-            has_ended: false,
-            asked_ns: None,
-            is_rule_fresh: false,
-            is_counted: false,
-            absent: vec![None; count].into_boxed_slice(),
-            spare: vec![None; count].into_boxed_slice(),
-            choices: vec![Choice::Nothing; count].into_boxed_slice(),
-            picks: vec![Pick::Absent(Absence::NotJoined); count].into_boxed_slice(),
+            queue: Queue::new((2 * waiting).max(QUEUE_MIN), count),
+            counters: Counters { inputs: vec![InputCounters::default(); count], ..Counters::default() },
             order: 0,
-            times: OutTimes::new(period_ns),
-            last_watermark_ms: None,
-            counting: sequence::Counting { n: config.first, first: config.first, last_row: None },
-            timing: timestamp::Timing::default(),
-            ticking: latest::Ticking::default(),
             is_waiting: false,
             is_stuck: false,
             is_finishing: false,
             inputs,
-            streams,
+            policy,
             config,
         };
         stage.order_times();
@@ -204,7 +130,7 @@ impl Stage {
     /// Whether all inputs have ended and no output is possible any more.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        !self.has_fence && self.has_all_ended() && (!self.is_stuck || self.inputs.iter().all(Input::is_empty))
+        !self.streams.has_fence && self.has_all_ended() && (!self.is_stuck || self.inputs.iter().all(Input::is_empty))
     }
 
     /// A clean end: what waits is not joined any more.
@@ -214,7 +140,7 @@ impl Stage {
             for input in 0..self.inputs.len() {
                 self.drop_all(input, Cause::PendingAtEnd);
             }
-            if !self.has_fence {
+            if !self.streams.has_fence {
                 return;
             }
             // What stands behind it waits too.
@@ -233,7 +159,7 @@ impl Stage {
     /// Stream ids, by the index that the other functions take.
     #[must_use]
     pub fn streams(&self) -> &[u32] {
-        &self.streams
+        &self.streams.ids
     }
 
     /// Whether a slot's header is to be read at arrival.
@@ -241,7 +167,7 @@ impl Stage {
     pub fn needs_slot_time(&self, stream: usize) -> bool {
         // Any map may ask for it.
         self.config.reads_times()
-            || self.config.max_skew_ns > 0 && self.on[stream].iter().any(|input| self.inputs[*input].place == 0)
+            || self.config.max_skew_ns > 0 && self.streams.on[stream].iter().any(|input| self.inputs[*input].place == 0)
     }
 
     /// Whether outputs wait for an input.
@@ -251,18 +177,18 @@ impl Stage {
 
     fn is_all_observed(&self) -> bool {
         (0..self.inputs.len())
-            .all(|input| !self.is_required(input) || self.sources[self.inputs[input].source].is_observed)
+            .all(|input| !self.is_required(input) || self.streams.sources[self.inputs[input].source].is_observed)
     }
 
     /// Counts an output that was asked for in vain, once.
     fn not_ready(&mut self) {
-        self.counters.ticks_not_ready += u64::from(!self.is_counted);
-        self.is_counted = true;
+        self.counters.ticks_not_ready += u64::from(!self.current.is_counted);
+        self.current.is_counted = true;
     }
 
     /// Another output is the current one.
     #[inline]
     fn next_output(&mut self) {
-        (self.asked_ns, self.is_counted) = (None, false);
+        (self.current.asked_ns, self.current.is_counted) = (None, false);
     }
 }

@@ -60,7 +60,7 @@ impl OneToOne {
 impl Stage {
     pub(super) fn is_all_near(&mut self, out: u64, now_ns: u64) -> bool {
         (0..self.inputs.len()).all(|input| {
-            if self.absent[input].is_some() {
+            if self.current.absent[input].is_some() {
                 true
             } else if self.inputs[input].is_one_to_one() {
                 self.is_paired(input, out, now_ns)
@@ -76,21 +76,22 @@ impl Stage {
         if !each.is_nearest() {
             return true;
         }
-        let (source, asked) = (&self.sources[each.source], Wide::from(out) + each.shift);
+        let (source, asked) = (&self.streams.sources[each.source], Wide::from(out) + each.shift);
         let is_there = self.time_of(input).is_some_and(|time| Wide::from(time) >= asked);
-        let is_overtaken = || self.furthest().map_or(-1, Wide::from) >= asked + Wide::from(self.lateness_ns);
-        is_there || is_overtaken() || source.is_ended || source.seen.is_stale(now_ns, self.stale_timeout_ns)
+        let is_overtaken = || self.furthest().map_or(-1, Wide::from) >= asked + Wide::from(self.rules.lateness_ns);
+        is_there || is_overtaken() || source.is_ended || source.seen.is_stale(now_ns, self.rules.stale_timeout_ns)
     }
 
     /// What a one-to-one input was told for the current output.
     pub(super) fn paired(&self, input: usize) -> Choice {
-        self.one_to_one.as_ref().map_or(Choice::Nothing, |known| known.told[input].choice)
+        self.numbers.one_to_one.as_ref().map_or(Choice::Nothing, |known| known.told[input].choice)
     }
 
     /// The current output is decided: what was told for it is used up.
     pub(super) fn close_pairs(&mut self) {
-        let Some(known) = &mut self.one_to_one else { return };
-        for ((told, absent), counters) in known.told.iter_mut().zip(&self.absent).zip(&mut self.counters.inputs) {
+        let Some(known) = &mut self.numbers.one_to_one else { return };
+        for ((told, absent), counters) in known.told.iter_mut().zip(&self.current.absent).zip(&mut self.counters.inputs)
+        {
             counters.closed_early += u64::from(told.is_early && absent.is_none());
             *told = NOTHING_TOLD;
         }
@@ -98,16 +99,16 @@ impl Stage {
 
     /// Other rules hold: what was told by the ones before says nothing.
     pub(super) fn forget_pairs(&mut self) {
-        if let Some(known) = &mut self.one_to_one {
+        if let Some(known) = &mut self.numbers.one_to_one {
             known.told.fill(NOTHING_TOLD);
         }
     }
 
     /// Whether it is certain which frame the output gets of a one-to-one input, or nothing more is waited for.
     fn is_paired(&mut self, input: usize, out: u64, now_ns: u64) -> bool {
-        let Some(mut known) = self.one_to_one.take() else { return true };
+        let Some(mut known) = self.numbers.one_to_one.take() else { return true };
         let pair = self.pair(&mut known, input, out, now_ns);
-        self.one_to_one = Some(known);
+        self.numbers.one_to_one = Some(known);
         match pair {
             Pair::Open => false,
             Pair::Told => true,
@@ -119,24 +120,24 @@ impl Stage {
     fn pair(&self, known: &mut OneToOne, input: usize, out: u64, now_ns: u64) -> Pair {
         let sure = self.question(input, out, known.outputs_max);
         let hasty = self.hasty(sure, input, now_ns);
-        let asked = Asked { out, order: self.order, times: self.times.pushed(), sure, hasty };
+        let asked = Asked { out, order: self.order, times: self.numbers.times.pushed(), sure, hasty };
         if known.told[input].open == Some(asked) {
             return Pair::Open;
         }
         // Looking ahead, the current output has its frame and is no question any more.
-        let behind = match self.choices[input] {
-            Choice::At(position) if self.is_looking_ahead => position + 1,
+        let behind = match self.current.choices[input] {
+            Choice::At(position) if self.current.is_looking_ahead => position + 1,
             _ => self.inputs[input].head,
         };
         let mut ask = |question: &Question| {
-            let outputs = self.outputs(input).skip(self.is_looking_ahead.into());
+            let outputs = self.outputs(input).skip(self.current.is_looking_ahead.into());
             known.pairing.first_choice(question, outputs, self.inputs[input].readable(behind))
         };
         let (mut choice, mut is_hasty) = (ask(&sure), false);
         if choice.is_none() && hasty != sure {
             (choice, is_hasty) = (ask(&hasty), true);
         }
-        if self.is_looking_ahead {
+        if self.current.is_looking_ahead {
             return choice.map_or(Pair::Open, |_| Pair::Told);
         }
         let told = &mut known.told[input];
@@ -158,9 +159,9 @@ impl Stage {
     /// The times that the current output and those behind it ask of an input.
     fn outputs(&self, input: usize) -> impl Iterator<Item = Wide> + '_ {
         let shift = self.inputs[input].shift;
-        let anchor = self.anchor.map(|anchor| &self.inputs[anchor]);
+        let anchor = self.numbers.anchor.map(|anchor| &self.inputs[anchor]);
         let of_anchor = move |anchor: &'_ super::Input| anchor.shift;
-        let times = self.times.due().filter(move |_| anchor.is_none()).map(Wide::from);
+        let times = self.numbers.times.due().filter(move |_| anchor.is_none()).map(Wide::from);
         let frames = anchor.into_iter().flat_map(|anchor| anchor.readable(anchor.head));
         frames
             .map(move |(_, time)| time - anchor.map_or(0, of_anchor))
@@ -174,13 +175,13 @@ impl Stage {
         let each = &self.inputs[input];
         let (low, high) = self.bounds(input, out);
         let asked = Wide::from(out) + each.shift;
-        let newest = match self.anchor {
-            Some(anchor) if self.sources[self.inputs[anchor].source].is_ended => None,
+        let newest = match self.numbers.anchor {
+            Some(anchor) if self.streams.sources[self.inputs[anchor].source].is_ended => None,
             Some(anchor) => Some(self.time_of(anchor).map_or(-FAR, Wide::from) - self.inputs[anchor].shift),
-            None if self.has_all_ended_in(|stream| &self.sources[stream]) => None,
-            None => Some(Wide::from(self.times.horizon().max(self.timing.last_ns).unwrap_or(0))),
+            None if self.has_all_ended_in(|stream| &self.streams.sources[stream]) => None,
+            None => Some(Wide::from(self.numbers.times.horizon().max(self.numbers.timing.last_ns).unwrap_or(0))),
         };
-        let is_ended = self.sources[each.source].is_ended;
+        let is_ended = self.streams.sources[each.source].is_ended;
         Question {
             behind: if low == Wide::MIN { FAR } else { asked - low },
             ahead: if high == Wide::MAX { FAR } else { high - asked },
@@ -195,11 +196,13 @@ impl Stage {
     /// input that is optional or overdue anything more.
     fn hasty(&self, sure: Question, input: usize, now_ns: u64) -> Question {
         let each = &self.inputs[input];
-        let is_stale = |input: &super::Input| self.sources[input.source].seen.is_stale(now_ns, self.stale_timeout_ns);
-        let anchor = self.anchor.map(|anchor| &self.inputs[anchor]);
+        let is_stale = |input: &super::Input| {
+            self.streams.sources[input.source].seen.is_stale(now_ns, self.rules.stale_timeout_ns)
+        };
+        let anchor = self.numbers.anchor.map(|anchor| &self.inputs[anchor]);
         let mut hasty = sure;
-        if let Some(furthest) = self.furthest().filter(|_| self.lateness_ns > 0) {
-            let least = Wide::from(furthest) - Wide::from(self.lateness_ns);
+        if let Some(furthest) = self.furthest().filter(|_| self.rules.lateness_ns > 0) {
+            let least = Wide::from(furthest) - Wide::from(self.rules.lateness_ns);
             hasty.y_horizon = sure.y_horizon.max(least);
             hasty.x_horizon = sure.x_horizon.max(least - anchor.map_or(0, |anchor| anchor.shift) + each.shift);
         }
@@ -215,7 +218,7 @@ impl Stage {
 
     fn time_of(&self, input: usize) -> Option<u64> {
         let each = &self.inputs[input];
-        self.sources[each.source].seen.observed.times[each.place]
+        self.streams.sources[each.source].seen.observed.times[each.place]
     }
 
     fn furthest(&self) -> Option<u64> {

@@ -15,26 +15,28 @@ impl Stage {
     #[must_use]
     pub fn needs(&self, stream: usize, epoch: u64, until: u64) -> bool {
         let is_needed = |frame: &Frame| frame.seq < until;
-        if self.behind[stream].is_some_and(|behind| behind.epoch() == Some(epoch)) {
-            return self.on[stream].iter().any(|input| self.inputs[*input].first_behind().is_some_and(is_needed));
+        if self.streams.behind[stream].is_some_and(|behind| behind.epoch() == Some(epoch)) {
+            return self.streams.on[stream]
+                .iter()
+                .any(|input| self.inputs[*input].first_behind().is_some_and(is_needed));
         }
-        self.sources[stream].epoch() == Some(epoch)
+        self.streams.sources[stream].epoch() == Some(epoch)
             && (self.reused(stream).any(is_needed)
-                || self.on[stream].iter().any(|input| self.inputs[*input].front().is_some_and(is_needed)))
+                || self.streams.on[stream].iter().any(|input| self.inputs[*input].front().is_some_and(is_needed)))
     }
 
     /// Epoch and sequence from which on nothing of a stream is decided.
     #[must_use]
     pub fn undecided_from(&self, stream: usize) -> Option<(u64, u64)> {
         let undecided = |input: &usize| self.inputs[*input].decided.map_or(0, |decided| decided + 1);
-        Some((self.sources[stream].epoch()?, self.on[stream].iter().map(undecided).min()?))
+        Some((self.streams.sources[stream].epoch()?, self.streams.on[stream].iter().map(undecided).min()?))
     }
 
     /// Whether a frame of a stream's present epoch is the one that was joined last: a snapshot has it, for the next map may
     /// ask for it again.
     #[must_use]
     pub fn is_joined_last(&self, stream: usize, seq: u64) -> bool {
-        self.on[stream].iter().any(|input| self.inputs[*input].kept.is_some_and(|kept| kept.seq == seq))
+        self.streams.on[stream].iter().any(|input| self.inputs[*input].kept.is_some_and(|kept| kept.seq == seq))
     }
 
     /// Epoch and sequence from which on frames of a stream may still be asked for.
@@ -47,7 +49,7 @@ impl Stage {
 
     /// Frames of a stream that were joined, and may be joined again under the map that was applied last.
     pub(super) fn reused(&self, stream: usize) -> impl Iterator<Item = &Frame> {
-        self.on[stream].iter().filter_map(|input| self.reused_by(*input))
+        self.streams.on[stream].iter().filter_map(|input| self.reused_by(*input))
     }
 
     /// The frame that an input has joined, and may join again under the map that was applied last.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What comes in: descriptors, losses, epochs and ends.
 
-use super::config::PolicyKind;
 use super::fence::Side;
 use super::history::Frame;
 use super::unmatched::Cause;
@@ -33,7 +32,7 @@ impl Stage {
     pub fn observe(&mut self, stream: usize, seen: &Observed, now_ns: u64) -> bool {
         let given = [seen.slot_timestamp_ns, seen.descriptor_timestamp_ns];
         let Some(side) = self.admits(stream, seen.epoch, seen.seq, given) else { return false };
-        if self.has_fence && self.is_nearer_to_next(stream, seen.seq) {
+        if self.streams.has_fence && self.is_nearer_to_next(stream, seen.seq) {
             self.close_epoch();
         }
         let is_out_of_range = given.iter().any(|time| *time > I64_MAX && *time != NULL_TIMESTAMP);
@@ -47,8 +46,8 @@ impl Stage {
             self.see(stream, side, &Observation { seq: seen.seq, epoch: None, times }, now_ns);
         }
         let mut is_new = false;
-        for at in 0..self.on[stream].len() {
-            let input = self.on[stream][at];
+        for at in 0..self.streams.on[stream].len() {
+            let input = self.streams.on[stream][at];
             self.order += 1;
             let mut frame = Frame {
                 time: times[self.inputs[input].place],
@@ -65,9 +64,9 @@ impl Stage {
             is_new = true;
             frame.lost = frame.lost.or_else(|| self.arrival_cause(input, &frame, side));
             frame.lost = self.add(input, frame, side);
-            self.arrived(input, &frame);
+            self.policy.arrived(self, input, &frame);
         }
-        self.observed(stream, is_new, now_ns);
+        self.policy.observed(self, stream, is_new, now_ns);
         true
     }
 
@@ -76,7 +75,7 @@ impl Stage {
         let Some(side) = self.admits(stream, epoch, seq, NO_TIMES) else { return false };
         self.see(stream, side, &Observation::of(seq), now_ns);
         self.add_lost(stream, side, (seq, seq), cause, now_ns);
-        self.observed(stream, false, now_ns);
+        self.policy.observed(self, stream, false, now_ns);
         true
     }
 
@@ -90,11 +89,11 @@ impl Stage {
         is_copied: impl Fn(u64) -> bool,
     ) {
         // What stands behind a fence finds out when its turn comes.
-        if self.sources[stream].epoch() != Some(epoch) || self.config.policy == PolicyKind::Latest {
+        if self.streams.sources[stream].epoch() != Some(epoch) || self.policy.keeps_newest_only() {
             return;
         }
-        for at in 0..self.on[stream].len() {
-            let input = self.on[stream][at];
+        for at in 0..self.streams.on[stream].len() {
+            let input = self.streams.on[stream][at];
             let each = &mut self.inputs[input];
             for position in each.head..each.position_from(resume_at.into()) {
                 let frame = each.at_mut(position);
@@ -116,12 +115,17 @@ impl Stage {
             return;
         }
         let Some(side) = self.enter(stream, epoch) else {
-            for at in 0..self.on[stream].len() {
-                self.note(self.on[stream][at], epoch, &Frame::gone(seq_first, seq_last, 0, 0), Cause::AgentDown);
+            for at in 0..self.streams.on[stream].len() {
+                self.note(
+                    self.streams.on[stream][at],
+                    epoch,
+                    &Frame::gone(seq_first, seq_last, 0, 0),
+                    Cause::AgentDown,
+                );
             }
             return;
         };
-        let is_by_sequence = self.config.policy == PolicyKind::Sequence;
+        let is_by_sequence = self.policy.is_by_sequence();
         let source = self.source_mut(stream, side);
         let seq_first = seq_first.max(source.next_seq().unwrap_or(0));
         if seq_first > seq_last {
@@ -133,12 +137,13 @@ impl Stage {
             seen.heard_ns = seen.heard_ns.max(Some(now_ns));
         }
         self.add_lost(stream, side, (seq_first, seq_last), Cause::AgentDown, now_ns);
-        self.observed(stream, false, now_ns);
+        self.policy.observed(self, stream, false, now_ns);
     }
 
     #[inline]
     fn see(&mut self, stream: usize, side: Side, frame: &Observation, now_ns: u64) {
-        let (kind, ordered, place) = (self.kind, self.ordered[stream], self.inputs[self.on[stream][0]].place);
+        let (kind, ordered, place) =
+            (self.rules.kind, self.streams.ordered[stream], self.inputs[self.streams.on[stream][0]].place);
         let drops_regressed = self.drops_regressed(stream);
         let source = self.source_mut(stream, side);
         let was_rejected = source.seen.rejected & ordered != 0;
@@ -157,8 +162,8 @@ impl Stage {
 
     pub(super) fn add_lost(&mut self, stream: usize, side: Side, seqs: (u64, u64), cause: Cause, now_ns: u64) {
         let (seq_first, seq_last) = seqs;
-        for at in 0..self.on[stream].len() {
-            let input = self.on[stream][at];
+        for at in 0..self.streams.on[stream].len() {
+            let input = self.streams.on[stream][at];
             let decided = self.inputs[input].decided.filter(|_| side == Side::Present);
             let first = decided.map_or(seq_first, |decided| seq_first.max(decided + 1));
             if first > seq_last {
@@ -169,7 +174,7 @@ impl Stage {
             self.order += 1;
             let frame = Frame { lost: Some(cause), ..Frame::gone(first, seq_last, now_ns, self.order) };
             self.add(input, frame, side);
-            self.arrived(input, &frame);
+            self.policy.arrived(self, input, &frame);
         }
     }
 
@@ -180,8 +185,8 @@ impl Stage {
         let side = if is_out_of_range { None } else { self.enter(stream, epoch) };
         let Some(side) = side else {
             self.counters.out_of_range += u64::from(is_out_of_range);
-            for at in 0..self.on[stream].len() {
-                let input = self.on[stream][at];
+            for at in 0..self.streams.on[stream].len() {
+                let input = self.streams.on[stream][at];
                 let time = if is_out_of_range { NULL_TIMESTAMP } else { times[self.inputs[input].place] };
                 let frame = Frame { time, ..Frame::gone(seq, seq, 0, 0) };
                 self.note(input, epoch, &frame, if is_out_of_range { Cause::NoMatch } else { Cause::Epoch });
@@ -211,48 +216,12 @@ impl Stage {
     #[inline]
     fn arrival_cause(&self, input: usize, frame: &Frame, side: Side) -> Option<Cause> {
         if side == Side::Behind {
-            return self.cause_behind(input, frame);
+            return self.policy.cause_behind(self, input, frame);
         }
         if !self.takes_part(input) {
             return Some(Cause::NoMatch);
         }
-        match self.config.policy {
-            // The map that comes says what these are good for.
-            PolicyKind::Sequence | PolicyKind::Timestamp if !self.has_map => None,
-            PolicyKind::Sequence => self.arrival_by_sequence(input, frame),
-            PolicyKind::Timestamp => self.arrival_by_timestamp(input, frame),
-            PolicyKind::Latest => self.arrival_by_latest(frame),
-            PolicyKind::Union => None,
-        }
-    }
-
-    /// The outputs that it may belong to are not known yet.
-    #[cold]
-    fn cause_behind(&self, input: usize, frame: &Frame) -> Option<Cause> {
-        let stream = self.inputs[input].source;
-        if self.config.policy != PolicyKind::Timestamp {
-            None
-        } else if self.newest(stream).seen.rejected & self.ordered[stream] != 0 {
-            Some(Cause::Regressed)
-        } else {
-            (frame.time == NULL_TIMESTAMP).then_some(Cause::NullTimestamp)
-        }
-    }
-
-    #[inline]
-    fn arrived(&mut self, input: usize, frame: &Frame) {
-        if self.config.policy == PolicyKind::Latest {
-            self.replace_older(input, frame);
-        }
-    }
-
-    #[inline]
-    fn observed(&mut self, stream: usize, is_new: bool, now_ns: u64) {
-        match self.config.policy {
-            PolicyKind::Sequence => self.touch(stream, now_ns),
-            PolicyKind::Latest => self.tick_by_observation(stream, is_new),
-            PolicyKind::Timestamp | PolicyKind::Union => {}
-        }
+        self.policy.arrival_cause(self, input, frame)
     }
 
     /// What was consumed downstream, for inputs whose processed cursor counts. All ones: no such time.
@@ -275,7 +244,7 @@ impl Stage {
         }
         if let Some(side) = self.enter(stream, epoch) {
             self.source_mut(stream, side).is_ended = true;
-            self.has_ended = true;
+            self.streams.has_ended = true;
             self.advance_watermark();
         }
     }

@@ -3,7 +3,6 @@
 
 use super::Stage;
 use super::attempt::Absence;
-use super::config::PolicyKind;
 use crate::barrier::{Reason, Verdict};
 
 impl Stage {
@@ -12,44 +11,44 @@ impl Stage {
     /// Looks at the demand that blocked last and, while it does, at no other.
     #[inline]
     pub(super) fn opens(&mut self, out: u64, now_ns: u64) -> bool {
-        self.absent.fill(None);
-        if self.has_idle {
+        self.current.absent.fill(None);
+        if self.rules.has_idle {
             self.leave_idle_out();
         }
-        let count = self.demands.len();
-        let mut at = self.blocker;
+        let count = self.rules.demands.len();
+        let mut at = self.rules.blocker;
         for _ in 0..count {
-            let demand = &self.demands[at];
-            let seen = &self.sources[usize::from(demand.input)].seen;
-            let is_passed = match demand.verdict(seen, out, now_ns, self.stale_timeout_ns) {
+            let demand = &self.rules.demands[at];
+            let seen = &self.streams.sources[usize::from(demand.input)].seen;
+            let is_passed = match demand.verdict(seen, out, now_ns, self.rules.stale_timeout_ns) {
                 Verdict::Met => true,
                 Verdict::Waiting(Reason::BeforeStart) => false,
                 Verdict::Stale => self.all_of(at, |stage, input| stage.goes_stale(input, out)),
                 Verdict::Waiting(_) => self.all_of(at, |stage, input| stage.excuse(input, now_ns)),
             };
             if !is_passed {
-                self.blocker = at;
+                self.rules.blocker = at;
                 return false;
             }
             at = if at + 1 == count { 0 } else { at + 1 };
         }
-        !self.has_nearest || self.is_all_near(out, now_ns)
+        !self.numbers.has_nearest || self.is_all_near(out, now_ns)
     }
 
     /// Inputs without a rule take no part.
     #[cold]
     fn leave_idle_out(&mut self) {
-        for (absent, each) in self.absent.iter_mut().zip(&self.inputs) {
+        for (absent, each) in self.current.absent.iter_mut().zip(&self.inputs) {
             *absent = each.demand.is_none().then_some(Absence::NotJoined);
         }
     }
 
     /// The inputs of a demand, as long as each of them lets an output go on. A demand of no input excuses nobody.
     fn all_of(&mut self, demand: usize, mut passes: impl FnMut(&mut Self, usize) -> bool) -> bool {
-        let stream = usize::from(self.demands[demand].input);
+        let stream = usize::from(self.rules.demands[demand].input);
         let mut is_passed = false;
-        for at in 0..self.on[stream].len() {
-            let input = self.on[stream][at];
+        for at in 0..self.streams.on[stream].len() {
+            let input = self.streams.on[stream][at];
             if self.inputs[input].demand == Some(demand) {
                 is_passed = passes(self, input);
                 if !is_passed {
@@ -68,49 +67,50 @@ impl Stage {
             return self.lacks(input, out).is_none();
         }
         if !self.outlives_end(each.source) {
-            self.absent[input] = Some(Absence::Stale);
+            self.current.absent[input] = Some(Absence::Stale);
         }
         true
     }
 
     /// Whether a stream has ended, and its last frame may be joined again for ever.
     fn outlives_end(&self, stream: usize) -> bool {
-        let is_timed = self.config.policy == PolicyKind::Timestamp;
-        is_timed && self.sources[stream].is_ended && !self.is_rejected(stream)
+        self.policy.is_by_time() && self.streams.sources[stream].is_ended && !self.is_rejected(stream)
     }
 
     /// Whether an output goes on though this input is not as far. Without its anchor's frame it is none.
     pub(super) fn excuse(&mut self, input: usize, now_ns: u64) -> bool {
         let each = &self.inputs[input];
         if each.is_anchor {
-            return self.config.policy == PolicyKind::Timestamp && self.sources[each.source].is_ended;
+            return self.policy.is_by_time() && self.streams.sources[each.source].is_ended;
         }
         if self.outlives_end(each.source) {
             return true;
         }
         if each.config.optional {
-            self.absent[input] = Some(Absence::NotJoined);
+            self.current.absent[input] = Some(Absence::NotJoined);
         } else if self.is_overdue(each.config.deadline_ns, now_ns) {
-            self.absent[input] = Some(Absence::Late);
+            self.current.absent[input] = Some(Absence::Late);
         }
-        self.absent[input].is_some()
+        self.current.absent[input].is_some()
     }
 
     pub(super) fn is_overdue(&self, deadline_ns: u64, now_ns: u64) -> bool {
-        deadline_ns > 0 && self.asked_ns.is_some_and(|asked_ns| now_ns.saturating_sub(asked_ns) > deadline_ns)
+        deadline_ns > 0 && self.current.asked_ns.is_some_and(|asked_ns| now_ns.saturating_sub(asked_ns) > deadline_ns)
     }
 
     /// What the input's own rule has to wait for.
     #[inline]
     pub(super) fn lacks(&self, input: usize, out: u64) -> Option<Reason> {
         let each = &self.inputs[input];
-        let Some(demand) = each.demand.and_then(|demand| self.demands.get(demand)) else { return Some(Reason::NoMap) };
-        demand.unseen(&self.sources[each.source].seen, out)
+        let Some(demand) = each.demand.and_then(|demand| self.rules.demands.get(demand)) else {
+            return Some(Reason::NoMap);
+        };
+        demand.unseen(&self.streams.sources[each.source].seen, out)
     }
 
     /// Whether the times of a stream's rules have decreased: nothing of it is joined by them any more.
     #[inline]
     pub(super) fn is_rejected(&self, stream: usize) -> bool {
-        self.sources[stream].seen.rejected & self.ordered[stream] != 0
+        self.streams.sources[stream].seen.rejected & self.streams.ordered[stream] != 0
     }
 }

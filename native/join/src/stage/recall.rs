@@ -5,7 +5,7 @@
 //! everything was heard. Its state may be a later one than the checkpoint's: what was decided since stays decided.
 //! Asked for once, at the start: it allocates.
 
-use super::config::{Drive, PolicyKind};
+use super::config::Drive;
 use super::fence::Side;
 use super::observe::Observed;
 use super::unmatched::Cause;
@@ -54,9 +54,10 @@ impl Stage {
         }
         self.make_room(stream);
         self.observe(stream, seen, now_ns);
-        self.on[stream].iter().any(|input| {
+        self.streams.on[stream].iter().any(|input| {
             let each = &self.inputs[*input];
-            let side = if self.sources[stream].epoch() == Some(seen.epoch) { Side::Present } else { Side::Behind };
+            let side =
+                if self.streams.sources[stream].epoch() == Some(seen.epoch) { Side::Present } else { Side::Behind };
             let kept = each.kept.iter().map(|kept| (Side::Present, kept));
             let waiting = each.last(side).map(|frame| (side, frame));
             kept.chain(waiting).any(|(own, frame)| own == side && frame.seq == seen.seq && frame.is_readable())
@@ -93,29 +94,24 @@ impl Stage {
                 self.recall_stream(told, side, now_ns);
             }
         }
-        if self.config.policy == PolicyKind::Sequence {
-            // What was heard until then may be all that an input needs: the output waits from now on.
-            for stream in 0..self.sources.len() {
-                self.touch(stream, now_ns);
-            }
-        }
-        if self.config.policy == PolicyKind::Latest {
+        self.policy.taken_up(self, now_ns);
+        if self.policy.keeps_newest_only() {
             // Whatever was to be made of these frames at once was tried before the cut.
-            self.ticking.has_tick = false;
+            self.numbers.ticking.has_tick = false;
             if !is_same_cut {
                 // Which of the times were outputs since then, no state of this policy says.
                 return;
             }
         }
-        let last_ns = self.timing.last_ns;
-        self.last_watermark_ms = self.last_watermark_ms.max(rest.watermark_ms);
+        let last_ns = self.numbers.timing.last_ns;
+        self.numbers.last_watermark_ms = self.numbers.last_watermark_ms.max(rest.watermark_ms);
         for &time_ns in &rest.out_times {
             if last_ns.is_none_or(|last_ns| time_ns > last_ns) {
-                self.times.push(time_ns);
+                self.numbers.times.push(time_ns);
             }
         }
         if let (true, Some(tick_ns), Drive::Clock { .. }) = (keeps_clock, rest.next_tick_ns, self.config.drive) {
-            self.times.go_on(tick_ns, last_ns);
+            self.numbers.times.go_on(tick_ns, last_ns);
         }
     }
 
@@ -128,19 +124,19 @@ impl Stage {
     /// The source of a stream that had ended goes on in the same life: more of it comes.
     pub fn reopen(&mut self, stream: usize) {
         self.newest_mut(stream).is_ended = false;
-        self.has_ended = self.sources.iter().any(|source| source.is_ended);
+        self.streams.has_ended = self.streams.sources.iter().any(|source| source.is_ended);
     }
 
     /// Whether the stream has gone on in a higher epoch since: all of this one is decided.
     fn is_of_another_life(&mut self, stream: usize, epoch: u64) -> bool {
-        let is_other = self.sources[stream].epoch().is_some_and(|own| own > epoch);
+        let is_other = self.streams.sources[stream].epoch().is_some_and(|own| own > epoch);
         self.counters.already_decided += u64::from(is_other);
         is_other
     }
 
     fn recall_stream(&mut self, told: &StreamRest, side: Side, now_ns: u64) {
         // By the times of which map is not said: nothing of it is joined by either.
-        let ordered = self.kind.map_or(0, Kind::ordered);
+        let ordered = self.rules.kind.map_or(0, Kind::ordered);
         let source = self.source_mut(told.stream, side);
         source.is_observed |= told.is_observed;
         source.is_ended |= told.is_ended;
@@ -158,7 +154,7 @@ impl Stage {
             let by = Regression { seq: told.last_seq.unwrap_or(0), last_ns: None, found_ns: None };
             (0..2).filter(|place| ordered >> place & 1 == 1).for_each(|place| seen.reject(place, by));
         }
-        self.has_ended |= told.is_ended;
-        self.is_rule_fresh = true;
+        self.streams.has_ended |= told.is_ended;
+        self.rules.is_untried = true;
     }
 }

@@ -2,7 +2,6 @@
 //! Timestamps that go back: an input is rejected by them or, where it is told to drop such frames, goes on without them.
 
 use super::Stage;
-use super::config::PolicyKind;
 use super::fence::Side;
 use crate::barrier::{NULL_TIMESTAMP, Regression};
 
@@ -22,18 +21,19 @@ pub struct Rejection {
 impl Stage {
     /// The streams of this output's epoch that are rejected, each told once. Takes memory where there are some.
     pub fn take_rejections(&mut self) -> Vec<Rejection> {
-        (0..self.sources.len()).filter_map(|stream| self.take_rejection(stream)).collect()
+        (0..self.streams.sources.len()).filter_map(|stream| self.take_rejection(stream)).collect()
     }
 
     /// Whether there are some.
     #[must_use]
     pub fn has_rejections(&self) -> bool {
-        (0..self.sources.len()).any(|stream| self.is_rejected(stream) && !self.sources[stream].is_rejection_told)
+        (0..self.streams.sources.len())
+            .any(|stream| self.is_rejected(stream) && !self.streams.sources[stream].is_rejection_told)
     }
 
     fn take_rejection(&mut self, stream: usize) -> Option<Rejection> {
-        let source = &mut self.sources[stream];
-        let rejected = source.seen.rejected & self.ordered[stream];
+        let source = &mut self.streams.sources[stream];
+        let rejected = source.seen.rejected & self.streams.ordered[stream];
         if rejected == 0 || source.is_rejection_told {
             return None;
         }
@@ -49,7 +49,7 @@ impl Stage {
         if !self.drops_regressed(stream) {
             return false;
         }
-        let ordered = self.ordered[stream];
+        let ordered = self.streams.ordered[stream];
         let seen = &self.source_mut(stream, side).seen;
         (0..times.len()).any(|place| times[place] != NULL_TIMESTAMP && seen.goes_back(place, times[place], ordered))
     }
@@ -57,6 +57,6 @@ impl Stage {
     /// Whether frames of a stream whose times go back are left out alone. Its inputs agree.
     #[inline]
     pub(super) fn drops_regressed(&self, stream: usize) -> bool {
-        self.config.policy == PolicyKind::Timestamp && self.inputs[self.on[stream][0]].config.drops_regressed
+        self.policy.is_by_time() && self.inputs[self.streams.on[stream][0]].config.drops_regressed
     }
 }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Join by sequence: output n takes frame n + offset of an input, or its newest frame of the last N.
 
+use std::io::{Result as Written, Write};
+
 use super::decide::Choice;
 use super::history::{Frame, Wide};
+use super::policy::Policy;
+use super::state::Number;
 use super::unmatched::Cause;
 use super::{I64_MAX, SKIPS_MAX, Stage};
 
@@ -21,21 +25,96 @@ struct Later {
     is_skewed: bool,
 }
 
+/// Outputs are numbered as frames are.
+pub(super) struct BySequence;
+
+impl Policy for BySequence {
+    fn is_by_sequence(&self) -> bool {
+        true
+    }
+
+    fn has_place_of_its_own(&self) -> bool {
+        true
+    }
+
+    fn arrival_cause(&self, stage: &Stage, input: usize, frame: &Frame) -> Option<Cause> {
+        // The map that comes says what a frame is good for.
+        if stage.rules.is_valid { stage.arrival_by_sequence(input, frame) } else { None }
+    }
+
+    fn waiting_cause(&self, stage: &Stage, input: usize, frame: &Frame, _goes_back: bool) -> Option<Cause> {
+        stage.arrival_by_sequence(input, frame)
+    }
+
+    fn observed(&self, stage: &mut Stage, stream: usize, _is_new: bool, now_ns: u64) {
+        stage.touch(stream, now_ns);
+    }
+
+    fn taken_up(&self, stage: &mut Stage, now_ns: u64) {
+        // It may be all that an input needs: the output waits from now on.
+        for stream in 0..stage.streams.sources.len() {
+            stage.touch(stream, now_ns);
+        }
+    }
+
+    fn next(&self, stage: &mut Stage, now_ns: u64) -> bool {
+        stage.next_by_sequence(now_ns)
+    }
+
+    fn out(&self, stage: &Stage) -> (u64, Option<u64>) {
+        (stage.numbers.counting.n.unwrap_or(0), None)
+    }
+
+    fn joined(&self, stage: &mut Stage, now_ns: u64) {
+        let n = stage.numbers.counting.n.unwrap_or(0);
+        stage.numbers.counting.last_row = Some(n);
+        stage.advance(n + 1, None, false, now_ns);
+    }
+
+    fn proposed(&self, stage: &Stage) -> Option<u64> {
+        stage.proposed_n()
+    }
+
+    fn is_next_nearer(&self, stage: &Stage) -> bool {
+        stage.is_next_nearer_at_begin()
+    }
+
+    fn new_epoch(&self, stage: &mut Stage) {
+        stage.numbers.counting = Counting::default();
+        stage.begin_outputs_anew();
+    }
+
+    fn numbers_kept(&self) -> usize {
+        3
+    }
+
+    fn write(&self, stage: &Stage, into: &mut dyn Write) -> Written<()> {
+        let Counting { n, first, last_row } = stage.numbers.counting;
+        write!(into, "\"next\":{},\"first\":{},\"last\":{},", Number(n), Number(first), Number(last_row))
+    }
+
+    fn resume(&self, stage: &mut Stage, numbers: &[Option<u64>]) {
+        if let [n, first, last_row] = *numbers {
+            stage.numbers.counting = Counting { n, first, last_row };
+        }
+    }
+}
+
 impl Stage {
-    pub(super) fn next_by_sequence(&mut self, now_ns: u64) -> bool {
+    fn next_by_sequence(&mut self, now_ns: u64) -> bool {
         for _ in 0..SKIPS_MAX {
-            if self.has_fence && self.closes() {
+            if self.streams.has_fence && self.closes() {
                 break;
             }
-            if self.counting.n.is_none() && !self.begin(now_ns) {
+            if self.numbers.counting.n.is_none() && !self.begin(now_ns) {
                 return false;
             }
             let n = self.follow(now_ns);
             if n > I64_MAX {
                 return false;
             }
-            if self.has_ended && (0..self.inputs.len()).any(|input| self.is_over(input, n)) {
-                if self.has_fence {
+            if self.streams.has_ended && (0..self.inputs.len()).any(|input| self.is_over(input, n)) {
+                if self.streams.has_fence {
                     self.close_epoch();
                     break;
                 }
@@ -49,7 +128,7 @@ impl Stage {
             }
             if !self.opens(n, now_ns) {
                 self.is_waiting = true;
-                if self.asked_ns.is_some() {
+                if self.current.asked_ns.is_some() {
                     self.not_ready();
                 }
                 return false;
@@ -81,7 +160,7 @@ impl Stage {
             // The numbers that an input had come to say nothing: it may begin anew, as the one did that made this epoch.
             return false;
         }
-        self.counting.first = Some(n);
+        self.numbers.counting.first = Some(n);
         self.advance(n, Some(Cause::BeforeFirst), false, now_ns);
         true
     }
@@ -89,13 +168,13 @@ impl Stage {
     /// Whether no first row can be without a frame of this input that comes.
     fn is_awaited(&self, input: usize, now_ns: u64) -> bool {
         let each = &self.inputs[input];
-        let source = &self.sources[each.source];
-        !source.is_ended && each.config.deadline_ns == 0 && !source.seen.is_stale(now_ns, self.stale_timeout_ns)
+        let source = &self.streams.sources[each.source];
+        !source.is_ended && each.config.deadline_ns == 0 && !source.seen.is_stale(now_ns, self.rules.stale_timeout_ns)
     }
 
     /// The current output, or the first one as far as it can be told.
     pub(super) fn proposed_n(&self) -> Option<u64> {
-        match self.counting.n {
+        match self.numbers.counting.n {
             None if self.is_all_observed() => self.first_output(|input| self.first_seq(input)),
             n => n,
         }
@@ -103,7 +182,7 @@ impl Stage {
 
     /// The smallest output that the first frame of every required input allows; None: one of them has none yet.
     pub(super) fn first_output(&self, first: impl Fn(usize) -> Option<u64>) -> Option<u64> {
-        let mut n = Wide::from(self.start);
+        let mut n = Wide::from(self.rules.start);
         for input in (0..self.inputs.len()).filter(|input| self.is_required(*input)) {
             n = n.max(Wide::from(first(input)?) - self.inputs[input].shift);
         }
@@ -113,16 +192,16 @@ impl Stage {
     /// The oldest frame that waits or may come.
     pub(super) fn first_seq(&self, input: usize) -> Option<u64> {
         let each = &self.inputs[input];
-        let next_seq = || self.sources[each.source].next_seq().unwrap_or(0);
+        let next_seq = || self.streams.sources[each.source].next_seq().unwrap_or(0);
         Some(each.front().map_or_else(next_seq, |frame| frame.seq))
     }
 
     /// The current output, once the map's first one and the anchor's next frame are heeded.
     #[inline]
     fn follow(&mut self, now_ns: u64) -> u64 {
-        let n = self.counting.n.unwrap_or(0);
-        let mut later = n.max(self.start);
-        if let Some(anchor) = self.anchor {
+        let n = self.numbers.counting.n.unwrap_or(0);
+        let mut later = n.max(self.rules.start);
+        if let Some(anchor) = self.numbers.anchor {
             later = self.possible(anchor, later.into()) as u64;
         }
         if later > n {
@@ -135,7 +214,10 @@ impl Stage {
     fn is_over(&self, input: usize, n: u64) -> bool {
         let each = &self.inputs[input];
         let may_be_absent = each.config.optional || each.config.deadline_ns > 0;
-        self.sources[each.source].is_ended && self.takes_part(input) && !may_be_absent && self.lacks(input, n).is_some()
+        self.streams.sources[each.source].is_ended
+            && self.takes_part(input)
+            && !may_be_absent
+            && self.lacks(input, n).is_some()
     }
 
     /// Whether an output takes one certain frame of this input: by an offset, or as the anchor.
@@ -185,13 +267,13 @@ impl Stage {
         // Joined under a map that was further ahead.
         let again = each.again().filter(|again| !self.is_exact(input) && Wide::from(again.seq) >= n + each.shift);
         let known = again.map(|again| again.seq).into_iter().chain(waiting).min();
-        let nearest = known.or_else(|| self.sources[each.source].next_seq());
+        let nearest = known.or_else(|| self.streams.sources[each.source].next_seq());
         nearest.map_or(n, |seq| n.max(Wide::from(seq) - each.shift))
     }
 
     fn instead(&self, n: u64, is_missing: bool, now_ns: u64) -> Option<Later> {
         let n = Wide::from(n);
-        let present = || (0..self.inputs.len()).filter(|input| self.absent[*input].is_none());
+        let present = || (0..self.inputs.len()).filter(|input| self.current.absent[*input].is_none());
         if is_missing {
             let required = present().filter(|input| !self.inputs[*input].config.optional);
             let later = required.map(|input| self.possible(input, n + 1)).max()?;
@@ -200,7 +282,7 @@ impl Stage {
         if self.is_aged(now_ns) {
             let last = |input: usize| {
                 let each = &self.inputs[input];
-                Wide::from(self.sources[each.source].last_seq().unwrap_or(0)) - each.shift
+                Wide::from(self.streams.sources[each.source].last_seq().unwrap_or(0)) - each.shift
             };
             let newest = present().map(last).min()?;
             if newest > n {
@@ -213,7 +295,7 @@ impl Stage {
     /// Goes on to n: decides the frames that neither it nor a later output can take.
     #[inline]
     fn advance(&mut self, n: u64, cause: Option<Cause>, is_skewed: bool, now_ns: u64) {
-        self.counting.n = Some(n);
+        self.numbers.counting.n = Some(n);
         self.next_output();
         for input in 0..self.inputs.len() {
             let floor = self.floor(input, n.into());
@@ -224,7 +306,7 @@ impl Stage {
             }
             self.settle(input);
         }
-        for stream in 0..self.sources.len() {
+        for stream in 0..self.streams.sources.len() {
             self.touch(stream, now_ns);
         }
     }
@@ -236,33 +318,28 @@ impl Stage {
     /// An output waits from when it is the current one and one input has what it needs.
     #[inline]
     pub(super) fn touch(&mut self, stream: usize, now_ns: u64) {
-        let Some(n) = self.counting.n.filter(|_| self.has_map && self.asked_ns.is_none()) else { return };
-        let has_one = |stream: usize| self.on[stream].iter().any(|input| self.lacks(*input, n).is_none());
-        if has_one(stream) || (self.is_rule_fresh && (0..self.on.len()).any(has_one)) {
-            self.asked_ns = Some(now_ns);
+        let Some(n) = self.numbers.counting.n.filter(|_| self.rules.is_valid && self.current.asked_ns.is_none()) else {
+            return;
+        };
+        let has_one = |stream: usize| self.streams.on[stream].iter().any(|input| self.lacks(*input, n).is_none());
+        if has_one(stream) || (self.rules.is_untried && (0..self.streams.on.len()).any(has_one)) {
+            self.current.asked_ns = Some(now_ns);
         }
-        self.is_rule_fresh = false;
+        self.rules.is_untried = false;
     }
 
     /// Why a frame can never be joined, as it comes.
     #[inline]
-    pub(super) fn arrival_by_sequence(&self, input: usize, frame: &Frame) -> Option<Cause> {
-        let (n, seq) = (self.counting.n?, Wide::from(frame.seq));
+    fn arrival_by_sequence(&self, input: usize, frame: &Frame) -> Option<Cause> {
+        let (n, seq) = (self.numbers.counting.n?, Wide::from(frame.seq));
         if seq >= self.floor(input, n.into()) {
             return None;
         }
-        if self.counting.first.is_some_and(|first| seq < self.floor(input, first.into())) {
+        if self.numbers.counting.first.is_some_and(|first| seq < self.floor(input, first.into())) {
             return Some(Cause::BeforeFirst);
         }
         let own = seq - self.inputs[input].shift;
-        let is_late = self.counting.last_row.is_some_and(|row| own <= Wide::from(row));
+        let is_late = self.numbers.counting.last_row.is_some_and(|row| own <= Wide::from(row));
         Some(if is_late { Cause::Late } else { self.alone(input) })
-    }
-
-    #[inline]
-    pub(super) fn joined_by_sequence(&mut self, now_ns: u64) {
-        let n = self.counting.n.unwrap_or(0);
-        self.counting.last_row = Some(n);
-        self.advance(n + 1, None, false, now_ns);
     }
 }

@@ -6,10 +6,10 @@ use std::io::Write;
 
 use super::Stage;
 use super::clocks::NS_PER_MS;
-use super::config::{Drive, PolicyKind, StageConfig};
+use super::config::{Drive, StageConfig};
 
 /// A number, or -1.
-struct Number(Option<u64>);
+pub(super) struct Number(pub Option<u64>);
 
 impl Display for Number {
     fn fmt(&self, formatter: &mut Formatter<'_>) -> Written {
@@ -27,22 +27,15 @@ impl Stage {
     }
 
     fn try_write_state(&self, into: &mut Vec<u8>) -> std::io::Result<()> {
-        let (out_epoch, out_seq, map) = (self.out_epoch, self.out_seq, self.map_version);
+        let (out_epoch, out_seq, map) = (self.out_epoch, self.out_seq, self.rules.version);
         write!(into, "{{\"out_epoch\":{out_epoch},\"out_seq\":{out_seq},\"map\":{map},")?;
-        match self.config.policy {
-            PolicyKind::Sequence => {
-                let (n, first, last) = (self.counting.n, self.counting.first, self.counting.last_row);
-                write!(into, "\"next\":{},\"first\":{},\"last\":{},", Number(n), Number(first), Number(last))?;
-            }
-            PolicyKind::Timestamp => write!(into, "\"time\":{},", Number(self.timing.last_ns))?,
-            PolicyKind::Latest | PolicyKind::Union => {}
-        }
+        self.policy.write(self, into)?;
         into.write_all(b"\"inputs\":[")?;
         for (at, each) in self.inputs.iter().enumerate() {
-            let source = &self.sources[each.source];
+            let source = &self.streams.sources[each.source];
             let comma = if at == 0 { "" } else { "," };
             // What waits behind a fence will be told again by its producer, which has not ended.
-            let is_ended = source.is_ended && self.behind[each.source].is_none();
+            let is_ended = source.is_ended && self.streams.behind[each.source].is_none();
             let (epoch, decided, joined) = (Number(source.epoch()), Number(each.decided), Number(each.joined));
             write!(into, "{comma}[{epoch},{decided},{joined},{}]", u8::from(is_ended))?;
         }
@@ -66,33 +59,25 @@ impl Stage {
     #[must_use]
     pub fn resume(config: StageConfig, state: &[u8]) -> Option<Self> {
         let mut stage = Self::new(config);
-        let policy_numbers = match stage.config.policy {
-            PolicyKind::Sequence => 3,
-            PolicyKind::Timestamp => 1,
-            PolicyKind::Latest | PolicyKind::Union => 0,
-        };
+        let policy_numbers = stage.policy.numbers_kept();
         let numbers = numbers(state)?;
         if numbers.len() != 3 + policy_numbers + 4 * stage.inputs.len() {
             return None;
         }
         let (head, rest) = numbers.split_at(3);
-        let (policy, inputs) = rest.split_at(policy_numbers);
-        (stage.out_epoch, stage.out_seq, stage.map_version) = (head[0]?, head[1]?, head[2]?);
-        match *policy {
-            [n, first, last_row] => stage.counting = super::sequence::Counting { n, first, last_row },
-            [last_ns] => stage.timing.last_ns = last_ns,
-            _ => {}
-        }
+        let (own, inputs) = rest.split_at(policy_numbers);
+        (stage.out_epoch, stage.out_seq, stage.rules.version) = (head[0]?, head[1]?, head[2]?);
+        stage.policy.resume(&mut stage, own);
         if stage.config.drive == Drive::Watermark {
             // The watermark that made the last output makes no other one.
-            stage.last_watermark_ms = stage.timing.last_ns.map(|last_ns| last_ns / NS_PER_MS);
+            stage.numbers.last_watermark_ms = stage.numbers.timing.last_ns.map(|last_ns| last_ns / NS_PER_MS);
         }
         for (each, known) in stage.inputs.iter_mut().zip(inputs.chunks_exact(4)) {
             (each.decided, each.joined) = (known[1], known[2]);
-            let source = &mut stage.sources[each.source];
+            let source = &mut stage.streams.sources[each.source];
             if known[0].is_some() {
                 (source.seen.epoch, source.is_ended) = (known[0], known[3] == Some(1));
-                stage.has_ended |= source.is_ended;
+                stage.streams.has_ended |= source.is_ended;
             }
         }
         Some(stage)

@@ -2,7 +2,6 @@
 //! What a stage waits for, in words for people. Asked for seldom: it allocates.
 
 use super::Stage;
-use super::config::PolicyKind;
 use super::history::Wide;
 
 /// One input that holds the current output up.
@@ -41,15 +40,11 @@ impl Stage {
     /// See [`Status`].
     #[must_use]
     pub fn status(&self) -> Status {
-        let out = match self.config.policy {
-            PolicyKind::Sequence => self.proposed_n(),
-            PolicyKind::Timestamp => self.timing.t,
-            PolicyKind::Latest | PolicyKind::Union => None,
-        };
+        let out = self.policy.proposed(self);
         Status {
             out,
-            since_ns: self.asked_ns,
-            has_map: self.has_map,
+            since_ns: self.current.asked_ns,
+            has_map: self.rules.is_valid,
             is_backed_up: self.queue.is_backed_up(),
             waiting: (0..self.inputs.len()).filter_map(|input| self.waiting(input, out)).collect(),
             pending: self.inputs.iter().map(|each| each.len() as u32).collect(),
@@ -61,7 +56,7 @@ impl Stage {
             return None;
         }
         let each = &self.inputs[input];
-        let source = &self.sources[each.source];
+        let source = &self.streams.sources[each.source];
         let (last_seq, last_time_ns) = (source.last_seq(), source.seen.observed.times[each.place]);
         let mut missing = None;
         let reason = if !source.is_observed {
@@ -70,7 +65,7 @@ impl Stage {
             "rejected"
         } else {
             let out = out.filter(|out| self.lacks(input, *out).is_some())?;
-            let known = if self.config.policy == PolicyKind::Sequence { last_seq } else { last_time_ns };
+            let known = if self.policy.is_by_sequence() { last_seq } else { last_time_ns };
             let lacks = |known: u64| (Wide::from(out) + each.shift - Wide::from(known)).max(0) as u64;
             missing = known.map(lacks);
             "behind"

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Join by time: output t takes an input's newest frame up to t + offset, or of [t - w, t], or the nearest one.
 
+use std::io::{Result as Written, Write};
+
 use super::config::Preference;
 use super::decide::Choice;
 use super::history::{Frame, Wide};
+use super::policy::Policy;
+use super::state::Number;
 use super::unmatched::Cause;
 use super::{I64_MAX, SKIPS_MAX, Stage};
 use crate::barrier::NULL_TIMESTAMP;
@@ -15,16 +19,84 @@ pub(super) struct Timing {
     pub last_ns: Option<u64>,
 }
 
+/// Outputs have times, and frames are near them.
+pub(super) struct ByTimestamp;
+
+impl Policy for ByTimestamp {
+    fn is_by_time(&self) -> bool {
+        true
+    }
+
+    fn arrival_cause(&self, stage: &Stage, input: usize, frame: &Frame) -> Option<Cause> {
+        // The map that comes says what a frame is good for.
+        if stage.rules.is_valid { stage.arrival_by_timestamp(input, frame) } else { None }
+    }
+
+    fn waiting_cause(&self, stage: &Stage, input: usize, frame: &Frame, goes_back: bool) -> Option<Cause> {
+        if goes_back && stage.is_given_up(input) {
+            return Some(Cause::Regressed);
+        }
+        (!frame.has_time()).then_some(Cause::NullTimestamp)
+    }
+
+    fn cause_behind(&self, stage: &Stage, input: usize, frame: &Frame) -> Option<Cause> {
+        let stream = stage.inputs[input].source;
+        if stage.newest(stream).seen.rejected & stage.streams.ordered[stream] != 0 {
+            return Some(Cause::Regressed);
+        }
+        (!frame.has_time()).then_some(Cause::NullTimestamp)
+    }
+
+    fn next(&self, stage: &mut Stage, now_ns: u64) -> bool {
+        stage.next_by_timestamp(now_ns)
+    }
+
+    fn out(&self, stage: &Stage) -> (u64, Option<u64>) {
+        (stage.out_seq, stage.numbers.timing.t)
+    }
+
+    fn joined(&self, stage: &mut Stage, _now_ns: u64) {
+        stage.joined_by_timestamp();
+    }
+
+    fn proposed(&self, stage: &Stage) -> Option<u64> {
+        stage.numbers.timing.t
+    }
+
+    fn is_next_nearer(&self, stage: &Stage) -> bool {
+        stage.is_next_asked_for()
+    }
+
+    fn new_epoch(&self, stage: &mut Stage) {
+        stage.numbers.timing = Timing::default();
+        stage.begin_outputs_anew();
+    }
+
+    fn numbers_kept(&self) -> usize {
+        1
+    }
+
+    fn write(&self, stage: &Stage, into: &mut dyn Write) -> Written<()> {
+        write!(into, "\"time\":{},", Number(stage.numbers.timing.last_ns))
+    }
+
+    fn resume(&self, stage: &mut Stage, numbers: &[Option<u64>]) {
+        if let [last_ns] = *numbers {
+            stage.numbers.timing.last_ns = last_ns;
+        }
+    }
+}
+
 impl Stage {
-    pub(super) fn next_by_timestamp(&mut self, now_ns: u64) -> bool {
+    fn next_by_timestamp(&mut self, now_ns: u64) -> bool {
         for _ in 0..SKIPS_MAX {
-            if self.has_fence && self.closes() {
+            if self.streams.has_fence && self.closes() {
                 break;
             }
             let Some(t) = self.current_time() else { return false };
-            if self.timing.t != Some(t) || self.asked_ns.is_none() {
-                self.timing.t = Some(t);
-                self.asked_ns = Some(now_ns);
+            if self.numbers.timing.t != Some(t) || self.current.asked_ns.is_none() {
+                self.numbers.timing.t = Some(t);
+                self.current.asked_ns = Some(now_ns);
             }
             if !self.opens(t, now_ns) {
                 self.is_waiting = true;
@@ -48,8 +120,8 @@ impl Stage {
     fn current_time(&mut self) -> Option<u64> {
         for _ in 0..SKIPS_MAX {
             let t = self.proposed(0)?;
-            let last_ns = self.timing.last_ns.map_or(Wide::MIN, Wide::from);
-            let start = Wide::from(self.start);
+            let last_ns = self.numbers.timing.last_ns.map_or(Wide::MIN, Wide::from);
+            let start = Wide::from(self.rules.start);
             if (start.max(last_ns)..=Wide::from(I64_MAX)).contains(&t) {
                 return Some(t as u64);
             }
@@ -68,8 +140,9 @@ impl Stage {
 
     /// The time of the current output, or of the one after it.
     pub(super) fn proposed(&self, ahead: usize) -> Option<Wide> {
-        let Some(anchor) = self.anchor else {
-            return if ahead > 0 { self.times.following() } else { self.times.current() }.map(Wide::from);
+        let Some(anchor) = self.numbers.anchor else {
+            return if ahead > 0 { self.numbers.times.following() } else { self.numbers.times.current() }
+                .map(Wide::from);
         };
         let each = &self.inputs[anchor];
         let first = each.readable_from(each.head)?;
@@ -79,8 +152,8 @@ impl Stage {
 
     /// The current output is over; its anchor's frame, if it has one, is decided.
     fn pass_by(&mut self, cause: Cause) {
-        match self.anchor {
-            None => self.times.pop(),
+        match self.numbers.anchor {
+            None => self.numbers.times.pop(),
             Some(anchor) => {
                 self.drop_front(anchor, cause);
                 self.settle(anchor);
@@ -150,13 +223,13 @@ impl Stage {
     /// Whether the next output is possible already.
     fn has_newer(&mut self, now_ns: u64) -> bool {
         let Some(t) = self.proposed(1).filter(|t| *t <= Wide::from(I64_MAX)) else { return false };
-        let asked_ns = self.asked_ns.take();
-        self.spare.copy_from_slice(&self.absent);
-        self.is_looking_ahead = true;
+        let asked_ns = self.current.asked_ns.take();
+        self.current.spare.copy_from_slice(&self.current.absent);
+        self.current.is_looking_ahead = true;
         let is_open = self.opens(t as u64, now_ns);
-        self.is_looking_ahead = false;
-        self.absent.copy_from_slice(&self.spare);
-        self.asked_ns = asked_ns;
+        self.current.is_looking_ahead = false;
+        self.current.absent.copy_from_slice(&self.current.spare);
+        self.current.asked_ns = asked_ns;
         is_open
     }
 
@@ -177,7 +250,7 @@ impl Stage {
 
     /// The frame of a one-to-one input has no other output than this one, which gave no row.
     fn waste(&mut self, input: usize, cause: Cause) {
-        if let Choice::At(position) = self.choices[input] {
+        if let Choice::At(position) = self.current.choices[input] {
             while self.inputs[input].head < position {
                 self.drop_front(input, Cause::Superseded);
             }
@@ -188,7 +261,7 @@ impl Stage {
 
     fn done(&mut self, t: u64) {
         self.close_pairs();
-        (self.timing.last_ns, self.timing.t) = (Some(t), None);
+        (self.numbers.timing.last_ns, self.numbers.timing.t) = (Some(t), None);
         self.next_output();
     }
 
@@ -236,7 +309,7 @@ impl Stage {
 
     /// Why a frame can never be joined, as it comes.
     #[inline]
-    pub(super) fn arrival_by_timestamp(&self, input: usize, frame: &Frame) -> Option<Cause> {
+    fn arrival_by_timestamp(&self, input: usize, frame: &Frame) -> Option<Cause> {
         let each = &self.inputs[input];
         if self.is_rejected(each.source) {
             return Some(Cause::Regressed);
@@ -244,17 +317,17 @@ impl Stage {
         if frame.time == NULL_TIMESTAMP {
             return Some(Cause::NullTimestamp);
         }
-        let last_ns = self.timing.last_ns.filter(|_| !each.is_anchor)?;
+        let last_ns = self.numbers.timing.last_ns.filter(|_| !each.is_anchor)?;
         (Wide::from(frame.time) < self.bounds(input, last_ns).0).then_some(Cause::Late)
     }
 
-    pub(super) fn joined_by_timestamp(&mut self) {
-        let t = self.timing.t.unwrap_or(0);
+    fn joined_by_timestamp(&mut self) {
+        let t = self.numbers.timing.t.unwrap_or(0);
         for input in 0..self.inputs.len() {
             self.leave(input, t, None, None);
         }
-        if self.anchor.is_none() {
-            self.times.pop();
+        if self.numbers.anchor.is_none() {
+            self.numbers.times.pop();
         }
         self.done(t);
     }

@@ -4,18 +4,39 @@
 use super::Stage;
 use super::attempt::Absence;
 use super::decide::Choice;
+use super::policy::Policy;
+
+/// Nothing belongs together.
+pub(super) struct Union;
+
+impl Policy for Union {
+    fn has_place_of_its_own(&self) -> bool {
+        true
+    }
+
+    fn next(&self, stage: &mut Stage, _now_ns: u64) -> bool {
+        stage.next_by_union()
+    }
+
+    fn closes_by_order(&self) -> bool {
+        true
+    }
+
+    // The current output is never asked for before its frame is there.
+    fn new_epoch(&self, _stage: &mut Stage) {}
+}
 
 impl Stage {
-    pub(super) fn next_by_union(&mut self) -> bool {
-        if self.has_fence {
+    fn next_by_union(&mut self) -> bool {
+        if self.streams.has_fence {
             self.pass_in_order();
         }
         let fronts = self.inputs.iter().enumerate().filter_map(|(at, each)| Some((each.front()?.order, at)));
         let Some((_, oldest)) = fronts.min() else { return false };
-        self.absent.fill(Some(Absence::NotJoined));
-        self.choices.fill(Choice::Nothing);
-        self.absent[oldest] = None;
-        self.choices[oldest] = Choice::At(self.inputs[oldest].head);
+        self.current.absent.fill(Some(Absence::NotJoined));
+        self.current.choices.fill(Choice::Nothing);
+        self.current.absent[oldest] = None;
+        self.current.choices[oldest] = Choice::At(self.inputs[oldest].head);
         true
     }
 }
