@@ -56,6 +56,7 @@ __all__ = [
     "driver_mark",
     "join_causes",
     "join_check_records",
+    "journal_columns",
     "journal_fault_points",
     "parse_toml",
     "recording_recover",
@@ -281,6 +282,7 @@ def join_check_records(
     frames: Sequence[bytes],
     inflight: Sequence[tuple[int, Sequence[bytes], Sequence[tuple[int, int]]]],
 ) -> None: ...
+def journal_columns() -> list[tuple[str, str]]: ...
 def journal_fault_points() -> list[str]: ...
 
 @final

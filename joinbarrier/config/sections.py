@@ -10,13 +10,12 @@ from framegate.joinbarrier.config.drive import DRIVES, Drive, is_target
 from framegate.schema.config.types import U32_MAX, AeronStream, Name, Section, Size, wanted
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+import framegate._native as _native
+
 PAYLOAD_COLUMN_MAX: Final = 1 << 30
 """Bytes of one payload column in a sealed batch: Arrow's offsets and readers stay well inside 32 bits."""
 INPUTS_MAX: Final = 128
-JOURNAL_COLUMNS: Final = (
-    *("row", "out_stream", "journal_epoch", "out_epoch", "out_seq", "out_time_ns"),
-    *("joined_at", "skew_ns", "map_version", "checkpoint_id"),
-)
+JOURNAL_COLUMNS: Final = tuple(name for name, _ in _native.journal_columns())
 """Columns that every journal has; an input is a column of its own beside them."""
 _PAGE: Final = 4096
 _I32_MAX: Final = 2**31 - 1

@@ -9,21 +9,13 @@ from typing import Final
 import pyarrow as pa
 from framegate.schema.errors import JournalDamaged
 
+import framegate._native as _native
+
 KEY_COLUMNS: Final = ("out_epoch", "out_seq", "out_time_ns")
 
-ROW_FIELDS: Final = (
-    pa.field("row", pa.int64()),
-    pa.field("out_stream", pa.int64()),
-    pa.field("journal_epoch", pa.int64()),
-    pa.field("out_epoch", pa.int64()),
-    pa.field("out_seq", pa.int64()),
-    pa.field("out_time_ns", pa.int64()),
-    pa.field("joined_at", pa.timestamp("us", tz="UTC")),
-    pa.field("skew_ns", pa.int64()),
-    pa.field("map_version", pa.int64()),
-    pa.field("checkpoint_id", pa.int64()),
-)
-"""What every row has; one struct for each input follows."""
+_TYPES: Final = {"int64": pa.int64(), "timestamp": pa.timestamp("us", tz="UTC")}
+ROW_FIELDS: Final = tuple(pa.field(name, _TYPES[kind]) for name, kind in _native.journal_columns())
+"""What every row has, as ``native/journal/src/head_columns.rs`` lists it; one struct for each input follows."""
 
 INPUT_TYPE: Final = pa.struct(
     [

@@ -8,9 +8,10 @@
 use crate::config::Config;
 use crate::copy;
 use crate::crc::{self, Joiner};
+use crate::head_columns::HEAD_COLUMNS;
 use crate::layout::{ALIGNMENT, COLUMN_BYTES_MAX, DIMS_MAX, DTYPE_NAME_BYTES, DTYPE_NAMES, aligned};
 use crate::row::{Cell, RowHead, Status};
-use crate::schema::{BUFFERS_PER_INPUT, HEAD_COLUMNS};
+use crate::schema::BUFFERS_PER_INPUT;
 
 /// Rows of the first layout.
 const FIRST_ROWS: u32 = 4;

@@ -23,6 +23,7 @@ mod faults;
 #[cfg(target_arch = "x86_64")]
 mod fold;
 mod head;
+mod head_columns;
 pub mod layout;
 mod mapping;
 mod message;
@@ -40,6 +41,7 @@ mod writer;
 
 pub use config::{Config, Counters, Durability, JournalError, Recovered, Reserved, Sealed, WhenFull};
 pub use faults::FAULT_POINTS;
+pub use head_columns::{HEAD_COLUMNS, HeadType};
 pub use layout::CAUSE_BYTES;
 pub use row::{Cell, RowHead, Status, Unmatched};
 pub use writer::Writer;

@@ -11,6 +11,7 @@ use crate::chain::{Chain, ChainRules};
 use crate::config::{Config, Counters, JournalError, Recovered};
 use crate::faults::{arm_from_environment, fault};
 use crate::head::Head;
+use crate::head_columns::HEAD_COLUMNS;
 use crate::layout::{
     BLOCK_BYTES, NAME_BYTES_MAX, PREFIX_BYTES, TRAILER_BYTES, UNMATCHED_SEGMENT_BYTES, UNMATCHED_SEGMENTS_MAX,
 };
@@ -18,8 +19,8 @@ use crate::message::Encoder;
 use crate::recovery::{Recovery, Wanted, finish_drops, recover};
 use crate::retired::Retired;
 use crate::schema::{
-    BUFFERS_PER_INPUT, HEAD_COLUMNS, NODES_PER_INPUT, SegmentNumbers, Table, TableSchema, UNMATCHED_BUFFERS,
-    UNMATCHED_NODES, rows_fields, unmatched_fields,
+    BUFFERS_PER_INPUT, NODES_PER_INPUT, SegmentNumbers, Table, TableSchema, UNMATCHED_BUFFERS, UNMATCHED_NODES,
+    rows_fields, unmatched_fields,
 };
 use crate::unmatched::{self, UnmatchedRows};
 use crate::writer::{CLOSING_BATCHES, Writer};

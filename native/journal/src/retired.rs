@@ -14,9 +14,10 @@ use serde_json::{Value, json};
 
 use crate::config::{Durability, JournalError};
 use crate::faults::fault;
+use crate::head_columns::HEAD_COLUMNS;
 use crate::layout::{CONTINUATION, PREFIX_BYTES};
 use crate::message::read_metadata;
-use crate::schema::{BUFFERS_PER_INPUT, HEAD_COLUMNS, Table, TableSchema};
+use crate::schema::{BUFFERS_PER_INPUT, Table, TableSchema};
 
 const FORMAT: u64 = 1;
 const FILE: &str = "retired.json";

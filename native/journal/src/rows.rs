@@ -3,6 +3,7 @@
 
 use crate::batch::Batch;
 use crate::columns::{Columns, Written};
+use crate::head_columns;
 use crate::message::Encoder;
 
 /// What all rows of a batch share.
@@ -17,17 +18,7 @@ pub(crate) struct Shared {
 pub(crate) fn write(batch: &mut Batch, shared: &Shared, body: &mut [u8], encoder: &mut Encoder) -> Written {
     let (rows, start) = (batch.rows() as usize, batch.fixed_start());
     let mut columns = Columns::new(body, start, rows, encoder);
-    let heads = batch.heads();
-    columns.int64(|row| Some(shared.first_row as i64 + row as i64));
-    columns.int64(|_| Some(shared.out_stream.into()));
-    columns.int64(|_| Some(shared.journal_epoch as i64));
-    columns.int64(|row| Some(heads[row].out_epoch as i64));
-    columns.int64(|row| Some(heads[row].out_seq as i64));
-    columns.int64(|row| heads[row].out_time_ns);
-    columns.int64(|row| Some(heads[row].joined_at_us));
-    columns.int64(|row| heads[row].skew_ns);
-    columns.int64(|row| Some(heads[row].map_version as i64));
-    columns.int64(|row| Some(heads[row].checkpoint_id as i64));
+    head_columns::write(&mut columns, shared, batch.heads());
     for input in 0..batch.regions.len() {
         // A copy: what it remembers of joining goes back below.
         let mut region = batch.regions[input];

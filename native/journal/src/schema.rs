@@ -5,9 +5,10 @@ use std::collections::HashMap;
 
 use arrow_ipc::convert::{IpcSchemaEncoder, try_fb_to_schema};
 use arrow_ipc::{MessageBuilder, MessageHeader, MetadataVersion, root_as_message};
-use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
+use arrow_schema::{DataType, Field, Fields, Schema};
 use flatbuffers::FlatBufferBuilder;
 
+use crate::head_columns;
 use crate::layout::{ALIGNMENT, CONTINUATION, MAGIC, PREFIX_BYTES, aligned};
 
 /// The key of a segment's description in its schema.
@@ -15,19 +16,6 @@ const SEGMENT_KEY: &str = "framegate.segment";
 /// Length of the description, padded.
 const SEGMENT_JSON_BYTES: usize = 256;
 
-/// Columns of a row before those of its inputs.
-pub(crate) const HEAD_COLUMNS: [&str; 10] = [
-    "row",
-    "out_stream",
-    "journal_epoch",
-    "out_epoch",
-    "out_seq",
-    "out_time_ns",
-    "joined_at",
-    "skew_ns",
-    "map_version",
-    "checkpoint_id",
-];
 /// Field nodes of an input: the struct, its eight children, the element of the list.
 pub(crate) const NODES_PER_INPUT: usize = 10;
 /// Buffers of an input: struct 1, strings 2 x 3, integers 4 x 2, list 2, its element 2, payload 3.
@@ -78,11 +66,7 @@ fn input_column(name: &str) -> Field {
 
 /// The columns of the table of rows.
 pub(crate) fn rows_fields(inputs: &[String]) -> Fields {
-    let head = HEAD_COLUMNS.iter().map(|name| match *name {
-        "joined_at" => Field::new(*name, DataType::Timestamp(TimeUnit::Microsecond, Some("UTC".into())), true),
-        name => int64(name),
-    });
-    head.chain(inputs.iter().map(|name| input_column(name))).collect()
+    head_columns::fields().chain(inputs.iter().map(|name| input_column(name))).collect()
 }
 
 /// The columns of the table of unmatched frames.

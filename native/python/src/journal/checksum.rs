@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! CRC-32C for Python, and the names of the journal's fault points.
 
+use framegate_journal::{HEAD_COLUMNS, HeadType};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -13,6 +14,16 @@ pub fn crc32c(data: &Bound<'_, PyAny>, seed: u32) -> PyResult<u32> {
     let buffer = ExportedBuffer::of(data, ffi::PyBUF_C_CONTIGUOUS)?;
     let bytes = buffer.bytes();
     Ok(data.py().detach(|| framegate_journal::crc::extend(seed, bytes)))
+}
+
+/// The columns of a row before those of its inputs: each with its type, `int64` or `timestamp`.
+#[pyfunction]
+pub fn journal_columns() -> Vec<(&'static str, &'static str)> {
+    let word = |kind| match kind {
+        HeadType::Int64 => "int64",
+        HeadType::Timestamp => "timestamp",
+    };
+    HEAD_COLUMNS.into_iter().map(|(name, kind)| (name, word(kind))).collect()
 }
 
 /// The places where `FRAMEGATE_FAULT` can kill a journal's writer.
