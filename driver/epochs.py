@@ -14,7 +14,9 @@ EPOCH_MAX: Final = 2**64 - 2
 class EpochCounter:
     """The next epoch of any stream: above everything before it, and never behind the clock (PROTOCOL 5.2).
 
-    ``floors`` are the highest epochs found on disk when the driver started, by stream. Numbers are taken from one
+    ``ahead_ns`` is what the wall clock is ahead of ``now_ns``: a clock that begins anew when the host does would give a
+    stream an epoch below those that journals know. ``floors`` are the highest epochs found on disk when the driver
+    started, by stream. Numbers are taken from one
     sequence for all streams, so a stream that was forgotten cannot come back with an old number, and nothing has to
     be remembered for it.
 
@@ -23,13 +25,14 @@ class EpochCounter:
     (501, 502, 102)
     """
 
-    def __init__(self, floors: Mapping[int, int] | None = None) -> None:
+    def __init__(self, floors: Mapping[int, int] | None = None, ahead_ns: int = 0) -> None:
+        self._ahead_ns = ahead_ns
         self._floors = dict(floors or {})
         self._last = 0
 
     def next(self, stream_id: int, now_ns: int) -> int | None:
         """The epoch to use now; None when the stream's numbers are used up."""
-        self._last = max(self._last + 1, now_ns)
+        self._last = max(self._last + 1, now_ns + self._ahead_ns)
         floor = self._floors.get(stream_id)
         if floor is None:
             return self._last

@@ -21,7 +21,7 @@ from framegate.driver.leases import LeaseAuthority
 from framegate.driver.region_folders import RegionFolders
 from framegate.driver.regions import NativeMaker, RegionStore
 from framegate.schema.errors import ConflictingKeys, HugepagesMissing, WrongType
-from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.clock import monotonic_ns, realtime_ns
 from framegate.shmpool.transport.interface import Transport
 
 TURN_WAIT_NS: Final = 5_000_000
@@ -99,7 +99,8 @@ def lease_driver(
 ) -> LeaseDriverAgent:
     """The agent. Its epochs begin above all that lie in the directory, whoever made them."""
     # Lease ids begin at the time, so those of the driver before this one name no lease of this one.
-    authority = LeaseAuthority(directory.rules, EpochCounter(directory.store.floors()), first_lease_id=monotonic_ns())
+    epochs = EpochCounter(directory.store.floors(), ahead_ns=realtime_ns() - monotonic_ns())
+    authority = LeaseAuthority(directory.rules, epochs, first_lease_id=monotonic_ns())
     streams = DriverStreams.of(config.driver)
     return LeaseDriverAgent(
         transport, streams, authority, directory.store, checkpoints=checkpoints, wait_ns=TURN_WAIT_NS

@@ -111,6 +111,12 @@ class Watch:
 
     def _waits(self, each: dict[str, Any], inputs: list[dict[str, Any]], now_ns: int) -> str:
         name, known = self._names[each["input"]], inputs[each["input"]]
+        if known["older_epoch"] is not None:
+            of, came = known["older_epoch"]
+            return (
+                f"{name} (its frames are of epoch {came}, and epoch {of} is known of it, which is later: its driver "
+                "counts anew, or the wall clock went back; --new-epoch sets the rows aside and begins anew)"
+            )
         if known["is_ended"] and known["last_seq"] is None:
             return f"{name} (it has ended, and nothing more comes of it until its producer begins anew)"
         if known["last_seq"] is None:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests.outside.bed import Bed, Process, until
@@ -74,3 +76,14 @@ def test_a_join_that_was_killed_goes_on_and_every_frame_has_its_fate(bed: Bed) -
     join.kill()
     assert bed.join(config, is_ready=False).summary()["rows"] > 0
     bed.audit("again", left, right)
+
+
+def test_epochs_go_on_though_the_host_was_started_anew(bed: Bed) -> None:
+    """A journal outlives the host's run. What counts from the start of the host would be an epoch that is over."""
+    (stream,) = bed.streams(1)
+    began_ns = time.time_ns()
+    bed.produce(stream, "--rate", 1000, "--count", 1, consumers=0).summary()
+    (sent,) = bed.sent(stream)
+    epoch = int(sent.read_text().splitlines()[1].split(",")[1])
+    # The clocks may drift apart while the driver runs.
+    assert epoch > began_ns - 3_600_000_000_000

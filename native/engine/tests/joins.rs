@@ -18,7 +18,7 @@ use framegate_intake::descriptors::Descriptors;
 use framegate_intake::mailbox::{Command, Mailbox};
 use framegate_intake::mapping::Mapping;
 use framegate_join::map::{Announced, RawRule, Source};
-use framegate_join::stage::{Drive, InputConfig, PolicyKind, Preference, Stage, StageConfig};
+use framegate_join::stage::{Cause, Drive, InputConfig, PolicyKind, Preference, Stage, StageConfig};
 use framegate_journal::{Config, Durability, WhenFull};
 
 const STREAMS: [u32; 2] = [10_001, 10_002];
@@ -243,6 +243,18 @@ fn frames_that_wait_longer_than_the_ring_lasts_are_copied_out_and_joined() {
     }
     assert_eq!(bed.engine.counters.rows as usize, 8 + ahead);
     assert!(bed.engine.counters.copied_out_frames > 0);
+}
+
+#[test]
+fn frames_of_an_epoch_before_the_one_that_is_known_are_written_down_and_told() {
+    let mut bed = Bed::new("older");
+    let known = EPOCH + 2;
+    bed.engine.stage.missed(1, known, 0, 3, 0);
+    bed.join(8);
+    let progress = bed.engine.stage.progress();
+    assert_eq!(progress[0].older_epoch, None);
+    assert_eq!(progress[1].older_epoch, Some((known, EPOCH)));
+    assert_eq!(bed.engine.stage.counters().inputs[1].unmatched[Cause::Epoch as usize], 8);
 }
 
 #[test]

@@ -56,6 +56,12 @@ def test_every_number_is_above_all_before_it_above_the_floor_and_not_behind_the_
         last[stream_id] = epoch
 
 
+def test_numbers_go_on_where_the_clock_of_a_host_begins_anew() -> None:
+    before, after = EpochCounter(ahead_ns=1_000_000), EpochCounter(ahead_ns=1_000_900)
+    assert before.next(1, now_ns=800) == 1_000_800
+    assert after.next(1, now_ns=3) == 1_000_903
+
+
 def test_a_floor_of_one_stream_does_not_lift_the_others() -> None:
     counter = EpochCounter({1: 2**63})
     assert counter.next(1, 10) == 2**63 + 1

@@ -23,7 +23,15 @@ def watch(policy: str = "sequence", **join: object) -> Watch:
 def seen(**changes: Any) -> dict[str, Any]:
     """What is known of an input."""
     known = {"last_seq": 7, "last_time_ns": None, "last_at_ns": 0, "pending": 0, "ahead": 0, "is_ended": False}
-    return {**known, "holds": SLOTS, "frame_bytes": 4096, "refused": 0, "overwritten": 0, **changes}
+    return {
+        **known,
+        "older_epoch": None,
+        "holds": SLOTS,
+        "frame_bytes": 4096,
+        "refused": 0,
+        "overwritten": 0,
+        **changes,
+    }
 
 
 def status(*waiting: dict[str, Any], left: dict[str, Any] | None = None, **changes: Any) -> dict[str, Any]:
@@ -67,6 +75,12 @@ def test_an_input_that_never_came_and_one_that_went_back_are_told_apart() -> Non
     (line,) = said(status({"input": 0}, {"input": 1, "reason": "rejected"}, left=seen(last_seq=None)))
     assert "left (nothing was seen of it yet)" in line
     assert "right (last seq 7, 2.0 s ago, rejected, because its timestamps went back)" in line
+
+
+def test_an_input_whose_frames_are_of_an_epoch_before_the_known_one_says_so_and_what_helps() -> None:
+    (line,) = said(status({"input": 0}, left=seen(last_seq=None, older_epoch=(9, 5))))
+    assert "left (its frames are of epoch 5, and epoch 9 is known of it, which is later" in line
+    assert "--new-epoch" in line
 
 
 def test_by_time_what_is_short_is_nanoseconds() -> None:

@@ -22,6 +22,8 @@ pub struct Progress {
     pub pending: u64,
     /// Frames that were lapped before they could be read.
     pub overwritten: u64,
+    /// The epoch that is known of it, and the earlier one of frames that have come since.
+    pub older_epoch: Option<(u64, u64)>,
     /// How many frames it is ahead of the input that is furthest behind; of the sequence policy only.
     pub ahead: Option<u64>,
 }
@@ -120,6 +122,7 @@ impl Stage {
                 is_ended: self.newest(input.source).is_ended,
                 pending: input.len() as u64,
                 overwritten: self.counters.inputs[index].overwritten,
+                older_epoch: self.newest(input.source).epoch().zip(self.newest(input.source).older_epoch),
                 ahead: place(input).zip(furthest_behind).map(|(own, least)| (own - least) as u64),
             }
         };

@@ -185,6 +185,7 @@ impl Stage {
         let side = if is_out_of_range { None } else { self.enter(stream, epoch) };
         let Some(side) = side else {
             self.counters.out_of_range += u64::from(is_out_of_range);
+            self.newest_mut(stream).older_epoch = Some(epoch).filter(|_| !is_out_of_range);
             for at in 0..self.streams.on[stream].len() {
                 let input = self.streams.on[stream][at];
                 let time = if is_out_of_range { NULL_TIMESTAMP } else { times[self.inputs[input].place] };
@@ -193,7 +194,9 @@ impl Stage {
             }
             return None;
         };
-        let is_repeated = self.source_mut(stream, side).last_seq().is_some_and(|last| seq <= last);
+        let source = self.source_mut(stream, side);
+        source.older_epoch = None;
+        let is_repeated = source.last_seq().is_some_and(|last| seq <= last);
         self.counters.repeated += u64::from(is_repeated);
         (!is_repeated).then_some(side)
     }

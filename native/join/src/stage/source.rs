@@ -14,6 +14,8 @@ pub(super) struct Source {
     /// That it was rejected by its times.
     pub is_rejection_told: bool,
     pub watermark_ms: Option<u64>,
+    /// The epoch of frames that have come since the last one that counted, though a later epoch is known.
+    pub older_epoch: Option<u64>,
 }
 
 impl Source {

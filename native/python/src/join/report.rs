@@ -57,6 +57,7 @@ pub(super) fn status<'py>(py: Python<'py>, engine: &Engine) -> PyResult<Bound<'p
         input.set_item("refused", engine.copying.refused(each.stream))?;
         input.set_item("overwritten", each.overwritten)?;
         input.set_item("ahead", each.ahead)?;
+        input.set_item("older_epoch", each.older_epoch)?;
         inputs.append(input)?;
     }
     found.set_item("waiting", waiting)?;
