@@ -2,6 +2,5 @@
 """The pieces of a checkpoint in plain Python: the specification that the native ones are held to.
 
 Read in this order: ``command_word``, ``injector``, ``channel``, ``history``, ``buffers``, ``watermarks``, ``aligner``,
-``late_inputs``, ``unaligned``, ``signals``, ``inflight``. Most take ``original``, numbers of the readings (``"B9"``)
-in which to follow the source texts to the letter; only tests give any, to show that they tell the two apart.
+``late_inputs``, ``unaligned``, ``signals``, ``inflight``.
 """

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -31,15 +30,14 @@ class Alignment:
 class BarrierAligner:
     """At most one alignment at a time."""
 
-    def __init__(self, settings: AlignerSettings, original: AbstractSet[str] = frozenset()) -> None:
+    def __init__(self, settings: AlignerSettings) -> None:
         self.settings = settings
-        self.history = History(settings.floor, original)
-        self.buffers = Buffers(settings, original)
+        self.history = History(settings.floor)
+        self.buffers = Buffers(settings)
         self.watermarks = Watermarks(settings.num_inputs)
         self.current: Alignment | None = None
         self.left_out = 0
         """A bit for each input that has ended, or was lost and is not back."""
-        self._original = original
         self.counted = dict.fromkeys(
             ("alignments_completed", "total_events_buffered", "max_alignment_duration", "aborts", "input_full",
              "ignored_stale", "ignored_duplicate", "ignored_aborted", "epoch_mismatches"), 0
@@ -53,8 +51,7 @@ class BarrierAligner:
             case Event():
                 return self._event(input_id, message)
             case Watermark():
-                is_held = self.is_blocked(input_id) and "B12" not in self._original
-                self.watermarks.see(input_id, message.ms, is_blocked=is_held)
+                self.watermarks.see(input_id, message.ms, is_blocked=self.is_blocked(input_id))
                 return Action(kind=Kind.WATERMARK_PASS_THROUGH, watermark=message, input_id=input_id)
             case CheckpointBarrier():
                 return self._barrier(input_id, message, now_ns)
@@ -84,7 +81,7 @@ class BarrierAligner:
                 found_id=barrier.checkpoint_id,
                 input_id=input_id,
             )
-        if current is not None and (barrier.checkpoint_id == current.barrier.checkpoint_id or "B9" in self._original):
+        if current is not None and barrier.checkpoint_id == current.barrier.checkpoint_id:
             return self._deliver(current, input_id, barrier, now_ns)
         verdict = self.history.verdict(barrier.checkpoint_id, current.barrier.checkpoint_id if current else 0)
         if verdict is not None:
@@ -121,7 +118,7 @@ class BarrierAligner:
     def complete_alignment(self) -> list[Pair]:
         """The snapshot is taken and the barrier forwarded: what waited behind the barriers is to be processed."""
         current = self.current
-        if current is None or (not current.is_triggered and "B10" not in self._original):
+        if current is None or not current.is_triggered:
             raise AlignmentStateError(
                 "there is no snapshot to complete", checkpoint_id=current.barrier.checkpoint_id if current else None
             )
@@ -181,8 +178,6 @@ class BarrierAligner:
 
     def end_input(self, input_id: int, now_ns: int) -> Action | None:
         """An input has ended: it counts as delivering the current and every later barrier (B20)."""
-        if "B20" in self._original:
-            return None
         self.left_out |= 1 << input_id
         current = self.current
         if current is None or current.is_triggered:

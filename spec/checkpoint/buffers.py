@@ -5,22 +5,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from collections.abc import Set as AbstractSet
-from typing import Final
 
 from framegate.joinbarrier.checkpoint.actions import Cause, Pair
 from framegate.joinbarrier.checkpoint.messages import Event
 from framegate.joinbarrier.checkpoint.settings import AlignerSettings
 
-_SIZE_OF_A_DESCRIPTOR: Final = 40
-
 
 class Buffers:
     """First in, first out for each input; taken out round-robin over inputs from 0."""
 
-    def __init__(self, settings: AlignerSettings, original: AbstractSet[str] = frozenset()) -> None:
+    def __init__(self, settings: AlignerSettings) -> None:
         self._settings = settings
-        self._original = original
         self._waiting = [deque[Event]() for _ in range(settings.num_inputs)]
         self.events = 0
         self.held_bytes = 0
@@ -28,12 +23,10 @@ class Buffers:
     def refusal(self, input_id: int, event: Event) -> str | None:
         """Which limit an event would break, asked before it is taken (B8)."""
         limits, taken = self._settings, len(self._waiting[input_id])
-        if "B8" in self._original:
-            taken = self.events // limits.num_inputs
         if taken >= limits.max_buffer_per_input:
             return Cause.INPUT_LIMIT
         is_full = self.events >= limits.max_buffered_events
-        if is_full or self.held_bytes + self._size(event) > limits.max_buffer_memory_bytes:
+        if is_full or self.held_bytes + event.size > limits.max_buffer_memory_bytes:
             return Cause.MEMORY_LIMIT
         return None
 
@@ -41,7 +34,7 @@ class Buffers:
         """Takes an event that no limit refuses."""
         self._waiting[input_id].append(event)
         self.events += 1
-        self.held_bytes += self._size(event)
+        self.held_bytes += event.size
 
     def waits(self, input_id: int) -> bool:
         """Whether an input has events in here."""
@@ -58,6 +51,3 @@ class Buffers:
             for input_id, waiting in enumerate(self._waiting):
                 if waiting:
                     yield input_id, waiting.popleft()
-
-    def _size(self, event: Event) -> int:
-        return _SIZE_OF_A_DESCRIPTOR if "B7" in self._original else event.size

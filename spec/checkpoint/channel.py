@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Set as AbstractSet
 
 from framegate.joinbarrier.checkpoint.messages import CheckpointBarrier, Message
 
@@ -12,15 +11,14 @@ from framegate.joinbarrier.checkpoint.messages import CheckpointBarrier, Message
 class Channel:
     """Holds ``capacity`` messages, and one barrier more."""
 
-    def __init__(self, capacity: int, original: AbstractSet[str] = frozenset()) -> None:
+    def __init__(self, capacity: int) -> None:
         self._capacity = capacity
         self._waiting = deque[Message]()
-        self._has_reserve = "B6" not in original
         self.is_closed = False
 
     def push(self, message: Message) -> bool:
         """Whether it was taken; what was not is to be offered again."""
-        room = self._capacity + (isinstance(message, CheckpointBarrier) and self._has_reserve)
+        room = self._capacity + isinstance(message, CheckpointBarrier)
         if self.is_closed or len(self._waiting) >= room:
             return False
         self._waiting.append(message)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 from typing import Final
 
-from framegate.joinbarrier.checkpoint.messages import EPOCH_MAX, U64_MAX, CheckpointBarrier, check_barrier
+from framegate.joinbarrier.checkpoint.messages import EPOCH_MAX, CheckpointBarrier, check_barrier
 
 EMPTY: Final = 0
 _UNALIGNED_BIT: Final = 15
@@ -27,12 +27,7 @@ def pack(checkpoint_id: int, epoch: int, *, unaligned: bool) -> int:
     CheckpointBarrier(checkpoint_id=12, epoch=3, unaligned=True)
     """
     checkpoint_id, epoch = check_barrier(checkpoint_id, epoch)
-    return pack_unchecked(checkpoint_id, epoch, unaligned=unaligned)
-
-
-def pack_unchecked(checkpoint_id: int, epoch: int, *, unaligned: bool) -> int:
-    """What the source text does with numbers that do not fit: it cuts them."""
-    return (checkpoint_id & U64_MAX) << 64 | (epoch & EPOCH_MAX) << 16 | int(unaligned) << _UNALIGNED_BIT
+    return checkpoint_id << 64 | epoch << 16 | int(unaligned) << _UNALIGNED_BIT
 
 
 def unpack(word: int) -> CheckpointBarrier:

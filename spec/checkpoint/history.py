@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Set as AbstractSet
 from typing import Final
 
 from framegate.joinbarrier.checkpoint.actions import Kind
@@ -16,10 +15,9 @@ ABORTED_REMEMBERED: Final = 64
 class History:
     """Ids at or below ``highest`` are over. A restored operator starts with its checkpoint as ``floor`` (P14)."""
 
-    def __init__(self, floor: int, original: AbstractSet[str] = frozenset()) -> None:
-        self.highest = 0 if "P14" in original else floor
+    def __init__(self, floor: int) -> None:
+        self.highest = floor
         self._aborted = deque[int](maxlen=ABORTED_REMEMBERED)
-        self._original = original
 
     def finish(self, checkpoint_id: int) -> None:
         """A checkpoint was snapshotted and is done with."""
@@ -27,8 +25,6 @@ class History:
 
     def abort(self, checkpoint_id: int) -> None:
         """A checkpoint was aborted or cancelled: its late barriers are to be ignored (B11)."""
-        if "B11" in self._original:
-            return
         self.highest = max(self.highest, checkpoint_id)
         if checkpoint_id not in self._aborted:
             self._aborted.append(checkpoint_id)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from collections.abc import Set as AbstractSet
 from typing import Final
 
 from framegate.joinbarrier.checkpoint.messages import EPOCH_MAX, U64_MAX, CheckpointBarrier
@@ -12,7 +11,6 @@ from framegate.spec.checkpoint.command_word import (
     EMPTY,
     CommandWord,
     pack,
-    pack_unchecked,
     unpack,
 )
 
@@ -28,15 +26,12 @@ class Injector:
         interval_ns: int | None,
         clock: Callable[[], int],
         word: CommandWord | None = None,
-        original: AbstractSet[str] = frozenset(),
     ) -> None:
         self.word = CommandWord() if word is None else word
         self._interval_ns = interval_ns
         self._clock = clock
-        self._original = original
         self._polls = 0
         self._waiting_since_ns: int | None = None
-        self._periodic_id = 0
         # What an earlier injector emitted over this word is not to be emitted again (B4).
         survived = unpack(self.word.last_emitted) if self.word.last_emitted != EMPTY else None
         self.last_id, self.epoch = (survived.checkpoint_id, survived.epoch) if survived else (0, 0)
@@ -44,8 +39,7 @@ class Injector:
 
     def inject(self, checkpoint_id: int, epoch: int, *, unaligned: bool = False) -> None:
         """Ask for a barrier; the newest request wins. Raises InvalidValue (B3)."""
-        packed = pack_unchecked if "B3" in self._original else pack
-        self.word.store(packed(checkpoint_id, epoch, unaligned=unaligned))
+        self.word.store(pack(checkpoint_id, epoch, unaligned=unaligned))
 
     def poll(self, now_ns: int | None = None) -> CheckpointBarrier | None:
         """The barrier to send here, if any."""
@@ -59,18 +53,14 @@ class Injector:
     def _take(self) -> int:
         if self.word.load() == EMPTY:
             return EMPTY
-        if "B1" in self._original:
-            found = self.word.load()
-            self.word.store(EMPTY)
-            return found
         return self.word.take()
 
     def _asked(self, asked: CheckpointBarrier, now_ns: int | None) -> CheckpointBarrier | None:
-        if asked.checkpoint_id <= self.last_id and "B4" not in self._original:
+        if asked.checkpoint_id <= self.last_id:
             self.counted["duplicates_ignored"] += 1
             return None
         epoch = asked.epoch
-        if epoch < self.epoch and "B2" not in self._original:
+        if epoch < self.epoch:
             self.counted["epochs_raised"] += 1
             epoch = self.epoch
         if self._interval_ns is not None:
@@ -82,7 +72,7 @@ class Injector:
             return None
         if now_ns is None:
             self._polls += 1
-            if self._polls % POLLS_PER_CLOCK != 1 and "B5" not in self._original:
+            if self._polls % POLLS_PER_CLOCK != 1:
                 return None
             now_ns = self._clock()
         if self._waiting_since_ns is None:
@@ -91,9 +81,7 @@ class Injector:
         if now_ns - self._waiting_since_ns < self._interval_ns or self.last_id == U64_MAX:
             return None
         self._waiting_since_ns = now_ns
-        self._periodic_id += 1
-        next_id = self._periodic_id if "B2" in self._original else self.last_id + 1
-        return self._emitted(CheckpointBarrier(next_id, min(self.epoch + 1, EPOCH_MAX)))
+        return self._emitted(CheckpointBarrier(self.last_id + 1, min(self.epoch + 1, EPOCH_MAX)))
 
     def _emitted(self, barrier: CheckpointBarrier) -> CheckpointBarrier:
         self.last_id, self.epoch = barrier.checkpoint_id, barrier.epoch

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
 from typing import Any
 
 from framegate.joinbarrier.checkpoint.actions import Action, Cause, Kind, drains, passed
@@ -23,14 +22,13 @@ from framegate.spec.checkpoint.late_inputs import LateInputs
 class UnalignedCheckpointer:
     """Idle; or aligning, by the aligner; or waiting for the late barriers of a snapshot that was taken unaligned."""
 
-    def __init__(self, settings: UnalignedSettings, original: AbstractSet[str] = frozenset()) -> None:
+    def __init__(self, settings: UnalignedSettings) -> None:
         self.settings = settings
-        self.aligner = BarrierAligner(settings.aligner, original=original)
+        self.aligner = BarrierAligner(settings.aligner)
         self.late: LateInputs | None = None
         self._last: LateInputs | None = None
         """What was captured, whether complete or not, until the next barrier begins or it is aborted."""
         self._begins_aligned = False
-        self._original = original
         self.counted = dict.fromkeys(
             ("unaligned_count", "threshold_switches", "limit_switches", "total_inflight_bytes", "unaligned_in_a_row",
              "checkpoints_completed", "late_aborts"), 0
@@ -42,11 +40,9 @@ class UnalignedCheckpointer:
         """What to do about a message of an input, in this order."""
         if isinstance(message, CheckpointBarrier):
             return self._barrier(input_id, message, now_ns)
-        if "B13" in self._original and (isinstance(message, Watermark) or self.aligner.is_blocked(input_id)):
-            raise RuntimeError("unreachable")
         aborted = self._captured(input_id, message)
         current = self.aligner.current
-        if isinstance(message, Event) and current and self.aligner.is_blocked(input_id) and "B22" not in self._original:
+        if isinstance(message, Event) and current and self.aligner.is_blocked(input_id):
             refusal = self.aligner.buffers.refusal(input_id, message)
             if refusal is not None:
                 return self._full(current, refusal, input_id, message, now_ns)
@@ -60,7 +56,7 @@ class UnalignedCheckpointer:
 
     def _captured(self, input_id: int, message: Event | Watermark) -> list[Action]:
         late = self.late
-        if late is None or input_id not in late.owing or "B15" in self._original:
+        if late is None or input_id not in late.owing:
             return []
         if not late.capture(input_id, message):
             return [self._abort_late(late, Cause.INFLIGHT_LIMIT, input_id)]
@@ -79,8 +75,6 @@ class UnalignedCheckpointer:
         current = self.aligner.current
         if current is None or action.kind not in (Kind.BUFFERED, Kind.TRIGGER_SNAPSHOT):
             return [action]
-        if "B13" in self._original and is_new:
-            raise RuntimeError("unreachable")
         if is_new:
             self._last = None
         if self.settings.is_enabled and self._wants_unaligned(barrier):
@@ -88,7 +82,7 @@ class UnalignedCheckpointer:
         if action.kind == Kind.TRIGGER_SNAPSHOT:
             return [*actions, *self._complete_aligned(current.barrier)]
         if self.settings.is_enabled and self.aligner.is_overdue(now_ns):
-            return [*actions, *self._switch(current, Cause.THRESHOLD, now_ns, input_id)]
+            return [*actions, *self._switch(current, Cause.THRESHOLD, now_ns)]
         return [*actions, action]
 
     def _wants_unaligned(self, barrier: CheckpointBarrier) -> bool:
@@ -112,12 +106,10 @@ class UnalignedCheckpointer:
         self.counted["unaligned_in_a_row"] = 0
         return [trigger, *self._forwarded(barrier, waiting), self._complete(barrier)]
 
-    def _switch(self, current: Alignment, cause: str, now_ns: int, by: int | None = None) -> list[Action]:
+    def _switch(self, current: Alignment, cause: str, now_ns: int) -> list[Action]:
         """Snapshots now. Who has delivered its barrier goes on; from the others, what still comes is captured."""
         delivered, waiting = current.delivered, self.aligner.take_over(current)
-        if "B14" in self._original and by is not None:
-            delivered, waiting = 1 << by, []
-        barrier = current.barrier if "P11" in self._original else current.barrier.flagged()
+        barrier = current.barrier.flagged()
         self._count_switch(cause)
         owing = {i for i in range(self.settings.aligner.num_inputs) if not delivered >> i & 1}
         limits = self.settings
@@ -136,7 +128,7 @@ class UnalignedCheckpointer:
     def _forwarded(self, barrier: CheckpointBarrier, waiting: list[Action]) -> list[Action]:
         forward = Action(kind=Kind.FORWARD_BARRIER, barrier=barrier)
         # Drained events first would put output from behind the barrier before it (B19).
-        return [*waiting, forward] if "B19" in self._original else [forward, *waiting]
+        return [forward, *waiting]
 
     def _late_barrier(self, late: LateInputs, input_id: int, barrier: CheckpointBarrier) -> list[Action]:
         if input_id not in late.owing:
@@ -147,7 +139,7 @@ class UnalignedCheckpointer:
         return [arrived, *self._perhaps_complete(late)]
 
     def _perhaps_complete(self, late: LateInputs) -> list[Action]:
-        if late.owing and "B15" not in self._original:
+        if late.owing:
             return []
         self.late = None
         return [self._complete(late.barrier)]
@@ -168,11 +160,11 @@ class UnalignedCheckpointer:
     def on_tick(self, now_ns: int) -> list[Action]:
         """What time brings about: called often, so that a silent input cannot stall a checkpoint (B16)."""
         # By the letter (P15) a checkpoint that overtook is taken with its snapshot, and a late barrier may stay out.
-        late, limit_ns = self.late, self.settings.late_barrier_timeout_ns if "P15" not in self._original else None
+        late, limit_ns = self.late, self.settings.late_barrier_timeout_ns
         if late is not None and limit_ns is not None and now_ns - late.snapshot_ns > limit_ns:
             return [self._abort_late(late, Cause.LATE_BARRIER_TIMEOUT, min(late.owing))]
-        current, may_switch = self.aligner.current, self.settings.is_enabled and "B16" not in self._original
-        if current is not None and may_switch and self.aligner.is_overdue(now_ns):
+        current = self.aligner.current
+        if current is not None and self.settings.is_enabled and self.aligner.is_overdue(now_ns):
             return self._switch(current, Cause.THRESHOLD, now_ns)
         return []
 
@@ -188,7 +180,7 @@ class UnalignedCheckpointer:
 
     def fail(self, checkpoint_id: int | None = None) -> list[Action]:
         """What was captured could not be written or read: gives it up, and begins the next aligned (B24)."""
-        self._begins_aligned = "B24" not in self._original
+        self._begins_aligned = True
         return self.abort(checkpoint_id)
 
     def end_input(self, input_id: int, now_ns: int) -> list[Action]:
@@ -196,7 +188,7 @@ class UnalignedCheckpointer:
         action = self.aligner.end_input(input_id, now_ns)
         if action is not None and action.barrier is not None:
             return self._complete_aligned(action.barrier)
-        if self.late is not None and "B20" not in self._original:
+        if self.late is not None:
             self.late.owing.discard(input_id)
             return self._perhaps_complete(self.late)
         return []

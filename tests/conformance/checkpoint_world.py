@@ -19,47 +19,46 @@ from framegate.joinbarrier.checkpoint import (
 from framegate.joinbarrier.checkpoint.numbers import nanoseconds
 from framegate.joinbarrier.checkpoint.settings import Implementation
 from framegate.shmpool.clock import ManualClock
-from framegate.spec.checkpoint.aligner import BarrierAligner as ReferenceAligner
-from framegate.spec.checkpoint.channel import Channel as ReferenceChannel
 from framegate.spec.checkpoint.command_word import CommandWord
 from framegate.spec.checkpoint.injector import Injector
-from framegate.spec.checkpoint.unaligned import UnalignedCheckpointer as ReferenceCheckpointer
+
+from tests.conformance.original_readings import specification
 
 SECOND: Final = 1_000_000_000
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """Makes pieces of one implementation; with ``original``, the reference that follows those readings."""
+    """Makes pieces of one implementation; with ``letter``, of the specification that takes that sentence literally."""
 
     impl: Implementation
-    original: frozenset[str] = frozenset()
+    letter: str = ""
 
     def aligner(self, num_inputs: int = 2, **options: Any) -> BarrierAligner:
         made = BarrierAligner(num_inputs, impl=self.impl, **options)
-        if self.original:
+        if self.letter:
             decides: Any = made._decides
-            made._decides = ReferenceAligner(decides.settings, self.original)
+            made._decides = specification(self.letter)["aligner"].BarrierAligner(decides.settings)
         return made
 
     def checkpointer(self, num_inputs: int = 2, **options: Any) -> UnalignedCheckpointer:
         made = UnalignedCheckpointer(num_inputs, impl=self.impl, **options)
-        if self.original:
-            made._decides = ReferenceCheckpointer(made.settings, self.original)
+        if self.letter:
+            made._decides = specification(self.letter)["unaligned"].UnalignedCheckpointer(made.settings)
         return made
 
     def injector(self, periodic_interval_s: float | None = None, word: CommandWord | None = None) -> Any:
         made = CheckpointBarrierInjector("camera", periodic_interval_s, impl=self.impl)
-        if self.original or word is not None:
+        if self.letter or word is not None:
             interval = None if periodic_interval_s is None else nanoseconds("interval", periodic_interval_s)
-            injector = Injector(interval, ManualClock(), word, self.original)
-            made._injects = made._triggers = injector
+            kind = specification(self.letter)["injector"].Injector if self.letter else Injector
+            made._injects = made._triggers = kind(interval, ManualClock(), word)
         return made
 
     def channel(self, capacity: int) -> Channel:
         made = Channel(capacity, impl=self.impl)
-        if self.original:
-            made._carries = ReferenceChannel(capacity, self.original)
+        if self.letter:
+            made._carries = specification(self.letter)["channel"].Channel(capacity)
         return made
 
 
