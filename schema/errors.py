@@ -122,7 +122,7 @@ class InvalidValue(MessageError):
     """A value that its field cannot hold: an unknown enum, a number out of range, text that is not ASCII."""
 
     code = 107
-    default_hint = "PROTOCOL.md lists each field's type, null value and enum values."
+    default_hint = "docs/wire.md lists each field's type, null value and enum values."
 
 
 class BufferTooSmall(MessageError):
@@ -357,7 +357,7 @@ class MapRefused(JoinError):
     """A MergeMap breaks a rule of the protocol. One bad rule refuses the whole map."""
 
     code = 401
-    default_hint = "PROTOCOL.md 11.2 lists what a map may hold; the output is blocked until a valid map comes."
+    default_hint = "docs/wire.md 11.2 lists what a map may hold; the output is blocked until a valid map comes."
 
 
 class ClockDomainRefused(JoinError):

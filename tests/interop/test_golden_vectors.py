@@ -18,7 +18,7 @@ from framegate.schema.wire import SlotHeader, TensorHeader
 from tests.codec_probe import CodecProbe, as_values
 from tests.vectors.golden import VECTORS, Vector
 
-PROTOCOL: Final = Path(__file__).resolve().parents[2] / "PROTOCOL.md"
+PROTOCOL: Final = Path(__file__).resolve().parents[2] / "docs/wire.md"
 each_vector = pytest.mark.parametrize("vector", VECTORS, ids=str)
 
 

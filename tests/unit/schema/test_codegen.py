@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 from framegate.schema.errors import InvalidValue, Truncated, WrongBlockLength
-from framegate.tools.codegen import emit_python, ir, model, sbe_tool
-from framegate.tools.codegen.schemas import SchemaSource
+
+from dev.codegen import emit_python, ir, model, sbe_tool
+from dev.codegen.schemas import SchemaSource
 
 HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 <sbe:messageSchema xmlns:sbe="http://fixprotocol.io/2016/sbe"

@@ -7,7 +7,8 @@ import shutil
 from pathlib import Path
 
 import pytest
-from framegate.tools.codegen import __main__ as codegen
+
+from dev.codegen import __main__ as codegen
 
 
 def test_generated_files_are_those_of_the_xml(capfd: pytest.CaptureFixture[str]) -> None:

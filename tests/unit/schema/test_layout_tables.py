@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Block lengths, offsets, types, null values and enums of the generated codecs against a table written by hand.
 
-The table is PROTOCOL.md's, in its own notation: `name type@offset`, `null=` for optional fields, `Enum:type` for enums,
-then groups and variable data in order. A change of the XML that moves a byte fails here.
+The table is docs/wire.md's, in its own notation: `name type@offset`, `null=` for optional fields, `Enum:type` for
+enums, then groups and variable data in order. A change of the XML that moves a byte fails here.
 """
 
 from __future__ import annotations

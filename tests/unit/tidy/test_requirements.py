@@ -83,7 +83,7 @@ def test_every_requirement_is_answered_for(series: str) -> None:
 
 
 def test_the_protocol_has_no_requirement_beyond_these() -> None:
-    tags = re.findall(r"\[([A-Z])-(\d{3})\]", (ROOT / "PROTOCOL.md").read_text())
+    tags = re.findall(r"\[([A-Z])-(\d{3})\]", (ROOT / "docs/wire.md").read_text())
     highest = {series: max(int(number) for found, number in tags if found == series) for series in SERIES}
     assert highest == SERIES
 

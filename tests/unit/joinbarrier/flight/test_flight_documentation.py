@@ -15,7 +15,7 @@ from framegate.joinbarrier.flight.ticket import Ticket
 
 PACKAGE = Path(framegate.joinbarrier.flight.__file__).parent
 PAGE = (PACKAGE / "README.md").read_text()
-PROTOCOL = (Path(__file__).parents[4] / "PROTOCOL.md").read_text().partition("## 19. ")[2]
+PROTOCOL = (Path(__file__).parents[4] / "docs/formats.md").read_text().partition("## 19. ")[2]
 
 
 def test_every_file_is_named_on_the_page() -> None:
