@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Generated from schema/xml/merge.xml by `python -m framegate.tools.codegen`. Do not edit.
+# Generated from schema/xml/merge.xml by `python -m dev.codegen`. Do not edit.
 """Codecs of schema 903 (shm.tensorpool.merge), version 1."""
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Generated from schema/xml/wire.xml by `python -m framegate.tools.codegen`. Do not edit.
+# Generated from schema/xml/wire.xml by `python -m dev.codegen`. Do not edit.
 """Codecs of schema 900 (shm.tensorpool.control), version 1."""
 
 from __future__ import annotations

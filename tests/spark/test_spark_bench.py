@@ -11,8 +11,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from framegate.tools.bench.__main__ import QUICK
-from framegate.tools.bench.spark_join import End, Rows, _best
+
+from dev.bench.__main__ import QUICK
+from dev.bench.spark_join import End, Rows, _best
 
 SHM = Path("/dev/shm")  # noqa: S108 - where the measurements keep what they need
 LEAVINGS = "framegate-bench-*"
@@ -51,7 +52,7 @@ def test_smaller_micro_batches_are_tried_while_they_are_faster(rates: dict[int, 
 @pytest.mark.parametrize("name", RESULTS)
 def test_the_short_measurement_gives_a_figure_for_every_question(name: str) -> None:
     before = set(SHM.glob(LEAVINGS))
-    words = [sys.executable, "-m", "framegate.tools.bench", name, "--quick", "--json"]
+    words = [sys.executable, "-m", "dev.bench", name, "--quick", "--json"]
     bench = subprocess.run(words, capture_output=True, text=True, check=False)
     assert bench.returncode == 0, bench.stderr
     lines = [json.loads(line) for line in bench.stdout.splitlines()]

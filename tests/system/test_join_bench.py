@@ -24,7 +24,7 @@ JOINS = {
 
 def measured(system: System, shm: Path, *names: str) -> list[dict[str, Any]]:
     before = set(shm.parent.glob(LEAVINGS))
-    bench = system.start(sys.executable, "-m", "framegate.tools.bench", *names, "--quick", "--json")
+    bench = system.start(sys.executable, "-m", "dev.bench", *names, "--quick", "--json")
     assert bench.wait() == 0, bench
     assert not set(shm.parent.glob(LEAVINGS)) - before
     return [line for line in bench.objects() if line["event"] == "result"]

@@ -116,14 +116,20 @@ def test_rooms_do_not_import_each_other_in_circles() -> None:
         uses = {room: others for room, others in uses.items() if room not in free}
 
 
+def test_nothing_that_is_installed_needs_what_is_not() -> None:
+    for path in sources(*LAYERS, "spec", "framegate"):
+        names = imported(ast.parse(path.read_text()))
+        assert not any(name.partition(".")[0] in ("dev", "tests") for name in names), relative(path)
+
+
 def test_packages_are_imported_by_their_full_name() -> None:
-    for path in sources(*LAYERS, "spec", "framegate", "tests"):
+    for path in sources(*LAYERS, "spec", "framegate", "dev", "tests"):
         short = {name.partition(".")[0] for name in imported(ast.parse(path.read_text()))} & {*LAYERS, "spec"}
         assert not short, f"{relative(path)} imports {short}: write framegate.{min(short)}, or classes exist twice"
 
 
 def test_only_the_clock_asks_for_the_time_and_only_idling_sleeps() -> None:
-    for path in sources(*LAYERS, "spec", "framegate"):
+    for path in sources(*LAYERS, "spec", "framegate", "dev"):
         if relative(path) in CLOCK_FILES:
             continue
         for node in ast.walk(ast.parse(path.read_text())):

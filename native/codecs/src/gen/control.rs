@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Generated from schema/xml/control.xml by `python -m framegate.tools.codegen`. Do not edit.
+// Generated from schema/xml/control.xml by `python -m dev.codegen`. Do not edit.
 //! Checked decoders and owned messages of schema 920 (framegate.control), version 1.
 
 use framegate_control as sbe;

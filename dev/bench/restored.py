@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long a join takes to go back to a checkpoint with 10,000 frames in flight: read, checked, and waited for again.
+
+Each round opens the journal once without a checkpoint before, so that what is said is the checkpoint's share.
+"""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from framegate.joinbarrier.agent.duties import apply_map
+from framegate.joinbarrier.agent.plan import engine_plan
+from framegate.joinbarrier.agent.restoring import open_engine, own_part
+from framegate.joinbarrier.agent.run_join import journal_shape
+from framegate.joinbarrier.agent.state import described, operator_id_of
+from framegate.joinbarrier.checkpoint.checkpoint_id import CheckpointId
+from framegate.joinbarrier.checkpoint.choosing import LATEST, Chosen, choose
+from framegate.joinbarrier.checkpoint.manifest import Manifest
+from framegate.joinbarrier.checkpoint.operator.state import encode_state
+from framegate.joinbarrier.checkpoint.store import CheckpointStore
+from framegate.joinbarrier.config.configuration import JoinConfig
+from framegate.joinbarrier.journal.folder import JournalFolder
+from framegate.schema.control import CheckpointBarrier, Watermark
+from framegate.shmpool.clock import monotonic_ns
+
+from dev.bench.result import Result
+from framegate._native import JoinEngine, JoinMailbox
+
+EVENTS: Final = 10_000
+PAYLOAD_BYTES: Final = 1_024
+ROUNDS: Final = 9
+_LEFT, _RIGHT, _EPOCH = 10_001, 10_002, 7
+_SECOND_NS: Final = 1_000_000_000
+_OUTPUTS: Final = 0
+
+
+def run() -> Iterator[Result]:
+    """One figure, and beside it the same without anything in flight."""
+    for events in (EVENTS, 0):
+        with tempfile.TemporaryDirectory(prefix="framegate-bench-", dir="/dev/shm") as folder:
+            taken = sorted(_rounds(Path(folder), events))
+        yield Result(
+            question=f"restore of a join, {events} frames of 1 KiB in flight",
+            measured=statistics.median(taken),
+            unit="ms",
+            target=50 if events else None,
+            spread=(taken[0], taken[-1]),
+            how=f"{ROUNDS} restores, from reading the store to the engine's first slice; journal in /dev/shm",
+        )
+
+
+def _rounds(folder: Path, events: int) -> Iterator[float]:
+    config = _config(folder)
+    store = CheckpointStore(folder / "checkpoints")
+    _cut(config, store, events)
+    for _ in range(ROUNDS):
+        with JournalFolder(Path(config.join.journal), journal_shape(config)) as journal:
+            opened_ns = _opened(config, journal, None)
+            began_ns = monotonic_ns()
+            chosen = choose(store, LATEST, own_part(config))
+            chosen_ns = monotonic_ns() - began_ns
+            yield (chosen_ns + _opened(config, journal, chosen) - opened_ns) / 1e6
+
+
+def _opened(config: JoinConfig, journal: JournalFolder, chosen: Chosen | None) -> int:
+    began_ns = monotonic_ns()
+    engine, _ = open_engine(JoinMailbox([_LEFT, _RIGHT]), _plan(config), config, journal, chosen)
+    lasted_ns = monotonic_ns() - began_ns
+    engine.discard()
+    return lasted_ns
+
+
+def _config(folder: Path) -> JoinConfig:
+    inputs = [{"name": "left", "stream": _LEFT, "offset": 0}, {"name": "right", "stream": _RIGHT, "offset": 0}]
+    return JoinConfig.model_validate(
+        {
+            "join": {"journal": str(folder / "journal"), "policy": "sequence"},
+            "journal": {"seal_bytes": 1 << 20, "segment_bytes": 8 << 20},
+            "input": inputs,
+        }
+    )
+
+
+def _plan(config: JoinConfig) -> dict[str, Any]:
+    return engine_plan(config) | {"pending_bytes": 32 << 20}
+
+
+def _cut(config: JoinConfig, store: CheckpointStore, events: int) -> None:
+    """A checkpoint that overtook one of two streams, which then brought so much."""
+    with JournalFolder(Path(config.join.journal), journal_shape(config)) as journal:
+        engine, _ = open_engine(JoinMailbox([_LEFT, _RIGHT]), _plan(config), config, journal, None)
+        own = config.merge_map(engine.out_epoch())
+        if own is not None:
+            apply_map(engine, config, journal, own)
+        _feed(engine, _LEFT, 0)
+        _feed(engine, _RIGHT, 0)
+        engine.feed_control(_barrier(_LEFT), (_SECOND_NS, _SECOND_NS), _OUTPUTS)
+        late = Watermark(timestamp_ms=0, stream_id=1, source_epoch=1).encode()
+        engine.feed_control(late, (3 * _SECOND_NS, 3 * _SECOND_NS), _OUTPUTS)
+        for seq in range(1, events + 1):
+            _feed(engine, _RIGHT, seq)
+        engine.feed_control(_barrier(_RIGHT), (4 * _SECOND_NS, 4 * _SECOND_NS), _OUTPUTS)
+        news = {each["kind"]: each for each in engine.take_news()}
+        snapshot, operator_id = news["snapshot"]["snapshot"], operator_id_of(config)
+        head = described(snapshot.head(), config, journal, own)
+        state = store.write_state(1, operator_id, encode_state(head, snapshot.records()))
+        inflight = tuple(
+            store.write_inflight_records(1, operator_id, place, records, count)
+            for place, records, count, _ in news["complete"]["inflight"]
+        )
+        engine.discard()
+    store.commit(
+        Manifest(
+            checkpoint_id=1,
+            checkpoint_uuid=str(CheckpointId.new()),
+            epoch=1,
+            pipeline=config.join.pipeline,
+            is_unaligned=True,
+            was_threshold_triggered=True,
+            created_ns=1,
+            operators=(state,),
+            inflight_data=inflight,
+        )
+    )
+
+
+def _feed(engine: JoinEngine, stream: int, seq: int) -> None:
+    contiguous: list[int] = []
+    tensor = (1, 1, [PAYLOAD_BYTES], contiguous)
+    at = 3 * _SECOND_NS if seq else _SECOND_NS
+    engine.feed(stream, _EPOCH, seq, bytes(PAYLOAD_BYTES), tensor, (seq, None), 0, (at, at), _OUTPUTS)
+
+
+def _barrier(stream: int) -> bytes:
+    return CheckpointBarrier(
+        checkpoint_id=1, epoch=1, flags=0, stream_id=stream, source_epoch=_EPOCH, after_seq=None
+    ).encode()
