@@ -6,6 +6,7 @@ use crate::arena::Arena;
 use crate::history::History;
 use crate::message::{CheckpointBarrier, StreamMessage, Watermark};
 use crate::watermarks::Watermarks;
+use framegate_counters::counters;
 
 /// Events that can wait at all inputs together, whatever the limit of one is.
 pub const BUFFERED_EVENTS_MAX: usize = 1 << 24;
@@ -89,27 +90,28 @@ pub struct StateError {
     pub current: Option<CheckpointBarrier>,
 }
 
-/// What was done since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AlignerCounters {
-    /// Alignments that ended in a snapshot.
-    pub alignments_completed: u64,
-    /// Events that had to wait.
-    pub total_events_buffered: u64,
-    /// The longest alignment.
-    pub max_alignment_ns: u64,
-    /// Alignments that were given up.
-    pub aborts: u64,
-    /// Events that were handed back.
-    pub input_full: u64,
-    /// Barriers of checkpoints that are over.
-    pub ignored_stale: u64,
-    /// Barriers that came twice.
-    pub ignored_duplicate: u64,
-    /// Barriers of checkpoints that were given up.
-    pub ignored_aborted: u64,
-    /// Barriers of one checkpoint with different epochs.
-    pub epoch_mismatches: u64,
+counters! {
+    /// What was done since the start.
+    pub struct AlignerCounters {
+        /// Alignments that ended in a snapshot.
+        alignments_completed,
+        /// Events that had to wait.
+        total_events_buffered,
+        /// The longest alignment.
+        max_alignment_duration,
+        /// Alignments that were given up.
+        aborts,
+        /// Events that were handed back.
+        input_full,
+        /// Barriers of checkpoints that are over.
+        ignored_stale,
+        /// Barriers that came twice.
+        ignored_duplicate,
+        /// Barriers of checkpoints that were given up.
+        ignored_aborted,
+        /// Barriers of one checkpoint with different epochs.
+        epoch_mismatches,
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -298,7 +300,7 @@ impl<T> BarrierAligner<T> {
         self.state.phase = Phase::Triggered;
         self.counters.alignments_completed += 1;
         let lasted_ns = now_ns.saturating_sub(self.state.started_ns);
-        self.counters.max_alignment_ns = self.counters.max_alignment_ns.max(lasted_ns);
+        self.counters.max_alignment_duration = self.counters.max_alignment_duration.max(lasted_ns);
         self.state.barrier
     }
 

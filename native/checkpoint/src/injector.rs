@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! When a source sends a barrier: by its own interval, or when the coordinator asks.
 
+use framegate_counters::counters;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -11,15 +12,16 @@ use crate::word::{self, Unfit};
 /// Reading the clock costs more than everything else in an idle poll.
 pub const POLLS_PER_CLOCK: u32 = 64;
 
-/// What was done since the start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct InjectorCounters {
-    /// Barriers that `poll` returned.
-    pub barriers_injected: u64,
-    /// Commands with an id that is over.
-    pub duplicates_ignored: u64,
-    /// Commands whose epoch was below the current one.
-    pub epochs_raised: u64,
+counters! {
+    /// What was done since the start.
+    pub struct InjectorCounters {
+        /// Barriers that `poll` returned.
+        barriers_injected,
+        /// Commands with an id that is over.
+        duplicates_ignored,
+        /// Commands whose epoch was below the current one.
+        epochs_raised,
+    }
 }
 
 /// Asks for barriers, from any thread; see [`SharedWord::open`] for other processes.

@@ -4,6 +4,7 @@
 use crate::aligner::{Aborted, Action, BarrierAligner, Cause, Ignored, Limits};
 use crate::late::LateInputs;
 use crate::message::{CheckpointBarrier, StreamMessage, Watermark};
+use framegate_counters::counters;
 
 pub use crate::late::Captured;
 
@@ -62,23 +63,24 @@ pub enum Step<T> {
     Complete(CheckpointBarrier),
 }
 
-/// What was done since the start, beside the aligner's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct UnalignedCounters {
-    /// Snapshots that were taken unaligned.
-    pub unaligned_count: u64,
-    /// Of those, for the threshold.
-    pub threshold_switches: u64,
-    /// Of those, for a full buffer.
-    pub limit_switches: u64,
-    /// Bytes of captured events.
-    pub total_inflight_bytes: u64,
-    /// The last so many were unaligned.
-    pub unaligned_in_a_row: u64,
-    /// Checkpoints that were complete here.
-    pub checkpoints_completed: u64,
-    /// Checkpoints that were given up while late barriers were waited for.
-    pub late_aborts: u64,
+counters! {
+    /// What was done since the start, beside the aligner's.
+    pub struct UnalignedCounters {
+        /// Snapshots that were taken unaligned.
+        unaligned_count,
+        /// Of those, for the threshold.
+        threshold_switches,
+        /// Of those, for a full buffer.
+        limit_switches,
+        /// Bytes of captured events.
+        total_inflight_bytes,
+        /// The last so many were unaligned.
+        unaligned_in_a_row,
+        /// Checkpoints that were complete here.
+        checkpoints_completed,
+        /// Checkpoints that were given up while late barriers were waited for.
+        late_aborts,
+    }
 }
 
 /// Idle; or aligning, by the aligner; or waiting for the late barriers of a snapshot that was taken unaligned.

@@ -3,6 +3,7 @@
 //!
 //! One thread runs it, a slice at a time. Nothing here knows Python, and nothing allocates once it runs.
 
+use framegate_counters::counters;
 use std::sync::Arc;
 
 use framegate_core::idle::IdleStrategy;
@@ -87,19 +88,28 @@ pub struct Habits {
     pub checkpoint_id: u64,
 }
 
-#[derive(Default, Debug)]
-pub struct EngineCounters {
-    pub rows: u64,
-    pub bytes: u64,
-    pub full_turns: u64,
-    pub other_streams: u64,
-    pub other_messages: u64,
-    pub publish_failures: u64,
-    /// Frames that were copied out of a ring, for it was about to come round.
-    pub copied_out_frames: u64,
-    pub copied_out_bytes: u64,
-    /// Frames that were to be copied and found no room.
-    pub arena_full: u64,
+counters! {
+    /// What an engine counts, beside its stage, its ports and its journal.
+    pub struct EngineCounters {
+        /// Rows of this run.
+        rows,
+        /// Bytes of their frames.
+        bytes,
+        /// Turns in which the journal took no row.
+        full_turns,
+        /// Descriptors of streams that are no inputs.
+        other_streams,
+        /// Messages that are none of a join's.
+        other_messages,
+        /// Frames that could not be published again.
+        publish_failures,
+        /// Frames that were copied out of a ring, for it was about to come round.
+        copied_out_frames,
+        /// Their bytes.
+        copied_out_bytes,
+        /// Frames that were to be copied and found no room.
+        arena_full,
+    }
 }
 
 /// One join.
@@ -302,7 +312,7 @@ impl<W: Wires> Engine<W> {
     pub(crate) fn publish_facts(&mut self) {
         for (port, facts) in self.ports.iter_mut().zip(&self.hearing.mailbox.facts) {
             if std::mem::take(&mut port.has_news) {
-                facts.publish(port.epoch(), port.last_seq(), port.counters.as_array());
+                facts.publish(port.epoch(), port.last_seq(), &port.counters);
             }
         }
     }

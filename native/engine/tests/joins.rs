@@ -254,7 +254,7 @@ fn frames_of_an_epoch_before_the_one_that_is_known_are_written_down_and_told() {
     let progress = bed.engine.stage.progress();
     assert_eq!(progress[0].older_epoch, None);
     assert_eq!(progress[1].older_epoch, Some((known, EPOCH)));
-    assert_eq!(bed.engine.stage.counters().inputs[1].unmatched[Cause::Epoch as usize], 8);
+    assert_eq!(bed.engine.stage.input_counters()[1].unmatched[Cause::Epoch as usize], 8);
 }
 
 #[test]

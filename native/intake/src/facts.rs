@@ -3,32 +3,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use framegate_counters::counters;
+
 /// None, in an atomic.
 const NONE: u64 = u64::MAX;
 
-/// One counter a line: its field, its name for readers and its place in the array of all.
-macro_rules! counters {
-    ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// What is counted for each stream, beside what a stage decides.
-        #[derive(Clone, Copy, Default)]
-        pub struct PortCounters {
-            $($(#[$doc])* pub $name: u64,)*
-        }
-
-        /// The names of the counters, in their order.
-        pub const PORT_COUNTERS: [&str; [$(stringify!($name)),*].len()] = [$(stringify!($name)),*];
-
-        impl PortCounters {
-            /// Their values, in the order of the names.
-            #[must_use]
-            pub const fn as_array(&self) -> [u64; PORT_COUNTERS.len()] {
-                [$(self.$name),*]
-            }
-        }
-    };
-}
-
 counters! {
+    /// What is counted for each stream, beside what a stage decides.
+    pub struct PortCounters {
     /// Frames that were taken.
     frames,
     /// Sequences that the producer left out, or could not announce: nobody can have them.
@@ -51,6 +33,7 @@ counters! {
     retired_epochs,
     /// Bytes of their mappings.
     retired_bytes,
+    }
 }
 
 /// Written by the engine; `epoch` also by an attach, before the engine sees it.
@@ -59,7 +42,7 @@ pub struct PortFacts {
     pub stream_id: u32,
     epoch: AtomicU64,
     last_seq: AtomicU64,
-    counters: [AtomicU64; PORT_COUNTERS.len()],
+    counters: [AtomicU64; PortCounters::NAMES.len()],
 }
 
 impl PortFacts {
@@ -73,8 +56,8 @@ impl PortFacts {
     }
 
     /// The engine says what it has seen.
-    pub fn publish(&self, epoch: Option<u64>, last_seq: Option<u64>, counters: [u64; PORT_COUNTERS.len()]) {
-        for (cell, value) in self.counters.iter().zip(counters) {
+    pub fn publish(&self, epoch: Option<u64>, last_seq: Option<u64>, counters: &PortCounters) {
+        for (cell, value) in self.counters.iter().zip(counters.values()) {
             cell.store(value, Ordering::Relaxed);
         }
         self.last_seq.store(last_seq.unwrap_or(NONE), Ordering::Relaxed);
@@ -107,6 +90,6 @@ impl PortFacts {
 
     /// Each counter by its name.
     pub fn counters(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        PORT_COUNTERS.into_iter().zip(self.counters.iter().map(|cell| cell.load(Ordering::Relaxed)))
+        PortCounters::NAMES.into_iter().zip(self.counters.iter().map(|cell| cell.load(Ordering::Relaxed)))
     }
 }

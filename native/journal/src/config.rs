@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a writer is told when it opens, and what it tells.
 
+use framegate_counters::counters;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -183,35 +184,36 @@ impl fmt::Display for JournalError {
 
 impl std::error::Error for JournalError {}
 
-/// What happened since the writer opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
-    /// Rows sealed.
-    pub rows: u64,
-    /// Their payload bytes.
-    pub bytes: u64,
-    /// Seals.
-    pub seals: u64,
-    /// Unmatched rows sealed.
-    pub unmatched_rows: u64,
-    /// Segments made of fresh files.
-    pub segments_made: u64,
-    /// Segments made of dropped ones.
-    pub segments_recycled: u64,
-    /// Segments dropped by retention.
-    pub segments_dropped: u64,
-    /// Dropped segments that a reader still held, so that they could not be used again.
-    pub segments_held: u64,
-    /// Bytes of sealed batches that hold nothing.
-    pub slack_bytes: u64,
-    /// How often there was no segment when one was needed.
-    pub blocked: u64,
-    /// How often the file system had no room.
-    pub no_room: u64,
-    /// Rows dropped below `max_bytes`, because the file system had no room for another segment.
-    pub rows_dropped_early: u64,
-    /// The oldest row still there.
-    pub first_row: u64,
-    /// The next row's number, unsealed ones not counted.
-    pub next_row: u64,
+counters! {
+    /// What happened since the writer opened.
+    pub struct Counters {
+        /// Rows sealed.
+        rows,
+        /// Their payload bytes.
+        bytes,
+        /// Seals.
+        seals,
+        /// Unmatched rows sealed.
+        unmatched_rows,
+        /// Segments made of fresh files.
+        segments_made,
+        /// Segments made of dropped ones.
+        segments_recycled,
+        /// Segments dropped by retention.
+        segments_dropped,
+        /// Dropped segments that a reader still held, so that they could not be used again.
+        segments_held,
+        /// Bytes of sealed batches that hold nothing.
+        slack_bytes,
+        /// How often there was no segment when one was needed.
+        blocked,
+        /// How often the file system had no room.
+        no_room,
+        /// Rows dropped below `max_bytes`, because the file system had no room for another segment.
+        rows_dropped_early,
+        /// The oldest row still there.
+        first_row,
+        /// The next row's number, unsealed ones not counted.
+        next_row,
+    }
 }

@@ -401,7 +401,7 @@ impl<W: Wires> Engine<W> {
     }
 
     fn note_forwarded(&mut self, is_sent: bool) {
-        self.cut.counters.forwarded += u64::from(is_sent);
+        self.cut.counters.barriers_forwarded += u64::from(is_sent);
         self.cut.counters.forward_failures += u64::from(!is_sent);
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What an engine keeps for checkpoints: who waits behind a barrier, what was copied for it, and what it has to tell.
 
+use framegate_counters::counters;
 use std::collections::VecDeque;
 use std::io;
 
@@ -161,31 +162,32 @@ pub enum Passing {
     Watermark(u64),
 }
 
-/// Beside what the checkpointer counts.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct CutCounters {
-    /// Frames that waited for their turn and were overwritten meanwhile, or before they could be copied.
-    pub held_lost: u64,
-    /// Payload bytes copied for frames that waited.
-    pub held_bytes: u64,
-    /// Copies that found no room.
-    pub hold_full: u64,
-    /// Barriers that were sent on.
-    pub forwarded: u64,
-    /// Barriers and signals that could not be sent on, or that nobody heard.
-    pub forward_failures: u64,
-    /// Barriers whose id or epoch is out of range.
-    pub barriers_refused: u64,
-    /// Signals that every upstream has delivered.
-    pub signals_aligned: u64,
-    /// Instant signals.
-    pub signals_instant: u64,
-    /// Signals that came twice, or while another was waited for.
-    pub signals_refused: u64,
-    /// Watermarks of the output.
-    pub watermarks_forwarded: u64,
-    /// How long the longest snapshot kept the loop.
-    pub longest_snapshot_ns: u64,
+counters! {
+    /// Beside what the checkpointer counts.
+    pub struct CutCounters {
+        /// Frames that waited for their turn and were overwritten meanwhile, or before they could be copied.
+        held_lost,
+        /// Payload bytes copied for frames that waited.
+        held_bytes,
+        /// Copies that found no room.
+        hold_full,
+        /// Barriers that were sent on.
+        barriers_forwarded,
+        /// Barriers and signals that could not be sent on, or that nobody heard.
+        forward_failures,
+        /// Barriers whose id or epoch is out of range.
+        barriers_refused,
+        /// Signals that every upstream has delivered.
+        signals_aligned,
+        /// Instant signals.
+        signals_instant,
+        /// Signals that came twice, or while another was waited for.
+        signals_refused,
+        /// Watermarks of the output.
+        watermarks_forwarded,
+        /// How long the longest snapshot kept the loop.
+        longest_snapshot_ns,
+    }
 }
 
 pub struct Cut {

@@ -121,7 +121,7 @@ impl Stage {
                 last_at_ns: self.newest(input.source).seen.heard_ns.or(source.seen.heard_ns),
                 is_ended: self.newest(input.source).is_ended,
                 pending: input.len() as u64,
-                overwritten: self.counters.inputs[index].overwritten,
+                overwritten: self.by_input[index].overwritten,
                 older_epoch: self.newest(input.source).epoch().zip(self.newest(input.source).older_epoch),
                 ahead: place(input).zip(furthest_behind).map(|(own, least)| (own - least) as u64),
             }

@@ -123,7 +123,7 @@ impl Stage {
     /// The attempt's frame of an input cannot be read: it never is tried again. Ask for the next attempt.
     pub fn failed(&mut self, input: usize, cause: Cause, _now_ns: u64) {
         let Some(seq) = self.chosen(input).map(|frame| frame.seq) else { return };
-        self.counters.inputs[input].overwritten += u64::from(cause == Cause::Overwritten);
+        self.by_input[input].overwritten += u64::from(cause == Cause::Overwritten);
         match self.current.choices[input] {
             Choice::At(position) => self.inputs[input].at_mut(position).lost = Some(cause),
             Choice::Kept | Choice::Nothing => self.inputs[input].kept = None,
@@ -138,7 +138,7 @@ impl Stage {
         self.counters.rows += 1;
         for input in 0..self.inputs.len() {
             match self.current.choices[input] {
-                Choice::Nothing => self.counters.inputs[input].absent += 1,
+                Choice::Nothing => self.by_input[input].absent += 1,
                 choice => self.take(input, choice),
             }
         }

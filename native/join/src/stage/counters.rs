@@ -2,6 +2,7 @@
 //! What a stage counts.
 
 use super::unmatched::CAUSES;
+use framegate_counters::counters;
 
 /// Of one input, since the start.
 #[derive(Clone, Debug, Default)]
@@ -16,29 +17,28 @@ pub struct InputCounters {
     pub unmatched: [u64; CAUSES],
 }
 
-/// Since the start.
-#[derive(Clone, Debug, Default)]
-pub struct Counters {
-    /// Rows.
-    pub rows: u64,
-    /// Outputs that were asked for before they were possible.
-    pub ticks_not_ready: u64,
-    /// Outputs that gave no row.
-    pub skipped_outputs: u64,
-    /// Output times that decreased or are out of range.
-    pub time_refused: u64,
-    /// Streams that were rejected because their times decreased.
-    pub regressions: u64,
-    /// Frames with numbers above the range of an i64.
-    pub out_of_range: u64,
-    /// Frames whose sequence did not grow.
-    pub repeated: u64,
-    /// Frames of before a resume, seen again.
-    pub already_decided: u64,
-    /// Frames whose entries found no room: nobody drained.
-    pub unmatched_dropped: u64,
-    /// Maps that name other streams than the inputs'.
-    pub maps_refused: u64,
-    /// By input.
-    pub inputs: Vec<InputCounters>,
+counters! {
+    /// Of all inputs, since the start.
+    pub struct Counters {
+        /// Rows.
+        rows,
+        /// Outputs that were asked for before they were possible.
+        ticks_not_ready,
+        /// Outputs that gave no row.
+        skipped_outputs,
+        /// Output times that decreased or are out of range.
+        time_refused,
+        /// Streams that were rejected because their times decreased.
+        regressions,
+        /// Frames with numbers above the range of an i64.
+        out_of_range,
+        /// Frames whose sequence did not grow.
+        repeated,
+        /// Frames of before a resume, seen again.
+        already_decided,
+        /// Frames whose entries found no room: nobody drained.
+        unmatched_dropped,
+        /// Maps that name other streams than the inputs'.
+        maps_refused,
+    }
 }

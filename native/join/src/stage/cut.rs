@@ -243,7 +243,7 @@ mod tests {
         assert_eq!(stage.pending().0.iter().filter(|frame| frame.stream == 0).count(), 1000);
         assert!(stage.next(10).is_some());
         stage.joined(10);
-        assert_eq!(stage.counters().inputs[0].overwritten, 0);
+        assert_eq!(stage.input_counters()[0].overwritten, 0);
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl Stage {
             timestamp_ns: (frame.time != NULL_TIMESTAMP).then_some(frame.time),
             out_seq: u64::try_from(own).ok().filter(|own| is_own && *own <= I64_MAX),
         };
-        let counted = &mut self.counters.inputs[input].unmatched[cause as usize];
+        let counted = &mut self.by_input[input].unmatched[cause as usize];
         *counted = counted.saturating_add(entry.frames());
         if !self.queue.push(entry) {
             self.counters.unmatched_dropped = self.counters.unmatched_dropped.saturating_add(entry.frames());

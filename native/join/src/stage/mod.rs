@@ -68,6 +68,7 @@ pub struct Stage {
     out_seq: u64,
     queue: Queue,
     counters: Counters,
+    by_input: Vec<InputCounters>,
     /// Frames that came, for the order among inputs.
     order: u64,
     /// The last `next` found something that is only not possible yet.
@@ -101,7 +102,8 @@ impl Stage {
             out_epoch: config.out_epoch,
             out_seq: 0,
             queue: Queue::new((2 * waiting).max(QUEUE_MIN), count),
-            counters: Counters { inputs: vec![InputCounters::default(); count], ..Counters::default() },
+            counters: Counters::default(),
+            by_input: vec![InputCounters::default(); count],
             order: 0,
             is_waiting: false,
             is_stuck: false,
@@ -154,6 +156,12 @@ impl Stage {
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// The same of each input.
+    #[must_use]
+    pub fn input_counters(&self) -> &[InputCounters] {
+        &self.by_input
     }
 
     /// Stream ids, by the index that the other functions take.

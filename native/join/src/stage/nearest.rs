@@ -90,8 +90,7 @@ impl Stage {
     /// The current output is decided: what was told for it is used up.
     pub(super) fn close_pairs(&mut self) {
         let Some(known) = &mut self.numbers.one_to_one else { return };
-        for ((told, absent), counters) in known.told.iter_mut().zip(&self.current.absent).zip(&mut self.counters.inputs)
-        {
+        for ((told, absent), counters) in known.told.iter_mut().zip(&self.current.absent).zip(&mut self.by_input) {
             counters.closed_early += u64::from(told.is_early && absent.is_none());
             *told = NOTHING_TOLD;
         }

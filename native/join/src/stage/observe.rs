@@ -102,7 +102,7 @@ impl Stage {
                 }
                 let is_gone = frame.seq < gone_below;
                 frame.lost = Some(if is_gone { Cause::Overwritten } else { Cause::Aged });
-                self.counters.inputs[input].overwritten += u64::from(is_gone);
+                self.by_input[input].overwritten += u64::from(is_gone);
             }
             self.settle(input);
         }
@@ -170,7 +170,7 @@ impl Stage {
                 self.counters.already_decided += 1;
                 continue;
             }
-            self.counters.inputs[input].overwritten += u64::from(cause == Cause::Overwritten);
+            self.by_input[input].overwritten += u64::from(cause == Cause::Overwritten);
             self.order += 1;
             let frame = Frame { lost: Some(cause), ..Frame::gone(first, seq_last, now_ns, self.order) };
             self.add(input, frame, side);

@@ -161,22 +161,11 @@ pub(super) fn metrics<'py>(
     py: Python<'py>,
     aligner: &aligner::BarrierAligner<Py<PyAny>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let counted = aligner.counters();
     let found = PyDict::new(py);
-    for (name, value) in [
-        ("alignments_completed", counted.alignments_completed),
-        ("total_events_buffered", counted.total_events_buffered),
-        ("max_alignment_duration", counted.max_alignment_ns),
-        ("aborts", counted.aborts),
-        ("input_full", counted.input_full),
-        ("ignored_stale", counted.ignored_stale),
-        ("ignored_duplicate", counted.ignored_duplicate),
-        ("ignored_aborted", counted.ignored_aborted),
-        ("epoch_mismatches", counted.epoch_mismatches),
-        ("current_buffered", aligner.buffered_events() as u64),
-    ] {
+    for (name, value) in aligner.counters().named() {
         found.set_item(name, value)?;
     }
+    found.set_item("current_buffered", aligner.buffered_events())?;
     found.set_item("is_aligning", aligner.is_aligning())?;
     Ok(found)
 }

@@ -107,10 +107,10 @@ impl BarrierInjector {
     }
 
     fn counted<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (counted, found) = (self.injector.counters(), PyDict::new(py));
-        found.set_item("barriers_injected", counted.barriers_injected)?;
-        found.set_item("duplicates_ignored", counted.duplicates_ignored)?;
-        found.set_item("epochs_raised", counted.epochs_raised)?;
+        let found = PyDict::new(py);
+        for (name, value) in self.injector.counters().named() {
+            found.set_item(name, value)?;
+        }
         Ok(found)
     }
 }

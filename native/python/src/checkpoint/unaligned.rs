@@ -135,16 +135,7 @@ impl UnalignedCheckpointer {
 
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let found = metrics(py, self.checkpointer.aligner())?;
-        let counted = self.checkpointer.counters();
-        for (name, value) in [
-            ("unaligned_count", counted.unaligned_count),
-            ("threshold_switches", counted.threshold_switches),
-            ("limit_switches", counted.limit_switches),
-            ("total_inflight_bytes", counted.total_inflight_bytes),
-            ("unaligned_in_a_row", counted.unaligned_in_a_row),
-            ("checkpoints_completed", counted.checkpoints_completed),
-            ("late_aborts", counted.late_aborts),
-        ] {
+        for (name, value) in self.checkpointer.counters().named() {
             found.set_item(name, value)?;
         }
         found.set_item("is_in_unaligned_mode", self.checkpointer.is_waiting())?;

@@ -176,40 +176,15 @@ pub(super) fn counters<'py>(py: Python<'py>, engine: &Engine) -> PyResult<Bound<
     let found = PyDict::new(py);
     found.set_item("checkpoint_id", engine.checkpoint_id)?;
     let Some(checkpointer) = engine.cut.checkpointer() else { return Ok(found) };
-    let (aligner, overtaken, own) = (checkpointer.aligner().counters(), checkpointer.counters(), engine.cut.counters);
-    for (name, value) in [
-        ("alignments_completed", aligner.alignments_completed),
-        ("total_events_buffered", aligner.total_events_buffered),
-        ("max_alignment_duration", aligner.max_alignment_ns),
-        ("aborts", aligner.aborts),
-        ("input_full", aligner.input_full),
-        ("ignored_stale", aligner.ignored_stale),
-        ("ignored_duplicate", aligner.ignored_duplicate),
-        ("ignored_aborted", aligner.ignored_aborted),
-        ("epoch_mismatches", aligner.epoch_mismatches),
-        ("current_buffered", checkpointer.aligner().buffered_events() as u64),
-        ("unaligned_count", overtaken.unaligned_count),
-        ("threshold_switches", overtaken.threshold_switches),
-        ("limit_switches", overtaken.limit_switches),
-        ("total_inflight_bytes", overtaken.total_inflight_bytes),
-        ("unaligned_in_a_row", overtaken.unaligned_in_a_row),
-        ("checkpoints_completed", overtaken.checkpoints_completed),
-        ("late_aborts", overtaken.late_aborts),
-        ("held_lost", own.held_lost),
-        ("held_bytes", own.held_bytes),
-        ("hold_full", own.hold_full),
-        ("barriers_forwarded", own.forwarded),
-        ("forward_failures", own.forward_failures),
-        ("barriers_refused", own.barriers_refused),
-        ("signals_aligned", own.signals_aligned),
-        ("signals_instant", own.signals_instant),
-        ("signals_refused", own.signals_refused),
+    let (aligner, overtaken) = (checkpointer.aligner(), checkpointer.counters());
+    let counted = aligner.counters().named().chain(overtaken.named()).chain(engine.cut.counters.named());
+    let measured = [
+        ("current_buffered", aligner.buffered_events() as u64),
         ("signals_given_up", engine.cut.signals.given_up()),
-        ("watermarks_forwarded", own.watermarks_forwarded),
         ("ingress_holds", engine.cut.gates.held),
         ("ingress_given_up", engine.cut.gates.given_up),
-        ("longest_snapshot_ns", own.longest_snapshot_ns),
-    ] {
+    ];
+    for (name, value) in counted.chain(measured) {
         found.set_item(name, value)?;
     }
     found.set_item("is_aligning", checkpointer.aligner().is_aligning())?;

@@ -8,7 +8,6 @@ use pyo3::types::{PyDict, PyList};
 use super::join_cut;
 use super::wires::Engine;
 use crate::journal;
-use framegate_intake::facts::PORT_COUNTERS;
 
 /// The words by which counters and journals say why a frame was not joined.
 #[pyfunction]
@@ -66,11 +65,10 @@ pub(super) fn status<'py>(py: Python<'py>, engine: &Engine) -> PyResult<Bound<'p
 }
 
 pub(super) fn counters<'py>(py: Python<'py>, engine: &Engine, names: &[String]) -> PyResult<Bound<'py, PyDict>> {
-    let stage = engine.stage.counters();
     let found = PyDict::new(py);
     let (absent, overwritten, closed_early) = (PyDict::new(py), PyDict::new(py), PyDict::new(py));
     let (unmatched, causes) = (PyDict::new(py), PyDict::new(py));
-    for (name, input) in names.iter().zip(&stage.inputs) {
+    for (name, input) in names.iter().zip(engine.stage.input_counters()) {
         absent.set_item(name, input.absent)?;
         overwritten.set_item(name, input.overwritten)?;
         closed_early.set_item(name, input.closed_early)?;
@@ -85,36 +83,20 @@ pub(super) fn counters<'py>(py: Python<'py>, engine: &Engine, names: &[String]) 
     for name in ["recovered", "false_descriptors", "retired_epochs", "retired_bytes"] {
         let values = PyDict::new(py);
         for (input, plan) in names.iter().zip(&engine.inputs) {
-            let counted = PORT_COUNTERS.iter().zip(engine.port_counters(plan.stream).as_array());
-            values
-                .set_item(input, counted.filter(|(known, _)| **known == name).map(|(_, value)| value).sum::<u64>())?;
+            let counted = engine.port_counters(plan.stream).named();
+            values.set_item(input, counted.filter(|(known, _)| *known == name).map(|(_, value)| value).sum::<u64>())?;
         }
         found.set_item(name, values)?;
     }
-    let own = &engine.counters;
-    for (name, value) in [
-        ("rows", own.rows),
-        ("ticks_not_ready", stage.ticks_not_ready),
-        ("bytes", own.bytes),
-        ("skipped_outputs", stage.skipped_outputs),
-        ("time_refused", stage.time_refused),
-        ("regressions", stage.regressions),
-        ("out_of_range", stage.out_of_range),
-        ("unmatched_dropped", stage.unmatched_dropped),
-        ("maps_refused", stage.maps_refused),
-        ("full_turns", own.full_turns),
-        ("other_streams", own.other_streams),
-        ("other_messages", own.other_messages),
-        ("publish_failures", own.publish_failures),
-        ("copied_out_frames", own.copied_out_frames),
-        ("copied_out_bytes", own.copied_out_bytes),
-        ("arena_full", own.arena_full),
+    let counted = engine.stage.counters().named().chain(engine.counters.named());
+    let measured = [
         ("arena_peak_bytes", engine.copying.waiting.peak_bytes() as u64),
         ("late_drops", (0..engine.stage.streams().len()).map(|stream| engine.port_counters(stream).late_drops).sum()),
         ("longest_turn_ns", engine.slices.longest_turn_ns),
         ("longest_absence_ns", engine.slices.longest_absence_ns),
         ("restored_waiting", engine.cut.restored_waiting()),
-    ] {
+    ];
+    for (name, value) in counted.chain(measured) {
         found.set_item(name, value)?;
     }
     found.set_item("checkpoints", join_cut::counters(py, engine)?)?;

@@ -315,25 +315,14 @@ impl JoinStage {
     }
 
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let (counters, answer) = (self.stage.counters(), PyDict::new(py));
-        for (name, value) in [
-            ("rows", counters.rows),
-            ("ticks_not_ready", counters.ticks_not_ready),
-            ("skipped_outputs", counters.skipped_outputs),
-            ("time_refused", counters.time_refused),
-            ("regressions", counters.regressions),
-            ("out_of_range", counters.out_of_range),
-            ("repeated", counters.repeated),
-            ("already_decided", counters.already_decided),
-            ("unmatched_dropped", counters.unmatched_dropped),
-            ("maps_refused", counters.maps_refused),
-        ] {
+        let (inputs, answer) = (self.stage.input_counters(), PyDict::new(py));
+        for (name, value) in self.stage.counters().named() {
             answer.set_item(name, value)?;
         }
-        answer.set_item("absent", counters.inputs.iter().map(|input| input.absent).collect::<Vec<_>>())?;
-        answer.set_item("overwritten", counters.inputs.iter().map(|input| input.overwritten).collect::<Vec<_>>())?;
-        answer.set_item("closed_early", counters.inputs.iter().map(|input| input.closed_early).collect::<Vec<_>>())?;
-        let unmatched = counters.inputs.iter().map(|input| by_cause(py, input)).collect::<PyResult<Vec<_>>>()?;
+        answer.set_item("absent", inputs.iter().map(|input| input.absent).collect::<Vec<_>>())?;
+        answer.set_item("overwritten", inputs.iter().map(|input| input.overwritten).collect::<Vec<_>>())?;
+        answer.set_item("closed_early", inputs.iter().map(|input| input.closed_early).collect::<Vec<_>>())?;
+        let unmatched = inputs.iter().map(|input| by_cause(py, input)).collect::<PyResult<Vec<_>>>()?;
         answer.set_item("unmatched", unmatched)?;
         Ok(answer)
     }

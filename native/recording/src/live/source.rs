@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use framegate_core::pool::arrivals::{Arrivals, Order};
 use framegate_core::pool::catch_up::CatchUp;
 use framegate_core::pool::reader::{Belief, Dropped, FrameRef};
-use framegate_intake::facts::{PORT_COUNTERS, PortCounters};
+use framegate_intake::facts::PortCounters;
 use framegate_intake::mapping::Mapping;
 
 use super::early::Early;
@@ -129,8 +129,8 @@ impl Source {
         self.newest_epoch().max(self.arrivals.epoch()).is_none_or(|newest| epoch > newest)
     }
 
-    pub(crate) const fn counters(&self) -> [u64; PORT_COUNTERS.len()] {
-        self.counters.as_array()
+    pub(crate) const fn counters(&self) -> &PortCounters {
+        &self.counters
     }
 
     /// What a descriptor is: the commit word of its slot is believed, and nothing else changes for one that is false.
