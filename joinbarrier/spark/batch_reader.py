@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from framegate.joinbarrier.spark.error_headlines import read_with_headline, with_headline
 from framegate.joinbarrier.spark.options import SourceOptions
 from framegate.joinbarrier.spark.plan.batch_ranges import batch_ranges
 from framegate.joinbarrier.spark.plan.ranges import RangeOfRows, by_task
 from framegate.joinbarrier.spark.read.filters import Comparison
 from framegate.joinbarrier.spark.read.read_range import read_range
-from framegate.joinbarrier.spark.shown import shown, shown_while_reading
 from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class FramegateBatchReader(DataSourceReader):
         """Takes over what ``Comparison`` can compare; gives back the rest."""
         return _FiltersTaken(self)
 
-    @shown
+    @with_headline
     def partitions(self) -> Sequence[InputPartition]:
         """The ranges of the tasks."""
         found = batch_ranges(self._options, self._comparisons, cores=self._cores)
@@ -49,7 +49,7 @@ class FramegateBatchReader(DataSourceReader):
         """A task's rows. Spark makes a partition of its own where there are no rows."""
         if not isinstance(partition, RangePartition):
             return iter(())
-        return shown_while_reading(
+        return read_with_headline(
             chain.from_iterable(
                 read_range(each, self._options, self._inputs, self._comparisons, may_be_fenced=True)
                 for each in partition.wanted

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from framegate.joinbarrier.spark.shown import shown
+from framegate.joinbarrier.spark.error_headlines import with_headline
 from framegate.schema.errors import SinkChanged
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def exactly_once(path: str, format: str = "parquet") -> Callable[[DataFrame, int
     A batch of other columns or types than those of the target is a ``SinkChanged``, where the format keeps types.
     """
 
-    @shown
+    @with_headline
     def write(df: DataFrame, batch_id: int) -> None:
         del batch_id  # A query that begins with a new checkpoint counts its batches from 0 again; keys stay.
         # Read once: for the range of the keys, and for the rows.

@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 
 from framegate.joinbarrier.spark.batch_reader import FramegateBatchReader
+from framegate.joinbarrier.spark.error_headlines import with_headline
 from framegate.joinbarrier.spark.options import SourceOptions
 from framegate.joinbarrier.spark.plan.starting import open_tables
 from framegate.joinbarrier.spark.read.columns import inputs_of, spark_schema
-from framegate.joinbarrier.spark.shown import shown
 from framegate.joinbarrier.spark.stream_reader import FramegateStreamReader
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
@@ -23,20 +23,20 @@ class FramegateDataSource(DataSource):
         """The name of the format."""
         return "framegate"
 
-    @shown
+    @with_headline
     def schema(self) -> StructType:
         """The columns: those of the journal, without payloads where only references, or none, are wanted."""
         options = self._parsed()
         first = next(iter(open_tables(options).values()))
         return spark_schema(options.table, first.inputs, options.payload)
 
-    @shown
+    @with_headline
     def reader(self, schema: StructType) -> FramegateBatchReader:
         """For ``spark.read``."""
         options = self._parsed()
         return FramegateBatchReader(options, inputs_of(schema, options), _cores())
 
-    @shown
+    @with_headline
     def streamReader(self, schema: StructType) -> FramegateStreamReader:  # noqa: N802 - Spark's name
         """For ``spark.readStream``."""
         options = self._parsed()

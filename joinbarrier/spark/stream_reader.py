@@ -8,11 +8,11 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from framegate.joinbarrier.spark.batch_reader import RangePartition
+from framegate.joinbarrier.spark.error_headlines import read_with_headline, with_headline
 from framegate.joinbarrier.spark.options import SourceOptions
 from framegate.joinbarrier.spark.plan.micro_batches import MicroBatches
 from framegate.joinbarrier.spark.plan.ranges import by_task
 from framegate.joinbarrier.spark.read.read_range import read_range
-from framegate.joinbarrier.spark.shown import shown, shown_while_reading
 from framegate.joinbarrier.tables.extents import Limit
 from framegate.joinbarrier.tables.offsets import from_spark, to_spark
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -38,7 +38,7 @@ class FramegateStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow)
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_opened": None}
 
-    @shown
+    @with_headline
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's names, here and below
         """Where a query begins that has no checkpoint."""
         return to_spark(self._batches().initial())
@@ -49,23 +49,23 @@ class FramegateStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow)
             return ReadMaxRows(self._options.rows_per_trigger_max)
         return ReadMaxBytes(self._options.bytes_per_trigger_max)
 
-    @shown
+    @with_headline
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         """The end of the next micro-batch."""
         first = from_spark(start, self._options.paths)
         return to_spark(self._batches().latest(first, self._limit(limit)))
 
-    @shown
+    @with_headline
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802
         """What is sealed, for the query's progress."""
         return to_spark(self._batches().newest())
 
-    @shown
+    @with_headline
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """From now on nothing new comes."""
         self._batches().freeze()
 
-    @shown
+    @with_headline
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """The tasks of a micro-batch."""
         paths = self._options.paths
@@ -77,9 +77,9 @@ class FramegateStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow)
         if not isinstance(partition, RangePartition):
             return iter(())
         ranges = (read_range(each, self._options, self._inputs) for each in partition.wanted)
-        return shown_while_reading(chain.from_iterable(ranges))
+        return read_with_headline(chain.from_iterable(ranges))
 
-    @shown
+    @with_headline
     def commit(self, end: dict[str, Any]) -> None:
         """Rows before ``end`` need not be kept for this query."""
         self._batches().commit(from_spark(end, self._options.paths))

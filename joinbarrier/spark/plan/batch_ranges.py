@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from framegate.joinbarrier.spark.options import SourceOptions
-from framegate.joinbarrier.spark.plan.at_once import asked
+from framegate.joinbarrier.spark.plan.parallel_questions import ask_each
 from framegate.joinbarrier.spark.plan.ranges import RangeOfRows, Tasks, Wanted
 from framegate.joinbarrier.spark.plan.starting import open_tables, resolved
 from framegate.joinbarrier.tables.offsets import EARLIEST, LATEST, Wish, wishes
@@ -24,7 +24,9 @@ def batch_ranges(options: SourceOptions, comparisons: Sequence[Comparison], *, c
     starts = _wished("startingOffsets", options.starting_offsets or "earliest", tables, refused=LATEST)
     ends = _wished("endingOffsets", options.ending_offsets or "latest", tables, refused=EARLIEST)
     tasks = Tasks(cores=cores, partitions_min=options.partitions_min)
-    return tasks.of(asked(tables, lambda path, table: _wanted(table, starts[path], ends[path], options, comparisons)))
+    return tasks.of(
+        ask_each(tables, lambda path, table: _wanted(table, starts[path], ends[path], options, comparisons))
+    )
 
 
 def _wanted(

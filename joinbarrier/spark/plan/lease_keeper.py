@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from framegate.joinbarrier.spark.plan.at_once import at_once
+from framegate.joinbarrier.spark.plan.parallel_questions import ask_in_parallel
 from framegate.joinbarrier.tables.source_table import Claim
 from framegate.schema.errors import EndpointUnreachable, FramegateError
 
@@ -52,7 +52,7 @@ class LeaseKeeper:
 
     def renew(self) -> None:
         """Say that the query lives. Raises ReaderFenced. A server that is away is told the next time."""
-        at_once({path: partial(self._renew, path) for path in self._readers})
+        ask_in_parallel({path: partial(self._renew, path) for path in self._readers})
 
     def _renew(self, path: str) -> None:
         reader = self._readers[path]

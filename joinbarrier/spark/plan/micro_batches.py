@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from typing import Final
 
 from framegate.joinbarrier.spark.options import SourceOptions
-from framegate.joinbarrier.spark.plan.at_once import asked
 from framegate.joinbarrier.spark.plan.lease_keeper import LeaseKeeper
+from framegate.joinbarrier.spark.plan.parallel_questions import ask_each
 from framegate.joinbarrier.spark.plan.ranges import RangeOfRows, Tasks, Wanted
 from framegate.joinbarrier.spark.plan.shares import Waiting, shared, shares_to_know
 from framegate.joinbarrier.spark.plan.starting import open_tables, resolved
@@ -54,7 +54,7 @@ class MicroBatches:
         name = self._options.reader_name
         if name is None:
             return None
-        readers = asked(self._tables, lambda _, table: table.claim(name, table.first_row()))
+        readers = ask_each(self._tables, lambda _, table: table.claim(name, table.first_row()))
         return LeaseKeeper(readers, min(table.reader_lease_s for table in self._tables.values()))
 
     # --- what Spark asks -----------------------------------------------------------------------------------------
@@ -62,24 +62,26 @@ class MicroBatches:
     def initial(self) -> dict[str, Position]:
         """Where a query begins of which Spark's log says nothing; the same however often it is asked."""
         if self._initial is None:
-            self._initial = asked(self._tables, lambda path, table: resolved(table, self._wishes[path], self._options))
+            self._initial = ask_each(
+                self._tables, lambda path, table: resolved(table, self._wishes[path], self._options)
+            )
             self._is_beginning = True
         return dict(self._initial)
 
     def newest(self) -> dict[str, Position]:
         """Behind the last sealed row of each journal."""
-        return asked(self._tables, lambda _, table: table.position(table.latest_row()))
+        return ask_each(self._tables, lambda _, table: table.position(table.latest_row()))
 
     def freeze(self) -> None:
         """Nothing that is sealed after this belongs to the query."""
-        self._frozen = asked(self._tables, lambda _, table: table.sealed_row())
+        self._frozen = ask_each(self._tables, lambda _, table: table.sealed_row())
 
     def latest(self, start: Mapping[str, Position], limit: Limit) -> dict[str, Position]:
         """The end of the micro-batch that begins at ``start``; ``start`` itself when there is nothing new."""
         self._check(start)
         if self._is_beginning and start == self._initial:
             return dict(start)
-        available = asked(self._tables, self._available)
+        available = ask_each(self._tables, self._available)
         # The head of a writer that was killed may lie behind what an earlier run has seen.
         waiting = [path for path in self._tables if available[path] > start[path].row]
         ends = dict(start)
@@ -167,7 +169,7 @@ class MicroBatches:
         known, short = dict[str, Waiting](), waiting
         for share in shares_to_know(limit, len(waiting)):
             tables = {path: self._tables[path] for path in short}
-            known |= asked(
+            known |= ask_each(
                 tables,
                 lambda path, table: self._waiting(table, start[path].row, available[path], share),  # noqa: B023
             )
@@ -201,4 +203,4 @@ class MicroBatches:
         keeper = self._keeper
         behind = {path: table for path, table in self._tables.items() if end[path].row > keeper.committed_row(path)}
         with self._told_if_anew():
-            asked(behind, lambda path, _: keeper.commit(path, end[path].row))
+            ask_each(behind, lambda path, _: keeper.commit(path, end[path].row))

@@ -7,10 +7,10 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import NamedTuple
 
 from framegate.joinbarrier.journal.walk import Spot
-from framegate.joinbarrier.spark.plan.at_once import asked
-from framegate.joinbarrier.spark.plan.line import Part, cut_together
+from framegate.joinbarrier.spark.plan.parallel_questions import ask_each
 from framegate.joinbarrier.tables.extents import Extent, partition
 from framegate.joinbarrier.tables.source_table import Origin, SourceTable
 
@@ -33,6 +33,14 @@ class RangeOfRows:
     """Where the journal is, if the query found it by asking a server; else it lies under ``path``."""
     task: int = 0
     """Its number: ranges with the same one are read by one task, one after another."""
+
+
+class Part(NamedTuple):
+    """Rows of one journal that a task reads, perhaps beside others."""
+
+    path: str
+    first_row: int
+    end_row: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +69,7 @@ class Tasks:
         each journal gives an equal part.
         """
         tables = {path: each.table for path, each in wanted.items()}
-        extents = asked(tables, lambda path, table: table.extents(wanted[path].first_row, wanted[path].end_row))
+        extents = ask_each(tables, lambda path, table: table.extents(wanted[path].first_row, wanted[path].end_row))
         for path, each in wanted.items():
             _report_lost(each.table, each.first_row, each.end_row, extents[path])
         if self.partitions_min is None and all(table.origin is None for table in tables.values()):
@@ -79,6 +87,42 @@ class Tasks:
             cores = max((2 * self.cores * sizes[path] + total_bytes) // (2 * total_bytes), 1)
             for first, end in partition(found, cores=cores, wanted=least):
                 yield Part(path, first, end)
+
+
+class _Stretch(NamedTuple):
+    """Where a journal lies, if all were one behind another."""
+
+    path: str
+    begin: int
+    end: int
+    shift: int
+    """What its rows are behind their places there."""
+
+
+def cut_together(journals: Mapping[str, Sequence[Extent]], *, cores: int) -> list[list[Part]]:
+    """The parts of each task, in the order of the journals; as many tasks as one journal of the same bytes would have.
+
+    >>> four = {name: [Extent(100, 110, 20 << 20)] for name in "abcd"}
+    >>> [[part.path for part in task] for task in cut_together(four, cores=2)]
+    [['a', 'b'], ['c', 'd']]
+    """
+    stretches, line = list[_Stretch](), list[Extent]()
+    end = 0
+    for path, extents in journals.items():
+        if not extents:
+            continue
+        shift = extents[0].first_row - end
+        line += [Extent(each.first_row - shift, each.end_row - shift, each.column_bytes) for each in extents]
+        stretches.append(_Stretch(path, end, line[-1].end_row, shift))
+        end = line[-1].end_row
+    return [list(_parts(stretches, *task)) for task in partition(line, cores=cores)]
+
+
+def _parts(stretches: Sequence[_Stretch], begin: int, end: int) -> Iterator[Part]:
+    for each in stretches:
+        first, last = max(begin, each.begin), min(end, each.end)
+        if first < last:
+            yield Part(each.path, first + each.shift, last + each.shift)
 
 
 def by_task(ranges: Iterable[RangeOfRows]) -> list[tuple[RangeOfRows, ...]]:

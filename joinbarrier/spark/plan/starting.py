@@ -9,7 +9,7 @@ from functools import partial
 from framegate.joinbarrier.journal.loss import dropped
 from framegate.joinbarrier.journal.walk import OnLoss
 from framegate.joinbarrier.spark.options import SourceOptions
-from framegate.joinbarrier.spark.plan.at_once import at_once
+from framegate.joinbarrier.spark.plan.parallel_questions import ask_in_parallel
 from framegate.joinbarrier.spark.read.far_table import table_behind
 from framegate.joinbarrier.tables.journal_table import JournalTable
 from framegate.joinbarrier.tables.offsets import Position, Wish
@@ -26,7 +26,7 @@ def open_tables(options: SourceOptions) -> dict[str, SourceTable]:
     if options.access is None:
         tables: dict[str, SourceTable] = {path: JournalTable(path, options.table, on_loss) for path in options.paths}
     else:
-        tables = at_once({path: partial(table_behind, path, options, on_loss) for path in options.paths})
+        tables = ask_in_parallel({path: partial(table_behind, path, options, on_loss) for path in options.paths})
     _check_distinct(tables)
     if options.table == "rows":
         _check_alike(tables)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+from framegate.joinbarrier.spark.error_headlines import read_with_headline
 from framegate.joinbarrier.spark.read.frames import frames
-from framegate.joinbarrier.spark.shown import shown_while_reading
 from framegate.schema.errors import WrongResult
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def resolve(df: DataFrame, fn: RowFunction, schema: StructType | str) -> DataFra
     """
 
     def rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return shown_while_reading(_by_row(batches, fn, target))
+        return read_with_headline(_by_row(batches, fn, target))
 
     target = _arrow(df, schema)
     return df.mapInArrow(rows, schema)
@@ -39,7 +39,7 @@ def resolve_batches(df: DataFrame, fn: BatchFunction, schema: StructType | str) 
     """Run ``fn(batch) -> {column: values}`` for whole batches: a list of values, or of arrays, for each column."""
 
     def rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return shown_while_reading(_by_batch(batches, fn, target))
+        return read_with_headline(_by_batch(batches, fn, target))
 
     target = _arrow(df, schema)
     return df.mapInArrow(rows, schema)

@@ -294,7 +294,7 @@ def test_a_stream_goes_on_where_it_broke_off(folder: Path) -> None:
 
 
 def large(folder: Path, rows: int) -> None:
-    """A journal of a megabyte a row, in batches of four."""
+    """A journal of a megabyte a row, in batches of four. A client takes some dozens of them before anybody reads."""
     made = writer(folder)
     for _ in range(rows // 4):
         for _ in range(4):
@@ -303,13 +303,13 @@ def large(folder: Path, rows: int) -> None:
 
 
 def test_a_client_that_stops_reading_is_ended_and_no_other(folder: Path) -> None:
-    large(folder, 32)
+    large(folder, 96)
     with served(folder, stall_s=0.3) as server, asking(server) as idle, asking(server) as busy:
         stalled = flight.FlightClient(server.endpoint.location)
-        reader = stalled.do_get(flight.Ticket(ticket(folder, 0, 32).to_bytes()))
+        reader = stalled.do_get(flight.Ticket(ticket(folder, 0, 96).to_bytes()))
         assert reader.read_chunk().data.num_rows > 0
         until(lambda: server.summary()["streams_stalled"] == 1)
-        assert rows_of(busy, ticket(folder, 0, 32)) == list(range(32))
+        assert rows_of(busy, ticket(folder, 0, 96)) == list(range(96))
         until(lambda: server.summary()["streams_open"] == 0)
         with pytest.raises(flight.FlightUnavailableError):
             reader.read_all()
@@ -319,31 +319,31 @@ def test_a_client_that_stops_reading_is_ended_and_no_other(folder: Path) -> None
 
 def test_a_task_that_is_slow_gets_every_row_all_the_same(folder: Path) -> None:
     """Its stream is ended while it computes, and goes on when it asks for more."""
-    large(folder, 32)
+    large(folder, 96)
     with served(folder, stall_s=0.2) as server, asking(server) as client:
-        rows = client.batches(ticket(folder, 0, 32), SCHEMA)
+        rows = client.batches(ticket(folder, 0, 96), SCHEMA)
         got = next(rows).column("row").to_pylist()
         until(lambda: server.summary()["streams_stalled"] == 1)
         for batch in rows:
             got += batch.column("row").to_pylist()
-    assert got == list(range(32))
+    assert got == list(range(96))
 
 
 def test_how_long_a_task_took_over_a_batch_is_not_the_servers_silence(folder: Path) -> None:
     """An hour passes at the client, far more than its time-out; meanwhile the server has ended the stream."""
-    large(folder, 32)
+    large(folder, 96)
     clock = ManualClock()
     with (
         served(folder, stall_s=0.2) as server,
         JournalClient(server.endpoint, Access(timeout_s=20), clock) as client,
     ):
-        rows = client.batches(ticket(folder, 0, 32), SCHEMA)
+        rows = client.batches(ticket(folder, 0, 96), SCHEMA)
         got = next(rows).column("row").to_pylist()
         until(lambda: server.summary()["streams_stalled"] == 1)
         clock.advance(3600 * 10**9)
         for batch in rows:
             got += batch.column("row").to_pylist()
-    assert got == list(range(32))
+    assert got == list(range(96))
 
 
 def test_no_more_streams_than_allowed_and_each_gives_its_place_back(folder: Path) -> None:

@@ -9,7 +9,7 @@ import importlib
 import pytest
 
 MODULES = (
-    *("spark.plan.at_once", "spark.plan.line", "spark.plan.shares", "spark.options"),
+    *("spark.plan.parallel_questions", "spark.plan.ranges", "spark.plan.shares", "spark.options"),
     *("tables.extents", "tables.offsets"),
 )
 

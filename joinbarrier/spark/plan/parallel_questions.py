@@ -23,23 +23,23 @@ Answer = TypeVar("Answer")
 _log = logging.getLogger(__name__)
 
 
-def asked(tables: Mapping[str, SourceTable], ask: Callable[[str, SourceTable], Answer]) -> dict[str, Answer]:
+def ask_each(tables: Mapping[str, SourceTable], ask: Callable[[str, SourceTable], Answer]) -> dict[str, Answer]:
     """One question to each table, its answers in the order of the tables. Raises what the first of them raised.
 
     Those of this host are asked one after another: they wait for nobody, and a thread would cost more than they do.
     """
     near = {path: ask(path, table) for path, table in tables.items() if not table.is_far}
-    far = at_once({path: partial(ask, path, table) for path, table in tables.items() if table.is_far})
+    far = ask_in_parallel({path: partial(ask, path, table) for path, table in tables.items() if table.is_far})
     return {path: near[path] if path in near else far[path] for path in tables}
 
 
-def at_once(questions: Mapping[str, Callable[[], Answer]]) -> dict[str, Answer]:
+def ask_in_parallel(questions: Mapping[str, Callable[[], Answer]]) -> dict[str, Answer]:
     """All answers, in the order of the questions; or the failure of the first in this order that failed.
 
     After a failure no further question begins. Those that have begun are waited for: nothing goes on behind the
     caller's back, and each of them has a time-out.
 
-    >>> at_once({"a": lambda: 1, "b": lambda: 2})
+    >>> ask_in_parallel({"a": lambda: 1, "b": lambda: 2})
     {'a': 1, 'b': 2}
     """
     if len(questions) < 2:

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from framegate.joinbarrier.spark.plan import at_once as module
-from framegate.joinbarrier.spark.plan.at_once import ASKED_AT_ONCE, asked, at_once
+from framegate.joinbarrier.spark.plan import parallel_questions as module
 from framegate.joinbarrier.spark.plan.lease_keeper import LeaseKeeper
+from framegate.joinbarrier.spark.plan.parallel_questions import ASKED_AT_ONCE, ask_each, ask_in_parallel
 from framegate.schema.errors import EndpointUnreachable, ReaderFenced
 
 from tests.unit.watchdog import WATCHDOG_NS, until
@@ -36,7 +36,7 @@ def test_every_question_is_asked_once_and_answers_keep_their_order(count: int) -
         questions.append(number)
         return -number
 
-    found = at_once(numbered(count, ask))
+    found = ask_in_parallel(numbered(count, ask))
     assert list(found.items()) == [(str(number), -number) for number in range(count)]
     assert sorted(questions) == list(range(count))
 
@@ -51,13 +51,13 @@ def test_who_is_silent_keeps_nobody_else_from_being_asked() -> None:
         answered.add(number)
         return number
 
-    assert len(at_once(numbered(100, ask))) == 100
+    assert len(ask_in_parallel(numbered(100, ask))) == 100
 
 
 def test_several_that_are_silent_are_waited_for_at_the_same_time() -> None:
     """None of them answers before all are asked: one after another they would never."""
     together = threading.Barrier(ASKED_AT_ONCE)
-    assert len(at_once(numbered(ASKED_AT_ONCE, lambda _: together.wait(WATCHDOG_S)))) == ASKED_AT_ONCE
+    assert len(ask_in_parallel(numbered(ASKED_AT_ONCE, lambda _: together.wait(WATCHDOG_S)))) == ASKED_AT_ONCE
 
 
 def test_no_more_are_open_than_the_bound_and_no_thread_stays() -> None:
@@ -74,7 +74,7 @@ def test_no_more_are_open_than_the_bound_and_no_thread_stays() -> None:
             now -= 1
         return 0
 
-    at_once(numbered(4 * ASKED_AT_ONCE, ask))
+    ask_in_parallel(numbered(4 * ASKED_AT_ONCE, ask))
     assert most == ASKED_AT_ONCE
     assert threading.active_count() == before
 
@@ -93,7 +93,7 @@ def test_the_failure_that_is_raised_is_the_first_in_order_not_in_time() -> None:
         return fails(EndpointUnreachable("second"))
 
     with pytest.raises(ReaderFenced):
-        at_once({"first": first, "second": second})
+        ask_in_parallel({"first": first, "second": second})
 
 
 def test_behind_a_failure_nothing_begins(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +105,7 @@ def test_behind_a_failure_nothing_begins(monkeypatch: pytest.MonkeyPatch) -> Non
         return fails(EndpointUnreachable("away")) if number == 3 else number
 
     with pytest.raises(EndpointUnreachable):
-        at_once(numbered(10, ask))
+        ask_in_parallel(numbered(10, ask))
     assert questions == [0, 1, 2, 3]
 
 
@@ -119,7 +119,7 @@ def test_a_process_that_may_have_no_more_threads_asks_all_the_same(monkeypatch: 
         start(thread)
 
     monkeypatch.setattr(threading.Thread, "start", refused)
-    assert len(at_once(numbered(50, lambda number: number))) == 50
+    assert len(ask_in_parallel(numbered(50, lambda number: number))) == 50
     assert len(started) == 2
 
 
@@ -136,7 +136,7 @@ def test_tables_of_this_host_are_asked_by_who_asks() -> None:
         threads[path] = threading.get_ident()
         return path.upper()
 
-    assert list(asked(tables, ask).items()) == [("a", "A"), ("b", "B"), ("c", "C"), ("d", "D")]
+    assert list(ask_each(tables, ask).items()) == [("a", "A"), ("b", "B"), ("c", "C"), ("d", "D")]
     assert threads["b"] == threads["d"] == threading.get_ident()
 
 

@@ -22,7 +22,7 @@ class Headline(Exception):
     """What a traceback begins with: the cause of the error, which says the same and has no traceback of its own."""
 
 
-def shown(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+def with_headline(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """For a method that Spark calls: a numbered error leaves it with its number in the traceback's first line."""
 
     @functools.wraps(method)
@@ -35,7 +35,7 @@ def shown(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     return calling
 
 
-def shown_while_reading(rows: Iterator[Any]) -> Iterator[Any]:
+def read_with_headline(rows: Iterator[Any]) -> Iterator[Any]:
     """The same for what a task yields."""
     try:
         yield from rows
