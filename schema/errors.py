@@ -399,7 +399,11 @@ class MapContradicted(JoinError):
     )
 
 
-class JournalBusy(JoinError):
+class JournalError(JoinError):
+    """The journal of a join: its files, and who writes and reads them."""
+
+
+class JournalBusy(JournalError):
     """Another agent writes the journal."""
 
     code = 420
@@ -407,7 +411,7 @@ class JournalBusy(JoinError):
     default_hint = "Each agent has a journal of its own: stop the other agent, or name another directory."
 
 
-class JournalMismatch(JoinError):
+class JournalMismatch(JournalError):
     """The directory holds a journal of another join."""
 
     code = 421
@@ -432,14 +436,14 @@ class InputRejected(JoinError):
     )
 
 
-class JournalFailed(JoinError):
+class JournalFailed(JournalError):
     """The journal can be written no further. What was sealed stays."""
 
     code = 423
     default_hint = "The message says what the system answered; `framegate journal verify` says what the journal holds."
 
 
-class JournalFull(JoinError):
+class JournalFull(JournalError):
     """The journal of an offline join has no room for the recording's next row. What was sealed stays."""
 
     code = 427
@@ -458,10 +462,6 @@ class FramesWithoutRoom(JoinError):
 
     code = 426
     default_hint = "Raise [join] pending_bytes, join on a machine with more memory, or narrow what is joined."
-
-
-class JournalError(JoinError):
-    """The journal of a join: its files, and who reads them."""
 
 
 class JournalMissing(JournalError):
