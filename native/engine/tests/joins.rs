@@ -17,8 +17,8 @@ use framegate_engine::{CheckpointHabits, Engine, Habits, InputPlan, Republished,
 use framegate_intake::descriptors::Descriptors;
 use framegate_intake::mailbox::{Command, Mailbox};
 use framegate_intake::mapping::Mapping;
-use framegate_join::map::{Announced, RawRule, Source};
-use framegate_join::stage::{Cause, Drive, InputConfig, PolicyKind, Preference, Stage, StageConfig};
+use framegate_join::map::{Announced, RawRule};
+use framegate_join::stage::{Cause, Drive, InputConfig, PolicyKind, Stage, StageConfig};
 use framegate_journal::{Config, Durability, WhenFull};
 
 const STREAMS: [u32; 2] = [10_001, 10_002];
@@ -139,21 +139,10 @@ fn tensor() -> Tensor {
 }
 
 fn stage() -> Stage {
-    let input = |stream| InputConfig {
-        stream,
-        tolerance_ns: None,
-        source: Source::SlotHeader,
-        pick: Preference::Newest,
-        reuse: true,
-        deadline_ns: 0,
-        optional: false,
-        processed: false,
-        drops_regressed: false,
-    };
     let mut stage = Stage::new(StageConfig {
         policy: PolicyKind::Sequence,
         out_stream: 9,
-        inputs: STREAMS.map(input).into(),
+        inputs: STREAMS.map(InputConfig::of).into(),
         drive: Drive::Counter,
         first: None,
         is_late_stalled: false,

@@ -7,8 +7,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use framegate_join::map::{Announced, RawRule, Source};
-use framegate_join::stage::{Drive, InputConfig, Observed, PolicyKind, Preference, Stage, StageConfig};
+use framegate_join::map::{Announced, RawRule};
+use framegate_join::stage::{Drive, InputConfig, Observed, PolicyKind, Stage, StageConfig};
 
 const ROUNDS: usize = 31;
 const ROWS: u64 = 1 << 12;
@@ -34,21 +34,10 @@ fn main() {
 }
 
 fn stage(policy: PolicyKind, drive: Drive, inputs: usize) -> Stage {
-    let input = |stream| InputConfig {
-        stream,
-        tolerance_ns: None,
-        source: Source::SlotHeader,
-        pick: Preference::Newest,
-        reuse: true,
-        deadline_ns: 0,
-        optional: false,
-        processed: false,
-        drops_regressed: false,
-    };
     let config = StageConfig {
         policy,
         out_stream: 9,
-        inputs: (0..inputs as u32).map(input).collect(),
+        inputs: (0..inputs as u32).map(InputConfig::of).collect(),
         drive,
         first: None,
         is_late_stalled: false,

@@ -68,6 +68,24 @@ pub struct InputConfig {
     pub drops_regressed: bool,
 }
 
+impl InputConfig {
+    /// What holds of an input where nothing else is said.
+    #[must_use]
+    pub const fn of(stream: u32) -> Self {
+        Self {
+            stream,
+            tolerance_ns: None,
+            source: Source::SlotHeader,
+            pick: Preference::Newest,
+            reuse: true,
+            deadline_ns: 0,
+            optional: false,
+            processed: false,
+            drops_regressed: false,
+        }
+    }
+}
+
 /// All of it. Staleness and lateness come with the map.
 #[derive(Clone, Debug)]
 pub struct StageConfig {

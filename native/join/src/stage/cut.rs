@@ -175,25 +175,14 @@ fn pending(stream: usize, epoch: u64, frame: &Frame) -> Pending {
 mod tests {
     use super::*;
     use crate::barrier::NULL_TIMESTAMP;
-    use crate::map::{Announced, RawRule, Source};
-    use crate::stage::{Drive, InputConfig, Observed, PolicyKind, Preference, StageConfig};
+    use crate::map::{Announced, RawRule};
+    use crate::stage::{Drive, InputConfig, Observed, PolicyKind, StageConfig};
 
     fn stage(stale_timeout_ns: Option<u64>) -> Stage {
-        let input = |stream| InputConfig {
-            stream,
-            tolerance_ns: None,
-            source: Source::SlotHeader,
-            pick: Preference::Newest,
-            reuse: true,
-            deadline_ns: 0,
-            optional: false,
-            processed: false,
-            drops_regressed: false,
-        };
         let mut stage = Stage::new(StageConfig {
             policy: PolicyKind::Sequence,
             out_stream: 9,
-            inputs: vec![input(1), input(2), input(2)],
+            inputs: vec![InputConfig::of(1), InputConfig::of(2), InputConfig::of(2)],
             drive: Drive::Counter,
             first: None,
             is_late_stalled: false,
