@@ -6,14 +6,7 @@ from __future__ import annotations
 from typing import Annotated, TypeAlias
 
 import typer
-from framegate.schema.console.command_options import (
-    AeronDirOption,
-    BaseDirOption,
-    ConfigOption,
-    JsonOption,
-    WaitDriverOption,
-    absolute,
-)
+from framegate.schema.console.command_options import ClientWords, JsonOption, by_client
 
 _ID_MAX = (1 << 64) - 1
 _Store: TypeAlias = Annotated[
@@ -34,7 +27,9 @@ def register(app: typer.Typer) -> None:
     app.add_typer(checkpoint, name="checkpoint")
 
 
+@by_client
 def _trigger(
+    client: ClientWords,
     pipeline: Annotated[str, typer.Option("--pipeline", metavar="P", help="Whose checkpoint.")] = "default",
     unaligned: Annotated[
         bool, typer.Option("--unaligned", help="Let the snapshot overtake the frames that wait.")
@@ -42,11 +37,6 @@ def _trigger(
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="S", min=0, max=86_400, help="Seconds to wait until it is over.")
     ] = 60.0,
-    config: ConfigOption = None,
-    aeron_dir: AeronDirOption = None,
-    base_dir: BaseDirOption = None,
-    wait_driver: WaitDriverOption = None,
-    as_json: JsonOption = False,
 ) -> int:
     """Ask the pipeline's coordinator, in the driver, for a checkpoint, and wait until it is complete or given up."""
     from framegate.joinbarrier.commands.checkpoint_trigger import TriggerOptions, run
@@ -56,16 +46,14 @@ def _trigger(
             pipeline=pipeline,
             unaligned=unaligned,
             timeout_s=timeout,
-            config=config,
-            aeron_dir=absolute(aeron_dir),
-            base_dir=absolute(base_dir),
-            wait_driver=wait_driver,
-            json=as_json,
+            **client,
         )
     )
 
 
+@by_client
 def _signal(
+    client: ClientWords,
     kind: Annotated[
         str, typer.Argument(metavar="[KIND]", help="SyncTest, which only probes, or StreamGracefulEnd.")
     ] = "SyncTest",
@@ -74,11 +62,6 @@ def _signal(
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="S", min=0, max=86_400, help="Seconds to wait until it is over.")
     ] = 60.0,
-    config: ConfigOption = None,
-    aeron_dir: AeronDirOption = None,
-    base_dir: BaseDirOption = None,
-    wait_driver: WaitDriverOption = None,
-    as_json: JsonOption = False,
 ) -> int:
     """Send a signal on the control channel of a pipeline, and wait until every agent has handled it and sent it on."""
     from framegate.joinbarrier.commands.checkpoint_signal import SignalOptions, run
@@ -89,11 +72,7 @@ def _signal(
             pipeline=pipeline,
             instant=instant,
             timeout_s=timeout,
-            config=config,
-            aeron_dir=absolute(aeron_dir),
-            base_dir=absolute(base_dir),
-            wait_driver=wait_driver,
-            json=as_json,
+            **client,
         )
     )
 

@@ -11,10 +11,11 @@ from framegate.joinbarrier.commands.join import join
 from framegate.schema.console.command_options import (
     AeronDirOption,
     BaseDirOption,
-    ConfigOption,
+    ClientWords,
     JsonOption,
     WaitDriverOption,
     absolute,
+    by_client,
 )
 
 _U32_NULL = (1 << 32) - 1
@@ -78,7 +79,9 @@ def _serve(
     )
 
 
+@by_client
 def _request(
+    client: ClientWords,
     out_stream: OutStreamOption,
     epoch: Annotated[
         int | None,
@@ -94,11 +97,6 @@ def _request(
     timeout: Annotated[
         float, typer.Option("--timeout", metavar="S", min=0, max=86_400, help="Seconds to wait for the answer.")
     ] = 10.0,
-    config: ConfigOption = None,
-    aeron_dir: AeronDirOption = None,
-    base_dir: BaseDirOption = None,
-    wait_driver: WaitDriverOption = None,
-    as_json: JsonOption = False,
 ) -> int:
     """Print the map of an output: the one that is announced, or with --epoch the answer. Exit code 1 without one."""
     from framegate.joinbarrier.commands.map_options import RequestOptions
@@ -110,16 +108,14 @@ def _request(
             epoch=epoch,
             timestamp=timestamp,
             timeout_s=timeout,
-            config=config,
-            aeron_dir=absolute(aeron_dir),
-            base_dir=absolute(base_dir),
-            wait_driver=wait_driver,
-            json=as_json,
+            **client,
         )
     )
 
 
+@by_client
 def _show(
+    client: ClientWords,
     out_stream: Annotated[
         int | None,
         typer.Option("--out-stream", metavar="N", min=1, max=_U32_NULL - 1, help="Of this output stream only."),
@@ -130,11 +126,6 @@ def _show(
     seconds: Annotated[
         float, typer.Option("--seconds", metavar="S", min=0, max=86_400, help="How long to listen.")
     ] = 3.0,
-    config: ConfigOption = None,
-    aeron_dir: AeronDirOption = None,
-    base_dir: BaseDirOption = None,
-    wait_driver: WaitDriverOption = None,
-    as_json: JsonOption = False,
 ) -> int:
     """Listen for a while, and print every map that is announced."""
     from framegate.joinbarrier.commands.map_options import ShowOptions
@@ -145,11 +136,7 @@ def _show(
             out_stream=out_stream,
             epoch=epoch,
             seconds=seconds,
-            config=config,
-            aeron_dir=absolute(aeron_dir),
-            base_dir=absolute(base_dir),
-            wait_driver=wait_driver,
-            json=as_json,
+            **client,
         )
     )
 

@@ -8,14 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from framegate.schema.console.command_options import (
-    AeronDirOption,
-    BaseDirOption,
-    ConfigOption,
-    JsonOption,
-    WaitDriverOption,
-    absolute,
-)
+from framegate.schema.console.command_options import ClientWords, by_client
 from framegate.schema.errors import WrongUsage
 
 StreamOption = Annotated[int, typer.Option("--stream", metavar="N", min=1, max=(1 << 32) - 2, help="The stream.")]
@@ -69,7 +62,9 @@ def register(app: typer.Typer) -> None:
     app.command("consume")(_consume)
 
 
+@by_client
 def _produce(
+    client: ClientWords,
     stream: StreamOption,
     rate: Annotated[float | None, typer.Option("--rate", metavar="HZ", min=1e-6, help="Frames a second.")] = None,
     max_rate: Annotated[bool, typer.Option("--max-rate", help="As fast as it goes.")] = False,
@@ -99,11 +94,6 @@ def _produce(
             "--barrier-interval-ms", metavar="MS", min=1, help="Barriers by themselves, where no coordinator asks."
         ),
     ] = None,
-    config: ConfigOption = None,
-    aeron_dir: AeronDirOption = None,
-    base_dir: BaseDirOption = None,
-    wait_driver: WaitDriverOption = None,
-    as_json: JsonOption = False,
 ) -> int:
     """Publish synthetic or scheduled frames."""
     from framegate.shmpool.commands.produce import ProduceOptions, parse_shape, run
@@ -129,16 +119,14 @@ def _produce(
             clock=None if clock is None else clock.value,
             pipeline=pipeline,
             barrier_interval_ms=barrier_interval_ms,
-            config=config,
-            aeron_dir=absolute(aeron_dir),
-            base_dir=absolute(base_dir),
-            wait_driver=wait_driver,
-            json=as_json,
+            **client,
         )
     )
 
 
+@by_client
 def _consume(
+    client: ClientWords,
     stream: StreamOption,
     count: Annotated[int | None, typer.Option("--count", metavar="N", min=1, help="End after so many.")] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check the payloads.")] = False,
@@ -147,11 +135,6 @@ def _consume(
     ] = CheckedPattern.COUNTER,
     lag: LagOption = 0,
     descriptor_stream: DescriptorStreamOption = None,
-    config: ConfigOption = None,
-    aeron_dir: AeronDirOption = None,
-    base_dir: BaseDirOption = None,
-    wait_driver: WaitDriverOption = None,
-    as_json: JsonOption = False,
 ) -> int:
     """Print or count the frames of a stream, until its end."""
     from framegate.shmpool.commands.consume import ConsumeOptions, run
@@ -164,10 +147,6 @@ def _consume(
             pattern=pattern.value,
             lag=lag,
             descriptor_stream=descriptor_stream,
-            config=config,
-            aeron_dir=absolute(aeron_dir),
-            base_dir=absolute(base_dir),
-            wait_driver=wait_driver,
-            json=as_json,
+            **client,
         )
     )

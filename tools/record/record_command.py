@@ -8,14 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from framegate.schema.console.command_options import (
-    AeronDirOption,
-    BaseDirOption,
-    ConfigOption,
-    JsonOption,
-    WaitDriverOption,
-    absolute,
-)
+from framegate.schema.console.command_options import ClientWords, by_client
 
 
 class _Compression(StrEnum):
@@ -23,7 +16,9 @@ class _Compression(StrEnum):
     NONE = "none"
 
 
+@by_client
 def record(
+    client: ClientWords,
     out: Annotated[Path | None, typer.Argument(metavar="OUT.mcap", help="The file, which must not exist.")] = None,
     streams: Annotated[
         str | None, typer.Option("--streams", metavar="N,N", help="The streams, separated by commas.")
@@ -49,11 +44,6 @@ def record(
         Path | None,
         typer.Option("--recover", metavar="FILE", help="Make a whole recording of one that was cut; needs no driver."),
     ] = None,
-    config: ConfigOption = None,
-    aeron_dir: AeronDirOption = None,
-    base_dir: BaseDirOption = None,
-    wait_driver: WaitDriverOption = None,
-    as_json: JsonOption = False,
 ) -> int:
     """Record what streams carry as an MCAP file, until they end, or until told to end."""
     from framegate.schema.errors import WrongUsage
@@ -61,7 +51,7 @@ def record(
     from framegate.tools.record.options import RecordOptions, parse_streams
 
     if recover is not None:
-        return run_record.recover(recover, out, as_json=as_json)
+        return run_record.recover(recover, out, as_json=client["json"])
     if out is None or streams is None:
         raise WrongUsage("a recording needs a file and --streams: framegate record OUT.mcap --streams 10001,10002")
     return run_record.run(
@@ -75,10 +65,6 @@ def record(
             compression=compression.value,
             queue_bytes=queue_bytes,
             through_ends=through_ends,
-            config=config,
-            aeron_dir=absolute(aeron_dir),
-            base_dir=absolute(base_dir),
-            wait_driver=wait_driver,
-            json=as_json,
+            **client,
         )
     )

@@ -7,18 +7,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from framegate.schema.console.command_options import (
-    AeronDirOption,
-    BaseDirOption,
-    ConfigOption,
-    JsonOption,
-    WaitDriverOption,
-    absolute,
-)
+from framegate.schema.console.command_options import ClientWords, by_client
 from framegate.shmpool.commands.groups import PipelineOption
 
 
+@by_client
 def replay(
+    client: ClientWords,
     source: Annotated[
         Path,
         typer.Argument(metavar="IN.mcap", help="A recording, ours or another program's; or a dump of raw messages."),
@@ -63,11 +58,6 @@ def replay(
         Path | None,
         typer.Option("--check", metavar="JOURNAL", help="Afterwards compare a journal's rows with the recording."),
     ] = None,
-    config: ConfigOption = None,
-    aeron_dir: AeronDirOption = None,
-    base_dir: BaseDirOption = None,
-    wait_driver: WaitDriverOption = None,
-    as_json: JsonOption = False,
 ) -> int:
     """Publish what was recorded, as its producers did."""
     from framegate.joinbarrier.agent.restoring import parse_wanted
@@ -99,10 +89,6 @@ def replay(
             pipeline=pipeline,
             restore=parse_wanted(restore),
             checkpoints=checkpoints,
-            config=config,
-            aeron_dir=absolute(aeron_dir),
-            base_dir=absolute(base_dir),
-            wait_driver=wait_driver,
-            json=as_json,
+            **client,
         )
     )
