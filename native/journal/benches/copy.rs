@@ -60,7 +60,7 @@ fn round(
         crcs ^= copy(ring[from..from + payload].as_ptr(), place.as_mut_ptr(), payload);
         from = if from + 2 * payload > ring.len() { 0 } else { from + payload };
     }
-    copy::fence();
+    framegate_core::pool::copy::fence();
     std::hint::black_box(crcs);
     (TARGET_BYTES / payload * payload) as f64 / began.elapsed().as_nanos() as f64
 }

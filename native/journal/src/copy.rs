@@ -2,6 +2,8 @@
 //! A payload's way into the journal. Where the CPU can, its CRC is taken of the registers that are stored; elsewhere a
 //! piece is stored, which fetches it into the cache, and its CRC is taken there.
 
+use framegate_core::pool::copy::{CopyKind, copy_unfenced};
+
 use crate::crc;
 #[cfg(target_arch = "x86_64")]
 use crate::fold;
@@ -14,7 +16,7 @@ pub const NON_TEMPORAL_FROM_BYTES: usize = 4096;
 pub const PIECE_BYTES: usize = 4 * 1024;
 
 /// Copies `bytes` from `source` to `target` and continues `crc` over them. Stores past the cache are not fenced
-/// here: [`fence`] comes once, before a seal is shown.
+/// here: [`framegate_core::pool::copy::fence`] comes once, before a seal is shown.
 ///
 /// # Safety
 /// Both ranges must be valid for `bytes` bytes and must not overlap. Another process may write into the source
@@ -52,68 +54,18 @@ unsafe fn at_once(source: *const u8, target: *mut u8, bytes: usize, crc: u32) ->
 /// # Safety
 /// As [`copy_with_crc`].
 unsafe fn in_pieces(source: *const u8, target: *mut u8, bytes: usize, crc: u32, is_past_cache: bool) -> u32 {
+    let kind = if is_past_cache { CopyKind::NonTemporal } else { CopyKind::Plain };
     let (mut crc, mut done) = (crc, 0);
     while done < bytes {
         let piece = PIECE_BYTES.min(bytes - done);
         // SAFETY: done + piece <= bytes, so both accesses lie in the caller's ranges.
         unsafe {
-            store(source.add(done), target.add(done), piece, is_past_cache);
+            copy_unfenced(kind, source.add(done), target.add(done), piece);
             crc = crc::extend(crc, std::slice::from_raw_parts(source.add(done), piece));
         }
         done += piece;
     }
     crc
-}
-
-/// Everything stored so far is stored before anything that is stored later.
-pub fn fence() {
-    // SAFETY: a fence touches no memory; every x86-64 has it.
-    #[cfg(target_arch = "x86_64")]
-    unsafe {
-        std::arch::x86_64::_mm_sfence();
-    }
-    std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
-}
-
-/// # Safety
-/// As [`copy_with_crc`].
-unsafe fn store(source: *const u8, target: *mut u8, bytes: usize, is_past_cache: bool) {
-    #[cfg(target_arch = "x86_64")]
-    if is_past_cache && std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the CPU has AVX2, and the caller vouches for the ranges.
-        return unsafe { store_past_cache(source, target, bytes) };
-    }
-    let _ = is_past_cache;
-    // SAFETY: the caller vouches for the ranges.
-    unsafe { std::ptr::copy_nonoverlapping(source, target, bytes) };
-}
-
-/// # Safety
-/// As [`copy_with_crc`], on a CPU with AVX2.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-unsafe fn store_past_cache(source: *const u8, target: *mut u8, bytes: usize) {
-    use std::arch::x86_64::{__m256i, _mm256_loadu_si256, _mm256_stream_si256};
-    const LANE: usize = size_of::<__m256i>();
-    // A cache line a step keeps the write-combining buffers full.
-    const STEP: usize = 2 * LANE;
-    let head = target.align_offset(STEP).min(bytes);
-    let body = (bytes - head) / STEP * STEP;
-    // SAFETY: head + body <= bytes, so every access lies within the caller's ranges; `target + head` is aligned.
-    unsafe {
-        std::ptr::copy_nonoverlapping(source, target, head);
-        let (mut from, mut to) = (source.add(head), target.add(head));
-        let end = from.add(body);
-        while from < end {
-            let first = _mm256_loadu_si256(from.cast());
-            let second = _mm256_loadu_si256(from.add(LANE).cast());
-            _mm256_stream_si256(to.cast(), first);
-            _mm256_stream_si256(to.add(LANE).cast(), second);
-            from = from.add(STEP);
-            to = to.add(STEP);
-        }
-        std::ptr::copy_nonoverlapping(from, to, bytes - head - body);
-    }
 }
 
 #[cfg(test)]
@@ -137,7 +89,6 @@ mod tests {
                             copy_with_crc(from, to, length, 5)
                         }
                     };
-                    fence();
                     assert_eq!(crc, crc::extend(5, &source[shift..shift + length]));
                     assert_eq!(&target[shift..shift + length], &source[shift..shift + length]);
                     assert!(target[..shift].iter().chain(&target[shift + length..]).all(|byte| *byte == 0xAA));

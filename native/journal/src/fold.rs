@@ -127,7 +127,7 @@ mod tests {
             let mut target = Aligned([0xAA; 8192]);
             // SAFETY: the CPU can, the target is aligned, and shift + bytes lies within both.
             let found = unsafe { copy_with_crc(source.as_ptr().add(shift), target.0.as_mut_ptr(), bytes, crc) };
-            crate::copy::fence();
+            framegate_core::pool::copy::fence();
             assert_eq!(found, crc::extend(crc, &source[shift..shift + bytes]), "{bytes}");
             assert_eq!(target.0[..bytes], source[shift..shift + bytes]);
             assert!(target.0[bytes..].iter().all(|byte| *byte == 0xAA));

@@ -10,7 +10,6 @@ use arrow_ipc::{Block, FooterBuilder, MetadataVersion};
 use flatbuffers::FlatBufferBuilder;
 
 use crate::config::{Durability, JournalError};
-use crate::copy;
 use crate::faults::{fault, pass};
 use crate::layout::{
     BATCHES_MAX, BLOCK_BYTES, CONTINUATION, END_MAGIC, END_OF_STREAM, PREFIX_BYTES, TRAILER_BYTES, aligned,
@@ -19,6 +18,7 @@ use crate::mapping::Mapping;
 use crate::message::{BatchNumbers, Encoder};
 use crate::schema::{SegmentNumbers, Table, TableSchema};
 use crate::spare::{Prepared, Warm, unlock};
+use framegate_core::pool::copy;
 
 /// The fault points of a table's seal.
 #[derive(Clone, Copy, Debug)]

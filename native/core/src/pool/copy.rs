@@ -35,6 +35,22 @@ impl CopyKind {
 /// word whether to believe what they saw.
 #[inline]
 pub unsafe fn copy(kind: CopyKind, source: *const u8, target: *mut u8, bytes: usize) {
+    if kind == CopyKind::NonTemporal {
+        fence();
+    }
+    // SAFETY: the caller vouches for the ranges.
+    unsafe { copy_unfenced(kind, source, target, bytes) };
+    if kind == CopyKind::NonTemporal {
+        fence();
+    }
+}
+
+/// The same without a fence: [`fence`] comes once, before something is shown that vouches for the copy.
+///
+/// # Safety
+/// As [`copy`].
+#[inline]
+pub unsafe fn copy_unfenced(kind: CopyKind, source: *const u8, target: *mut u8, bytes: usize) {
     #[cfg(target_arch = "x86_64")]
     if kind == CopyKind::NonTemporal && std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the CPU has AVX2, and the caller vouches for the ranges.
@@ -45,11 +61,23 @@ pub unsafe fn copy(kind: CopyKind, source: *const u8, target: *mut u8, bytes: us
     unsafe { std::ptr::copy_nonoverlapping(source, target, bytes) };
 }
 
+/// Everything stored so far, past the cache too, is stored before anything that is stored later.
+#[inline]
+pub fn fence() {
+    // SAFETY: a fence touches no memory; every x86-64 has it.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        std::arch::x86_64::_mm_sfence();
+    }
+    std::sync::atomic::fence(std::sync::atomic::Ordering::Release);
+}
+
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use std::arch::x86_64::{__m256i, _mm_sfence, _mm256_loadu_si256, _mm256_stream_si256};
+    use std::arch::x86_64::{__m256i, _mm256_loadu_si256, _mm256_stream_si256};
 
     const LANE: usize = size_of::<__m256i>();
+    const LINE: usize = 64;
     /// A cache line a step keeps the write-combining buffers full.
     const STEP: usize = 4 * LANE;
 
@@ -57,9 +85,8 @@ mod x86 {
     /// As [`super::copy`], on a CPU with AVX2.
     #[target_feature(enable = "avx2")]
     pub(super) unsafe fn copy_past_cache(source: *const u8, target: *mut u8, bytes: usize) {
-        _mm_sfence();
-        // Streaming stores need aligned targets; payload slots are, and then this is 0.
-        let head = target.align_offset(LANE).min(bytes);
+        // Whole cache lines are stored; payload slots begin with one, and then this is 0.
+        let head = target.align_offset(LINE).min(bytes);
         let body = (bytes - head) / STEP * STEP;
         // SAFETY: head + body <= bytes, so every access lies within the caller's ranges; `target + head` is aligned.
         unsafe {
@@ -76,7 +103,6 @@ mod x86 {
             }
             std::ptr::copy_nonoverlapping(from, to, bytes - head - body);
         }
-        _mm_sfence();
     }
 }
 
