@@ -30,7 +30,7 @@ pub struct Limits {
 
 /// Why a checkpoint is given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum AbortCause {
     /// The alignment took too long.
     Timeout,
     /// The bytes of all inputs together.
@@ -55,7 +55,7 @@ pub struct Aborted {
     /// Its barrier.
     pub barrier: CheckpointBarrier,
     /// Why.
-    pub cause: Cause,
+    pub cause: AbortCause,
     /// The input that is to blame, where there is one.
     pub input: Option<usize>,
     /// A bit for each input that had not delivered the barrier.
@@ -210,7 +210,7 @@ impl<T> BarrierAligner<T> {
         }
         match self.refusal(input, bytes) {
             None => self.hold(input, event, bytes),
-            Some(Cause::InputLimit) => {
+            Some(AbortCause::InputLimit) => {
                 self.counters.input_full += 1;
                 Action::InputFull(event)
             }
@@ -230,13 +230,13 @@ impl<T> BarrierAligner<T> {
     /// Which limit an event would break, asked before it is taken.
     #[inline]
     #[must_use]
-    pub fn refusal(&self, input: usize, bytes: u64) -> Option<Cause> {
+    pub fn refusal(&self, input: usize, bytes: u64) -> Option<AbortCause> {
         if self.waiting.count(input) >= self.limits.events_per_input {
-            return Some(Cause::InputLimit);
+            return Some(AbortCause::InputLimit);
         }
         let held = self.state.held_bytes.checked_add(bytes);
         let is_over = self.waiting.is_full() || held.is_none_or(|held| held > self.limits.bytes);
-        if is_over { Some(Cause::MemoryLimit) } else { None }
+        if is_over { Some(AbortCause::MemoryLimit) } else { None }
     }
 
     #[inline(always)]
@@ -353,7 +353,7 @@ impl<T> BarrierAligner<T> {
         if self.state.phase == Phase::Triggered || !self.is_overdue(now_ns) {
             return None;
         }
-        let aborted = self.abort_current(Cause::Timeout, None);
+        let aborted = self.abort_current(AbortCause::Timeout, None);
         self.release(released);
         Some(aborted)
     }
@@ -362,7 +362,7 @@ impl<T> BarrierAligner<T> {
     pub fn abort(&mut self, checkpoint_id: Option<u64>, released: &mut impl FnMut(usize, T)) -> Option<Aborted> {
         let current = self.current().map(|barrier| barrier.checkpoint_id);
         if current.is_some() && (checkpoint_id.is_none() || checkpoint_id == current) {
-            let aborted = self.abort_current(Cause::Coordinator, None);
+            let aborted = self.abort_current(AbortCause::Coordinator, None);
             self.release(released);
             return Some(aborted);
         }
@@ -373,7 +373,7 @@ impl<T> BarrierAligner<T> {
     }
 
     /// Gives up what is under way. What waits stays until [`Self::release`].
-    pub(crate) fn abort_current(&mut self, cause: Cause, input: Option<usize>) -> Aborted {
+    pub(crate) fn abort_current(&mut self, cause: AbortCause, input: Option<usize>) -> Aborted {
         let pending = self.pending();
         self.give_up();
         Aborted { barrier: self.state.barrier, cause, input, pending }
@@ -382,7 +382,7 @@ impl<T> BarrierAligner<T> {
     /// Gives up because an event found no room; it comes last, so that order is kept.
     pub(crate) fn overflow(
         &mut self,
-        cause: Cause,
+        cause: AbortCause,
         input: usize,
         event: T,
         released: &mut impl FnMut(usize, T),
@@ -416,7 +416,7 @@ impl<T> BarrierAligner<T> {
         if !owes {
             return None;
         }
-        let aborted = self.abort_current(Cause::InputLost, Some(input));
+        let aborted = self.abort_current(AbortCause::InputLost, Some(input));
         self.release(released);
         Some(aborted)
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Checkpoints that may overtake: aligned as long as that is quick, unaligned when back-pressure would stall it.
 
-use crate::aligner::{Aborted, Action, BarrierAligner, Cause, Ignored, Limits};
+use crate::aligner::{AbortCause, Aborted, Action, BarrierAligner, Ignored, Limits};
 use crate::late::LateInputs;
 use crate::message::{CheckpointBarrier, StreamMessage, Watermark};
 use framegate_counters::counters;
@@ -152,7 +152,7 @@ impl<T> UnalignedCheckpointer<T> {
                 // Whatever sizes callers give: a count that is full stays full.
                 self.counters.total_inflight_bytes = self.counters.total_inflight_bytes.saturating_add(bytes);
             } else {
-                act(Step::Aborted(self.abort_late(Cause::InflightLimit, Some(input))));
+                act(Step::Aborted(self.abort_late(AbortCause::InflightLimit, Some(input))));
             }
             return act(Step::PassThrough(input, event));
         }
@@ -170,7 +170,7 @@ impl<T> UnalignedCheckpointer<T> {
         }
     }
 
-    fn full(&mut self, refusal: Cause, input: usize, event: T, now_ns: u64, act: &mut impl FnMut(Step<T>)) {
+    fn full(&mut self, refusal: AbortCause, input: usize, event: T, now_ns: u64, act: &mut impl FnMut(Step<T>)) {
         if self.options.is_enabled {
             // The input has delivered its barrier, so it goes on as soon as what waits before this event was drained.
             self.switch(Switch::Limit, now_ns, act);
@@ -185,7 +185,7 @@ impl<T> UnalignedCheckpointer<T> {
     #[inline]
     pub fn watermark(&mut self, input: usize, watermark: Watermark, now_ns: u64, act: &mut impl FnMut(Step<T>)) {
         if self.late.owes(input) && !self.late.capture_watermark(input, watermark) {
-            act(Step::Aborted(self.abort_late(Cause::InflightLimit, Some(input))));
+            act(Step::Aborted(self.abort_late(AbortCause::InflightLimit, Some(input))));
         }
         let _ = self.aligner.process(input, StreamMessage::Watermark(watermark), 0, now_ns, &mut |_, _| ());
         act(Step::Watermark(input, watermark));
@@ -236,9 +236,9 @@ impl<T> UnalignedCheckpointer<T> {
             return;
         }
         if self.is_waiting() {
-            act(Step::Aborted(self.abort_late(Cause::HigherBarrier, None)));
+            act(Step::Aborted(self.abort_late(AbortCause::HigherBarrier, None)));
         } else {
-            let aborted = self.aligner.abort_current(Cause::HigherBarrier, None);
+            let aborted = self.aligner.abort_current(AbortCause::HigherBarrier, None);
             self.aborted(aborted, act);
         }
     }
@@ -297,7 +297,7 @@ impl<T> UnalignedCheckpointer<T> {
         }
     }
 
-    fn abort_late(&mut self, cause: Cause, input: Option<usize>) -> Aborted {
+    fn abort_late(&mut self, cause: AbortCause, input: Option<usize>) -> Aborted {
         let pending = self.late.owing;
         self.late.forget();
         self.counters.late_aborts += 1;
@@ -312,7 +312,7 @@ impl<T> UnalignedCheckpointer<T> {
             let waited_ns = now_ns.saturating_sub(self.late.snapshot_ns);
             if self.options.late_timeout_ns.is_some_and(|limit_ns| waited_ns > limit_ns) {
                 let first = self.late.owing.trailing_zeros() as usize;
-                act(Step::Aborted(self.abort_late(Cause::LateBarrierTimeout, Some(first))));
+                act(Step::Aborted(self.abort_late(AbortCause::LateBarrierTimeout, Some(first))));
             }
         } else if self.options.is_enabled && self.aligner.is_overdue(now_ns) {
             self.switch(Switch::Threshold, now_ns, act);
@@ -324,7 +324,7 @@ impl<T> UnalignedCheckpointer<T> {
     #[inline]
     pub fn give_up_overdue(&mut self, now_ns: u64, act: &mut impl FnMut(Step<T>)) {
         if !self.options.is_enabled && self.aligner.is_overdue(now_ns) {
-            let aborted = self.aligner.abort_current(Cause::Timeout, None);
+            let aborted = self.aligner.abort_current(AbortCause::Timeout, None);
             self.aborted(aborted, act);
         }
     }
@@ -333,14 +333,14 @@ impl<T> UnalignedCheckpointer<T> {
     pub fn abort(&mut self, checkpoint_id: Option<u64>, act: &mut impl FnMut(Step<T>)) {
         let is_the_captured = checkpoint_id.is_none_or(|asked| asked == self.late.barrier.checkpoint_id);
         if self.is_waiting() && is_the_captured {
-            return act(Step::Aborted(self.abort_late(Cause::Coordinator, None)));
+            return act(Step::Aborted(self.abort_late(AbortCause::Coordinator, None)));
         }
         if !self.is_waiting() && is_the_captured {
             self.late.forget();
         }
         let current = self.aligner.current().map(|barrier| barrier.checkpoint_id);
         if current.is_some() && (checkpoint_id.is_none() || checkpoint_id == current) {
-            let aborted = self.aligner.abort_current(Cause::Coordinator, None);
+            let aborted = self.aligner.abort_current(AbortCause::Coordinator, None);
             self.aborted(aborted, act);
         } else {
             let _ = self.aligner.abort(checkpoint_id, &mut |_, _| ());
@@ -366,10 +366,10 @@ impl<T> UnalignedCheckpointer<T> {
     pub fn lose_input(&mut self, input: usize, act: &mut impl FnMut(Step<T>)) {
         let owes = self.aligner.pending() >> input & 1 == 1;
         if owes {
-            let aborted = self.aligner.abort_current(Cause::InputLost, Some(input));
+            let aborted = self.aligner.abort_current(AbortCause::InputLost, Some(input));
             self.aborted(aborted, act);
         } else if self.late.owes(input) {
-            act(Step::Aborted(self.abort_late(Cause::InputLost, Some(input))));
+            act(Step::Aborted(self.abort_late(AbortCause::InputLost, Some(input))));
         }
         let _ = self.aligner.lose_input(input, &mut |_, _| ());
     }
@@ -456,7 +456,7 @@ mod tests {
         assert!(steps(|mut act| checkpointer.give_up_overdue(10 * MS, &mut act)).is_empty());
         let found = steps(|mut act| checkpointer.give_up_overdue(10 * MS + 1, &mut act));
         let barrier = CheckpointBarrier::new(5, 1);
-        let aborted = Aborted { barrier, cause: Cause::Timeout, input: None, pending: 0b10 };
+        let aborted = Aborted { barrier, cause: AbortCause::Timeout, input: None, pending: 0b10 };
         assert_eq!(found, [Step::Aborted(aborted), Step::Released(0, 77)]);
         assert!(!checkpointer.is_under_way());
     }

@@ -97,7 +97,7 @@ pub struct Announced<'a> {
 
 /// Why a map is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub enum RefusalCause {
     /// A map has one rule or more.
     NoRules,
     /// Neither offset nor window.
@@ -124,7 +124,7 @@ pub enum Cause {
     DriveWithoutRule,
 }
 
-impl Cause {
+impl RefusalCause {
     /// The word that the error's facts hold.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -149,13 +149,13 @@ impl Cause {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// What is wrong.
-    pub cause: Cause,
+    pub cause: RefusalCause,
     /// Index and stream of the rule.
     pub rule: Option<(usize, u32)>,
 }
 
-impl From<Cause> for Refusal {
-    fn from(cause: Cause) -> Self {
+impl From<RefusalCause> for Refusal {
+    fn from(cause: RefusalCause) -> Self {
         Self { cause, rule: None }
     }
 }
@@ -168,16 +168,16 @@ impl MergeMap {
     pub fn checked(announced: &Announced<'_>) -> Result<Self, Refusal> {
         let lateness_ns = announced.times.and_then(|(_, lateness_ns)| lateness_ns);
         if announced.stale_timeout_ns == Some(u64::MAX) || lateness_ns == Some(u64::MAX) {
-            return Err(Cause::OutOfRange.into());
+            return Err(RefusalCause::OutOfRange.into());
         }
         if announced.rules.is_empty() {
-            return Err(Cause::NoRules.into());
+            return Err(RefusalCause::NoRules.into());
         }
         let times = match announced.times {
             None => None,
             Some((1, _)) => Some(ClockDomain::Monotonic),
             Some((2, _)) => Some(ClockDomain::RealtimeSynced),
-            Some(_) => return Err(Cause::UnknownClockDomain.into()),
+            Some(_) => return Err(RefusalCause::UnknownClockDomain.into()),
         };
         let times = times.map(|clock_domain| Times { clock_domain, lateness_ns: lateness_ns.unwrap_or(0) });
         let limits =
@@ -192,36 +192,36 @@ impl MergeMap {
     }
 }
 
-fn checked_rule(raw: &RawRule, is_by_time: bool, limits: (i64, u64)) -> Result<Rule, Cause> {
+fn checked_rule(raw: &RawRule, is_by_time: bool, limits: (i64, u64)) -> Result<Rule, RefusalCause> {
     if raw.rule_type > 1 {
-        return Err(Cause::UnknownRuleType);
+        return Err(RefusalCause::UnknownRuleType);
     }
     let source = match raw.source {
         1 if is_by_time => Source::FrameDescriptor,
         2 => Source::SlotHeader,
         _ if !is_by_time => Source::SlotHeader,
-        _ => return Err(Cause::UnknownTimestampSource),
+        _ => return Err(RefusalCause::UnknownTimestampSource),
     };
     let need = if raw.rule_type == 0 {
-        let offset = raw.offset.ok_or(Cause::ParameterMissing)?;
+        let offset = raw.offset.ok_or(RefusalCause::ParameterMissing)?;
         if raw.window.is_some() {
-            return Err(Cause::ParameterExtra);
+            return Err(RefusalCause::ParameterExtra);
         }
         // The most negative number is the null.
         if !(-limits.0..=limits.0).contains(&offset) {
-            return Err(Cause::OutOfRange);
+            return Err(RefusalCause::OutOfRange);
         }
         Need::Offset(offset)
     } else {
-        let window = raw.window.ok_or(Cause::ParameterMissing)?;
+        let window = raw.window.ok_or(RefusalCause::ParameterMissing)?;
         if raw.offset.is_some() {
-            return Err(Cause::ParameterExtra);
+            return Err(RefusalCause::ParameterExtra);
         }
         if window == 0 {
-            return Err(Cause::WindowZero);
+            return Err(RefusalCause::WindowZero);
         }
         if window > limits.1 {
-            return Err(Cause::OutOfRange);
+            return Err(RefusalCause::OutOfRange);
         }
         Need::Window(window)
     };
@@ -234,7 +234,7 @@ mod tests {
 
     const GOOD: RawRule = RawRule { stream: 7, rule_type: 0, source: 2, offset: Some(-2), window: None };
 
-    fn refusal(times: Option<(u32, Option<u64>)>, rules: &[RawRule]) -> Option<(Cause, Option<usize>)> {
+    fn refusal(times: Option<(u32, Option<u64>)>, rules: &[RawRule]) -> Option<(RefusalCause, Option<usize>)> {
         let announced = Announced { out_stream: 1, epoch: 0, stale_timeout_ns: None, times, rules };
         MergeMap::checked(&announced).err().map(|refusal| (refusal.cause, refusal.rule.map(|(index, _)| index)))
     }
@@ -245,25 +245,25 @@ mod tests {
         let window = |window, offset| RawRule { rule_type: 1, offset, window, ..GOOD };
         for times in [None, by_time] {
             assert_eq!(refusal(times, &[GOOD, window(Some(5), None)]), None);
-            assert_eq!(refusal(times, &[]), Some((Cause::NoRules, None)));
+            assert_eq!(refusal(times, &[]), Some((RefusalCause::NoRules, None)));
             for (bad, cause) in [
-                (RawRule { rule_type: 2, ..GOOD }, Cause::UnknownRuleType),
-                (RawRule { offset: None, ..GOOD }, Cause::ParameterMissing),
-                (RawRule { window: Some(1), ..GOOD }, Cause::ParameterExtra),
-                (RawRule { offset: Some(i64::MIN), ..GOOD }, Cause::OutOfRange),
-                (window(None, None), Cause::ParameterMissing),
-                (window(Some(0), None), Cause::WindowZero),
-                (window(Some(5), Some(1)), Cause::ParameterExtra),
-                (window(Some(u64::MAX), None), Cause::OutOfRange),
+                (RawRule { rule_type: 2, ..GOOD }, RefusalCause::UnknownRuleType),
+                (RawRule { offset: None, ..GOOD }, RefusalCause::ParameterMissing),
+                (RawRule { window: Some(1), ..GOOD }, RefusalCause::ParameterExtra),
+                (RawRule { offset: Some(i64::MIN), ..GOOD }, RefusalCause::OutOfRange),
+                (window(None, None), RefusalCause::ParameterMissing),
+                (window(Some(0), None), RefusalCause::WindowZero),
+                (window(Some(5), Some(1)), RefusalCause::ParameterExtra),
+                (window(Some(u64::MAX), None), RefusalCause::OutOfRange),
             ] {
                 assert_eq!(refusal(times, &[GOOD, bad]), Some((cause, Some(1))), "{bad:?}");
             }
         }
         let no_source = RawRule { source: 3, ..GOOD };
-        assert_eq!(refusal(by_time, &[no_source]), Some((Cause::UnknownTimestampSource, Some(0))));
+        assert_eq!(refusal(by_time, &[no_source]), Some((RefusalCause::UnknownTimestampSource, Some(0))));
         assert_eq!(refusal(None, &[no_source]), None);
-        assert_eq!(refusal(Some((3, None)), &[GOOD]), Some((Cause::UnknownClockDomain, None)));
-        assert_eq!(refusal(Some((1, Some(u64::MAX))), &[GOOD]), Some((Cause::OutOfRange, None)));
+        assert_eq!(refusal(Some((3, None)), &[GOOD]), Some((RefusalCause::UnknownClockDomain, None)));
+        assert_eq!(refusal(Some((1, Some(u64::MAX))), &[GOOD]), Some((RefusalCause::OutOfRange, None)));
     }
 
     #[test]
@@ -274,7 +274,7 @@ mod tests {
             assert_eq!(refusal(None, &[good]), None);
         }
         for bad in [offset(i32::MIN.into()), offset(1 << 31), window(u32::MAX.into())] {
-            assert_eq!(refusal(None, &[bad]), Some((Cause::OutOfRange, Some(0))));
+            assert_eq!(refusal(None, &[bad]), Some((RefusalCause::OutOfRange, Some(0))));
             assert_eq!(refusal(Some((1, None)), &[bad]), None);
         }
     }

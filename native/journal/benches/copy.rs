@@ -6,7 +6,7 @@
 
 use std::time::Instant;
 
-use framegate_journal::copy::{self, copy_with_crc};
+use framegate_journal::copy::copy_with_crc;
 
 const ROUNDS: usize = 9;
 const TARGET_BYTES: usize = 256 << 20;

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use crate::loss::{CAUSES, Cause, LostRange, Part};
+use crate::loss::{CAUSES, LossCause, LostRange, Part};
 
 /// Ranges that the final record lists for a stream; the loss channel has more.
 const RANGES_MAX: usize = 1000;
@@ -125,7 +125,7 @@ impl Account {
 
     /// What is missing for a cause.
     #[must_use]
-    pub fn lost_to(&self, part: Part, cause: Cause) -> u64 {
+    pub fn lost_to(&self, part: Part, cause: LossCause) -> u64 {
         self.epochs.iter().map(|epoch| epoch.lost[part as usize][cause as usize]).sum()
     }
 
@@ -133,7 +133,7 @@ impl Account {
     #[must_use]
     pub fn is_complete(&self) -> bool {
         let missing = |lost: &[u64; CAUSES.len()]| {
-            lost.iter().enumerate().any(|(cause, count)| cause != Cause::NotAnnounced as usize && *count > 0)
+            lost.iter().enumerate().any(|(cause, count)| cause != LossCause::NotAnnounced as usize && *count > 0)
         };
         !self.epochs.iter().any(|epoch| epoch.lost.iter().any(missing))
     }
@@ -199,27 +199,27 @@ impl EpochAccount {
 mod tests {
     use super::*;
 
-    fn range(first: u64, last: u64, part: Part, cause: Cause) -> LostRange {
+    fn range(first: u64, last: u64, part: Part, cause: LossCause) -> LostRange {
         LostRange { stream_id: 7, epoch: 1, first, last, count: last - first + 1, part, cause }
     }
 
     #[test]
     fn what_was_never_announced_does_not_make_a_recording_incomplete() {
         let mut account = Account::new(7);
-        account.lost(&range(3, 5, Part::Frame, Cause::NotAnnounced));
+        account.lost(&range(3, 5, Part::Frame, LossCause::NotAnnounced));
         assert!(account.is_complete());
-        account.lost(&range(6, 6, Part::Payload, Cause::Overwritten));
+        account.lost(&range(6, 6, Part::Payload, LossCause::Overwritten));
         assert!(!account.is_complete());
-        assert_eq!(account.lost_to(Part::Frame, Cause::NotAnnounced), 3);
+        assert_eq!(account.lost_to(Part::Frame, LossCause::NotAnnounced), 3);
     }
 
     #[test]
     fn the_record_is_json_and_says_every_epoch_and_range() {
         let mut account = Account::new(7);
         account.recorded(&Tally { epoch: 1, first: 10, last: 12, frames: 3, payloads: 2, ..Tally::default() });
-        account.lost(&range(12, 12, Part::Payload, Cause::Overwritten));
-        account.lost(&range(13, 14, Part::Frame, Cause::QueueFull));
-        account.lost(&range(15, 15, Part::Frame, Cause::QueueFull));
+        account.lost(&range(12, 12, Part::Payload, LossCause::Overwritten));
+        account.lost(&range(13, 14, Part::Frame, LossCause::QueueFull));
+        account.lost(&range(15, 15, Part::Frame, LossCause::QueueFull));
         let said: serde_json::Value = serde_json::from_str(&account.json(true)).unwrap();
         assert_eq!(said["frames"], 3);
         assert_eq!(said["complete"], false);
@@ -236,10 +236,10 @@ mod tests {
     fn ranges_above_the_bound_are_counted() {
         let mut account = Account::new(7);
         for index in 0..RANGES_MAX as u64 + 5 {
-            account.lost(&range(2 * index, 2 * index, Part::Frame, Cause::Unheard));
+            account.lost(&range(2 * index, 2 * index, Part::Frame, LossCause::Unheard));
         }
         let said: serde_json::Value = serde_json::from_str(&account.json(true)).unwrap();
         assert_eq!(said["ranges_left_out"], 5);
-        assert_eq!(account.lost_to(Part::Frame, Cause::Unheard), RANGES_MAX as u64 + 5);
+        assert_eq!(account.lost_to(Part::Frame, LossCause::Unheard), RANGES_MAX as u64 + 5);
     }
 }

@@ -15,7 +15,7 @@ use framegate_core::pool::reader::FrameRef;
 use mcap::records::op;
 
 use crate::account::Tally;
-use crate::loss::Cause;
+use crate::loss::LossCause;
 use crate::records::RECORD_HEAD;
 
 /// Room for the chunk record's head: 49 bytes and the name of a compression.
@@ -55,7 +55,7 @@ pub(crate) struct Chunk {
     /// What has to stand before it.
     pub(crate) definitions: Vec<Definition>,
     /// Why it did not get to the disk.
-    pub(crate) failure: Option<Cause>,
+    pub(crate) failure: Option<LossCause>,
 }
 
 impl Chunk {

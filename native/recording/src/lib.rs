@@ -30,6 +30,6 @@ mod stored;
 
 pub use account::Account;
 pub use config::{Compression, Config, RecordingError};
-pub use loss::{CAUSES, Cause, Part};
+pub use loss::{CAUSES, LossCause, Part};
 pub use recorder::{Descriptor, Ended, Recorder, Totals};
 pub use recover::{Recovered, Survey, recover};

@@ -7,7 +7,7 @@ use std::fmt::Write;
 /// Why a frame, or its payload, is not in the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Cause {
+pub enum LossCause {
     /// The producer left the sequence out, or could not announce it: nobody had it.
     NotAnnounced,
     /// It was announced while nobody listened here: before the media driver came back, or behind a lost image.
@@ -41,7 +41,7 @@ pub const CAUSES: [&str; 9] = [
     "file_damaged",
 ];
 
-impl Cause {
+impl LossCause {
     /// Its name in files.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -51,16 +51,16 @@ impl Cause {
     /// The cause of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        const ALL: [Cause; CAUSES.len()] = [
-            Cause::NotAnnounced,
-            Cause::Unheard,
-            Cause::Unmapped,
-            Cause::Overwritten,
-            Cause::Damaged,
-            Cause::QueueFull,
-            Cause::NoRoom,
-            Cause::WriteFailed,
-            Cause::FileDamaged,
+        const ALL: [LossCause; CAUSES.len()] = [
+            LossCause::NotAnnounced,
+            LossCause::Unheard,
+            LossCause::Unmapped,
+            LossCause::Overwritten,
+            LossCause::Damaged,
+            LossCause::QueueFull,
+            LossCause::NoRoom,
+            LossCause::WriteFailed,
+            LossCause::FileDamaged,
         ];
         CAUSES.iter().position(|known| *known == name).map(|index| ALL[index])
     }
@@ -97,7 +97,7 @@ pub(crate) struct LostRange {
     /// How many of them: fewer than the range is long where others in it are missing for causes of their own.
     pub(crate) count: u64,
     pub(crate) part: Part,
-    pub(crate) cause: Cause,
+    pub(crate) cause: LossCause,
 }
 
 impl LostRange {

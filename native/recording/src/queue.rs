@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use crate::chunk::Chunk;
 use crate::config::RecordingError;
 use crate::file::FileWriter;
-use crate::loss::Cause;
+use crate::loss::LossCause;
 
 /// What the writing thread leaves when it ends.
 pub(crate) struct Written {
@@ -98,8 +98,8 @@ impl Written {
             self.failure = Some(failure);
         }
         chunk.failure = self.failure.as_ref().map(|failure| match failure {
-            RecordingError::NoRoom => Cause::NoRoom,
-            _ => Cause::WriteFailed,
+            RecordingError::NoRoom => LossCause::NoRoom,
+            _ => LossCause::WriteFailed,
         });
     }
 }

@@ -13,7 +13,7 @@ use crate::channels::{Channels, Kind};
 use crate::chunk::{Age, Chunk, LOSS_ROOM, MESSAGE_HEAD, MessageHead};
 use crate::config::{Config, RecordingError};
 use crate::file::FileWriter;
-use crate::loss::{Cause, Losses, LostRange, Part};
+use crate::loss::{LossCause, Losses, LostRange, Part};
 use crate::names::{DESCRIPTOR, KNOWN, SLOT_HEADER, find, ids_of};
 use crate::queue::Queue;
 use crate::records::map;
@@ -94,7 +94,7 @@ pub struct Recorder {
     losses: Losses,
     accounts: Vec<Account>,
     totals: Totals,
-    failed: Option<Cause>,
+    failed: Option<LossCause>,
     age: Age,
     last_log_time: u64,
     text: String,
@@ -181,7 +181,7 @@ impl Recorder {
         &mut self,
         descriptor: &Descriptor,
         message: &[u8],
-        frame: Result<Option<&FrameRef>, Cause>,
+        frame: Result<Option<&FrameRef>, LossCause>,
         log_time: u64,
         now_ns: u64,
     ) -> bool {
@@ -191,7 +191,7 @@ impl Recorder {
         let with_payload = there.map_or(0, |_| 2 * MESSAGE_HEAD + SLOT_MESSAGE_BYTES + payload_bytes);
         let log_time = self.stamp(log_time);
         if !self.make_room(MESSAGE_HEAD + message.len() + with_payload, Some((stream, epoch)), now_ns) {
-            self.lose(stream, epoch, (seq, seq), Part::Frame, self.failed.unwrap_or(Cause::QueueFull));
+            self.lose(stream, epoch, (seq, seq), Part::Frame, self.failed.unwrap_or(LossCause::QueueFull));
             return true;
         }
         let Some(chunk) = &mut self.current else { return true };
@@ -223,7 +223,7 @@ impl Recorder {
                     self.totals.bytes += payload_bytes as u64;
                     return true;
                 }
-                Cause::Overwritten
+                LossCause::Overwritten
             }
         };
         self.lose(stream, epoch, (seq, seq), Part::Payload, cause);
@@ -263,7 +263,7 @@ impl Recorder {
     }
 
     /// Sequences that are not recorded.
-    pub fn lost(&mut self, stream: usize, epoch: u64, first: u64, last: u64, cause: Cause) {
+    pub fn lost(&mut self, stream: usize, epoch: u64, first: u64, last: u64, cause: LossCause) {
         self.lose(stream, epoch, (first, last), Part::Frame, cause);
     }
 
@@ -405,7 +405,7 @@ impl Recorder {
         self.failed = self.failed.or(chunk.failure);
     }
 
-    fn lose(&mut self, stream: usize, epoch: u64, (first, last): (u64, u64), part: Part, cause: Cause) {
+    fn lose(&mut self, stream: usize, epoch: u64, (first, last): (u64, u64), part: Part, cause: LossCause) {
         let count = last.saturating_sub(first).saturating_add(1);
         let range = LostRange { stream_id: self.stream_ids[stream], epoch, first, last, count, part, cause };
         self.accounts[stream].lost(&range);
@@ -414,7 +414,7 @@ impl Recorder {
         }
         match part {
             Part::Payload => self.totals.lost_payloads += count,
-            Part::Frame if cause == Cause::NotAnnounced => {}
+            Part::Frame if cause == LossCause::NotAnnounced => {}
             Part::Frame => self.totals.lost_frames += count,
         }
     }

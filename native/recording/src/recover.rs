@@ -14,7 +14,7 @@ use crate::channels::LOSS_TOPIC;
 use crate::chunk::Definition;
 use crate::config::{Compression, RecordingError};
 use crate::file::{FileWriter, Packed};
-use crate::loss::{Cause, LostRange, Part};
+use crate::loss::{LossCause, LostRange, Part};
 use crate::recorder::final_record;
 use crate::records::{crc32, map, put_channel};
 use crate::stored::{Raw, message, record_at, records_in, repeated_definitions, unpacked};
@@ -303,6 +303,6 @@ fn loss_of(body: &[u8]) -> Option<LostRange> {
         last: number("last")?,
         count: number("count")?,
         part,
-        cause: Cause::named(said.get("cause")?.as_str()?)?,
+        cause: LossCause::named(said.get("cause")?.as_str()?)?,
     })
 }

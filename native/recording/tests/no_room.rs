@@ -2,7 +2,7 @@
 //! A disk without room ends a recording with an index over everything that fits. Alone in its program: the limit on the
 //! length of files is the process's.
 
-use framegate_recording::{Cause, Compression, Config, Descriptor, Part, Recorder, RecordingError};
+use framegate_recording::{Compression, Config, Descriptor, LossCause, Part, Recorder, RecordingError};
 
 const LIMIT: u64 = 1 << 20;
 const FRAMES: u64 = 200_000;
@@ -39,7 +39,7 @@ fn what_fits_is_indexed_and_what_does_not_is_accounted_for() {
     assert!(matches!(ended.failure, Some(RecordingError::NoRoom)));
     assert!(ended.is_indexed);
     let account = &ended.accounts[0];
-    let lost = account.lost_to(Part::Frame, Cause::NoRoom) + account.lost_to(Part::Frame, Cause::QueueFull);
+    let lost = account.lost_to(Part::Frame, LossCause::NoRoom) + account.lost_to(Part::Frame, LossCause::QueueFull);
     assert!(account.frames() > 0 && lost > 0);
     assert_eq!(account.frames() + lost, FRAMES);
     let bytes = std::fs::read(&path).unwrap();

@@ -11,7 +11,7 @@ use framegate_core::pool::regions::Regions;
 use framegate_core::pool::superblock::Expected;
 use framegate_core::pool::tensor::{ROW_MAJOR, Tensor};
 use framegate_core::pool::writer::{Stamps, Writer};
-use framegate_recording::{Cause, Compression, Config, Descriptor, Ended, Part, Recorder, Survey, recover};
+use framegate_recording::{Compression, Config, Descriptor, Ended, LossCause, Part, Recorder, Survey, recover};
 
 const STREAM: u32 = 10_001;
 const EPOCH: u64 = 7;
@@ -192,12 +192,12 @@ fn a_frame_that_was_overwritten_before_it_was_copied_leaves_its_descriptor_and_a
         publish(&mut writer, &payload(seq));
     }
     assert!(!recorder.frame(&at(0, EPOCH), &descriptor(0, EPOCH), Ok(Some(&frame)), 1, 0));
-    recorder.frame(&at(1, EPOCH), &descriptor(1, EPOCH), Err(Cause::Overwritten), 2, 0);
-    recorder.lost(0, EPOCH, 2, 4, Cause::Unheard);
-    recorder.lost(0, EPOCH, 5, 6, Cause::NotAnnounced);
+    recorder.frame(&at(1, EPOCH), &descriptor(1, EPOCH), Err(LossCause::Overwritten), 2, 0);
+    recorder.lost(0, EPOCH, 2, 4, LossCause::Unheard);
+    recorder.lost(0, EPOCH, 5, 6, LossCause::NotAnnounced);
     let ended = recorder.finish().unwrap();
     assert_eq!((ended.accounts[0].frames(), ended.accounts[0].payloads()), (2, 0));
-    assert_eq!(ended.accounts[0].lost_to(Part::Payload, Cause::Overwritten), 2);
+    assert_eq!(ended.accounts[0].lost_to(Part::Payload, LossCause::Overwritten), 2);
     let bytes = std::fs::read(&path).unwrap();
     let found = messages(&bytes);
     assert!(!found.contains_key("stream/10001/payload"));
@@ -234,7 +234,7 @@ fn every_frame_is_recorded_or_lost_when_more_comes_than_can_be_written() {
     }
     let ended = recorder.finish().unwrap();
     let account = &ended.accounts[0];
-    let lost = account.lost_to(Part::Frame, Cause::QueueFull);
+    let lost = account.lost_to(Part::Frame, LossCause::QueueFull);
     assert!(lost > 0, "the disk kept up with memory: nothing was shown");
     assert_eq!(account.frames() + lost, FRAMES);
     let bytes = std::fs::read(&path).unwrap();

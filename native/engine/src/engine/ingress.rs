@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use framegate_checkpoint::aligner::{Aborted, Cause};
+use framegate_checkpoint::aligner::{AbortCause, Aborted};
 use framegate_checkpoint::ingress::{Cut, IngressGate, Passage, Place};
 use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_join::stage::Observed;
@@ -141,7 +141,7 @@ impl<W: Wires> Engine<W> {
         let gates = &mut self.cut.gates;
         let is_full = gates.streams[index].waiting.len() >= gates.waiting_max;
         if is_full || bytes == u64::MAX {
-            self.give_up_gate(index, Cause::InputLimit, now_ns);
+            self.give_up_gate(index, AbortCause::InputLimit, now_ns);
             return self.frame_at_gate(index, seen, (whereabouts, bytes), now_ns);
         }
         gates.streams[index].waiting.push_back(Waiting::Frame(seen, whereabouts, bytes));
@@ -155,7 +155,7 @@ impl<W: Wires> Engine<W> {
         self.stage.heard(index, now_ns);
         let gates = &mut self.cut.gates;
         if gates.streams[index].waiting.len() >= gates.waiting_max {
-            self.give_up_gate(index, Cause::InputLimit, now_ns);
+            self.give_up_gate(index, AbortCause::InputLimit, now_ns);
             return false;
         }
         gates.streams[index].waiting.push_back(Waiting::Message(standing, message.to_vec()));
@@ -183,7 +183,7 @@ impl<W: Wires> Engine<W> {
     pub(super) fn lose_gate(&mut self, index: usize, has_switched: bool, now_ns: u64) {
         // Where nothing was read before, nothing was lost.
         if has_switched || self.cut.gates.streams[index].gate.epoch().is_some() {
-            self.give_up_gate(index, Cause::InputLost, now_ns);
+            self.give_up_gate(index, AbortCause::InputLost, now_ns);
         }
     }
 
@@ -192,7 +192,7 @@ impl<W: Wires> Engine<W> {
         for index in 0..self.cut.gates.streams.len() {
             let gates = &self.cut.gates;
             if gates.streams[index].gate.is_overdue(now_ns, gates.timeout_ns) {
-                self.give_up_gate(index, Cause::Timeout, now_ns);
+                self.give_up_gate(index, AbortCause::Timeout, now_ns);
             }
         }
     }
@@ -206,7 +206,7 @@ impl<W: Wires> Engine<W> {
         }
     }
 
-    fn give_up_gate(&mut self, index: usize, cause: Cause, now_ns: u64) {
+    fn give_up_gate(&mut self, index: usize, cause: AbortCause, now_ns: u64) {
         let gates = &mut self.cut.gates;
         let Some(barrier) = gates.streams[index].gate.give_up(None) else { return };
         gates.given_up += 1;

@@ -4,7 +4,7 @@
 use super::NULL_TIMESTAMP;
 use super::seen::{Observation, Seen};
 use crate::input_set::INPUTS_MAX;
-use crate::map::{Cause, MergeMap, Refusal, Source};
+use crate::map::{MergeMap, Refusal, RefusalCause, Source};
 
 /// What readiness is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,12 +55,12 @@ impl Kind {
         streams.sort_unstable();
         streams.dedup();
         if streams.len() > INPUTS_MAX {
-            return Err(Cause::TooManyInputs.into());
+            return Err(RefusalCause::TooManyInputs.into());
         }
         let differs = |stream, source| self == Self::LatestByTime && self.source_of(map, stream) != Some(source);
         let differing = map.rules.iter().position(|rule| differs(rule.stream, rule.source));
         differing.map_or(Ok(()), |index| {
-            Err(Refusal { cause: Cause::TwoSources, rule: Some((index, map.rules[index].stream)) })
+            Err(Refusal { cause: RefusalCause::TwoSources, rule: Some((index, map.rules[index].stream)) })
         })
     }
 

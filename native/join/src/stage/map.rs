@@ -4,9 +4,9 @@
 use super::Stage;
 use super::config::Drive;
 use super::history::Frame;
-use super::unmatched::Cause as Why;
+use super::unmatched::Cause;
 use crate::barrier::{Demand, Kind, demands, start};
-use crate::map::{Announced, Cause, MergeMap, Need, Refusal, Rule};
+use crate::map::{Announced, MergeMap, Need, Refusal, RefusalCause, Rule};
 
 /// The rules of the map that was applied last.
 pub(super) struct Rules {
@@ -53,7 +53,7 @@ impl Stage {
     /// next output on: what was decided stays decided, and the output never goes back.
     ///
     /// # Errors
-    /// Why it is invalid or is not for these inputs; nothing is attempted then.
+    /// Cause it is invalid or is not for these inputs; nothing is attempted then.
     pub fn apply(&mut self, announced: &Announced<'_>, version: u64) -> Result<bool, Refusal> {
         let Some(kind) = self.rules.kind.filter(|kind| self.takes(*kind, announced)) else { return Ok(false) };
         self.rules.is_valid = false;
@@ -82,7 +82,7 @@ impl Stage {
     fn suits(&self, map: &MergeMap) -> Result<(), Refusal> {
         let unknown = map.rules.iter().position(|rule| !self.streams.ids.contains(&rule.stream));
         if let Some(index) = unknown {
-            return Err(Refusal { cause: Cause::UnknownStream, rule: Some((index, map.rules[index].stream)) });
+            return Err(Refusal { cause: RefusalCause::UnknownStream, rule: Some((index, map.rules[index].stream)) });
         }
         let is_bound = |input: usize| self.rule_of(map, input).is_some();
         let is_driven = match self.config.drive {
@@ -92,7 +92,7 @@ impl Stage {
             }
             _ => true,
         };
-        if is_driven { Ok(()) } else { Err(Cause::DriveWithoutRule.into()) }
+        if is_driven { Ok(()) } else { Err(RefusalCause::DriveWithoutRule.into()) }
     }
 
     /// The rule that binds an input: the k-th of a stream that of its k-th input. Where parameters are ignored, a stream
@@ -143,7 +143,7 @@ impl Stage {
         for at in each.head..each.tail {
             let frame = each.at_mut(at);
             if frame.is_readable() && frame.has_time() && Some((frame.time, frame.seq)) != newest {
-                frame.lost = Some(Why::Superseded);
+                frame.lost = Some(Cause::Superseded);
             }
         }
     }
@@ -179,10 +179,10 @@ impl Stage {
         }
     }
 
-    /// Why a frame that waits can never be joined by the map in force; `goes_back`: times decreased up to it.
-    fn never_cause(&self, input: usize, frame: &Frame, goes_back: bool) -> Option<Why> {
+    /// Cause a frame that waits can never be joined by the map in force; `goes_back`: times decreased up to it.
+    fn never_cause(&self, input: usize, frame: &Frame, goes_back: bool) -> Option<Cause> {
         if !self.takes_part(input) {
-            return Some(Why::NoMatch);
+            return Some(Cause::NoMatch);
         }
         self.policy.waiting_cause(self, input, frame, goes_back)
     }

@@ -2,7 +2,7 @@
 //! What an aligner answers, as one tuple: kind, input, event, watermark, barrier, released, cause, pending.
 
 use framegate_checkpoint::INPUTS_MAX;
-use framegate_checkpoint::aligner::{Aborted, Action, Cause, Ignored, Limits};
+use framegate_checkpoint::aligner::{AbortCause, Aborted, Action, Ignored, Limits};
 use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_checkpoint::unaligned::Switch;
 use pyo3::prelude::*;
@@ -94,16 +94,16 @@ pub(super) const fn switch_name(switch: Switch) -> &'static str {
     }
 }
 
-const fn cause_name(cause: Cause) -> &'static str {
+const fn cause_name(cause: AbortCause) -> &'static str {
     match cause {
-        Cause::Timeout => "timeout",
-        Cause::MemoryLimit => "memory_limit",
-        Cause::InputLimit => "input_limit",
-        Cause::InflightLimit => "inflight_limit",
-        Cause::HigherBarrier => "higher_barrier",
-        Cause::InputLost => "input_lost",
-        Cause::LateBarrierTimeout => "late_barrier_timeout",
-        Cause::Coordinator => "coordinator",
+        AbortCause::Timeout => "timeout",
+        AbortCause::MemoryLimit => "memory_limit",
+        AbortCause::InputLimit => "input_limit",
+        AbortCause::InflightLimit => "inflight_limit",
+        AbortCause::HigherBarrier => "higher_barrier",
+        AbortCause::InputLost => "input_lost",
+        AbortCause::LateBarrierTimeout => "late_barrier_timeout",
+        AbortCause::Coordinator => "coordinator",
     }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What an engine has to tell about checkpoints, for `joinbarrier/agent/checkpoints.py`.
 
-use framegate_checkpoint::aligner::{Aborted, Cause};
+use framegate_checkpoint::aligner::{AbortCause, Aborted};
 use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_checkpoint::unaligned::Switch;
 use pyo3::prelude::*;
@@ -61,16 +61,16 @@ const fn switch_name(why: Switch) -> &'static str {
 }
 
 /// By the words of `AbortCause`.
-const fn cause_name(cause: Cause) -> &'static str {
+const fn cause_name(cause: AbortCause) -> &'static str {
     match cause {
-        Cause::Timeout => "TIMEOUT",
-        Cause::MemoryLimit => "MEMORY_LIMIT",
-        Cause::InputLimit => "INPUT_LIMIT",
-        Cause::InflightLimit => "INFLIGHT_LIMIT",
-        Cause::HigherBarrier => "HIGHER_BARRIER",
-        Cause::InputLost => "INPUT_LOST",
-        Cause::LateBarrierTimeout => "LATE_BARRIER_TIMEOUT",
-        Cause::Coordinator => "COORDINATOR",
+        AbortCause::Timeout => "TIMEOUT",
+        AbortCause::MemoryLimit => "MEMORY_LIMIT",
+        AbortCause::InputLimit => "INPUT_LIMIT",
+        AbortCause::InflightLimit => "INFLIGHT_LIMIT",
+        AbortCause::HigherBarrier => "HIGHER_BARRIER",
+        AbortCause::InputLost => "INPUT_LOST",
+        AbortCause::LateBarrierTimeout => "LATE_BARRIER_TIMEOUT",
+        AbortCause::Coordinator => "COORDINATOR",
     }
 }
 

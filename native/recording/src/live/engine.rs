@@ -16,7 +16,7 @@ use framegate_intake::slices::{Slices, Turn};
 
 use super::early::EarlyFrame;
 use super::source::{Heard, Missing, Source};
-use crate::loss::Cause;
+use crate::loss::LossCause;
 use crate::recorder::{self, Recorder};
 
 /// Fragments of one subscription in one turn, so that none waits long for another.
@@ -209,7 +209,7 @@ impl<D: Descriptors> Engine<D> {
             return;
         }
         let frame = self.sources[index].read(epoch, seq);
-        let frame = frame.as_ref().map(Some).map_err(|cause: &Cause| *cause);
+        let frame = frame.as_ref().map(Some).map_err(|cause: &LossCause| *cause);
         let is_whole = self.recorder.frame(&descriptor, message, frame, log_time, now_ns);
         if frame.is_ok() && !is_whole {
             self.sources[index].lapped(epoch, seq);

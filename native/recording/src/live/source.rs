@@ -13,13 +13,13 @@ use framegate_intake::facts::PortCounters;
 use framegate_intake::mapping::Mapping;
 
 use super::early::Early;
-use crate::loss::Cause;
+use crate::loss::LossCause;
 
 /// Sequences before a descriptor that did not come, and why.
 pub(crate) struct Missing {
     pub(crate) first: u64,
     pub(crate) last: u64,
-    pub(crate) cause: Cause,
+    pub(crate) cause: LossCause,
 }
 
 /// The regions of one epoch.
@@ -202,7 +202,7 @@ impl Source {
 
     #[cold]
     fn gap(&mut self, first: u64, last: u64, is_anew: bool) -> Missing {
-        let cause = if is_anew { Cause::Unheard } else { Cause::NotAnnounced };
+        let cause = if is_anew { LossCause::Unheard } else { LossCause::NotAnnounced };
         let counter = if is_anew { &mut self.counters.missed } else { &mut self.counters.gap_drops };
         *counter += last - first + 1;
         Missing { first, last, cause }
@@ -210,14 +210,14 @@ impl Source {
 
     /// One attempt at a frame.
     #[inline]
-    pub(crate) fn read(&mut self, epoch: u64, seq: u64) -> Result<FrameRef, Cause> {
+    pub(crate) fn read(&mut self, epoch: u64, seq: u64) -> Result<FrameRef, LossCause> {
         let Some(ring) = self.rings.iter_mut().find(|ring| ring.epoch() == epoch && ring.is_leased) else {
             self.counters.unmapped += 1;
-            return Err(Cause::Unmapped);
+            return Err(LossCause::Unmapped);
         };
         if ring.catch_up.passes_over(seq) {
             self.counters.late_drops += 1;
-            return Err(Cause::Overwritten);
+            return Err(LossCause::Overwritten);
         }
         // SAFETY: the frame is copied in this turn; regions change between turns.
         let found = unsafe { ring.mapping.read(seq) };
@@ -225,7 +225,7 @@ impl Source {
             ring.catch_up.on_dropped(seq, cause, ring.mapping.nslots());
             self.counters.late_drops += u64::from(cause.is_late());
             // A slot that is in progress holds a newer frame, or the one of a writer that died in it.
-            if cause.is_late() && cause != Dropped::WentBack { Cause::Overwritten } else { Cause::Damaged }
+            if cause.is_late() && cause != Dropped::WentBack { LossCause::Overwritten } else { LossCause::Damaged }
         })
     }
 
@@ -250,7 +250,7 @@ impl Source {
         self.ended_epoch = Some(epoch);
         let (first, last) = self.arrivals.unheard_until(epoch, after?)?;
         self.counters.missed += last - first + 1;
-        Some(Missing { first, last, cause: Cause::Unheard })
+        Some(Missing { first, last, cause: LossCause::Unheard })
     }
 
     /// Whether nothing more comes of the epoch that was heard last.
