@@ -170,3 +170,12 @@ def test_every_package_is_in_the_wheel() -> None:
     listed = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
     folders = {path.parent for path in sources(*LAYERS, "spec") if path.name == "__init__.py"}
     assert {"framegate", *(f"framegate.{relative(folder).replace('/', '.')}" for folder in folders)} == listed
+
+
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/README.md", "docs/why/README.md"])
+def test_what_a_page_names_is_there(page: str) -> None:
+    text = (ROOT / page).read_text()
+    named = set(re.findall(r"`([a-z_]+/[\w/.-]+)`", text))
+    linked = {str((ROOT / page).parent.relative_to(ROOT) / link) for link in re.findall(r"\]\(([\w/.-]+)\)", text)}
+    assert named | linked
+    assert not [path for path in named | linked if not (ROOT / path).exists()]
