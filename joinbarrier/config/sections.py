@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Final, Literal, Self
 
-from framegate.joinbarrier.config.drive import DRIVES, Drive, is_target
+from framegate.joinbarrier.config.drive import DRIVES, Drive, PolicyName, is_target
 from framegate.schema.config.types import U32_MAX, AeronStream, Name, Section, Size, wanted
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -66,7 +66,7 @@ class JoinSection(Section):
     """
 
     out_stream: StreamId = 20001
-    policy: Literal["sequence", "timestamp", "latest", "union"] = "sequence"
+    policy: PolicyName = "sequence"
     journal: Annotated[str, Field(min_length=1, max_length=4096)] = "out/joined"
     drive: Annotated[str, AfterValidator(_drive)] | None = None
     first: Annotated[int | str, BeforeValidator(_first)] = "auto"

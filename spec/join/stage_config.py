@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from framegate.joinbarrier.config.drive import PolicyName
 from framegate.joinbarrier.journal.causes import Absence
 from framegate.schema.merge import TimestampSource
 from framegate.spec.join.kind import Kind
@@ -14,7 +15,7 @@ I64_MAX: Final = 2**63 - 1
 SKIPS_MAX: Final = 256
 """Outputs that one call of ``next`` passes over; the rest waits for the next call."""
 
-PolicyKind: TypeAlias = Literal["sequence", "timestamp", "latest", "union"]
+PolicyKind: TypeAlias = PolicyName
 DriveKind: TypeAlias = Literal["counter", "input", "clock", "watermark", "external"]
 
 

@@ -17,6 +17,22 @@ pub enum PolicyKind {
     Union,
 }
 
+impl PolicyKind {
+    /// Each by the word that configurations have for it.
+    pub const NAMES: [(&str, Self); 4] = [
+        ("sequence", Self::Sequence),
+        ("timestamp", Self::Timestamp),
+        ("latest", Self::Latest),
+        ("union", Self::Union),
+    ];
+
+    /// The policy of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::NAMES.into_iter().find(|(own, _)| *own == name).map(|(_, policy)| policy)
+    }
+}
+
 /// What makes an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drive {
@@ -128,13 +144,7 @@ impl StageConfig {
 
     /// What readiness is about; None: nothing of a union waits for a map or for another input.
     pub(super) fn kind(&self) -> Option<Kind> {
-        match self.policy {
-            PolicyKind::Sequence => Some(Kind::Sequence),
-            PolicyKind::Timestamp => Some(Kind::Timestamp),
-            PolicyKind::Latest if self.is_ordered_by_time => Some(Kind::LatestByTime),
-            PolicyKind::Latest => Some(Kind::LatestBySeq),
-            PolicyKind::Union => None,
-        }
+        self.policy.policy().kind(self)
     }
 
     /// Whether rules speak of times.

@@ -11,6 +11,7 @@ use super::nearest::OneToOne;
 use super::out_times::OutTimes;
 use super::unmatched::Cause;
 use super::{latest, sequence, timestamp, union};
+use crate::barrier::Kind;
 
 /// Where the outputs are, for the policies.
 pub(super) struct Numbers {
@@ -72,6 +73,11 @@ pub(super) trait Policy: Send + Sync {
     /// Whether a frame has one output of its own, and no other.
     fn has_place_of_its_own(&self) -> bool {
         false
+    }
+
+    /// What readiness is about; None: nothing waits for a map or for another input.
+    fn kind(&self, _config: &StageConfig) -> Option<Kind> {
+        None
     }
 
     // --- Frames come ---

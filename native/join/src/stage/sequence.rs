@@ -3,12 +3,14 @@
 
 use std::io::{Result as Written, Write};
 
+use super::config::StageConfig;
 use super::decide::Choice;
 use super::history::{Frame, Wide};
 use super::policy::Policy;
 use super::state::Number;
 use super::unmatched::Cause;
 use super::{I64_MAX, SKIPS_MAX, Stage};
+use crate::barrier::Kind;
 
 /// `n` is the current output; None until the first one can be told.
 #[derive(Clone, Copy, Debug, Default)]
@@ -29,6 +31,10 @@ struct Later {
 pub(super) struct BySequence;
 
 impl Policy for BySequence {
+    fn kind(&self, _config: &StageConfig) -> Option<Kind> {
+        Some(Kind::Sequence)
+    }
+
     fn is_by_sequence(&self) -> bool {
         true
     }

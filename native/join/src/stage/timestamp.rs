@@ -3,14 +3,14 @@
 
 use std::io::{Result as Written, Write};
 
-use super::config::Preference;
+use super::config::{Preference, StageConfig};
 use super::decide::Choice;
 use super::history::{Frame, Wide};
 use super::policy::Policy;
 use super::state::Number;
 use super::unmatched::Cause;
 use super::{I64_MAX, SKIPS_MAX, Stage};
-use crate::barrier::NULL_TIMESTAMP;
+use crate::barrier::{Kind, NULL_TIMESTAMP};
 
 /// `t` is the current output; None while nothing asks for one. `last_ns` was decided last, with a row or without.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,6 +23,10 @@ pub(super) struct Timing {
 pub(super) struct ByTimestamp;
 
 impl Policy for ByTimestamp {
+    fn kind(&self, _config: &StageConfig) -> Option<Kind> {
+        Some(Kind::Timestamp)
+    }
+
     fn is_by_time(&self) -> bool {
         true
     }

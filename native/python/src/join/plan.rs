@@ -28,13 +28,7 @@ pub(super) fn stage_of(plan: &Bound<'_, PyDict>) -> PyResult<StageConfig> {
     let py = plan.py();
     let unknown = |what: &str| raise(py, "InvalidValue", &format!("no such {what}"), &[]);
     let policy: String = plan.as_any().get_item("policy")?.extract()?;
-    let policy = match policy.as_str() {
-        "sequence" => PolicyKind::Sequence,
-        "timestamp" => PolicyKind::Timestamp,
-        "latest" => PolicyKind::Latest,
-        "union" => PolicyKind::Union,
-        _ => return Err(unknown("policy")),
-    };
+    let policy = PolicyKind::from_name(&policy).ok_or_else(|| unknown("policy"))?;
     let drive: String = plan.as_any().get_item("drive")?.extract()?;
     let drive = match drive.as_str() {
         "counter" => Drive::Counter,

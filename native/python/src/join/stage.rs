@@ -362,13 +362,7 @@ fn tried<'py>(py: Python<'py>, attempt: &Attempt<'_>) -> PyResult<Tried<'py>> {
 fn stage_config(config: Config, inputs: &[Input]) -> Option<StageConfig> {
     let (policy, out_stream, drive, drive_input, period_ns, first, is_late_stalled, is_ordered_by_time, ..) = config;
     let (.., max_skew_ns, max_age_ns, out_epoch, history) = config;
-    let policy = match policy.as_str() {
-        "sequence" => PolicyKind::Sequence,
-        "timestamp" => PolicyKind::Timestamp,
-        "latest" => PolicyKind::Latest,
-        "union" => PolicyKind::Union,
-        _ => return None,
-    };
+    let policy = PolicyKind::from_name(&policy)?;
     let drive = match drive.as_str() {
         "counter" => Drive::Counter,
         "input" if drive_input < inputs.len() => Drive::Input(drive_input),
