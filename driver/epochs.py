@@ -15,8 +15,8 @@ class EpochCounter:
     """The next epoch of any stream: above everything before it, and never behind the clock (PROTOCOL 5.2).
 
     ``ahead_ns`` is what the wall clock is ahead of ``now_ns``: a clock that begins anew when the host does would give a
-    stream an epoch below those that journals know. ``floors`` are the highest epochs found on disk when the driver
-    started, by stream. Numbers are taken from one
+    stream an epoch below those that journals know. ``floors`` are the highest epochs that the driver found on disk when
+    it started, by stream. Numbers are taken from one
     sequence for all streams, so a stream that was forgotten cannot come back with an old number, and nothing has to
     be remembered for it.
 
@@ -36,7 +36,7 @@ class EpochCounter:
         floor = self._floors.get(stream_id)
         if floor is None:
             return self._last
-        # A floor above the clock is of a boot before this one; it binds this stream alone.
+        # A floor above the clock: the wall clock was set back. It binds this stream alone.
         epoch = max(self._last, floor + 1)
         if epoch > EPOCH_MAX:
             return None

@@ -159,7 +159,6 @@ class UnalignedCheckpointer:
 
     def on_tick(self, now_ns: int) -> list[Action]:
         """What time brings about: called often, so that a silent input cannot stall a checkpoint (B16)."""
-        # By the letter (P15) a checkpoint that overtook is taken with its snapshot, and a late barrier may stay out.
         late, limit_ns = self.late, self.settings.late_barrier_timeout_ns
         if late is not None and limit_ns is not None and now_ns - late.snapshot_ns > limit_ns:
             return [self._abort_late(late, Cause.LATE_BARRIER_TIMEOUT, min(late.owing))]

@@ -270,7 +270,10 @@ impl<W: Wires> Engine<W> {
         for command in commands {
             match command {
                 Command::Attach(port, mapping) => {
-                    self.ports[port].attach(mapping, &mut self.hearing.yard);
+                    let epoch = mapping.epoch();
+                    if !self.ports[port].attach(mapping, &mut self.hearing.yard) {
+                        self.stage.note_older(port, epoch);
+                    }
                     self.take_passed(port, self.time.stage_ns(now_ns));
                 }
                 Command::Detach(port) => self.ports[port].detach(),

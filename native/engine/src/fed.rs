@@ -48,7 +48,7 @@ impl Time {
         self.fed_at.map_or(now_ns, |fed| fed.monotonic_ns)
     }
 
-    /// The time by which outputs are due, where the stage's is that.
+    /// The time by which outputs are due; `stage_ns` where they go by the same clock as the stage.
     #[inline]
     pub(crate) fn output_ns(&self, stage_ns: u64) -> u64 {
         match self.fed_at {
@@ -105,7 +105,7 @@ impl<W: Wires> Engine<W> {
     }
 
     /// Copies a frame that lies in no ring to where frames wait; whether there was room.
-    pub fn keep_fed(&mut self, frame: &Fed<'_>, slot_timestamp_ns: u64) -> bool {
+    pub(crate) fn keep_fed(&mut self, frame: &Fed<'_>, slot_timestamp_ns: u64) -> bool {
         let Fed { port, epoch, seq, payload, ref tensor, .. } = *frame;
         let is_kept = self.copying.waiting.keep_bytes(port, (epoch, seq), payload, slot_timestamp_ns, tensor);
         if !is_kept {

@@ -159,8 +159,8 @@ impl Port {
         self.announced = Some((epoch, has_producer));
     }
 
-    /// Regions of an epoch were mapped. What is not needed any more goes to `yard`.
-    pub(crate) fn attach(&mut self, mapping: Box<Mapping>, yard: &mut Vec<Box<Mapping>>) {
+    /// Regions of an epoch were mapped; false where a later one is known. What is not needed any more goes to `yard`.
+    pub(crate) fn attach(&mut self, mapping: Box<Mapping>, yard: &mut Vec<Box<Mapping>>) -> bool {
         self.has_switched |= !std::mem::replace(&mut self.is_attached, true);
         self.has_news = true;
         let epoch = mapping.epoch();
@@ -171,11 +171,11 @@ impl Port {
         let own = self.present.iter_mut().chain(&mut self.ahead).find(|own| own.epoch() == epoch);
         if let Some(own) = own {
             yard.push(own.remap(mapping));
-            return;
+            return true;
         }
         if !self.is_to_come(epoch) {
             yard.push(mapping);
-            return;
+            return false;
         }
         let is_watched = self.floor.is_some() || self.newest_epoch().is_some();
         // Nobody writes into the one before any more, and nobody has.
@@ -183,6 +183,7 @@ impl Port {
             yard.extend(self.ahead.pop_back().map(Ring::into_mapping));
         }
         self.ahead.push_back(Ring::new(mapping, is_watched));
+        true
     }
 
     /// The lease is gone. What was mapped stays, and is read with more care.

@@ -7,6 +7,7 @@ use framegate_core::pool::reader::{Dropped, FrameRef};
 use framegate_intake::mapping::Mapping;
 use framegate_join::stage::Cause;
 
+/// A mapping, and what a port knows of its epoch.
 pub(crate) struct Ring {
     mapping: Box<Mapping>,
     /// Whether the epoch began while this agent watched the stream, so that every frame of it is this agent's to join.

@@ -3,7 +3,7 @@
 //! to a real journal. Once it runs, it takes nothing from the heap for a frame, and what no descriptor tells of is found.
 
 use std::cell::RefCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use framegate_checkpoint::message::CheckpointBarrier;
@@ -76,6 +76,7 @@ struct Bed {
     folder: PathBuf,
     writers: Vec<RefCell<Writer>>,
     log: Arc<Log>,
+    mailbox: Arc<Mailbox<Log>>,
     engine: Engine<Memory>,
 }
 
@@ -89,12 +90,7 @@ impl Bed {
         let mut writers = Vec::new();
         for (place, stream_id) in STREAMS.into_iter().enumerate() {
             let ring = Expected { stream_id, epoch: EPOCH, pool_id: 0, nslots: SLOTS, stride_bytes: 0 };
-            let options = CreateOptions { mode: 0o600, prefault: true, require_hugepages: false };
-            let make = |file: &str, expected: &Expected| {
-                Region::create(&folder.join(format!("{stream_id}.{file}")), expected, 1, 1, options).unwrap()
-            };
-            let pool = make("pool", &Expected { pool_id: 1, stride_bytes: FRAME_BYTES, ..ring });
-            let regions = Arc::new(Regions::new(make("ring", &ring), vec![pool]).unwrap());
+            let regions = regions(&folder, &stream_id.to_string(), ring);
             writers.push(RefCell::new(Writer::new(Arc::clone(&regions), tensor())));
             mailbox.post(Command::Announced(place, EPOCH, true));
             mailbox.post(Command::Attach(place, Box::new(Mapping::new(regions))));
@@ -104,8 +100,8 @@ impl Bed {
         journal.state_capacity = stage.state_capacity() + 64;
         let (writer, _) = framegate_journal::Writer::open(journal).unwrap();
         let plans = (0..STREAMS.len()).map(|stream| InputPlan { stream, stream_id: STREAMS[stream] }).collect();
-        let engine = Engine::new(stage, writer, plans, mailbox, vec![None; STREAMS.len()], &habits()).unwrap();
-        Self { folder, writers, log, engine }
+        let engine = Engine::new(stage, writer, plans, Arc::clone(&mailbox), vec![None; STREAMS.len()], &habits());
+        Self { folder, writers, log, mailbox, engine: engine.unwrap() }
     }
 
     /// Publishes a frame of a stream; `is_told`: whether its descriptor comes.
@@ -132,6 +128,15 @@ impl Drop for Bed {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.folder);
     }
+}
+
+fn regions(folder: &Path, name: &str, ring: Expected) -> Arc<Regions> {
+    let options = CreateOptions { mode: 0o600, prefault: true, require_hugepages: false };
+    let make = |file: &str, expected: &Expected| {
+        Region::create(&folder.join(format!("{name}.{file}")), expected, 1, 1, options).unwrap()
+    };
+    let pool = make("pool", &Expected { pool_id: 1, stride_bytes: FRAME_BYTES, ..ring });
+    Arc::new(Regions::new(make("ring", &ring), vec![pool]).unwrap())
 }
 
 fn tensor() -> Tensor {
@@ -244,6 +249,19 @@ fn frames_of_an_epoch_before_the_one_that_is_known_are_written_down_and_told() {
     assert_eq!(progress[0].older_epoch, None);
     assert_eq!(progress[1].older_epoch, Some((known, EPOCH)));
     assert_eq!(bed.engine.stage.input_counters()[1].unmatched[Cause::Epoch as usize], 8);
+}
+
+#[test]
+fn a_mapping_of_an_epoch_before_the_one_that_is_read_is_told_until_frames_count_again() {
+    let mut bed = Bed::new("back");
+    bed.join(8);
+    let older = Expected { stream_id: STREAMS[1], epoch: EPOCH - 1, pool_id: 0, nslots: SLOTS, stride_bytes: 0 };
+    bed.mailbox.post(Command::Attach(1, Box::new(Mapping::new(regions(&bed.folder, "older", older)))));
+    bed.engine.run(1_000_000, 0, IdleStrategy::Busy);
+    assert_eq!(bed.engine.stage.progress()[1].older_epoch, Some((EPOCH, EPOCH - 1)));
+    bed.join(8);
+    assert_eq!(bed.engine.stage.progress()[1].older_epoch, None);
+    assert_eq!(bed.engine.counters.rows, 16);
 }
 
 #[test]

@@ -36,7 +36,7 @@ counters! {
     }
 }
 
-/// Written by the engine; `epoch` also by an attach, before the engine sees it.
+/// What an engine has seen of a stream. Written by the engine; `epoch` also by an attach, before the engine sees it.
 pub struct PortFacts {
     /// The number of the stream.
     pub stream_id: u32,

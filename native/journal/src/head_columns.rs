@@ -46,7 +46,7 @@ head_columns! { |shared, head, row|
     "checkpoint_id" Int64 = Some(head.checkpoint_id as i64);
 }
 
-/// They as Arrow has them.
+/// The same columns, as Arrow describes them.
 pub(crate) fn fields() -> impl Iterator<Item = Field> {
     HEAD_COLUMNS.into_iter().map(|(name, kind)| {
         let kind = match kind {

@@ -172,10 +172,22 @@ def test_every_package_is_in_the_wheel() -> None:
     assert {"framegate", *(f"framegate.{relative(folder).replace('/', '.')}" for folder in folders)} == listed
 
 
-@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/README.md", "docs/why/README.md"])
+PAGES = ("ARCHITECTURE.md", "CONTRIBUTING.md", "docs/README.md", "docs/why/README.md")
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_what_a_page_names_is_there(page: str) -> None:
     text = (ROOT / page).read_text()
-    named = set(re.findall(r"`([a-z_]+/[\w/.-]+)`", text))
+    named = set(re.findall(r"`((?:[a-z_]+/)+[\w.-]+)`", text))
     linked = {str((ROOT / page).parent.relative_to(ROOT) / link) for link in re.findall(r"\]\(([\w/.-]+)\)", text)}
     assert named | linked
     assert not [path for path in named | linked if not (ROOT / path).exists()]
+
+
+@pytest.mark.parametrize("page", [relative(path) for path in tracked() if path.name == "README.md"])
+def test_files_of_which_a_room_tells_are_there(page: str) -> None:
+    """In tables: by their path in the tree, or from the room."""
+    rows = "\n".join(line for line in (ROOT / page).read_text().splitlines() if line.startswith("|"))
+    named = set(re.findall(r"`((?:\.\./)*(?:[a-z_]+/)+[\w]+\.(?:py|rs|md|toml|sh))`", rows))
+    rooms = ROOT, (ROOT / page).parent
+    assert not [path for path in named if not any((room / path).exists() for room in rooms)]

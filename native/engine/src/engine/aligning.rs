@@ -36,7 +36,7 @@ impl<W: Wires> Engine<W> {
     }
 
     /// The same for a frame that lies in no ring; whether it was taken here.
-    pub fn fed_during_cut(&mut self, frame: &Fed<'_>, seen: &Observed, now_ns: u64) -> bool {
+    pub(crate) fn fed_during_cut(&mut self, frame: &Fed<'_>, seen: &Observed, now_ns: u64) -> bool {
         if !self.cut.is_under_way {
             return false;
         }

@@ -170,7 +170,7 @@ impl<W: Wires> Engine<W> {
     }
 
     /// A frame finds no room; it is tried again each turn, and counted once.
-    pub fn refuse_copy(&mut self, index: usize, frame: (u64, u64)) {
+    pub(crate) fn refuse_copy(&mut self, index: usize, frame: (u64, u64)) {
         let stream = &mut self.copying.streams[index];
         if stream.full_at.replace(frame) != Some(frame) {
             stream.refused += 1;

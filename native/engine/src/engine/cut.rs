@@ -224,7 +224,7 @@ pub struct Cut {
 }
 
 impl Cut {
-    pub fn new(streams: usize, habits: &CheckpointHabits) -> io::Result<Self> {
+    pub(crate) fn new(streams: usize, habits: &CheckpointHabits) -> io::Result<Self> {
         let limits = Limits {
             inputs: streams,
             events_per_input: habits.events_per_input,
@@ -313,7 +313,7 @@ impl Cut {
 
     /// Whether rows must be sealed before something can be told.
     #[inline]
-    pub fn awaits_seal(&self, sealed_rows: u64) -> bool {
+    pub(crate) fn awaits_seal(&self, sealed_rows: u64) -> bool {
         !self.news.is_empty() && !self.has_news(sealed_rows)
     }
 

@@ -293,7 +293,7 @@ impl<W: Wires> Engine<W> {
 
     /// Barriers, watermarks and signals stand between the descriptors of their stream.
     #[cold]
-    pub fn on_control(&mut self, message: &[u8], now_ns: u64) {
+    pub(crate) fn on_control(&mut self, message: &[u8], now_ns: u64) {
         if message.get(4..6) != Some(&CONTROL_SCHEMA.to_le_bytes()) {
             self.counters.other_messages += 1;
             return;

@@ -101,7 +101,7 @@ impl<W: Wires> Engine<W> {
     }
 
     /// What the present ring holds behind the last frame that was taken.
-    pub fn recover_tail(&mut self, index: usize, now_ns: u64) {
+    pub(crate) fn recover_tail(&mut self, index: usize, now_ns: u64) {
         let (Some(epoch), Some((_, newest))) = (self.ports[index].present_epoch(), self.ports[index].span()) else {
             return;
         };

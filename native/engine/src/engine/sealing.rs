@@ -65,7 +65,7 @@ impl<W: Wires> Engine<W> {
     }
 
     /// Seals rows and state; whether it could.
-    pub fn seal(&mut self, now_ns: u64, outcome: &mut Outcome) -> bool {
+    pub(crate) fn seal(&mut self, now_ns: u64, outcome: &mut Outcome) -> bool {
         match self.seal_all(now_ns) {
             Ok(_) => {
                 self.ledger.bells.ring();
@@ -92,7 +92,7 @@ impl<W: Wires> Engine<W> {
     }
 
     /// No room is waited for; anything else ends the join.
-    pub fn note_failure(&mut self, failure: JournalError, outcome: &mut Outcome) {
+    pub(crate) fn note_failure(&mut self, failure: JournalError, outcome: &mut Outcome) {
         self.ledger.full_reason = match failure {
             // There is room in a moment, and nothing to tell.
             JournalError::SegmentComing => {

@@ -2,7 +2,7 @@
 //! The gate before one output stream (PROTOCOL 11.3 to 11.7): told what was observed, asked what may be attempted.
 //!
 //! A barrier decides from what it was told; it asks no clock, waits for nothing and allocates only in `apply`.
-//! The twin in plain Python is `joinbarrier/reference`.
+//! The twin in plain Python is `spec/join`.
 
 mod demand;
 mod inputs;

@@ -93,7 +93,7 @@ impl Stage {
     /// Whether a frame that was joined may be joined again by an output to come, under the map that was applied last.
     #[must_use]
     pub fn is_reusing(&self) -> bool {
-        !self.policy.has_place_of_its_own() || self.inputs.iter().any(|input| input.window.is_some())
+        !self.config.policy.has_place_of_its_own() || self.inputs.iter().any(|input| input.window.is_some())
     }
 
     /// Whether the descriptor's time is an input's, not the slot header's.
@@ -111,7 +111,7 @@ impl Stage {
             Some(last - input.shift)
         };
         let furthest_behind =
-            if self.policy.is_by_sequence() { self.inputs.iter().filter_map(place).min() } else { None };
+            if self.config.policy.is_by_sequence() { self.inputs.iter().filter_map(place).min() } else { None };
         let progress = |(index, input): (usize, &super::Input)| {
             let source = &self.streams.sources[input.source];
             Progress {

@@ -26,6 +26,30 @@ impl PolicyKind {
         ("union", Self::Union),
     ];
 
+    /// Whether sequences number the outputs.
+    #[must_use]
+    pub const fn is_by_sequence(self) -> bool {
+        matches!(self, Self::Sequence)
+    }
+
+    /// Whether the times of frames decide.
+    #[must_use]
+    pub const fn is_by_time(self) -> bool {
+        matches!(self, Self::Timestamp)
+    }
+
+    /// Whether the newest frame of an input is all that it can give.
+    #[must_use]
+    pub const fn keeps_newest_only(self) -> bool {
+        matches!(self, Self::Latest)
+    }
+
+    /// Whether a frame has one output of its own, and no other.
+    #[must_use]
+    pub const fn has_place_of_its_own(self) -> bool {
+        matches!(self, Self::Sequence | Self::Union)
+    }
+
     /// The policy of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
@@ -85,7 +109,12 @@ pub struct InputConfig {
 }
 
 impl InputConfig {
-    /// What holds of an input where nothing else is said.
+    /// Whether the frame that is nearest to an output is picked, not the newest one. An anchor's own frames make outputs.
+    pub(super) fn is_nearest(&self, is_anchor: bool) -> bool {
+        self.pick == Preference::Nearest && !is_anchor
+    }
+
+    /// An input of which only the stream matters, for tests. What users get is decided in `joinbarrier/config`.
     #[must_use]
     pub const fn of(stream: u32) -> Self {
         Self {
@@ -144,7 +173,13 @@ impl StageConfig {
 
     /// What readiness is about; None: nothing of a union waits for a map or for another input.
     pub(super) fn kind(&self) -> Option<Kind> {
-        self.policy.policy().kind(self)
+        match self.policy {
+            PolicyKind::Sequence => Some(Kind::Sequence),
+            PolicyKind::Timestamp => Some(Kind::Timestamp),
+            PolicyKind::Latest if self.is_ordered_by_time => Some(Kind::LatestByTime),
+            PolicyKind::Latest => Some(Kind::LatestBySeq),
+            PolicyKind::Union => None,
+        }
     }
 
     /// Whether rules speak of times.

@@ -53,7 +53,7 @@ impl Stage {
     /// Writes down a frame that is not joined.
     pub(super) fn note(&mut self, input: usize, epoch: u64, frame: &Frame, cause: Cause) {
         let each = &self.inputs[input];
-        let is_own = self.policy.is_by_sequence() && each.demand.is_some() && each.window.is_none();
+        let is_own = self.config.policy.is_by_sequence() && each.demand.is_some() && each.window.is_none();
         let own = Wide::from(frame.seq) - each.shift;
         let entry = Unmatched {
             input: input as u16,

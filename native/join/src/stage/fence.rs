@@ -58,7 +58,9 @@ impl Stage {
             self.close_epoch();
         }
         let waits = |input: &usize| !self.inputs[*input].is_empty();
-        if !self.policy.keeps_newest_only() && (self.streams.has_fence || self.streams.on[stream].iter().any(waits)) {
+        if !self.config.policy.keeps_newest_only()
+            && (self.streams.has_fence || self.streams.on[stream].iter().any(waits))
+        {
             self.fence(stream, epoch);
             return Side::Behind;
         }
@@ -181,7 +183,7 @@ impl Stage {
 
     /// The frame that came is too old for this output, and the first of the next epoch could be made with it.
     pub(super) fn is_nearer_to_next(&self, stream: usize, seq: u64) -> bool {
-        let known = self.numbers.counting.n.filter(|_| self.policy.is_by_sequence());
+        let known = self.numbers.counting.n.filter(|_| self.config.policy.is_by_sequence());
         let (Some(n), None) = (known, &self.streams.behind[stream]) else { return false };
         let is_below = |input: &usize| Wide::from(seq) < self.floor(*input, n.into());
         self.streams.on[stream].iter().all(is_below) && self.is_next_complete(Some((stream, seq)))

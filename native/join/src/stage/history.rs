@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use super::I64_MAX;
-use super::config::{InputConfig, Preference};
+use super::config::InputConfig;
 use super::fence::Side;
 use super::unmatched::Cause;
 use crate::barrier::NULL_TIMESTAMP;
@@ -294,7 +294,7 @@ impl Input {
     }
 
     pub fn is_nearest(&self) -> bool {
-        self.config.pick == Preference::Nearest && !self.is_anchor
+        self.config.is_nearest(self.is_anchor)
     }
 
     /// Whether each frame is joined once at most, with the output that it suits best.

@@ -4,12 +4,12 @@
 use super::SKIPS_MAX;
 use super::Stage;
 use super::attempt::Absence;
-use super::config::{Drive, StageConfig};
+use super::config::Drive;
 use super::decide::Choice;
 use super::history::Frame;
 use super::policy::Policy;
 use super::unmatched::Cause;
-use crate::barrier::{Kind, NULL_TIMESTAMP};
+use crate::barrier::NULL_TIMESTAMP;
 
 /// An output is asked for by a tick: an observation, or a time. What comes between two calls of next is one tick.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,14 +22,6 @@ pub(super) struct Ticking {
 pub(super) struct Latest;
 
 impl Policy for Latest {
-    fn kind(&self, config: &StageConfig) -> Option<Kind> {
-        Some(if config.is_ordered_by_time { Kind::LatestByTime } else { Kind::LatestBySeq })
-    }
-
-    fn keeps_newest_only(&self) -> bool {
-        true
-    }
-
     fn arrival_cause(&self, stage: &Stage, _input: usize, frame: &Frame) -> Option<Cause> {
         (stage.config.is_ordered_by_time && frame.time == NULL_TIMESTAMP).then_some(Cause::NullTimestamp)
     }

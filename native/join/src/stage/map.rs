@@ -53,7 +53,7 @@ impl Stage {
     /// next output on: what was decided stays decided, and the output never goes back.
     ///
     /// # Errors
-    /// Cause it is invalid or is not for these inputs; nothing is attempted then.
+    /// Why it is invalid or is not for these inputs; nothing is attempted then.
     pub fn apply(&mut self, announced: &Announced<'_>, version: u64) -> Result<bool, Refusal> {
         let Some(kind) = self.rules.kind.filter(|kind| self.takes(*kind, announced)) else { return Ok(false) };
         self.rules.is_valid = false;
@@ -87,7 +87,7 @@ impl Stage {
         let is_bound = |input: usize| self.rule_of(map, input).is_some();
         let is_driven = match self.config.drive {
             Drive::Input(input) => is_bound(input),
-            _ if self.policy.is_by_sequence() => {
+            _ if self.config.policy.is_by_sequence() => {
                 (0..self.inputs.len()).any(|input| !self.inputs[input].config.optional && is_bound(input))
             }
             _ => true,
@@ -100,7 +100,7 @@ impl Stage {
     fn rule_of<'a>(&self, map: &'a MergeMap, input: usize) -> Option<(usize, &'a Rule)> {
         let on = &self.streams.on[self.inputs[input].source];
         let stream = self.streams.ids[self.inputs[input].source];
-        let is_one_for_all = self.policy.keeps_newest_only();
+        let is_one_for_all = self.config.policy.keeps_newest_only();
         let place = on.iter().position(|known| *known == input).filter(|_| !is_one_for_all).unwrap_or(0);
         map.rules.iter().enumerate().filter(|(_, rule)| rule.stream == stream).nth(place)
     }
@@ -150,7 +150,7 @@ impl Stage {
 
     /// Which timestamp fields must not decrease.
     pub(super) fn order_times(&mut self) {
-        let is_timed = self.policy.is_by_time();
+        let is_timed = self.config.policy.is_by_time();
         for (stream, on) in self.streams.on.iter().enumerate() {
             let field = |input: &usize| u8::from(is_timed && self.takes_part(*input)) << self.inputs[*input].place;
             self.streams.ordered[stream] = on.iter().map(field).fold(0, |bits, bit| bits | bit);
@@ -179,7 +179,7 @@ impl Stage {
         }
     }
 
-    /// Cause a frame that waits can never be joined by the map in force; `goes_back`: times decreased up to it.
+    /// Why a frame that waits can never be joined by the map in force; `goes_back`: times decreased up to it.
     fn never_cause(&self, input: usize, frame: &Frame, goes_back: bool) -> Option<Cause> {
         if !self.takes_part(input) {
             return Some(Cause::NoMatch);

@@ -89,7 +89,7 @@ impl Stage {
         is_copied: impl Fn(u64) -> bool,
     ) {
         // What stands behind a fence finds out when its turn comes.
-        if self.streams.sources[stream].epoch() != Some(epoch) || self.policy.keeps_newest_only() {
+        if self.streams.sources[stream].epoch() != Some(epoch) || self.config.policy.keeps_newest_only() {
             return;
         }
         for at in 0..self.streams.on[stream].len() {
@@ -125,7 +125,7 @@ impl Stage {
             }
             return;
         };
-        let is_by_sequence = self.policy.is_by_sequence();
+        let is_by_sequence = self.config.policy.is_by_sequence();
         let source = self.source_mut(stream, side);
         let seq_first = seq_first.max(source.next_seq().unwrap_or(0));
         if seq_first > seq_last {
@@ -178,6 +178,11 @@ impl Stage {
         }
     }
 
+    /// Something of an epoch came that is over, as far as is known of its stream.
+    pub fn note_older(&mut self, stream: usize, epoch: u64) {
+        self.newest_mut(stream).older_epoch = Some(epoch);
+    }
+
     /// Whose place a frame takes, if it is a new one of an epoch that is not over.
     #[inline]
     fn admits(&mut self, stream: usize, epoch: u64, seq: u64, times: [u64; 2]) -> Option<Side> {
@@ -185,7 +190,9 @@ impl Stage {
         let side = if is_out_of_range { None } else { self.enter(stream, epoch) };
         let Some(side) = side else {
             self.counters.out_of_range += u64::from(is_out_of_range);
-            self.newest_mut(stream).older_epoch = Some(epoch).filter(|_| !is_out_of_range);
+            if !is_out_of_range {
+                self.note_older(stream, epoch);
+            }
             for at in 0..self.streams.on[stream].len() {
                 let input = self.streams.on[stream][at];
                 let time = if is_out_of_range { NULL_TIMESTAMP } else { times[self.inputs[input].place] };

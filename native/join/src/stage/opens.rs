@@ -74,14 +74,14 @@ impl Stage {
 
     /// Whether a stream has ended, and its last frame may be joined again for ever.
     fn outlives_end(&self, stream: usize) -> bool {
-        self.policy.is_by_time() && self.streams.sources[stream].is_ended && !self.is_rejected(stream)
+        self.config.policy.is_by_time() && self.streams.sources[stream].is_ended && !self.is_rejected(stream)
     }
 
     /// Whether an output goes on though this input is not as far. Without its anchor's frame it is none.
     pub(super) fn excuse(&mut self, input: usize, now_ns: u64) -> bool {
         let each = &self.inputs[input];
         if each.is_anchor {
-            return self.policy.is_by_time() && self.streams.sources[each.source].is_ended;
+            return self.config.policy.is_by_time() && self.streams.sources[each.source].is_ended;
         }
         if self.outlives_end(each.source) {
             return true;

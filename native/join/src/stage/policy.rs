@@ -5,13 +5,12 @@
 use std::io::{Result as Written, Write};
 
 use super::Stage;
-use super::config::{Drive, InputConfig, PolicyKind, Preference, StageConfig};
+use super::config::{Drive, InputConfig, PolicyKind, StageConfig};
 use super::history::Frame;
 use super::nearest::OneToOne;
 use super::out_times::OutTimes;
 use super::unmatched::Cause;
 use super::{latest, sequence, timestamp, union};
-use crate::barrier::Kind;
 
 /// Where the outputs are, for the policies.
 pub(super) struct Numbers {
@@ -29,14 +28,14 @@ pub(super) struct Numbers {
 
 impl Numbers {
     pub fn new(config: &StageConfig) -> Self {
-        let policy = config.policy.policy();
+        let policy = config.policy;
         let is_ordered = policy.is_by_sequence() || policy.is_by_time();
         let period_ns = if let Drive::Clock { period_ns } = config.drive { period_ns } else { 0 };
         let anchor = match config.drive {
             Drive::Input(input) if is_ordered => Some(input),
             _ => None,
         };
-        let is_near = |(at, each): &(usize, &InputConfig)| each.pick == Preference::Nearest && anchor != Some(*at);
+        let is_near = |(at, each): &(usize, &InputConfig)| each.is_nearest(anchor == Some(*at));
         let near = || config.inputs.iter().enumerate().filter(is_near).filter(|_| policy.is_by_time());
         Self {
             anchor,
@@ -53,33 +52,6 @@ impl Numbers {
 
 /// One way to tell which frames belong together. Its numbers lie in the stage, where what all policies do finds them.
 pub(super) trait Policy: Send + Sync {
-    // --- What it is ---
-
-    /// Whether sequences number the outputs.
-    fn is_by_sequence(&self) -> bool {
-        false
-    }
-
-    /// Whether the times of frames decide.
-    fn is_by_time(&self) -> bool {
-        false
-    }
-
-    /// Whether the newest frame of an input is all that it can give.
-    fn keeps_newest_only(&self) -> bool {
-        false
-    }
-
-    /// Whether a frame has one output of its own, and no other.
-    fn has_place_of_its_own(&self) -> bool {
-        false
-    }
-
-    /// What readiness is about; None: nothing waits for a map or for another input.
-    fn kind(&self, _config: &StageConfig) -> Option<Kind> {
-        None
-    }
-
     // --- Frames come ---
 
     /// Why a frame can never be joined, as it comes.

@@ -95,7 +95,7 @@ impl Stage {
             }
         }
         self.policy.taken_up(self, now_ns);
-        if self.policy.keeps_newest_only() {
+        if self.config.policy.keeps_newest_only() {
             // Whatever was to be made of these frames at once was tried before the cut.
             self.numbers.ticking.has_tick = false;
             if !is_same_cut {

@@ -57,6 +57,6 @@ impl Stage {
     /// Whether frames of a stream whose times go back are left out alone. Its inputs agree.
     #[inline]
     pub(super) fn drops_regressed(&self, stream: usize) -> bool {
-        self.policy.is_by_time() && self.inputs[self.streams.on[stream][0]].config.drops_regressed
+        self.config.policy.is_by_time() && self.inputs[self.streams.on[stream][0]].config.drops_regressed
     }
 }

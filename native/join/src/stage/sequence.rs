@@ -3,14 +3,12 @@
 
 use std::io::{Result as Written, Write};
 
-use super::config::StageConfig;
 use super::decide::Choice;
 use super::history::{Frame, Wide};
 use super::policy::Policy;
 use super::state::Number;
 use super::unmatched::Cause;
 use super::{I64_MAX, SKIPS_MAX, Stage};
-use crate::barrier::Kind;
 
 /// `n` is the current output; None until the first one can be told.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,18 +29,6 @@ struct Later {
 pub(super) struct BySequence;
 
 impl Policy for BySequence {
-    fn kind(&self, _config: &StageConfig) -> Option<Kind> {
-        Some(Kind::Sequence)
-    }
-
-    fn is_by_sequence(&self) -> bool {
-        true
-    }
-
-    fn has_place_of_its_own(&self) -> bool {
-        true
-    }
-
     fn arrival_cause(&self, stage: &Stage, input: usize, frame: &Frame) -> Option<Cause> {
         // The map that comes says what a frame is good for.
         if stage.rules.is_valid { stage.arrival_by_sequence(input, frame) } else { None }

@@ -65,7 +65,7 @@ impl Stage {
             "rejected"
         } else {
             let out = out.filter(|out| self.lacks(input, *out).is_some())?;
-            let known = if self.policy.is_by_sequence() { last_seq } else { last_time_ns };
+            let known = if self.config.policy.is_by_sequence() { last_seq } else { last_time_ns };
             let lacks = |known: u64| (Wide::from(out) + each.shift - Wide::from(known)).max(0) as u64;
             missing = known.map(lacks);
             "behind"

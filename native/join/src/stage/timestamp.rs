@@ -3,14 +3,14 @@
 
 use std::io::{Result as Written, Write};
 
-use super::config::{Preference, StageConfig};
+use super::config::Preference;
 use super::decide::Choice;
 use super::history::{Frame, Wide};
 use super::policy::Policy;
 use super::state::Number;
 use super::unmatched::Cause;
 use super::{I64_MAX, SKIPS_MAX, Stage};
-use crate::barrier::{Kind, NULL_TIMESTAMP};
+use crate::barrier::NULL_TIMESTAMP;
 
 /// `t` is the current output; None while nothing asks for one. `last_ns` was decided last, with a row or without.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,14 +23,6 @@ pub(super) struct Timing {
 pub(super) struct ByTimestamp;
 
 impl Policy for ByTimestamp {
-    fn kind(&self, _config: &StageConfig) -> Option<Kind> {
-        Some(Kind::Timestamp)
-    }
-
-    fn is_by_time(&self) -> bool {
-        true
-    }
-
     fn arrival_cause(&self, stage: &Stage, input: usize, frame: &Frame) -> Option<Cause> {
         // The map that comes says what a frame is good for.
         if stage.rules.is_valid { stage.arrival_by_timestamp(input, frame) } else { None }

@@ -10,10 +10,6 @@ use super::policy::Policy;
 pub(super) struct Union;
 
 impl Policy for Union {
-    fn has_place_of_its_own(&self) -> bool {
-        true
-    }
-
     fn next(&self, stage: &mut Stage, _now_ns: u64) -> bool {
         stage.next_by_union()
     }

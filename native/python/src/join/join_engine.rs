@@ -410,7 +410,7 @@ impl JoinEngine {
 
     /// A stream's place among those that are joined.
     fn place(&self, py: Python<'_>, stream_id: u32) -> PyResult<usize> {
-        let found = self.mailbox.facts.iter().position(|facts| facts.stream_id == stream_id);
+        let found = self.mailbox.place(stream_id);
         found.ok_or_else(|| raise(py, "InvalidValue", "the join has no such stream", &[]))
     }
 

@@ -74,7 +74,7 @@ fn input_of(input: &Bound<'_, PyDict>) -> PyResult<InputConfig> {
 
 pub(super) fn inputs_of(mailbox: &Mailbox, stage: &StageConfig) -> Option<Vec<InputPlan>> {
     let place = |input: &InputConfig| {
-        let stream = mailbox.facts.iter().position(|facts| facts.stream_id == input.stream)?;
+        let stream = mailbox.place(input.stream)?;
         Some(InputPlan { stream, stream_id: input.stream })
     };
     stage.inputs.iter().map(place).collect()

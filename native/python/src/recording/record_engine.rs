@@ -90,7 +90,7 @@ impl RecordEngine {
     /// A stream's epoch is over after that sequence, as a mark beside its regions says.
     #[pyo3(signature = (stream_id, epoch, after_seq = None))]
     fn note_end(&self, py: Python<'_>, stream_id: u32, epoch: u64, after_seq: Option<u64>) -> PyResult<()> {
-        let found = self.mailbox.facts.iter().position(|facts| facts.stream_id == stream_id);
+        let found = self.mailbox.place(stream_id);
         let index = found.ok_or_else(|| raise(py, "InvalidValue", "the recording has no such stream", &[]))?;
         self.locked(py).as_mut().map(|engine| engine.note_mark(index, epoch, after_seq)).ok_or_else(|| closed(py))
     }
