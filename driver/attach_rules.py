@@ -57,7 +57,7 @@ def _check_hugepages(policy: HugepagesPolicy, rules: LeaseRules) -> Refusal | No
     if wants_hugepages(policy, rules) and not rules.has_hugepages:
         return _rejected("hugepages", "the base directory is not on huge pages")
     if policy == HugepagesPolicy.STANDARD and rules.has_hugepages:
-        return _rejected("hugepages", "the base directory is on huge pages, standard ones cannot be had")
+        return _rejected("hugepages", "the base directory is on huge pages and has no standard pages")
     return None
 
 

@@ -18,7 +18,7 @@ from framegate.driver.checkpoint_section import CheckpointSection
 from framegate.driver.checkpoint_worker import Orders, StoreWorker
 from framegate.joinbarrier.checkpoint.coordinator.actions import Action, Allocate, Finish, Say, Warn
 from framegate.joinbarrier.checkpoint.coordinator.coordinator import Coordinator
-from framegate.joinbarrier.checkpoint.coordinator.given_out import sole_coordinator
+from framegate.joinbarrier.checkpoint.coordinator.issued_ids import sole_coordinator
 from framegate.joinbarrier.checkpoint.coordinator.store import CoordinatorStore
 from framegate.joinbarrier.checkpoint.store_files import store_files
 from framegate.schema.codec import HEADER, HEADER_LENGTH
@@ -71,7 +71,7 @@ class CheckpointAgent:
         self._send: Send = _nowhere
 
     def start(self, send: Send, now_ns: int) -> None:
-        """Say what holds, from here on by ``send``."""
+        """Start the coordinators; from here on they use ``send``."""
         self._send = send
         for each in self._pipelines.values():
             self._carry_out(each, each.coordinator.start(now_ns))
@@ -82,7 +82,7 @@ class CheckpointAgent:
         return all(each.coordinator.is_idle for each in self._pipelines.values())
 
     def hear(self, data: bytes, now_ns: int) -> bool:
-        """One message of the control stream; whether it was of these."""
+        """Read one control message; return whether it was for a coordinator."""
         if not self._pipelines or len(data) < HEADER_LENGTH:
             return False
         _, template, schema, _ = HEADER.unpack_from(data)
@@ -104,7 +104,7 @@ class CheckpointAgent:
         return True
 
     def do_work(self, now_ns: int, heard_ns: int) -> int:
-        """What came of orders, and what time brings about; how much that was."""
+        """Take the results of orders, and act on the time; return how much was done."""
         done = 0
         for each in self._pipelines.values():
             for result in each.orders.results():

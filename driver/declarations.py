@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What producers have declared that are about to attach: one declaration for each stream and client, bounded."""
+"""What producers that are about to attach have declared: one declaration for each stream and client, bounded."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _POOL_ID: Final = 1
 
 
 def default_slots(frame_bytes: int) -> int:
-    """How many slots a stream gets that takes so many bytes for each, where nothing says otherwise.
+    """The default number of slots of a stream whose slots take ``frame_bytes`` each.
 
     >>> [default_slots(bytes) for bytes in (64, 4096, 65_536, 1 << 20, 1 << 30)]
     [4096, 4096, 256, 128, 128]
@@ -43,7 +43,7 @@ def stride_of(frame_bytes: int) -> int:
 def fitted(profile: StreamProfile, frame_bytes: int | None, nslots: int | None = None) -> StreamProfile:
     """The profile for a producer that declares this, where the profile leaves it to the producer.
 
-    What cannot be counts as not declared: frames above 2 GiB, and slots that are no power of two up to 65536.
+    Impossible values count as not declared: frames above 2 GiB, and slots that are no power of two up to 65536.
     """
     if not profile.fits_frames:
         return profile

@@ -54,7 +54,7 @@ class LeaseRules:
     """Whether the base directory lies on huge pages: then all regions do, otherwise none."""
     limits: Limits = field(default_factory=Limits)
     base_dir: str = ""
-    """What a driver that finds this one is told."""
+    """The base directory, told to a driver that finds this one."""
 
 
 def rules_of(config: DriverConfig, *, has_hugepages: bool) -> LeaseRules:

@@ -51,7 +51,7 @@ class MediaDriverOptions:
     client_liveness_timeout_ms: int | None = None
     driver_timeout_ms: int = DRIVER_TIMEOUT_MS
     umask: int = 0o077
-    """What its directory and files are closed to: all others; 0o007 lets the group in."""
+    """The umask of its directory and files: closed to all others; 0o007 lets the group in."""
 
     def arguments(self) -> list[str]:
         """The program's command line."""

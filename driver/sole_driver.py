@@ -104,7 +104,7 @@ def neighbour(transport: Transport, section: DriverSection, wait_ns: int = ROUND
                 ask_ns = now_ns + _ASK_AGAIN_NS
                 speaks.try_offer(question.encode())
             for data in [*hears.poll(64, 10_000_000), *announces.poll(64)]:
-                if (said := _said(data.data, question.correlation_id)) is not None:
+                if (said := _sign_of_driver(data.data, question.correlation_id)) is not None:
                     return said
             now_ns = monotonic_ns()
     finally:
@@ -113,7 +113,7 @@ def neighbour(transport: Transport, section: DriverSection, wait_ns: int = ROUND
     return None
 
 
-def _said(data: bytes, correlation_id: int) -> str | None:
+def _sign_of_driver(data: bytes, correlation_id: int) -> str | None:
     """What shows that a driver sent it. An announce with a producer's id may be of a producer without a driver."""
     try:
         message = decode_any(data)

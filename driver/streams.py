@@ -47,7 +47,7 @@ class Stream:
     profile: StreamProfile
     is_static: bool
     clock_domain: ClockDomain
-    """Of the present or last producer's frames; before the first, as configured."""
+    """The clock of the present or last producer's frames; before the first, as configured."""
     idle_since_ns: int
     regions: Regions | None = None
     """The current epoch, as it is announced; None while there is none."""

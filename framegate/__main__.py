@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program ``framegate``, also ``python -m framegate``. What it imports before it must is start-up time."""
+"""The program ``framegate``, also ``python -m framegate``. Every import that could wait costs start-up time."""
 
 import signal
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Environment variables that begin like framegate's own and that nothing reads: a mistyped name is told.
+"""Environment variables that begin like framegate's own and that nothing reads: a mistyped name is reported.
 
 A command's own configuration refuses wrong names below the tables that it reads. Here the others are warned of, in
 every command.
@@ -45,7 +45,7 @@ def warnings(environment: Mapping[str, str]) -> Iterator[str]:
     for name in strange:
         if not any(_pattern(each).fullmatch(name) for each in known):
             nearest = next(iter(difflib.get_close_matches(name, known, 1, 0.0)), "")
-            yield f"{name} is no variable of framegate, and nothing reads it; the nearest is {nearest}"
+            yield f"{name} is not a variable of framegate, and nothing reads it; the nearest is {nearest}"
 
 
 def _known() -> list[str]:

@@ -189,7 +189,7 @@ class NotAttached(PoolError):
 
 
 class AttachRefused(PoolError):
-    """The driver answered no."""
+    """The driver refused the attach."""
 
     code = 208
     default_hint = (
@@ -324,7 +324,7 @@ class ClientStalled(TransportError):
 
 
 class ClaimStillViewed(TransportError):
-    """Claimed room in the log would be given back under a view that is alive."""
+    """A claim would be released while an array still views its memory in the log."""
 
     code = 311
     default_hint = "Keep arrays of a claim inside its `with` block, and leave the block before close()."
@@ -525,7 +525,7 @@ class EndpointUnreachable(FlightError):
     """No server of journals answers at an address, or not within the time that was given."""
 
     code = 440
-    default_hint = "Look whether `framegate join --flight` or `framegate journal serve` runs there, at this port."
+    default_hint = "Check that `framegate join --flight` or `framegate journal serve` runs there, at this port."
 
 
 class TokenRefused(FlightError):
@@ -549,7 +549,7 @@ class TokenMissing(FlightError):
 
 
 class CertificateRefused(FlightError):
-    """The certificate of a server is not good here: over, not of its host, or of an unknown authority."""
+    """The certificate of a server is not accepted: expired, for another host, or of an unknown authority."""
 
     code = 443
     default_hint = "Renew the certificate, or name its authority with caFile; `openssl x509 -text` shows what it says."
@@ -761,7 +761,7 @@ class ConflictingOptions(SparkError):
 
 
 class WrongOffset(SparkError):
-    """An offset that is none, or belongs to other journals than the query's."""
+    """A text that is not an offset, or an offset of other journals than the query's."""
 
     code = 705
     default_hint = (
@@ -827,7 +827,7 @@ class JavaMissing(SparkError):
 
 
 class WrongResult(SparkError):
-    """A user's function gave other columns than it was said to."""
+    """A user's function gave other columns than its schema declares."""
 
     code = 713
     default_hint = "Give one value, or one list of values, for each column of the schema, and no more."
@@ -918,7 +918,7 @@ class ReplayHeldUp(RecordingError):
 
 
 class DecoderMissing(RecordingError):
-    """What reads such recordings or messages is a library of its own, and it is not installed."""
+    """The library that reads such recordings or messages is not installed."""
 
     code = 810
     exit_code = ENVIRONMENT
@@ -1022,7 +1022,7 @@ class DemoWrong(FramegateError):
     """What the demo's query found is not what its cameras sent, or frames are missing without a cause."""
 
     code = 931
-    default_hint = "It should never happen: run it again with --keep DIR, and report it with what is in DIR then."
+    default_hint = "This should never happen: run it again with --keep DIR, and report it with the contents of DIR."
 
 
 class Interrupted(FramegateError):

@@ -18,9 +18,9 @@ from framegate.joinbarrier.agent.restoring import open_engine, own_part
 from framegate.joinbarrier.agent.run_join import journal_shape
 from framegate.joinbarrier.agent.state import described, operator_id_of
 from framegate.joinbarrier.checkpoint.checkpoint_id import CheckpointId
-from framegate.joinbarrier.checkpoint.choosing import LATEST, Chosen, choose
 from framegate.joinbarrier.checkpoint.manifest import Manifest
 from framegate.joinbarrier.checkpoint.operator.state import encode_state
+from framegate.joinbarrier.checkpoint.restore_choice import LATEST, Chosen, choose
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.journal.folder import JournalFolder

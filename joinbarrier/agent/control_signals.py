@@ -130,7 +130,7 @@ class ControlSignals:
         """It speaks on the client's own publication."""
 
     def on_link_lost(self, reason: str) -> None:
-        """What was not heard is not heard."""
+        """Signals that passed unheard stay unheard."""
 
     def on_tick(self, now_ns: int) -> None:
         """Nothing is due by time alone."""

@@ -68,7 +68,7 @@ def summary_of(counted: dict[str, Any], began_ns: int) -> dict[str, Any]:
 
 
 def _surplus(counted: dict[str, Any]) -> dict[str, int]:
-    """What inputs had more of than rows asked for, by input; it is among what is ``unmatched``."""
+    """Surplus frames by input; ``unmatched`` counts them too."""
     if not counted:
         # It did not come so far.
         return {}

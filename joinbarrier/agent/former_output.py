@@ -16,11 +16,11 @@ from framegate.joinbarrier.config.configuration import JoinConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Former:
-    """A life before this one."""
+class FormerRun:
+    """What an earlier run published."""
 
     wait: Callable[[float], bool]
-    """Sleeps; its lease may not have expired yet."""
+    """Sleeps while the lease of the earlier run may still hold."""
     from_row: int | None = None
     """The first row whose frame consumers that went back may lack; None: to them, a new epoch begins."""
 

@@ -18,16 +18,16 @@ from framegate.joinbarrier.agent.checkpoints import JoinCheckpoints, member_of
 from framegate.joinbarrier.agent.clock_domains import foreign_streams, is_needed, refusal, without
 from framegate.joinbarrier.agent.control_signals import ControlSignals
 from framegate.joinbarrier.agent.duties import apply_map, external_times, push_times, summary_of
-from framegate.joinbarrier.agent.former_output import Former, Tail, goes_on_from
-from framegate.joinbarrier.agent.join_input import Ears, JoinInput
+from framegate.joinbarrier.agent.former_output import FormerRun, Tail, goes_on_from
+from framegate.joinbarrier.agent.join_input import HeardStreams, JoinInput
 from framegate.joinbarrier.agent.plan import engine_plan
 from framegate.joinbarrier.agent.rejected_inputs import look_at_rejections
 from framegate.joinbarrier.agent.republish import End, Republisher
 from framegate.joinbarrier.agent.restoring import RestoreOptions, Resumption, chosen_of, open_engine, own_part
 from framegate.joinbarrier.agent.waiting import NO_MAP, Watch
-from framegate.joinbarrier.checkpoint.choosing import Chosen
 from framegate.joinbarrier.checkpoint.operator.member import CheckpointMember, Heard
 from framegate.joinbarrier.checkpoint.restore.store import announced_store
+from framegate.joinbarrier.checkpoint.restore_choice import Chosen
 from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.config.contradiction import contradiction
 from framegate.joinbarrier.journal.doorbell import bell_name, take_away
@@ -46,7 +46,7 @@ from framegate._native import JoinEngine, JoinMailbox
 
 SLICE_NS: Final = 20_000_000
 """How long the engine runs before Python looks at what is rare. Descriptors and rows do not wait for it."""
-_CARE_NS: Final = 33_000_000
+_DUTY_NS: Final = 33_000_000
 """Between two of the things that are rare; each of them comes round ten times a second."""
 _LOOK_AGAIN_NS: Final = 5_000_000
 _log = logging.getLogger(__name__)
@@ -68,9 +68,9 @@ class JoinAgent:
         streams = list(dict.fromkeys(each.stream for each in config.input))
         self.mailbox = JoinMailbox(streams)
         wanted = {each.stream: each.descriptor_stream for each in config.input}
-        self._ears = Ears(self.mailbox)
+        self._heard_streams = HeardStreams(self.mailbox)
         self.inputs = [
-            JoinInput(client, stream, self._ears, client.descriptor_stream(stream, wanted[stream]))
+            JoinInput(client, stream, self._heard_streams, client.descriptor_stream(stream, wanted[stream]))
             for stream in streams
         ]
         self._engine: JoinEngine | None = None
@@ -84,13 +84,13 @@ class JoinAgent:
         self._signals: ControlSignals | None = None
         self._readers: ReaderWatch | None = None
         self._watch = Watch(config)
-        self._care_at_ns = 0
-        self._cares = (self._ring_in_ends, self._serve_readers, self._explain)
-        self._care = cycle(self._cares)
+        self._duty_at_ns = 0
+        self._rare_duties = (self._ring_in_ends, self._serve_readers, self._explain)
+        self._next_duty = cycle(self._rare_duties)
         self._applied: MergeMap | None = None
         """The map that was announced last and could be applied."""
         self._foreign: dict[int, ClockDomain] = {}
-        """Its streams that are stamped by another clock than it declares, and are left out."""
+        """Streams left out because their frames are stamped by another clock than the map declares."""
         self._has_applied = False
         """Whether a map was in force in this life: until then, one that contradicts the file is a wrong start."""
         self._blocked = NO_MAP
@@ -144,24 +144,24 @@ class JoinAgent:
 
     def _begin_to_listen(self) -> bool:
         """Producers that wait for their readers are told now; False while readers of its own output are waited for."""
-        if self._ears.is_read:
+        if self._heard_streams.is_read:
             return True
         is_time = self._republisher is None or self._republisher.catch_up()
         if self._checkpoints is not None:
             # Others wait for what is under way to be over: it must not wait for them.
             self._checkpoints.sit_out()
-        self._ears.is_read = is_time
+        self._heard_streams.is_read = is_time
         return is_time
 
-    def _former(self, chosen: Chosen | None, wait: Callable[[], None]) -> Former | None:
+    def _former(self, chosen: Chosen | None, wait: Callable[[], None]) -> FormerRun | None:
         """What a life before this one published; None: it is the first."""
         if self._restore.wanted is None:
-            return Former(wait=partial(_waited, wait)) if self.first_row else None
+            return FormerRun(wait=partial(_waited, wait)) if self.first_row else None
         tail = Tail(epoch=self.folder.epoch, out_epoch=self.engine.out_epoch())
         go_sources_on = all(each.goes_on for each in self.inputs)
         head = None if chosen is None else chosen.head
         from_row = goes_on_from(self.config, head, tail, go_sources_on=go_sources_on)
-        return Former(wait=partial(_waited, wait), from_row=from_row)
+        return FormerRun(wait=partial(_waited, wait), from_row=from_row)
 
     def _chosen(self, wait: Callable[[], None]) -> tuple[CheckpointMember | None, list[Heard], Chosen | None]:
         """The checkpoint to go back to, if one is to be, and this operator of the pipeline that said where it is."""
@@ -261,7 +261,7 @@ class JoinAgent:
         while self._actions:
             self._follow(self._actions.popleft())
         self._check_clocks()
-        self._heed(outcome)
+        self._react_to_inputs(outcome)
         if self._external is not None and outcome["needs_time"]:
             push_times(self.engine, self._external)
         if self._checkpoints is not None:
@@ -271,18 +271,18 @@ class JoinAgent:
             self._republisher.work()
         if outcome["is_full"]:
             # Nothing is joined until a reader commits, so nothing waits for the end of these.
-            for care in self._cares:
+            for care in self._rare_duties:
                 care(outcome, now_ns)
         else:
             self._note_joined()
-            if now_ns >= self._care_at_ns:
-                self._care_at_ns = now_ns + _CARE_NS
-                next(self._care)(outcome, now_ns)
+            if now_ns >= self._duty_at_ns:
+                self._duty_at_ns = now_ns + _DUTY_NS
+                next(self._next_duty)(outcome, now_ns)
         self._end = self._ended_by(outcome)
         return self._end is None and not outcome["has_all_outputs"]
 
-    def _heed(self, outcome: dict[str, Any]) -> None:
-        """What inputs did that ends the join, or that it goes on from."""
+    def _react_to_inputs(self, outcome: dict[str, Any]) -> None:
+        """React to inputs that restarted or were rejected: end the join, or go on."""
         if outcome["has_rejections"]:
             look_at_rejections(self.engine, self.config)
         if outcome["has_new_epoch"]:
@@ -299,7 +299,7 @@ class JoinAgent:
         return End() if self._signals is not None and self._signals.work() else None
 
     def _note_joined(self) -> None:
-        """Producers that go by their readers may go on: the engine rests, and no row of its waits for room."""
+        """Let producers that are paced by readers go on: the engine rests, and no row waits for room."""
         for each in self.inputs:
             each.note_joined()
 

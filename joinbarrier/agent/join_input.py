@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _UNHEARD_NS: Final = 1_000_000_000
 
 
-class Ears:
+class HeardStreams:
     """The descriptor streams that an engine hears, over one Aeron client after another."""
 
     def __init__(self, mailbox: JoinMailbox) -> None:
@@ -53,11 +53,11 @@ class Ears:
 class JoinInput(Subscriber):
     """The subscriber of one stream of a join."""
 
-    def __init__(self, client: Client, stream: int, ears: Ears, descriptor_stream: int | None) -> None:
+    def __init__(self, client: Client, stream: int, heard_streams: HeardStreams, descriptor_stream: int | None) -> None:
         super().__init__(client, stream, Wishes(descriptor_stream=descriptor_stream))
-        self._ears = ears
+        self._heard_streams = heard_streams
         self._descriptor_stream = descriptor_stream
-        self._own_port = ears.mailbox.port(stream)
+        self._own_port = heard_streams.mailbox.port(stream)
         self._announced: tuple[int, bool] = -1, False
         """The newest epoch that was announced, and whether it has a producer."""
         self._left: tuple[int, int | None] | None = None
@@ -71,7 +71,7 @@ class JoinInput(Subscriber):
 
     def make_port(self, link: Link) -> ReaderPort:
         """The port is the same on every link; the engine hears the stream on the new one too."""
-        self._ears.hear(link, self._descriptor_stream)
+        self._heard_streams.hear(link, self._descriptor_stream)
         return self._own_port
 
     def on_message(self, message: Message, now_ns: int) -> None:
@@ -90,7 +90,7 @@ class JoinInput(Subscriber):
     def on_tick(self, now_ns: int) -> None:
         """What a subscriber does; and mappings that the engine has done with are undone here."""
         super().on_tick(now_ns)
-        self._ears.mailbox.sweep()
+        self._heard_streams.mailbox.sweep()
 
     @property
     def clock_domain(self) -> ClockDomain | None:
@@ -103,7 +103,7 @@ class JoinInput(Subscriber):
 
     @property
     def longest_payload(self) -> int | None:
-        """Bytes that no frame of the epoch that was announced last has more of."""
+        """The most bytes that a frame of the newest announced epoch can have."""
         return None if self._declared is None else Layout.announced(self._declared).longest_payload
 
     def note_joined(self) -> None:
@@ -119,7 +119,7 @@ class JoinInput(Subscriber):
 
     def _say_hello(self, now_ns: int) -> None:
         # Opening a journal takes a while: a producer that began before it was open would be far ahead.
-        if self._ears.is_read:
+        if self._heard_streams.is_read:
             super()._say_hello(now_ns)
 
     @property

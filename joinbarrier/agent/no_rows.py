@@ -61,11 +61,11 @@ def why_no_rows(summary: Mapping[str, Any], heard: Mapping[str, Heard] | None = 
     if silent:
         cause = f"{', '.join(silent)} had no frame"
     else:
-        cause = _apart(heard or {}, by_time=by_time) or _commonest(summary.get("causes") or {})
+        cause = _inputs_without_overlap(heard or {}, by_time=by_time) or _commonest(summary.get("causes") or {})
     return f"the inputs had {sum(frames.values())} frames and there is no row: {cause}"
 
 
-def _apart(heard: Mapping[str, Heard], *, by_time: bool) -> str | None:
+def _inputs_without_overlap(heard: Mapping[str, Heard], *, by_time: bool) -> str | None:
     """Two inputs whose stamps do not overlap."""
     spans = {
         name: (each.first_ns, each.last_ns) if by_time else (each.first_seq, each.last_seq)

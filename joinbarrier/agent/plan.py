@@ -18,7 +18,7 @@ _HISTORY_LEAST: Final = 4_096
 _HISTORY_MOST: Final = 262_144
 _SMALL_FRAME_BYTES: Final = 256
 _AHEAD_BYTES: Final = 32 << 20
-"""Of the memory for copies, so much is taken from the system ahead of its use."""
+"""How much of the memory for copies is taken from the system ahead of its use."""
 
 
 def engine_plan(config: JoinConfig) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
-from framegate.joinbarrier.agent.former_output import Former
+from framegate.joinbarrier.agent.former_output import FormerRun
 from framegate.joinbarrier.agent.join_input import JoinInput
 from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.config.user_function import user_function
@@ -63,7 +63,7 @@ class Republisher:
         engine: JoinEngine,
         folder: Path,
         source: JoinInput,
-        former: Former | None,
+        former: FormerRun | None,
     ) -> None:
         self._stream = config.join.out_stream
         self._engine = engine
@@ -94,7 +94,7 @@ class Republisher:
         engine: JoinEngine,
         folder: Path,
         inputs: Sequence[JoinInput],
-        former: Former | None = None,
+        former: FormerRun | None = None,
     ) -> Republisher | None:
         """What the configuration asks for; None when nothing is to be published. ``inputs``: the join's streams."""
         publish = config.join.publish
@@ -234,7 +234,7 @@ class Copied(Republisher):
         engine: JoinEngine,
         folder: Path,
         source: JoinInput,
-        former: Former | None,
+        former: FormerRun | None,
     ) -> None:
         super().__init__(client, config, engine, folder, source, former)
         self._index = [each.name for each in config.input].index(self._input)
@@ -272,7 +272,7 @@ class Computed(Republisher):
         engine: JoinEngine,
         folder: Path,
         source: JoinInput,
-        former: Former | None,
+        former: FormerRun | None,
     ) -> None:
         super().__init__(client, config, engine, folder, source, former)
         self._compute: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]

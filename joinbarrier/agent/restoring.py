@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A join that goes on from a checkpoint: its engine is opened on the right journal, and takes back what is stored.
 
-What is pure of it is elsewhere: which checkpoint (``checkpoint/choosing.py``), and whose state (``restore_basis.py``).
+The pure parts are elsewhere: ``checkpoint/restore_choice.py`` says which checkpoint, ``restore/basis.py`` whose state.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, Final
 from framegate.joinbarrier.agent.duties import recall_by
 from framegate.joinbarrier.agent.plan import journal_plan
 from framegate.joinbarrier.agent.state import operator_id_of
-from framegate.joinbarrier.checkpoint.choosing import LATEST, Chosen, OwnPart, choose
 from framegate.joinbarrier.checkpoint.restore.basis import Basis, JournalTail, basis_of
+from framegate.joinbarrier.checkpoint.restore_choice import LATEST, Chosen, OwnPart, choose
 from framegate.joinbarrier.checkpoint.state_head import StateHead
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.config.configuration import JoinConfig
@@ -122,7 +122,7 @@ def open_engine(
     _note_map(chosen, config)
     known = config.merge_map(engine.out_epoch()) if config.mergemap.serve else chosen.map
     if known is not None:
-        # So that of frames which are told again those are known that the journal's rows have gone past.
+        # The stage needs a map to tell which recalled frames the journal's rows have already passed.
         recall_by(engine, config, folder, replace(known, epoch=engine.out_epoch()))
     rest = _rest_of(chosen.head, basis, engine.out_epoch())
     if basis is Basis.TAIL and config.join.policy == "latest":
@@ -162,7 +162,7 @@ def _plan_of(chosen: Chosen, basis: Basis, rest: dict[str, Any]) -> dict[str, An
         "inflight": [(each.place, list(each.records), list(each.lost)) for each in chosen.late],
         "lost": list(head.lost),
         "rest": rest,
-        # Of the times that wait those that the tail has done were left out.
+        # Output times that the tail has already decided were left out before.
         "is_same_cut": True,
         "fed_at": None if source is None else (source.monotonic_ns, source.realtime_ns),
     }
@@ -171,7 +171,7 @@ def _plan_of(chosen: Chosen, basis: Basis, rest: dict[str, Any]) -> dict[str, An
 def _rest_of(head: StateHead, basis: Basis, out_epoch: int) -> dict[str, Any]:
     rest = dict(head.rest)
     if basis is Basis.TAIL and out_epoch != head.out_epoch:
-        # The output began anew since: times that waited were of the one before.
+        # The output began a new epoch since: the waiting times belong to the old epoch.
         rest |= {"watermark_ms": None, "out_times": []}
     return rest
 
@@ -196,7 +196,7 @@ def _last_out_time(folder: JournalFolder, next_row: int) -> int | None:
 
 
 def _note_map(chosen: Chosen, config: JoinConfig) -> None:
-    """Say it where rows were made by other rules: what is decided stays so, what waits is joined by the new ones."""
+    """Warn where other rules made the rows: what is decided stays so, what waits is joined by the new rules."""
     if chosen.map is None or not config.mergemap.serve:
         return
     if config.merge_map(chosen.map.epoch) != chosen.map:

@@ -21,10 +21,10 @@ from framegate.joinbarrier.config.configuration import JoinConfig, load_join_con
 from framegate.joinbarrier.flight.child import FlightChild, FlightOptions
 from framegate.joinbarrier.journal.description import JournalInput
 from framegate.joinbarrier.journal.folder import JournalFolder, JournalShape
-from framegate.recording.asked import require_asked
 from framegate.recording.frames import Passage
 from framegate.recording.header_time import LOG
 from framegate.recording.recorded import LostPart
+from framegate.recording.requirements import require_contents
 from framegate.recording.source import Source, open_source
 from framegate.recording.topic_map import unserved
 from framegate.schema.config.loading import Given
@@ -133,7 +133,7 @@ def _looked_at(options: JoinOptions, config: JoinConfig, source: Path) -> Iterat
     """The recording, if it has what is asked of it: nothing is touched before."""
     with open_source(source) as recording:
         wanted = dict.fromkeys(each.stream for each in config.input if not each.optional)
-        require_asked(recording, options.topics, wanted, options.times)
+        require_contents(recording, options.topics, wanted, options.times)
         yield recording
 
 
@@ -170,7 +170,7 @@ def journal_shape(config: JoinConfig) -> JournalShape:
 
 @contextmanager
 def _closing(options: JoinOptions, agent: JoinAgent | RecordingJoin, server: FlightChild | None) -> Iterator[None]:
-    """Whatever happens, what is pending is written, the journal closed, and said what a join that began has done."""
+    """Close the join whatever happens: write what is pending, and print the summary of a join that began."""
     try:
         yield
     finally:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A join explains itself: which input it waits for, since when, and by how much that misses; and what it lost."""
+"""A join explains itself: which input it waits for, since when, and how far that input is behind; and what it lost."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ class Watch:
         self._misnamed: set[int] = set()
         """Inputs that were said to be stamped by another clock."""
         self._wanted: dict[int, int] = {}
-        """By input, what it was said to need."""
+        """By input, the size it was last advised to set."""
 
     def look(self, status: dict[str, Any], outcome: dict[str, Any], now_ns: int) -> list[str]:
         """The lines of this moment; a row resets them."""
         return [
-            *self._full(outcome),
+            *self._full_lines(outcome),
             *self._dropped(status, now_ns),
-            *self._quiet(status, outcome, now_ns),
-            *self._cramped(status),
+            *self._quiet_lines(status, outcome, now_ns),
+            *self._cramped_lines(status),
         ]
 
     def clocks(self, status: dict[str, Any], declared: ClockDomain | None, now: tuple[int, int]) -> list[str]:
@@ -56,7 +56,7 @@ class Watch:
                 lines.append(misnamed(self._names[index], time_ns, declared, found))
         return lines
 
-    def _full(self, outcome: dict[str, Any]) -> list[str]:
+    def _full_lines(self, outcome: dict[str, Any]) -> list[str]:
         if outcome["is_full"] and not self._said_full:
             self._said_full = True
             limit = self._config.journal.max_bytes
@@ -82,7 +82,7 @@ class Watch:
             "Free room there, or set max_bytes to what it can have"
         ]
 
-    def _quiet(self, status: dict[str, Any], outcome: dict[str, Any], now_ns: int) -> list[str]:
+    def _quiet_lines(self, status: dict[str, Any], outcome: dict[str, Any], now_ns: int) -> list[str]:
         if status["rows"] != self._rows or self._last_row_ns is None:
             self._rows, self._last_row_ns, self._said_ns = status["rows"], now_ns, None
             return []
@@ -114,8 +114,8 @@ class Watch:
         if known["older_epoch"] is not None:
             of, came = known["older_epoch"]
             return (
-                f"{name} (its frames are of epoch {came}, and epoch {of} is known of it, which is later: its driver "
-                "counts anew, or the wall clock went back; --new-epoch sets the rows aside and begins anew)"
+                f"{name} (its frames are of epoch {came}, but the later epoch {of} is known already: its driver "
+                "restarted its count, or the wall clock went back; --new-epoch sets the rows aside and begins anew)"
             )
         if known["is_ended"] and known["last_seq"] is None:
             return f"{name} (it has ended, and nothing more comes of it until its producer begins anew)"
@@ -132,9 +132,9 @@ class Watch:
             said.append("ended")
         if each["reason"] == "rejected":
             said.append("rejected, because its timestamps went back")
-        return f"{name} ({', '.join(said)}){self._never(each, inputs)}"
+        return f"{name} ({', '.join(said)}){self._why_never_met(each, inputs)}"
 
-    def _never(self, each: dict[str, Any], inputs: list[dict[str, Any]]) -> str:
+    def _why_never_met(self, each: dict[str, Any], inputs: list[dict[str, Any]]) -> str:
         """An input that began anew counts from 0, and the frames that it would be joined with are long overwritten."""
         if self._config.join.policy != "sequence":
             return ""
@@ -147,7 +147,7 @@ class Watch:
             'began anew start the others again too, or join by time (policy = "timestamp")'
         )
 
-    def _cramped(self, status: dict[str, Any]) -> list[str]:
+    def _cramped_lines(self, status: dict[str, Any]) -> list[str]:
         """Frames that found no place to wait for their partners: the skew is larger than ring and memory."""
         lines = []
         for index, each in enumerate(status["inputs"]):

@@ -6,8 +6,8 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 
-from framegate.joinbarrier.checkpoint.asking import Asked
 from framegate.joinbarrier.checkpoint.signals import KINDS, SYNC_TEST, BarrierSignal, InstantSignal, Signal
+from framegate.joinbarrier.checkpoint.trigger_request import TriggerRequest
 from framegate.joinbarrier.commands.checkpoint_trigger import TriggerOptions, ask
 from framegate.schema.console.quantities import rounded
 from framegate.schema.console.reporting import emit
@@ -28,7 +28,7 @@ def run(options: SignalOptions) -> int:
         raise WrongUsage(f"KIND is one of {', '.join(KINDS)}, not {options.kind!r}")
     # The coordinator gives the id.
     signal: Signal = InstantSignal(options.kind) if options.instant else BarrierSignal(options.kind, 0)
-    outcome = ask(Asked(secrets.randbits(63) + 1, options.pipeline, signal=signal), options)
+    outcome = ask(TriggerRequest(secrets.randbits(63) + 1, options.pipeline, signal=signal), options)
     if options.json:
         found = {"kind": options.kind, "barrier_id": outcome.checkpoint_id, "pipeline": options.pipeline}
         emit({"event": "signal", **found, "duration_ms": (outcome.duration_ns or 0) / 1e6})

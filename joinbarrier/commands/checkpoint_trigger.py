@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any, Final
 
-from framegate.joinbarrier.checkpoint.asking import Asked, Outcome
+from framegate.joinbarrier.checkpoint.trigger_request import Outcome, TriggerRequest
 from framegate.schema import Message, decode_any
 from framegate.schema.codec import HEADER, HEADER_LENGTH
 from framegate.schema.console.quantities import byte_size, rounded
@@ -38,10 +38,10 @@ class TriggerOptions(ClientOptions):
     timeout_s: float = 60.0
 
 
-class Asking:
+class RequestMember:
     """A member of a client that asks for one checkpoint."""
 
-    def __init__(self, client: Client, asked: Asked) -> None:
+    def __init__(self, client: Client, asked: TriggerRequest) -> None:
         self._client = client
         self._asked = asked
         self._outbox = ControlOutbox(Counter())
@@ -86,14 +86,14 @@ class Asking:
 
 def run(options: TriggerOptions) -> int:
     """Ask, wait and print; the exit code."""
-    asked = Asked(secrets.randbits(63) + 1, options.pipeline, is_unaligned=options.unaligned)
+    asked = TriggerRequest(secrets.randbits(63) + 1, options.pipeline, is_unaligned=options.unaligned)
     _tell(ask(asked, options), options)
     return DONE
 
 
-def ask(asked: Asked, options: TriggerOptions) -> Outcome:
+def ask(asked: TriggerRequest, options: TriggerOptions) -> Outcome:
     """Ask until it is over. Raises NoCoordinator, CheckpointNotTaken or Interrupted."""
-    with StopSignal() as stop, options.connect() as client, closing(Asking(client, asked)):
+    with StopSignal() as stop, options.connect() as client, closing(RequestMember(client, asked)):
         began_ns = monotonic_ns()
         while asked.outcome is None:
             if stop.wait(_LOOK_AGAIN_S):
@@ -118,7 +118,7 @@ def _tell(outcome: Outcome, options: TriggerOptions) -> None:
         print(f"checkpoint {outcome.checkpoint_id} of {options.pipeline}: {took}, {size}")
 
 
-def interrupted(asked: Asked, options: TriggerOptions) -> Interrupted:
+def interrupted(asked: TriggerRequest, options: TriggerOptions) -> Interrupted:
     """What the user leaves behind who does not wait for the end."""
     if is_alone(asked, options):
         hint = "Start the driver with a [checkpoint.NAME] table for the pipeline, or see `framegate doctor`."
@@ -136,14 +136,14 @@ def not_taken(outcome: Outcome, options: TriggerOptions) -> CheckpointNotTaken:
     return CheckpointNotTaken(f"{how}: {outcome.reason}", pipeline=options.pipeline, **_named(outcome.checkpoint_id))
 
 
-def overdue(asked: Asked, options: TriggerOptions, waited_s: float) -> NoCoordinator | CheckpointNotTaken:
+def overdue(asked: TriggerRequest, options: TriggerOptions, waited_s: float) -> NoCoordinator | CheckpointNotTaken:
     """The time is up."""
     waited = f"{waited_s:.1f}"
     if is_alone(asked, options):
         announced = ", ".join(sorted(asked.pipelines)) or "none"
         return NoCoordinator("nobody answers", pipeline=options.pipeline, announced=announced, waited_s=waited)
     return CheckpointNotTaken(
-        "it is not over yet" if asked.checkpoint_id else "it has not begun yet",
+        "the request is still running" if asked.checkpoint_id else "the request has not begun yet",
         pipeline=options.pipeline,
         **_named(asked.checkpoint_id),
         waited_s=waited,
@@ -151,7 +151,7 @@ def overdue(asked: Asked, options: TriggerOptions, waited_s: float) -> NoCoordin
     )
 
 
-def is_alone(asked: Asked, options: TriggerOptions) -> bool:
+def is_alone(asked: TriggerRequest, options: TriggerOptions) -> bool:
     """Whether no coordinator of the pipeline was heard. One that announces it and is silent waits for its store."""
     return not asked.is_heard and options.pipeline not in asked.pipelines
 

@@ -30,7 +30,7 @@ ALLOWED: Final[dict[PolicyName, tuple[DriveKind, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Drive:
-    """Of the fields behind it each kind uses its own: ``input`` a name, ``clock`` a rate, ``external`` a function."""
+    """What makes outputs. Each kind uses its own field: ``input`` a name, ``clock`` a rate, ``external`` a function."""
 
     kind: DriveKind
     input: str = ""

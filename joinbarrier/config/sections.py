@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of a join.toml: their keys, types, ranges and defaults. What must fit together is in ``config_rules``."""
+"""The tables of a join.toml: their keys, types, ranges and defaults. ``rules.py`` says what must fit together."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class JournalSection(Section):
 
     @model_validator(mode="after")
     def _fit(self) -> Self:
-        """What is not written fits what is: four files in ``max_bytes``, and four batches in a file."""
+        """Fit the sizes that are left out to the others: four files in ``max_bytes``, and four batches in a file."""
         self._unless_written("segment_bytes", max(_PAGE, self.max_bytes // 4 // _PAGE * _PAGE))
         self._unless_written("seal_bytes", max(1, self.segment_bytes // 4))
         return self

@@ -85,7 +85,7 @@ def canonical(found: Mapping[str, Any]) -> bytes:
 def parsed(text: bytes, bytes_max: int = BYTES_MAX) -> dict[str, Any]:
     """A JSON object from the network. Raises TicketRefused."""
     if len(text) > bytes_max:
-        raise TicketRefused("it is too long", want_bytes=bytes_max, have_bytes=len(text))
+        raise TicketRefused("the text is too long", want_bytes=bytes_max, have_bytes=len(text))
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):

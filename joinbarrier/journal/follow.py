@@ -69,7 +69,7 @@ class Waiter:
             return Waited.ROWS
         if self._head.journal_epoch != self._journal_epoch:
             raise JournalRecreated(
-                "it began anew", path=self._directory, want=self._journal_epoch, have=self._head.journal_epoch
+                "the journal began anew", path=self._directory, want=self._journal_epoch, have=self._head.journal_epoch
             )
         # In this order: the writer seals its last rows before it says that it closed.
         is_closed = self._head.is_closed

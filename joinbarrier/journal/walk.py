@@ -160,7 +160,7 @@ class Walk(Generic[Found]):
     def _stand_at(self, segment: Segment, before: Segment | None) -> None:
         epoch = segment.facts.journal_epoch
         if epoch != self._journal_epoch:
-            raise JournalRecreated("it began anew", path=self._directory, want=self._journal_epoch, have=epoch)
+            raise JournalRecreated("the journal began anew", path=self._directory, want=self._journal_epoch, have=epoch)
         if segment.facts.table != self._table:
             raise JournalDamaged("a segment of the other table", path=segment.path, have=segment.facts.table)
         with naming(segment.path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The control stream as those hear it who deal in MergeMaps: announces and requests, read and checked."""
+"""The MergeMap messages of the control stream: announces and requests, decoded and checked."""
 
 from __future__ import annotations
 

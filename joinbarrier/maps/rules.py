@@ -54,7 +54,7 @@ def check_numbers(out_stream: object, epoch: object, stale_timeout_ns: object, l
 
 
 def check_clock_domain(domain: object) -> None:
-    """One that has a name."""
+    """Raise for a domain without a name."""
     if domain not in tuple(ClockDomain):
         raise refused({"reason": "unknown_clock_domain"})
 

@@ -91,7 +91,7 @@ class JournalTable:
 
     def _recreated(self, want: int, have: int) -> JournalRecreated:
         return JournalRecreated(
-            "it began anew, and rows count from 0 again",
+            "the journal began anew, and rows count from 0 again",
             path=self.journal.path,
             want=want,
             have=have,

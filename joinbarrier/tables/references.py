@@ -51,7 +51,7 @@ def references(payload: pa.BinaryArray, memory: memoryview, segment: Segment) ->
         offsets = np.frombuffer(offsets_buffer, np.int32, len(payload) + 1, payload.offset * 4).astype(np.int64)
         starts = offsets[:-1] + (data.address - pa.py_buffer(memory).address)
         lengths = np.diff(offsets)
-    made = _one_by_one if len(payload) < ROWS_AT_ONCE else _at_once
+    made = _one_by_one if len(payload) < ROWS_AT_ONCE else _by_column
     return made(prefix, starts, lengths, directory, payload.is_valid())
 
 
@@ -64,7 +64,7 @@ def _one_by_one(
     return pa.array(texts, pa.utf8())
 
 
-def _at_once(
+def _by_column(
     prefix: str, starts: Numbers, lengths: Numbers, directory: str, is_valid: pa.BooleanArray
 ) -> pa.StringArray:
     texts = [pa.array(numbers).cast(pa.utf8()) for numbers in (starts, lengths)]

@@ -38,7 +38,7 @@ from framegate.shmpool.client.owner_times import OwnerTimes
 from framegate.shmpool.client.regions import canonical
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.consumer.consumer import Consumer
-from framegate.shmpool.consumer.control_between import Control
+from framegate.shmpool.consumer.control_inbox import Control
 from framegate.shmpool.producer.producer import DEFAULT_PIPELINE, Producer
 from framegate.shmpool.transport.aeron import DRIVER_TIMEOUT_MS, how_to_start
 from framegate.shmpool.transport.streams import AERON_STREAM_MAX, Streams

@@ -12,7 +12,7 @@ from framegate.schema.control import ControlSignal, SignalKind
 from framegate.schema.errors import ClientStalled, MediaDriverGone, TransportClosed
 from framegate.schema.wire import FrameProgress
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.consumer.control_between import Control, ControlBetween
+from framegate.shmpool.consumer.control_inbox import Control, ControlInbox
 from framegate.shmpool.consumer.reader_port import ReaderPort
 from framegate.shmpool.consumer.subscriber import Subscriber, Wishes
 
@@ -55,7 +55,7 @@ class Consumer(Subscriber):
         super().__init__(client, stream, wishes)
         self.timeout_s = timeout_s
         self._native: PoolConsumer | None = None
-        self._control = ControlBetween(on_control)
+        self._control = ControlInbox(on_control)
         self._relinked = threading.Event()
         self._ready: deque[Frame] = deque()
         self._late = 0
@@ -123,7 +123,7 @@ class Consumer(Subscriber):
         # They were there when their batch was read, and gone when their turn came.
         found["frames"] = found.get("frames", 0) - self._late
         found["late_drops"] = found.get("late_drops", 0) + self._late
-        # Of an epoch that is over; a frame of them that still comes is none any more.
+        # Frames of an epoch that is over and never heard; one that still comes is no longer counted.
         found["gap_drops"] = found.get("gap_drops", 0) + found.pop("unheard", 0)
         found["events_dropped"] = found.get("events_dropped", 0) + self._control.dropped
         return found

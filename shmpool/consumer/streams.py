@@ -24,7 +24,7 @@ class _Rate(NamedTuple):
 
     held_here_hz: int
     is_capped: bool
-    """The sender does."""
+    """Whether the sender enforces it."""
 
 
 class ConsumerStreams:

@@ -99,7 +99,7 @@ class Subscriber(Leaseholder):
                 self._regressions_count_from_ns = monotonic_ns() + _SWITCH_GRACE_NS
 
     def seen(self, port: ReaderPort) -> int | None:
-        """Up to which sequence a producer that goes by its readers may take as read; None before the first."""
+        """The sequence up to which a producer paced by readers may count frames as read; None before the first."""
         return port.last_seq
 
     def on_end_read(self, epoch: int) -> None:

@@ -51,7 +51,7 @@ class GrantedStreams:
         return len(self._by_consumer)
 
     def consumers(self) -> list[int]:
-        """Those that have."""
+        """Consumers with granted streams."""
         return list(self._by_consumer)
 
     def take_up(self, config: ConsumerConfig, max_rate_hz: int, transport: Transport, native: PoolProducer) -> None:

@@ -46,10 +46,10 @@ from framegate.shmpool.client.regions import open_regions
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.marks.continued import mark_continued
 from framegate.shmpool.marks.ended import mark_ended
-from framegate.shmpool.producer.asked_barriers import AskedBarriers
 from framegate.shmpool.producer.audience import Audience
 from framegate.shmpool.producer.command_word import EPOCH_MAX, can_carry
 from framegate.shmpool.producer.granted_streams import GrantedStreams
+from framegate.shmpool.producer.requested_barriers import RequestedBarriers
 from framegate.shmpool.producer.sent_barrier import SentBarrier
 from framegate.shmpool.transport.interface import OfferBound, Publication, Subscription
 from framegate.shmpool.transport.streams import untethered
@@ -98,7 +98,7 @@ class Producer(Leaseholder):
         self._is_realtime = clock == "realtime"
         self.name = name
         self.pipeline = pipeline
-        """Whose coordinator it hears; None: nobody's, it sends the barriers that it is given."""
+        """The pipeline whose coordinator it hears; None: it sends only the barriers that it is given."""
         self._position = position
         self._continues = continues
         self.audience = Audience(stream)
@@ -106,7 +106,7 @@ class Producer(Leaseholder):
         self._dtype = dtype
         self._descriptor_stream = descriptor_stream
         self._native: PoolProducer | None = None
-        self._barriers = AskedBarriers(self, pipeline, barrier_interval_s)
+        self._barriers = RequestedBarriers(self, pipeline, barrier_interval_s)
         self._link: Link | None = None
         self._regions: PoolRegions | None = None
         self._folder_of_ring: str | None = None
@@ -182,7 +182,7 @@ class Producer(Leaseholder):
     def progress(self, claim: FrameClaim, filled_bytes: int) -> bool:
         """Say that the first ``filled_bytes`` of a claimed frame are written; whether anything was sent.
 
-        Nothing is where no consumer asked for it, and little where the last message is not long ago: call it as often
+        Nothing is sent where no consumer asked for it, and little soon after the last message: call it as often
         as you like. Raises ``InvalidValue`` for more bytes than the frame has.
 
         ```
@@ -475,7 +475,7 @@ class Producer(Leaseholder):
                 with self._heard:
                     self._heard.notify_all()
             case InjectBarrier() if message.pipeline == self.pipeline:
-                self._barriers.on_asked(message)
+                self._barriers.on_inject_barrier(message)
             case PipelineAnnounce() if message.pipeline == self.pipeline:
                 self._barriers.leave_to_coordinator()
             case ConsumerConfig() if message.stream_id == self.stream_id:

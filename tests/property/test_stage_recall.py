@@ -59,6 +59,8 @@ def test_a_stage_that_takes_everything_back_stands_where_the_cut_one_stood(
     assert cut.stage.take_unmatched() == kept
     marks = len(whole.log)
     cut.play(("restore",))
+    # A stage that was restored was told the time; the other one hears it as well, as in every turn of an engine.
+    whole.play(("wait", 0))
     for op in [*after, ("next", 50, [])]:
         whole.play(op)
         cut.play(op)

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from framegate.joinbarrier.checkpoint.coordinator.given_out import read_given_out
+from framegate.joinbarrier.checkpoint.coordinator.issued_ids import read_given_out
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.checkpoint.store_files import store_files
 from framegate.shmpool.clock import monotonic_ns

@@ -13,6 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from tests.system.conftest import System
 
+ROOT = Path(__file__).parents[2]
 LEAVINGS = "framegate-bench-*"
 JOINS = {
     "join": {"pairs/s", "x"},
@@ -24,7 +25,8 @@ JOINS = {
 
 def measured(system: System, shm: Path, *names: str) -> list[dict[str, Any]]:
     before = set(shm.parent.glob(LEAVINGS))
-    bench = system.start(sys.executable, "-m", "dev.bench", *names, "--quick", "--json")
+    words = ("-m", "dev.bench", *names, "--quick", "--json")
+    bench = system.start(sys.executable, *words, PYTHONPATH=str(ROOT))
     assert bench.wait() == 0, bench
     assert not set(shm.parent.glob(LEAVINGS)) - before
     return [line for line in bench.objects() if line["event"] == "result"]

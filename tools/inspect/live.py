@@ -37,9 +37,9 @@ def live(options: InspectOptions, stop: StopSignal) -> Iterator[Seen | None]:
     heard.update(settings.descriptor_streams.values())
     ends_at_ns = None if options.seconds is None else monotonic_ns() + int(options.seconds * 1e9)
     with AeronTransport(aeron_dir) as transport:
-        ears = [transport.add_subscription(untethered(streams.channel), each) for each in sorted(heard)]
+        heard_streams = [transport.add_subscription(untethered(streams.channel), each) for each in sorted(heard)]
         while not stop.is_set and (ends_at_ns is None or monotonic_ns() < ends_at_ns):
-            received = _queued(ears)
+            received = _queued(heard_streams)
             # One time for all: they came by then, one after the other, while somebody else had the core.
             now_ns = realtime_ns()
             for data in received:
@@ -49,10 +49,10 @@ def live(options: InspectOptions, stop: StopSignal) -> Iterator[Seen | None]:
                 yield None
 
 
-def _queued(ears: Sequence[Subscription]) -> list[bytes]:
+def _queued(heard_streams: Sequence[Subscription]) -> list[bytes]:
     """What has come, as far as one look may go."""
     found: list[bytes] = []
-    while len(found) < _LOOK_MAX and (received := [each.data for ear in ears for each in ear.poll(64)]):
+    while len(found) < _LOOK_MAX and (received := [each.data for ear in heard_streams for each in ear.poll(64)]):
         found += received
     return found
 

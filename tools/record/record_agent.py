@@ -11,7 +11,7 @@ import json
 import threading
 from typing import Any, Final
 
-from framegate.joinbarrier.agent.join_input import Ears, JoinInput
+from framegate.joinbarrier.agent.join_input import HeardStreams, JoinInput
 from framegate.shmpool.client.client import Client
 from framegate.shmpool.client.link import Link
 from framegate.shmpool.clock import monotonic_ns
@@ -24,7 +24,7 @@ _SLICE_NS: Final = 20_000_000
 _CARE_NS: Final = 100_000_000
 
 
-class _RecordEars(Ears):
+class _RecordedStreams(HeardStreams):
     """Hears the control, announce, QoS and metadata streams too, where that is wanted."""
 
     def __init__(self, mailbox: JoinMailbox, *, with_control: bool) -> None:
@@ -47,9 +47,10 @@ class RecordAgent:
         self._client = client
         self._options = options
         mailbox = JoinMailbox(options.streams)
-        ears = _RecordEars(mailbox, with_control=options.control)
+        heard_streams = _RecordedStreams(mailbox, with_control=options.control)
         self._inputs = [
-            JoinInput(client, stream, ears, client.descriptor_stream(stream, None)) for stream in options.streams
+            JoinInput(client, stream, heard_streams, client.descriptor_stream(stream, None))
+            for stream in options.streams
         ]
         self.began_ns = monotonic_ns()
         self._engine = RecordEngine(
@@ -64,7 +65,7 @@ class RecordAgent:
             notes=[("control", str(options.control).lower()), ("compression", options.compression)],
         )
         # From here on frames are read as they come: producers that wait for consumers may begin.
-        ears.is_read = True
+        heard_streams.is_read = True
         self._care_at_ns = 0
         self._ends_at_ns: int | None = None
 

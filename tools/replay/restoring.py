@@ -8,9 +8,9 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
-from framegate.joinbarrier.checkpoint.choosing import LATEST
 from framegate.joinbarrier.checkpoint.manifest import Manifest
 from framegate.joinbarrier.checkpoint.restore.store import is_at_rest
+from framegate.joinbarrier.checkpoint.restore_choice import LATEST
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.schema.control import PipelineAnnounce
 from framegate.schema.errors import CheckpointDamaged, CheckpointMismatch, CheckpointMissing, NoCoordinator

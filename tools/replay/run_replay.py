@@ -13,11 +13,11 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
-from framegate.recording.asked import require_asked
 from framegate.recording.dump import Dump
 from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, Passage, Unread
 from framegate.recording.notes import notes
 from framegate.recording.recorded import LostPart, Topic
+from framegate.recording.requirements import require_contents
 from framegate.recording.source import open_source
 from framegate.recording.topic_map import is_ours, stream_of
 from framegate.schema.console.quantities import byte_size, count, rounded
@@ -78,7 +78,7 @@ def run(options: ReplayOptions) -> int:
 def _streams_of(options: ReplayOptions) -> list[int]:
     """The streams that the file says it holds, and those that are mapped; others are attached when they come."""
     with open_source(options.source) as recording:
-        require_asked(recording, options.topics, times=options.times)
+        require_contents(recording, options.topics, times=options.times)
         if isinstance(recording, Dump):
             # It says nothing of itself; what has no frame to send needs no producer.
             sent = Passage(recording, options.topics)

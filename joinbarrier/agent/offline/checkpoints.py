@@ -2,7 +2,7 @@
 """Checkpoints of a join of a recording: it is its own source and its own coordinator.
 
 A barrier stands in all streams at once, between two messages of the file, so nothing waits; the place of that is part
-of the state, and reading goes on there after a restore. Ids last before they are used, and one process coordinates a
+of the state, and reading goes on there after a restore. Ids are stored before use, and one process coordinates a
 store.
 """
 
@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from framegate.joinbarrier.agent.state import described, operator_id_of, sync_journal
 from framegate.joinbarrier.checkpoint.checkpoint_id import CheckpointId
-from framegate.joinbarrier.checkpoint.coordinator.actions import GivenOut
-from framegate.joinbarrier.checkpoint.coordinator.given_out import read_given_out, sole_coordinator, write_given_out
+from framegate.joinbarrier.checkpoint.coordinator.actions import IssuedIds
+from framegate.joinbarrier.checkpoint.coordinator.issued_ids import read_given_out, sole_coordinator, write_given_out
 from framegate.joinbarrier.checkpoint.manifest import Manifest
 from framegate.joinbarrier.checkpoint.operator.part import OperatorPart
 from framegate.joinbarrier.checkpoint.operator.state import encode_state
@@ -50,9 +50,9 @@ class RecordingCheckpoints:
         self._held = ExitStack()
         self._held.enter_context(sole_coordinator(self._files, place))
         pipeline = config.join.pipeline
-        before = read_given_out(self._files, pipeline, place) or GivenOut(0, 0)
+        before = read_given_out(self._files, pipeline, place) or IssuedIds(0, 0)
         last = engine.counters()["checkpoints"]["checkpoint_id"]
-        self._given_out = GivenOut(max(before.last_checkpoint_id, self._kept.highest_id(), last), before.epoch + 1)
+        self._given_out = IssuedIds(max(before.last_checkpoint_id, self._kept.highest_id(), last), before.epoch + 1)
         self._interval_ns = config.checkpoint.interval_ms * _NS_PER_MS
         self._due_ns = monotonic_ns() + self._interval_ns
         self.taken = 0
@@ -69,7 +69,7 @@ class RecordingCheckpoints:
         """Cut here; the engine's answer."""
         self._due_ns = monotonic_ns() + self._interval_ns
         checkpoint_id, epoch = self._given_out.last_checkpoint_id + 1, self._given_out.epoch
-        self._given_out = GivenOut(checkpoint_id, epoch)
+        self._given_out = IssuedIds(checkpoint_id, epoch)
         try:
             write_given_out(self._files, self._config.join.pipeline, self._given_out, self._kept.place)
         except StoreFailed as failure:

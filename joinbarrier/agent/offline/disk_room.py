@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much room the journal of an offline join has. Nobody reads while it runs, so no row makes room for another.
 
-Without a ``max_bytes`` that somebody wrote the bound is the room of the disk. A journal that may block gives rows up
+Where no ``max_bytes`` is written, the bound is the free space of the disk. A journal that may block gives rows up
 that a living named reader is done with, as in a live join.
 """
 
@@ -26,7 +26,7 @@ class OfflineRoom:
     """The room of one join."""
 
     max_bytes: int | None
-    """As it was written; None: it was not."""
+    """The ``max_bytes`` of the file; None without one."""
     may_wait: bool
     """Whether readers may be waited for."""
 

@@ -99,7 +99,7 @@ class RecordingJoin:
             self._checkpoints.applied = own
 
     has_begun = True
-    """It has nobody to wait for."""
+    """Always true: it waits for no producer."""
 
     # --- working -------------------------------------------------------------------------------------------
 

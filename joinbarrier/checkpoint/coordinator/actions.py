@@ -51,7 +51,7 @@ class CoordinatorRules:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenOut:
+class IssuedIds:
     """What lasts of a coordinator: the highest id that anybody was told of, and the life that did it."""
 
     last_checkpoint_id: int
@@ -83,7 +83,7 @@ class Say:
 class Allocate:
     """Make this id last; the answer is an ``Allocated`` or an ``AllocationFailed``."""
 
-    given_out: GivenOut
+    given_out: IssuedIds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,14 +6,14 @@ order. It knows no transport, no file and no clock (PROTOCOL 12.5). What it know
 its own; here is which of them an event is for, and what one of them means for another.
 
 >>> from framegate.schema.control import OperatorHello, OperatorState
->>> coordinator = Coordinator(CoordinatorRules(pipeline="default", store="/data/ck"), GivenOut(11, 3))
+>>> coordinator = Coordinator(CoordinatorRules(pipeline="default", store="/data/ck"), IssuedIds(11, 3))
 >>> hello = OperatorHello(
 ...     instance_id=1, last_checkpoint_id=0, state=OperatorState.PRESENT, pipeline="default", operator_id="join"
 ... )
 >>> [type(action.message).__name__ for action in coordinator.on_message(hello, now_ns=0)]
 ['PipelineAnnounce']
 >>> coordinator.on_message(TriggerCheckpoint(correlation_id=7, flags=0, pipeline="default"), now_ns=3_000_000_000)
-[Allocate(given_out=GivenOut(last_checkpoint_id=12, epoch=3))]
+[Allocate(given_out=IssuedIds(last_checkpoint_id=12, epoch=3))]
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from framegate.joinbarrier.checkpoint.coordinator.actions import (
     Action,
     Allocated,
     CoordinatorRules,
-    GivenOut,
+    IssuedIds,
     Predecessor,
     Result,
     Say,
@@ -57,7 +57,7 @@ from framegate.schema.control import (
 class Coordinator:
     """All checkpoints of one pipeline in one life of its coordinator. ``given_out.epoch`` is this life's own."""
 
-    def __init__(self, rules: CoordinatorRules, given_out: GivenOut, predecessor: Predecessor | None = None) -> None:
+    def __init__(self, rules: CoordinatorRules, given_out: IssuedIds, predecessor: Predecessor | None = None) -> None:
         self.rules = rules
         self.epoch = given_out.epoch
         self.counts = Counter[str]()

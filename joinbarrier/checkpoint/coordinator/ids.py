@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ids of one coordinator's life, for checkpoints and signals alike: chosen, made to last, and only then told (P14).
 
->>> ids = Ids(GivenOut(11, 3))
+>>> ids = Ids(IssuedIds(11, 3))
 >>> ids.next(), ids.lasting
-(GivenOut(last_checkpoint_id=12, epoch=3), 11)
+(IssuedIds(last_checkpoint_id=12, epoch=3), 11)
 >>> ids.lasts(12)
 >>> ids.lasting
 12
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from framegate.joinbarrier.checkpoint.coordinator.actions import GivenOut
+from framegate.joinbarrier.checkpoint.coordinator.actions import IssuedIds
 
 ID_MAX: Final = (1 << 63) - 1
 """Whoever claims to have met a higher one is mistaken: no coordinator comes that far."""
@@ -22,7 +22,7 @@ ID_MAX: Final = (1 << 63) - 1
 class Ids:
     """One strictly increasing sequence."""
 
-    def __init__(self, given_out: GivenOut) -> None:
+    def __init__(self, given_out: IssuedIds) -> None:
         self.epoch: Final = given_out.epoch
         """This life's own."""
         self._highest = given_out.last_checkpoint_id
@@ -42,10 +42,10 @@ class Ids:
         """Somebody has met this one. Its aligners ignore what they take for old: none at or below it is of any use."""
         self._highest = max(self._highest, checkpoint_id)
 
-    def next(self) -> GivenOut:
+    def next(self) -> IssuedIds:
         """A new one. Until it lasts it is told to nobody; if it never does, it is not used again."""
         self._highest += 1
-        return GivenOut(self._highest, self.epoch)
+        return IssuedIds(self._highest, self.epoch)
 
     def lasts(self, checkpoint_id: int) -> None:
         """The store has it."""

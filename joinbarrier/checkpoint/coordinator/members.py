@@ -4,9 +4,9 @@
 ``Operators`` and ``IngressStreams`` know who is there. This counts what they say, and tells what follows from it for
 the pipeline as events in their order: the coordinator announces, and gives up what somebody owed who is gone.
 
->>> from framegate.joinbarrier.checkpoint.coordinator.actions import GivenOut
+>>> from framegate.joinbarrier.checkpoint.coordinator.actions import IssuedIds
 >>> from framegate.schema.control import OperatorState
->>> members = Members(CoordinatorRules(pipeline="default", store="/data/ck"), Ids(GivenOut(0, 1)), Counter())
+>>> members = Members(CoordinatorRules(pipeline="default", store="/data/ck"), Ids(IssuedIds(0, 1)), Counter())
 >>> hello = OperatorHello(
 ...     instance_id=1, last_checkpoint_id=0, state=OperatorState.PRESENT, pipeline="default", operator_id="join"
 ... )

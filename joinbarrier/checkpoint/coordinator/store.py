@@ -15,12 +15,12 @@ from framegate.joinbarrier.checkpoint.coordinator.actions import (
     Allocated,
     AllocationFailed,
     Finish,
-    GivenOut,
+    IssuedIds,
     Predecessor,
     Stored,
     StoreProblem,
 )
-from framegate.joinbarrier.checkpoint.coordinator.given_out import read_given_out, write_given_out
+from framegate.joinbarrier.checkpoint.coordinator.issued_ids import read_given_out, write_given_out
 from framegate.joinbarrier.checkpoint.manifest import Manifest
 from framegate.joinbarrier.checkpoint.messages import EPOCH_MAX
 from framegate.joinbarrier.checkpoint.operator.part import OperatorPart
@@ -44,14 +44,14 @@ class CoordinatorStore:
         self._files = files
         self._store = CheckpointStore(place, files)
 
-    def begin_life(self) -> tuple[GivenOut, Predecessor | None]:
+    def begin_life(self) -> tuple[IssuedIds, Predecessor | None]:
         """What was given out before, under a new epoch that lasts; and the last checkpoint of the life before."""
         before = read_given_out(self._files, self._pipeline, self._place)
         epoch = 0 if before is None else before.epoch
         if epoch >= EPOCH_MAX:
             raise StoreFailed("the epochs are used up", store=self._place, epoch=epoch)
         last_id = before.last_checkpoint_id if before is not None else 0
-        given_out = GivenOut(max(last_id, self._store.highest_id()), epoch + 1)
+        given_out = IssuedIds(max(last_id, self._store.highest_id()), epoch + 1)
         write_given_out(self._files, self._pipeline, given_out, self._place)
         whole = self._store.ids()
         operators = self._operators_of(whole[-1]) if whole else ()

@@ -144,7 +144,7 @@ class FarTable:
         """Raises JournalRecreated when an offset is of another life of the journal."""
         if wanted != self.epoch:
             raise JournalRecreated(
-                "it began anew, and rows count from 0 again", path=self.path, want=wanted, have=self.epoch
+                "the journal began anew, and rows count from 0 again", path=self.path, want=wanted, have=self.epoch
             )
 
     def first_row(self) -> int:

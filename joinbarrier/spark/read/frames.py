@@ -32,7 +32,7 @@ def frames(column: pa.StructArray | pa.ChunkedArray | pd.DataFrame) -> list[Fram
 
     Raises ReferenceRefused and ReferenceOutlived.
     """
-    return _of_chunks(column, lambda chunk: _alike(chunk) or _one_by_one(chunk))
+    return _of_chunks(column, lambda chunk: _frames_of_one_format(chunk) or _one_by_one(chunk))
 
 
 def stacks(column: pa.StructArray | pa.ChunkedArray) -> list[npt.NDArray[Any]]:
@@ -76,7 +76,7 @@ def _stacked(column: pa.StructArray) -> list[npt.NDArray[Any]]:
     return [frame[np.newaxis] for frame in _one_by_one(column) if frame is not None] if found is None else found
 
 
-def _alike(column: Any) -> list[Frame] | None:
+def _frames_of_one_format(column: Any) -> list[Frame] | None:
     """All at once, where the frames of the column have one format."""
     found = _stretches(column)
     if found is None:

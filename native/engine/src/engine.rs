@@ -271,7 +271,7 @@ impl<W: Wires> Engine<W> {
             match command {
                 Command::Attach(port, mapping) => {
                     let epoch = mapping.epoch();
-                    if !self.ports[port].attach(mapping, &mut self.hearing.yard) {
+                    if !self.ports[port].attach(mapping, &mut self.hearing.unneeded) {
                         self.stage.note_older(port, epoch);
                     }
                     self.take_passed(port, self.time.stage_ns(now_ns));
@@ -287,7 +287,7 @@ impl<W: Wires> Engine<W> {
         }
         self.make_way(self.time.stage_ns(now_ns));
         self.hearing.drained_turns = 0;
-        self.clear_yard();
+        self.return_mappings();
     }
 
     /// Mappings of which nothing is needed go to the client's thread.
@@ -295,15 +295,15 @@ impl<W: Wires> Engine<W> {
         // What waits behind a barrier may not be copied.
         if !self.cut.is_under_way {
             for (index, port) in self.ports.iter_mut().enumerate() {
-                port.release(|epoch, until| self.stage.needs(index, epoch, until), &mut self.hearing.yard);
+                port.release(|epoch, until| self.stage.needs(index, epoch, until), &mut self.hearing.unneeded);
             }
         }
-        self.clear_yard();
+        self.return_mappings();
     }
 
-    fn clear_yard(&mut self) {
-        if !self.hearing.yard.is_empty() {
-            self.hearing.mailbox.give_back(&mut self.hearing.yard);
+    fn return_mappings(&mut self) {
+        if !self.hearing.unneeded.is_empty() {
+            self.hearing.mailbox.give_back(&mut self.hearing.unneeded);
         }
     }
 

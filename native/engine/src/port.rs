@@ -159,8 +159,8 @@ impl Port {
         self.announced = Some((epoch, has_producer));
     }
 
-    /// Regions of an epoch were mapped; false where a later one is known. What is not needed any more goes to `yard`.
-    pub(crate) fn attach(&mut self, mapping: Box<Mapping>, yard: &mut Vec<Box<Mapping>>) -> bool {
+    /// Regions of an epoch were mapped; false where a later one is known. What is not needed any more goes to `unneeded`.
+    pub(crate) fn attach(&mut self, mapping: Box<Mapping>, unneeded: &mut Vec<Box<Mapping>>) -> bool {
         self.has_switched |= !std::mem::replace(&mut self.is_attached, true);
         self.has_news = true;
         let epoch = mapping.epoch();
@@ -170,17 +170,17 @@ impl Port {
         }
         let own = self.present.iter_mut().chain(&mut self.ahead).find(|own| own.epoch() == epoch);
         if let Some(own) = own {
-            yard.push(own.remap(mapping));
+            unneeded.push(own.remap(mapping));
             return true;
         }
         if !self.is_to_come(epoch) {
-            yard.push(mapping);
+            unneeded.push(mapping);
             return false;
         }
         let is_watched = self.floor.is_some() || self.newest_epoch().is_some();
         // Nobody writes into the one before any more, and nobody has.
         if self.ahead.back().is_some_and(|before| before.span().is_none()) {
-            yard.extend(self.ahead.pop_back().map(Ring::into_mapping));
+            unneeded.extend(self.ahead.pop_back().map(Ring::into_mapping));
         }
         self.ahead.push_back(Ring::new(mapping, is_watched));
         true
@@ -235,12 +235,12 @@ impl Port {
     }
 
     /// The next epoch is the present one from now on; False when there is none.
-    pub(crate) fn step(&mut self, yard: &mut Vec<Box<Mapping>>) -> bool {
+    pub(crate) fn step(&mut self, unneeded: &mut Vec<Box<Mapping>>) -> bool {
         let Some(next) = self.ahead.pop_front() else { return false };
         self.floor = Some(next.epoch());
         if let Some(mut before) = self.present.replace(next) {
             before.taken_until = self.arrivals.next_heard(before.life()).unwrap_or(0);
-            yard.extend(self.retired.replace(before).map(Ring::into_mapping));
+            unneeded.extend(self.retired.replace(before).map(Ring::into_mapping));
         }
         self.lap = Lap::default();
         (self.is_closed, self.has_news, self.has_switched) = (false, true, true);
@@ -257,12 +257,12 @@ impl Port {
     }
 
     /// Lets go of mappings of which nothing is needed; `needs` is asked for an epoch and the sequence after the last one.
-    pub(crate) fn release(&mut self, needs: impl Fn(u64, u64) -> bool, yard: &mut Vec<Box<Mapping>>) {
+    pub(crate) fn release(&mut self, needs: impl Fn(u64, u64) -> bool, unneeded: &mut Vec<Box<Mapping>>) {
         if self.retired.as_ref().is_some_and(|ring| !needs(ring.life(), ring.taken_until)) {
-            yard.extend(self.retired.take().map(Ring::into_mapping));
+            unneeded.extend(self.retired.take().map(Ring::into_mapping));
         }
         if self.is_closed && self.present.as_ref().is_some_and(|ring| !needs(ring.life(), u64::MAX)) {
-            yard.extend(self.present.take().map(Ring::into_mapping));
+            unneeded.extend(self.present.take().map(Ring::into_mapping));
         }
         let over = self.present.iter().filter(|_| self.is_closed || !self.is_attached).chain(&self.retired);
         let (epochs, bytes) = over.fold((0, 0), |sum, ring| (sum.0 + 1, sum.1 + ring.bytes()));
@@ -272,13 +272,13 @@ impl Port {
 
     // --- As which epoch the join knows one of the regions: its source may go on where an earlier one was -----
 
-    /// If that was found out.
+    /// The life of an epoch, if it is known.
     #[inline]
     pub(crate) fn known_life(&self, epoch: u64) -> Option<u64> {
         self.present.as_ref().filter(|ring| ring.epoch() == epoch)?.life
     }
 
-    /// The same before anything of it has come: its source may still be about to say it.
+    /// The likely life of an epoch before anything of it came: its source may still be about to say it.
     pub(crate) fn likely_life_of(&self, epoch: u64) -> u64 {
         self.known_life(epoch).unwrap_or_else(|| self.find_life(epoch))
     }

@@ -33,7 +33,7 @@ pub struct Mailbox<D> {
     commands: Mutex<VecDeque<Command<D>>>,
     has_commands: AtomicBool,
     /// Mappings that the engine has done with.
-    yard: Mutex<Vec<Box<Mapping>>>,
+    unneeded: Mutex<Vec<Box<Mapping>>>,
     is_stopping: AtomicBool,
     /// Of each stream.
     pub facts: Vec<PortFacts>,
@@ -46,7 +46,7 @@ impl<D> Mailbox<D> {
         Self {
             commands: Mutex::new(VecDeque::new()),
             has_commands: AtomicBool::new(false),
-            yard: Mutex::new(Vec::new()),
+            unneeded: Mutex::new(Vec::new()),
             is_stopping: AtomicBool::new(false),
             facts: streams.into_iter().map(PortFacts::new).collect(),
         }
@@ -74,7 +74,7 @@ impl<D> Mailbox<D> {
     /// The mappings that the engine has done with: to be dropped, which takes a while.
     #[must_use]
     pub fn sweep(&self) -> Vec<Box<Mapping>> {
-        std::mem::take(&mut *unpoisoned(&self.yard))
+        std::mem::take(&mut *unpoisoned(&self.unneeded))
     }
 
     /// Ends the slice that runs, soon.
@@ -92,7 +92,7 @@ impl<D> Mailbox<D> {
 
     /// Mappings that are to be undone, on the client's thread.
     pub fn give_back(&self, mappings: &mut Vec<Box<Mapping>>) {
-        unpoisoned(&self.yard).append(mappings);
+        unpoisoned(&self.unneeded).append(mappings);
     }
 
     /// What was asked since the last time. One load where nothing was.

@@ -6,7 +6,7 @@ use framegate_core::pool::copy::{CopyKind, copy_unfenced};
 
 use crate::crc;
 #[cfg(target_arch = "x86_64")]
-use crate::fold;
+use crate::register_copy;
 
 /// From this many bytes on stores go past the cache: nobody on this core reads them again soon.
 pub const NON_TEMPORAL_FROM_BYTES: usize = 4096;
@@ -24,36 +24,36 @@ pub const PIECE_BYTES: usize = 4 * 1024;
 pub unsafe fn copy_with_crc(source: *const u8, target: *mut u8, bytes: usize, crc: u32) -> u32 {
     let is_past_cache = bytes >= NON_TEMPORAL_FROM_BYTES;
     #[cfg(target_arch = "x86_64")]
-    if is_past_cache && fold::is_there() {
+    if is_past_cache && register_copy::is_supported() {
         // SAFETY: the CPU can, and the caller vouches for the ranges.
-        return unsafe { at_once(source, target, bytes, crc) };
+        return unsafe { copy_through_registers(source, target, bytes, crc) };
     }
     // SAFETY: the caller vouches for the ranges.
-    unsafe { in_pieces(source, target, bytes, crc, is_past_cache) }
+    unsafe { copy_in_pieces(source, target, bytes, crc, is_past_cache) }
 }
 
 /// The registers that are stored give the CRC too; what does not fill them goes the other way.
 ///
 /// # Safety
-/// As [`copy_with_crc`], on a CPU that [`fold::is_there`] says yes of.
+/// As [`copy_with_crc`], on a CPU that [`register_copy::is_supported`] says yes of.
 #[cfg(target_arch = "x86_64")]
-unsafe fn at_once(source: *const u8, target: *mut u8, bytes: usize, crc: u32) -> u32 {
-    let head = target.align_offset(fold::LANE_BYTES).min(bytes);
-    let body = (bytes - head) / fold::STEP_BYTES * fold::STEP_BYTES;
+unsafe fn copy_through_registers(source: *const u8, target: *mut u8, bytes: usize, crc: u32) -> u32 {
+    let head = target.align_offset(register_copy::LANE_BYTES).min(bytes);
+    let body = (bytes - head) / register_copy::STEP_BYTES * register_copy::STEP_BYTES;
     let end = head + body;
     // SAFETY: head + body <= bytes, so all three lie in the caller's ranges; `target + head` is aligned.
     unsafe {
-        let mut crc = in_pieces(source, target, head, crc, false);
+        let mut crc = copy_in_pieces(source, target, head, crc, false);
         if body > 0 {
-            crc = fold::copy_with_crc(source.add(head), target.add(head), body, crc);
+            crc = register_copy::copy_with_crc(source.add(head), target.add(head), body, crc);
         }
-        in_pieces(source.add(end), target.add(end), bytes - end, crc, false)
+        copy_in_pieces(source.add(end), target.add(end), bytes - end, crc, false)
     }
 }
 
 /// # Safety
 /// As [`copy_with_crc`].
-unsafe fn in_pieces(source: *const u8, target: *mut u8, bytes: usize, crc: u32, is_past_cache: bool) -> u32 {
+unsafe fn copy_in_pieces(source: *const u8, target: *mut u8, bytes: usize, crc: u32, is_past_cache: bool) -> u32 {
     let kind = if is_past_cache { CopyKind::NonTemporal } else { CopyKind::Plain };
     let (mut crc, mut done) = (crc, 0);
     while done < bytes {
@@ -84,7 +84,7 @@ mod tests {
                     let crc = unsafe {
                         let (from, to) = (source.as_ptr().add(shift), target.as_mut_ptr().add(shift));
                         if is_in_pieces {
-                            in_pieces(from, to, length, 5, length >= NON_TEMPORAL_FROM_BYTES)
+                            copy_in_pieces(from, to, length, 5, length >= NON_TEMPORAL_FROM_BYTES)
                         } else {
                             copy_with_crc(from, to, length, 5)
                         }

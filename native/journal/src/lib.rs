@@ -7,7 +7,7 @@
 //! | `layout` | where things stand, drawn and asserted |
 //! | `schema`, `message` | the Arrow parts: columns, first bytes of a segment, metadata of a batch |
 //! | `row`, `batch`, `columns`, `rows`, `unmatched` | what is said, where it waits, how it becomes columns |
-//! | `copy`, `crc`, `fold` | a payload's way, its check, and both at once |
+//! | `copy`, `crc`, `register_copy` | a payload's way, its check, and both at once |
 //! | `mapping`, `segment`, `spare`, `chain` | files: mapped, filled, made ahead, kept and dropped |
 //! | `walk`, `recovery`, `opening` | what an earlier writer left |
 //! | `head`, `faults` | what readers are told; where tests kill |
@@ -20,8 +20,6 @@ mod config;
 pub mod copy;
 pub mod crc;
 mod faults;
-#[cfg(target_arch = "x86_64")]
-mod fold;
 mod head;
 mod head_columns;
 pub mod layout;
@@ -29,6 +27,8 @@ mod mapping;
 mod message;
 mod opening;
 mod recovery;
+#[cfg(target_arch = "x86_64")]
+mod register_copy;
 mod retired;
 mod row;
 mod rows;

@@ -19,21 +19,21 @@ from framegate.driver.epochs import EpochCounter
 from framegate.driver.leases import LeaseAuthority
 from framegate.driver.region_folders import RegionFolders
 from framegate.driver.regions import NativeMaker, RegionStore
-from framegate.joinbarrier.checkpoint.asking import Asked
 from framegate.joinbarrier.checkpoint.coordinator.actions import (
     Allocate,
     AllocationFailed,
     Finish,
-    GivenOut,
+    IssuedIds,
     Result,
     StoreProblem,
 )
 from framegate.joinbarrier.checkpoint.coordinator.coordinator import Coordinator
-from framegate.joinbarrier.checkpoint.coordinator.given_out import LOCK
+from framegate.joinbarrier.checkpoint.coordinator.issued_ids import LOCK
 from framegate.joinbarrier.checkpoint.coordinator.store import CoordinatorStore
 from framegate.joinbarrier.checkpoint.operator.part import OperatorPart
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.checkpoint.store_files import LocalFiles
+from framegate.joinbarrier.checkpoint.trigger_request import TriggerRequest
 from framegate.schema import Message, decode_any
 from framegate.schema.control import (
     AckStatus,
@@ -147,8 +147,8 @@ class Scene:
             self.hello(name)
         self.said.clear()
 
-    def ask(self, pipeline: str = "default") -> Asked:
-        asked = Asked(self.clock(), pipeline, is_unaligned=False)
+    def ask(self, pipeline: str = "default") -> TriggerRequest:
+        asked = TriggerRequest(self.clock(), pipeline, is_unaligned=False)
         self.say(only(each for each in [asked.due(self.clock())] if each is not None))
         return asked
 
@@ -316,7 +316,7 @@ class Broken(CoordinatorStore):
 
 def test_a_defect_of_a_store_ends_the_checkpoint_and_not_its_thread(tmp_path: Path) -> None:
     worker = StoreWorker(Broken(str(tmp_path), "default", 1, LocalFiles(tmp_path)), "default")
-    worker.give(Allocate(GivenOut(7, 1)))
+    worker.give(Allocate(IssuedIds(7, 1)))
     worker.give(Finish(checkpoint_id=7, epoch=1, is_asked_unaligned=False, acknowledged=()))
     worker.close()
     first, second = worker.results()

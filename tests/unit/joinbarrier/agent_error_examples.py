@@ -43,7 +43,7 @@ def _restarted() -> None:
     scene: dict[str, Any] = {
         "_engine": SimpleNamespace(run=lambda _slice, _outputs: outcome),
         "_applied": None,
-        "_ears": SimpleNamespace(is_read=True),
+        "_heard_streams": SimpleNamespace(is_read=True),
         "outputs": 0,
         "_actions": [],
         "folder": SimpleNamespace(path="journal"),

@@ -16,13 +16,13 @@ from framegate.joinbarrier.checkpoint import (
     CheckpointBarrier,
     SignalAligner,
 )
-from framegate.joinbarrier.checkpoint.asking import Asked, Outcome
-from framegate.joinbarrier.checkpoint.choosing import OwnPart, choose
-from framegate.joinbarrier.checkpoint.coordinator.given_out import sole_coordinator
+from framegate.joinbarrier.checkpoint.coordinator.issued_ids import sole_coordinator
 from framegate.joinbarrier.checkpoint.injector import require_atomics
 from framegate.joinbarrier.checkpoint.manifest import Manifest, decode
+from framegate.joinbarrier.checkpoint.restore_choice import OwnPart, choose
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.checkpoint.store_files import LocalFiles
+from framegate.joinbarrier.checkpoint.trigger_request import Outcome, TriggerRequest
 from framegate.joinbarrier.commands.checkpoint_trigger import TriggerOptions, not_taken, overdue
 from framegate.schema.control import TriggerState
 from framegate.spec.checkpoint.inflight import read_records
@@ -89,7 +89,7 @@ def _coordinated_twice() -> None:
 
 
 def _nobody_answers() -> None:
-    raise overdue(Asked(7, "lidar", is_unaligned=False), TriggerOptions(pipeline="lidar"), 10.0)
+    raise overdue(TriggerRequest(7, "lidar", is_unaligned=False), TriggerOptions(pipeline="lidar"), 10.0)
 
 
 def _given_up() -> None:

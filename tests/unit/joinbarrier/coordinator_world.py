@@ -12,7 +12,7 @@ from framegate.joinbarrier.checkpoint.coordinator.actions import (
     AllocationFailed,
     CoordinatorRules,
     Finish,
-    GivenOut,
+    IssuedIds,
     Predecessor,
     Result,
     Say,
@@ -47,7 +47,7 @@ class World:
     def __init__(self, rules: CoordinatorRules = RULES) -> None:
         self.rules = rules
         self.now_ns = 5 * SECOND
-        self.lasting = GivenOut(0, 0)
+        self.lasting = IssuedIds(0, 0)
         self.manifests: dict[int, Finish] = {}
         self.said: list[Message] = []
         self.warnings: list[str] = []
@@ -58,7 +58,7 @@ class World:
         """The process dies, with what it was about to do, and starts again."""
         self.orders.clear()
         last = self.lasting.last_checkpoint_id
-        self.lasting = GivenOut(last, self.lasting.epoch + 1)
+        self.lasting = IssuedIds(last, self.lasting.epoch + 1)
         newest = self.manifests[max(self.manifests)].acknowledged if self.manifests else ()
         operators = tuple(name for name, _ in newest)
         predecessor = Predecessor(last, last in self.manifests, operators) if last else None

@@ -10,8 +10,8 @@ from typing import Any
 from framegate.joinbarrier.agent.duties import apply_map
 from framegate.joinbarrier.agent.plan import engine_plan
 from framegate.joinbarrier.agent.restoring import open_engine
-from framegate.joinbarrier.checkpoint.choosing import Chosen
 from framegate.joinbarrier.checkpoint.operator.state import encode_state
+from framegate.joinbarrier.checkpoint.restore_choice import Chosen
 from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.journal.description import JournalInput
 from framegate.joinbarrier.journal.folder import JournalFolder, JournalShape

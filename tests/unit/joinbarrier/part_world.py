@@ -9,8 +9,8 @@ from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
 from framegate.joinbarrier.agent.checkpoints import JoinCheckpoints
-from framegate.joinbarrier.checkpoint.choosing import Chosen
 from framegate.joinbarrier.checkpoint.manifest import Manifest
+from framegate.joinbarrier.checkpoint.restore_choice import Chosen
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.maps.mergemap import MergeMap
 from framegate.schema import Message, decode_any

@@ -14,7 +14,7 @@ import pytest
 PACKAGE = Path(package.__file__).parent
 MODULES = (
     *("messages", "numbers", "aligner", "unaligned", "signal_aligner", "injector", "channel", "checkpoint_id"),
-    *("inflight", "asking", "operator.state"),
+    *("inflight", "trigger_request", "operator.state"),
     *(
         f"coordinator.{name}"
         for name in ("coordinator", "ids", "schedule", "members", "requests", "alignment", "messages")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from framegate.joinbarrier.checkpoint.coordinator.actions import Allocate, Allocated, Finish, GivenOut, Stored
+from framegate.joinbarrier.checkpoint.coordinator.actions import Allocate, Allocated, Finish, IssuedIds, Stored
 from framegate.joinbarrier.checkpoint.coordinator.store import CoordinatorStore
 from framegate.joinbarrier.checkpoint.operator.part import OperatorPart
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
@@ -46,7 +46,7 @@ class Life:
 
     def __post_init__(self) -> None:
         self.store = CoordinatorStore(str(self.place), "default", 1, self.files(self.place, self.disk))
-        self.given_out = GivenOut(0, 0)
+        self.given_out = IssuedIds(0, 0)
 
     def _tell(self, what: str, number: int) -> None:
         if isinstance(self.disk, RecordedDisk):
@@ -60,7 +60,7 @@ class Life:
     def checkpoint(self) -> int:
         """One, from its id to its manifest, and what is pruned for it."""
         checkpoint_id, epoch = self.given_out.last_checkpoint_id + 1, self.given_out.epoch
-        self.given_out = GivenOut(checkpoint_id, epoch)
+        self.given_out = IssuedIds(checkpoint_id, epoch)
         assert self.store.allocate(Allocate(self.given_out)) == Allocated(checkpoint_id)
         self._tell("allocated", checkpoint_id)
         self._tell("begun", checkpoint_id)

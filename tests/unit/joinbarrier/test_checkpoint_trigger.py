@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import pytest
-from framegate.joinbarrier.checkpoint.asking import ASK_AGAIN_NS, Asked, Outcome
 from framegate.joinbarrier.checkpoint.coordinator.actions import UNALIGNED
 from framegate.joinbarrier.checkpoint.signals import BarrierSignal, InstantSignal
+from framegate.joinbarrier.checkpoint.trigger_request import ASK_AGAIN_NS, Outcome, TriggerRequest
 from framegate.joinbarrier.commands.checkpoint_trigger import TriggerOptions, interrupted, not_taken, overdue
 from framegate.schema.control import (
     AbortCause,
@@ -24,8 +24,8 @@ from framegate.schema.errors import CheckpointNotTaken, NoCoordinator
 
 
 @pytest.fixture
-def asked() -> Asked:
-    return Asked(7, "default", is_unaligned=True)
+def asked() -> TriggerRequest:
+    return TriggerRequest(7, "default", is_unaligned=True)
 
 
 def progress(state: TriggerState, checkpoint_id: int = 0, correlation_id: int = 7, reason: str = "") -> TriggerProgress:
@@ -55,7 +55,7 @@ def announce(pipeline: str, epoch: int = 1) -> PipelineAnnounce:
     )
 
 
-def test_it_asks_again_until_it_is_answered(asked: Asked) -> None:
+def test_it_asks_again_until_it_is_answered(asked: TriggerRequest) -> None:
     request = asked.due(0)
     assert isinstance(request, TriggerCheckpoint)
     assert (request.correlation_id, request.flags, request.pipeline) == (7, UNALIGNED, "default")
@@ -68,7 +68,7 @@ def test_it_asks_again_until_it_is_answered(asked: Asked) -> None:
     assert asked.due(10 * ASK_AGAIN_NS) is None
 
 
-def test_who_waits_asks_the_next_coordinator_of_the_pipeline_once(asked: Asked) -> None:
+def test_who_waits_asks_the_next_coordinator_of_the_pipeline_once(asked: TriggerRequest) -> None:
     asked.due(0)
     asked.on_message(progress(TriggerState.WAITING))
     for other in (announce("default", 3), announce("default", 2), announce("lidar", 4)):
@@ -78,21 +78,23 @@ def test_who_waits_asks_the_next_coordinator_of_the_pipeline_once(asked: Asked) 
     assert asked.due(ASK_AGAIN_NS) is not None
 
 
-def test_a_checkpoint_that_has_begun_is_not_asked_for_again(asked: Asked) -> None:
+def test_a_checkpoint_that_has_begun_is_not_asked_for_again(asked: TriggerRequest) -> None:
     asked.due(0)
     asked.on_message(progress(TriggerState.STARTED, 12))
     asked.on_message(announce("default", 4))
     assert asked.due(ASK_AGAIN_NS) is None
 
 
-def test_on_a_new_link_it_asks_at_once(asked: Asked) -> None:
+def test_on_a_new_link_it_asks_at_once(asked: TriggerRequest) -> None:
     asked.due(0)
     asked.ask_anew()
     assert asked.due(1) is not None
 
 
 @pytest.mark.parametrize("state", [TriggerState.COMPLETE, TriggerState.ABORTED, TriggerState.REFUSED])
-def test_the_coordinators_word_is_the_outcome_and_the_first_one_counts(asked: Asked, state: TriggerState) -> None:
+def test_the_coordinators_word_is_the_outcome_and_the_first_one_counts(
+    asked: TriggerRequest, state: TriggerState
+) -> None:
     asked.on_message(progress(TriggerState.COMPLETE, 12, correlation_id=8))
     assert asked.outcome is None
     asked.on_message(progress(state, 12, reason="x"))
@@ -100,7 +102,7 @@ def test_the_coordinators_word_is_the_outcome_and_the_first_one_counts(asked: As
     assert asked.outcome == Outcome(state, 12, 3, 5, 6, "x")
 
 
-def test_what_became_of_it_is_heard_from_a_coordinator_that_knows_no_request(asked: Asked) -> None:
+def test_what_became_of_it_is_heard_from_a_coordinator_that_knows_no_request(asked: TriggerRequest) -> None:
     complete = CheckpointComplete(checkpoint_id=12, epoch=4, pipeline="default")
     asked.on_message(complete)
     assert asked.outcome is None
@@ -112,7 +114,7 @@ def test_what_became_of_it_is_heard_from_a_coordinator_that_knows_no_request(ask
     assert asked.outcome == Outcome(TriggerState.COMPLETE, 12, 4)
 
 
-def test_an_abort_that_is_announced_carries_its_cause(asked: Asked) -> None:
+def test_an_abort_that_is_announced_carries_its_cause(asked: TriggerRequest) -> None:
     asked.on_message(progress(TriggerState.STARTED, 12))
     cause = AbortCause.COORDINATOR
     asked.on_message(CheckpointAborted(checkpoint_id=12, epoch=4, cause=cause, pipeline="default", reason="restarted"))
@@ -122,7 +124,7 @@ def test_an_abort_that_is_announced_carries_its_cause(asked: Asked) -> None:
     )
 
 
-def test_when_the_time_is_up_it_is_said_how_far_it_came(asked: Asked) -> None:
+def test_when_the_time_is_up_it_is_said_how_far_it_came(asked: TriggerRequest) -> None:
     asked.on_message(announce("lidar"))
     nobody = overdue(asked, TriggerOptions(), 10.0)
     assert isinstance(nobody, NoCoordinator)
@@ -137,7 +139,7 @@ def test_when_the_time_is_up_it_is_said_how_far_it_came(asked: Asked) -> None:
     }
 
 
-def test_who_interrupts_it_is_told_whether_a_checkpoint_goes_on(asked: Asked) -> None:
+def test_who_interrupts_it_is_told_whether_a_checkpoint_goes_on(asked: TriggerRequest) -> None:
     nobody = interrupted(asked, TriggerOptions())
     assert "nobody answered" in nobody.message
     assert "goes on" not in str(nobody)
@@ -154,7 +156,7 @@ def test_a_signal_is_asked_for_with_its_kind_and_category() -> None:
         (BarrierSignal("SyncTest", 0), SignalCategory.BARRIER),
         (InstantSignal("SyncTest"), SignalCategory.INSTANT),
     ):
-        request = Asked(7, "default", signal=signal).due(0)
+        request = TriggerRequest(7, "default", signal=signal).due(0)
         assert request == TriggerSignal(
             correlation_id=7, category=category, kind=SignalKind.SYNC_TEST, pipeline="default"
         )

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from framegate.joinbarrier.checkpoint.coordinator.actions import FORCED, MAY_SWITCH, UNALIGNED, Finish, GivenOut
+from framegate.joinbarrier.checkpoint.coordinator.actions import FORCED, MAY_SWITCH, UNALIGNED, Finish, IssuedIds
 from framegate.joinbarrier.checkpoint.coordinator.operators import FORGET_TIMEOUTS
 from framegate.schema.control import (
     AbortCause,
@@ -51,7 +51,7 @@ def is_idle(world: World) -> bool:
 
 def test_a_barrier_is_asked_for_only_after_its_id_lasts(world: World) -> None:
     world.trigger()
-    assert world.orders[0].given_out == GivenOut(1, 1)  # type: ignore[union-attr]
+    assert world.orders[0].given_out == IssuedIds(1, 1)  # type: ignore[union-attr]
     assert not world.take(InjectBarrier)
     world.answer()
     [inject] = world.take(InjectBarrier)

@@ -14,12 +14,12 @@ from framegate.joinbarrier.checkpoint.coordinator.actions import (
     Allocated,
     AllocationFailed,
     Finish,
-    GivenOut,
+    IssuedIds,
     Predecessor,
     Stored,
     StoreProblem,
 )
-from framegate.joinbarrier.checkpoint.coordinator.given_out import COORDINATOR
+from framegate.joinbarrier.checkpoint.coordinator.issued_ids import COORDINATOR
 from framegate.joinbarrier.checkpoint.coordinator.store import CoordinatorStore
 from framegate.joinbarrier.checkpoint.operator.part import OPERATOR_PART, OperatorPart
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
@@ -90,20 +90,20 @@ def finish(checkpoint_id: int, *acknowledged: tuple[str, int], is_asked_unaligne
 
 
 def test_ids_and_epochs_outlive_their_coordinator(tmp_path: Path, store: CoordinatorStore) -> None:
-    assert store.begin_life() == (GivenOut(0, 1), None)
-    assert store.allocate(Allocate(GivenOut(1, 1))) == Allocated(1)
-    assert opened(tmp_path).begin_life() == (GivenOut(1, 2), Predecessor(1, is_complete=False))
+    assert store.begin_life() == (IssuedIds(0, 1), None)
+    assert store.allocate(Allocate(IssuedIds(1, 1))) == Allocated(1)
+    assert opened(tmp_path).begin_life() == (IssuedIds(1, 2), Predecessor(1, is_complete=False))
     size = operate(tmp_path, 1)
     assert isinstance(store.finish(finish(1, ("join", size))), Stored)
-    assert opened(tmp_path).begin_life() == (GivenOut(1, 3), Predecessor(1, is_complete=True, operators=("join",)))
+    assert opened(tmp_path).begin_life() == (IssuedIds(1, 3), Predecessor(1, is_complete=True, operators=("join",)))
     # One that cannot be read says of nobody that he may come back.
     (tmp_path / "1/manifest.json").write_text("spoilt")
-    assert opened(tmp_path).begin_life() == (GivenOut(1, 4), Predecessor(1, is_complete=True))
+    assert opened(tmp_path).begin_life() == (IssuedIds(1, 4), Predecessor(1, is_complete=True))
 
 
 def test_without_its_file_ids_go_on_above_all_that_is_left_of_others(tmp_path: Path) -> None:
     operate(tmp_path, 40)
-    assert opened(tmp_path).begin_life() == (GivenOut(40, 1), None)
+    assert opened(tmp_path).begin_life() == (IssuedIds(40, 1), None)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_an_id_that_does_not_last_is_not_given_out(
 ) -> None:
     store.begin_life()
     disk.fails_at = step, ""
-    failed = store.allocate(Allocate(GivenOut(1, 1)))
+    failed = store.allocate(Allocate(IssuedIds(1, 1)))
     assert isinstance(failed, AllocationFailed)
     assert "No space left" in failed.reason
     disk.fails_at = "", ""

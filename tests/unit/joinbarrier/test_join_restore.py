@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from framegate.joinbarrier.agent.restoring import own_part
-from framegate.joinbarrier.checkpoint.choosing import Chosen, choose
 from framegate.joinbarrier.checkpoint.restore.basis import Basis
+from framegate.joinbarrier.checkpoint.restore_choice import Chosen, choose
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.verify import verify
 

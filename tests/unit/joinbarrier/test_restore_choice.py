@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 from framegate.joinbarrier.agent.restoring import own_part, parse_wanted
-from framegate.joinbarrier.checkpoint.choosing import LATEST, OwnPart, choose
 from framegate.joinbarrier.checkpoint.manifest import InflightData, Manifest
 from framegate.joinbarrier.checkpoint.operator.state import decode_state, encode_state
 from framegate.joinbarrier.checkpoint.restore.basis import Basis, JournalTail, basis_of
+from framegate.joinbarrier.checkpoint.restore_choice import LATEST, OwnPart, choose
 from framegate.joinbarrier.checkpoint.state_head import StateHead, read_head
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.schema.errors import (

@@ -79,7 +79,7 @@ def test_an_input_that_never_came_and_one_that_went_back_are_told_apart() -> Non
 
 def test_an_input_whose_frames_are_of_an_epoch_before_the_known_one_says_so_and_what_helps() -> None:
     (line,) = said(status({"input": 0}, left=seen(last_seq=None, older_epoch=(9, 5))))
-    assert "left (its frames are of epoch 5, and epoch 9 is known of it, which is later" in line
+    assert "left (its frames are of epoch 5, but the later epoch 9 is known already" in line
     assert "--new-epoch" in line
 
 

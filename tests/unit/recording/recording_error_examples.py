@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, Final
 from unittest.mock import patch
 
-from framegate.recording.asked import require_asked
 from framegate.recording.header_time import HEADER
 from framegate.recording.reader import Recording
+from framegate.recording.requirements import require_contents
 from framegate.schema.wire import Mode, QosConsumer
 from framegate.shmpool.producer.audience import Audience
 from framegate.tools.inspect.options import InspectOptions
@@ -76,25 +76,25 @@ def _unknown(folder: Path) -> None:
 def _of_another_kind(folder: Path) -> None:
     (folder / "in.ulg").write_bytes(b"ULog" + bytes(100))
     with Recording.open(folder / "in.ulg") as recording:
-        require_asked(recording, {})
+        require_contents(recording, {})
 
 
 def _without_a_topic(folder: Path) -> None:
     (folder / "in.mcap").write_bytes(Made().file(frames(1)))
     with Recording.open(folder / "in.mcap") as recording:
-        require_asked(recording, {"/camera": 7})
+        require_contents(recording, {"/camera": 7})
 
 
 def _without_its_library(folder: Path) -> None:
     (folder / "in.mcap").write_bytes(foreign_file([b""], "sensor_msgs/msg/Imu", "cdr"))
     with Recording.open(folder / "in.mcap") as recording, hidden("rosbags", "framegate.recording.ros_messages"):
-        require_asked(recording, {"/camera/image": 7})
+        require_contents(recording, {"/camera/image": 7})
 
 
 def _without_a_stamp(folder: Path) -> None:
     (folder / "in.mcap").write_bytes(foreign_file([b"{}"], "", "json"))
     with Recording.open(folder / "in.mcap") as recording:
-        require_asked(recording, {"/camera/image": 7}, times=HEADER)
+        require_contents(recording, {"/camera/image": 7}, times=HEADER)
 
 
 @contextmanager

@@ -179,13 +179,13 @@ class World(Generic[_Member]):
         self.network = LoopbackNetwork()
         self.streams = Streams(channel="aeron:ipc")
         self.control_messages: list[Message] = []
-        self._ears: dict[int, Subscription] = {}
+        self._heard_streams: dict[int, Subscription] = {}
         self._opened: list[PoolRegions] = []
         transport = self.network.client()
         self.transport = transport
         self.peer = self.network.client()
         for stream in (self.streams.control, self.streams.qos, self.streams.metadata):
-            self._ears[stream] = self.peer.add_subscription(self.streams.channel, stream)
+            self._heard_streams[stream] = self.peer.add_subscription(self.streams.channel, stream)
         self.link = SimpleNamespace(
             streams=self.streams,
             transport=transport,
@@ -208,15 +208,15 @@ class World(Generic[_Member]):
 
     def heard(self, stream: int) -> list[Message]:
         """What was sent on a stream since the last look."""
-        return [decode_any(received.data) for received in self._ears[stream].poll(1_000)]
+        return [decode_any(received.data) for received in self._heard_streams[stream].poll(1_000)]
 
     def control(self) -> list[Message]:
         return self.heard(self.streams.control)
 
     def listen(self, channel: str, stream: int) -> Subscription:
         """Hear another stream from now on."""
-        self._ears[stream] = self.peer.add_subscription(channel, stream)
-        return self._ears[stream]
+        self._heard_streams[stream] = self.peer.add_subscription(channel, stream)
+        return self._heard_streams[stream]
 
     def play(self, member: _Member) -> _Member:
         self.member = member

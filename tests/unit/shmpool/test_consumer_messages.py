@@ -26,7 +26,7 @@ from framegate.schema.wire import (
     QosConsumer,
 )
 from framegate.shmpool.consumer.consumer import Consumer
-from framegate.shmpool.consumer.control_between import QUEUE_BOUND, Control
+from framegate.shmpool.consumer.control_inbox import QUEUE_BOUND, Control
 from framegate.shmpool.marks.ended import mark_ended
 
 from tests.unit.shmpool.client_world import LEASE, STREAM, STRIDE, World, consumer_world

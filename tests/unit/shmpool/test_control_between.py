@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from framegate.schema.control import CheckpointBarrier, ControlSignal, SignalCategory, SignalKind, Watermark
-from framegate.shmpool.consumer.control_between import QUEUE_BOUND, ControlBetween
+from framegate.shmpool.consumer.control_inbox import QUEUE_BOUND, ControlInbox
 
 STREAM, EPOCH = 10_001, 7
 
@@ -40,7 +40,7 @@ def signal(category: SignalCategory, barrier_id: int) -> ControlSignal:
 def test_what_comes_by_the_shared_stream_and_by_ones_own_is_kept_once(
     message: CheckpointBarrier | Watermark | ControlSignal,
 ) -> None:
-    between = ControlBetween(None)
+    between = ControlInbox(None)
     for _ in range(2):
         assert between.hear(message.encode(), EPOCH, 3) == message
     assert [each.message for each in between.take()] == [message]
@@ -49,14 +49,14 @@ def test_what_comes_by_the_shared_stream_and_by_ones_own_is_kept_once(
 
 
 def test_instant_signals_are_not_told_apart_and_all_kept() -> None:
-    between = ControlBetween(None)
+    between = ControlInbox(None)
     for _ in range(2):
         between.hear(signal(SignalCategory.INSTANT, 0).encode(), EPOCH, 3)
     assert len(between.take()) == 2
 
 
 def test_what_is_remembered_is_bounded() -> None:
-    between = ControlBetween(None)
+    between = ControlInbox(None)
     for checkpoint_id in range(1, 2 * QUEUE_BOUND):
         between.hear(barrier(checkpoint_id).encode(), EPOCH, 3)
     assert len(between._recent) == QUEUE_BOUND

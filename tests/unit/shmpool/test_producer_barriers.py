@@ -17,9 +17,9 @@ from framegate.schema.driver import Role
 from framegate.schema.errors import AtomicsMissing, BarrierInjectionFailed, InvalidValue, MediaDriverGone, NotAttached
 from framegate.shmpool.marks.continued import NAME as CONTINUED
 from framegate.shmpool.producer import command_word
-from framegate.shmpool.producer.asked_barriers import SENT_BARRIERS_KEPT
 from framegate.shmpool.producer.command_word import NAME, ProducersWord
 from framegate.shmpool.producer.producer import Producer
+from framegate.shmpool.producer.requested_barriers import SENT_BARRIERS_KEPT
 from framegate.shmpool.producer.sent_barrier import SentBarrier
 
 from framegate._native import BarrierInjector, CommandWord

@@ -51,7 +51,7 @@ pub(super) struct Hearing<D> {
     /// When the next facts are due although descriptors keep coming.
     facts_due_ns: u64,
     /// Mappings that are on their way to the client's thread.
-    pub(super) yard: Vec<Box<Mapping>>,
+    pub(super) unneeded: Vec<Box<Mapping>>,
 }
 
 impl<D> Hearing<D> {
@@ -64,7 +64,7 @@ impl<D> Hearing<D> {
             is_drained: false,
             drained_turns: 0,
             facts_due_ns: 0,
-            yard: Vec::with_capacity(2 * mailbox.facts.len()),
+            unneeded: Vec::with_capacity(2 * mailbox.facts.len()),
             mailbox,
         }
     }

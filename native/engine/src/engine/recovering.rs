@@ -46,7 +46,7 @@ impl<W: Wires> Engine<W> {
     /// The next epoch that is mapped has its turn; False when there is none.
     fn advance(&mut self, index: usize, now_ns: u64) -> bool {
         self.close_present(index, now_ns);
-        let has_stepped = self.ports[index].step(&mut self.hearing.yard);
+        let has_stepped = self.ports[index].step(&mut self.hearing.unneeded);
         let begun = self.ports[index].present_epoch().filter(|_| has_stepped);
         if let Some(epoch) = begun
             && self.ports[index].is_early(epoch)

@@ -71,7 +71,7 @@ pub struct Recalled {
 }
 
 impl<W: Wires> Engine<W> {
-    /// Takes it back. Once, before the first turn.
+    /// Restores a checkpoint. Called once, before the first turn.
     pub fn restore(&mut self, restoring: Restoring<'_>, now_ns: u64) -> io::Result<Recalled> {
         let mut recalled = Recalled::default();
         let is_new = restoring.stage.is_some();

@@ -120,7 +120,7 @@ impl Stage {
         }
     }
 
-    /// The attempt's frame of an input cannot be read: it never is tried again. Ask for the next attempt.
+    /// The attempt's frame of an input cannot be read: it is never tried again. Ask for the next attempt.
     pub fn failed(&mut self, input: usize, cause: Cause, _now_ns: u64) {
         let Some(seq) = self.chosen(input).map(|frame| frame.seq) else { return };
         self.by_input[input].overwritten += u64::from(cause == Cause::Overwritten);

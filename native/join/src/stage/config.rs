@@ -136,7 +136,7 @@ impl InputConfig {
 pub struct StageConfig {
     /// Which frames belong together.
     pub policy: PolicyKind,
-    /// The output stream, that maps are announced for.
+    /// The output stream that maps are announced for.
     pub out_stream: u32,
     /// The inputs, in the order of the columns.
     pub inputs: Vec<InputConfig>,

@@ -78,7 +78,7 @@ impl Stage {
         self.newest(stream).is_ended
     }
 
-    /// Whether that epoch of a stream is one of those that frames wait of, and is over.
+    /// Whether that epoch is the stream's present one or the one behind its fence, and is over.
     #[must_use]
     pub fn has_ended_in(&self, stream: usize, epoch: u64) -> bool {
         let records = [Some(self.streams.sources[stream]), self.streams.behind[stream]];

@@ -95,7 +95,7 @@ impl Stage {
         }
     }
 
-    /// A frame waits, if there is room for it. The cause for which it is lost, if it is.
+    /// Adds a frame to those that wait, if there is room; returns the cause if it is lost.
     #[inline]
     pub(super) fn add(&mut self, input: usize, frame: Frame, side: Side) -> Option<Cause> {
         if self.inputs[input].is_full() {

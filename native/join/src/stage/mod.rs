@@ -4,7 +4,6 @@
 //! Between `next` and `joined` or `failed` it is told nothing else. Allocates when it is made and when a map is applied.
 //! The twin in plain Python is `spec/join/stage.py`.
 
-mod asked;
 mod attempt;
 mod clocks;
 mod config;
@@ -21,6 +20,7 @@ mod observe;
 mod opens;
 mod out_times;
 mod policy;
+mod progress;
 mod recall;
 mod rejected;
 mod sequence;
@@ -31,13 +31,13 @@ mod timestamp;
 mod union;
 mod unmatched;
 
-pub use asked::Progress;
 pub use attempt::{Absence, Attempt, Pick};
 pub use config::{Drive, InputConfig, PolicyKind, Preference, StageConfig};
 pub use counters::{Counters, InputCounters};
 pub use cut::{Lost, Pending};
 pub use observe::Observed;
 pub use out_times::OUT_TIMES_MAX;
+pub use progress::Progress;
 pub use recall::{Rest, StreamRest};
 pub use rejected::Rejection;
 pub use status::{Status, Waiting};

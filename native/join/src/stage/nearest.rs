@@ -12,17 +12,17 @@ use crate::pairing::{FAR, OUTPUTS_MAX, Pairing, Question};
 pub(super) struct OneToOne {
     pairing: Pairing,
     outputs_max: usize,
-    told: Box<[Told]>,
+    told: Box<[PairAnswer]>,
 }
 
 /// The answer for one input.
 #[derive(Clone, Copy, Debug)]
-struct Told {
+struct PairAnswer {
     choice: Choice,
     /// A later frame or output might have changed it.
     is_early: bool,
     /// What could not be answered; while nothing of it changes, it need not be asked again.
-    open: Option<Asked>,
+    open: Option<PairQuestion>,
 }
 
 /// What can be said of an input and an output.
@@ -31,16 +31,16 @@ enum Pair {
     /// It has to wait.
     Open,
     /// The output has its frame, or none.
-    Told,
+    Answered,
     /// Nothing was there in time.
     Late,
 }
 
-const NOTHING_TOLD: Told = Told { choice: Choice::Nothing, is_early: false, open: None };
+const NOTHING_TOLD: PairAnswer = PairAnswer { choice: Choice::Nothing, is_early: false, open: None };
 
 /// A question, and how much had come when it was asked. `hasty` knows more than is certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Asked {
+struct PairQuestion {
     out: u64,
     order: u64,
     times: u64,
@@ -110,7 +110,7 @@ impl Stage {
         self.numbers.one_to_one = Some(known);
         match pair {
             Pair::Open => false,
-            Pair::Told => true,
+            Pair::Answered => true,
             // The input is absent as any that is too late.
             Pair::Late => self.excuse(input, now_ns),
         }
@@ -119,7 +119,7 @@ impl Stage {
     fn pair(&self, known: &mut OneToOne, input: usize, out: u64, now_ns: u64) -> Pair {
         let sure = self.question(input, out, known.outputs_max);
         let hasty = self.hasty(sure, input, now_ns);
-        let asked = Asked { out, order: self.order, times: self.numbers.times.pushed(), sure, hasty };
+        let asked = PairQuestion { out, order: self.order, times: self.numbers.times.pushed(), sure, hasty };
         if known.told[input].open == Some(asked) {
             return Pair::Open;
         }
@@ -137,12 +137,12 @@ impl Stage {
             (choice, is_hasty) = (ask(&hasty), true);
         }
         if self.current.is_looking_ahead {
-            return choice.map_or(Pair::Open, |_| Pair::Told);
+            return choice.map_or(Pair::Open, |_| Pair::Answered);
         }
         let told = &mut known.told[input];
         *told = match choice {
-            None => Told { open: Some(asked), ..NOTHING_TOLD },
-            Some(choice) => Told {
+            None => PairAnswer { open: Some(asked), ..NOTHING_TOLD },
+            Some(choice) => PairAnswer {
                 choice: choice.partner.map_or(Choice::Nothing, Choice::At),
                 is_early: choice.is_early || is_hasty,
                 open: None,
@@ -151,7 +151,7 @@ impl Stage {
         match choice {
             None => Pair::Open,
             Some(choice) if is_hasty && hasty.is_forced && choice.partner.is_none() => Pair::Late,
-            Some(_) => Pair::Told,
+            Some(_) => Pair::Answered,
         }
     }
 

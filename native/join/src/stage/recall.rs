@@ -64,7 +64,7 @@ impl Stage {
         })
     }
 
-    /// Frames that never can be joined, and were not written down as that.
+    /// Frames that can never be joined, and were not written down as such.
     pub fn recall_lost(&mut self, stream: usize, epoch: u64, seqs: (u64, u64), cause: Cause, now_ns: u64) {
         let (seq_first, seq_last) = (seqs.0, seqs.1.min(I64_MAX));
         if epoch > I64_MAX || self.is_of_another_life(stream, epoch) {

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 from framegate.joinbarrier.checkpoint.checkpoint_id import CheckpointId
-from framegate.joinbarrier.checkpoint.choosing import LATEST
 from framegate.joinbarrier.checkpoint.manifest import Manifest
 from framegate.joinbarrier.checkpoint.operator.part import OperatorPart
+from framegate.joinbarrier.checkpoint.restore_choice import LATEST
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.schema.control import PipelineAnnounce
 from framegate.schema.errors import (

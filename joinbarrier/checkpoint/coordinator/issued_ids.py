@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from framegate.joinbarrier.checkpoint.coordinator.actions import GivenOut
+from framegate.joinbarrier.checkpoint.coordinator.actions import IssuedIds
 from framegate.joinbarrier.checkpoint.manifest import FORMAT
 from framegate.joinbarrier.checkpoint.messages import EPOCH_MAX, U64_MAX
 from framegate.joinbarrier.checkpoint.numbers import whole
@@ -29,7 +29,7 @@ _REMOVE: Final = (
 )
 
 
-def read_given_out(files: StoreFiles, pipeline: str, where: str) -> GivenOut | None:
+def read_given_out(files: StoreFiles, pipeline: str, where: str) -> IssuedIds | None:
     """What the lives before this one gave out; None where there is no file. Raises CheckpointDamaged, StoreTaken."""
     path = f"{where}/{COORDINATOR}"
     try:
@@ -49,10 +49,10 @@ def read_given_out(files: StoreFiles, pipeline: str, where: str) -> GivenOut | N
         raise CheckpointDamaged(f"it makes no sense: {broken!r}", path=path, hint=_REMOVE) from None
     if owner != pipeline:
         raise StoreTaken("it is another pipeline's store", store=where, pipeline=pipeline, owner=owner)
-    return GivenOut(last_id, epoch)
+    return IssuedIds(last_id, epoch)
 
 
-def write_given_out(files: StoreFiles, pipeline: str, given_out: GivenOut, where: str) -> None:
+def write_given_out(files: StoreFiles, pipeline: str, given_out: IssuedIds, where: str) -> None:
     """On the disk when it returns. Raises StoreFailed."""
     found: dict[str, Any] = {
         "format": FORMAT,

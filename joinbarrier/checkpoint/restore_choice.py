@@ -68,7 +68,7 @@ class Chosen:
     frames: tuple[bytes, ...]
     late: tuple[LateInput, ...]
     map: MergeMap | None
-    """That was in force."""
+    """The map that was in force."""
 
 
 def choose(store: CheckpointStore, wanted: str | int, own: OwnPart) -> Chosen | None:
@@ -93,7 +93,7 @@ def _read(store: CheckpointStore, manifest: Manifest, own: OwnPart) -> Chosen:
     checkpoint_id = manifest.checkpoint_id
     if manifest.pipeline != own.pipeline:
         raise CheckpointMismatch(
-            "it is another pipeline's", checkpoint_id=checkpoint_id, want=own.pipeline, have=manifest.pipeline
+            "another pipeline's checkpoint", checkpoint_id=checkpoint_id, want=own.pipeline, have=manifest.pipeline
         )
     restored = store.restore(manifest, own.operator_id)
     image = decode_state(restored.state)
@@ -125,7 +125,7 @@ def _map(head: StateHead) -> MergeMap | None:
         reason = "another message"
     except (MessageError, MapRefused) as broken:
         reason = broken.message
-    raise CheckpointDamaged(f"its map is none: {reason}", checkpoint_id=head.checkpoint_id)
+    raise CheckpointDamaged(f"the state's map is invalid: {reason}", checkpoint_id=head.checkpoint_id)
 
 
 def _require_own(head: StateHead, checkpoint_id: int, own: OwnPart) -> None:
@@ -135,7 +135,7 @@ def _require_own(head: StateHead, checkpoint_id: int, own: OwnPart) -> None:
         want, have = getattr(own, key), getattr(head, key)
         if want != have:
             raise CheckpointMismatch(
-                f"it was taken with another {key}", checkpoint_id=checkpoint_id, want=_plain(want), have=_plain(have)
+                f"the checkpoint has another {key}", checkpoint_id=checkpoint_id, want=_plain(want), have=_plain(have)
             )
 
     recording = None if head.source is None else head.source.name
@@ -145,7 +145,7 @@ def _require_own(head: StateHead, checkpoint_id: int, own: OwnPart) -> None:
         is_same = head.source.digest == own.digest
     if not is_same:
         raise CheckpointMismatch(
-            "it was taken of another source",
+            "the checkpoint has another source",
             checkpoint_id=checkpoint_id,
             want=own.recording or "living streams",
             have=recording or "living streams",

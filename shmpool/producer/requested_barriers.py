@@ -26,7 +26,7 @@ _INTERVAL_MAX_S: Final = 1e9
 _log = logging.getLogger(__name__)
 
 
-class AskedBarriers:
+class RequestedBarriers:
     """Those of one producer. Without a pipeline nobody asks."""
 
     def __init__(self, producer: Producer, pipeline: str | None, interval_s: float | None) -> None:
@@ -36,7 +36,7 @@ class AskedBarriers:
         self._word = None if pipeline is None else ProducersWord(producer.stream_id)
         self._interval_ns = _interval_ns(interval_s, pipeline)
         self._lost: tuple[int, int] | None = None
-        self._asked_id: int | None = None
+        self._requested_id: int | None = None
         self._outcome_before: tuple[int, int] | None = None
         self._sent = deque[SentBarrier](maxlen=SENT_BARRIERS_KEPT)
 
@@ -57,17 +57,17 @@ class AskedBarriers:
             self._producer.native.inject_by(None)
         self._word = None
 
-    def on_asked(self, asked: InjectBarrier) -> None:
+    def on_inject_barrier(self, asked: InjectBarrier) -> None:
         """The coordinator wants a barrier; it repeats itself, which the word's holder ignores."""
         if self._word is None or not can_carry(asked.checkpoint_id, asked.epoch):
             return
         self.leave_to_coordinator()
-        if asked.checkpoint_id != self._asked_id:
-            self._asked_id, self._outcome_before = asked.checkpoint_id, self._outcome()
+        if asked.checkpoint_id != self._requested_id:
+            self._requested_id, self._outcome_before = asked.checkpoint_id, self._outcome()
         self._word.inject(asked.checkpoint_id, asked.epoch, unaligned=bool(asked.flags & _UNALIGNED))
 
     def leave_to_coordinator(self) -> None:
-        """One was heard: no barrier comes by itself any more."""
+        """Stop the interval: a coordinator of the pipeline was heard."""
         if self._interval_ns is None:
             return
         _log.warning("%s: pipeline %s has a coordinator, so the interval is over", self._producer, self._pipeline)
@@ -76,7 +76,7 @@ class AskedBarriers:
             self._producer.native.leave_to_coordinator()
 
     def send_due(self, now_ns: int) -> None:
-        """What no frame takes along: the stream may be silent, or its producer inside user code (B21)."""
+        """Send barriers that no frame takes along: the stream may be silent, or its producer in user code (B21)."""
         if self._word is not None and self._word.retry(now_ns):
             self.inject()
         self.tell_lost(now_ns)
@@ -136,7 +136,7 @@ class AskedBarriers:
                 "%s: barrier %s is not sent, because it or a higher one was sent before. If the coordinator of %s "
                 "began anew, remove the command.word of the stream",
                 self._producer,
-                self._asked_id,
+                self._requested_id,
                 self._pipeline,
             )
         self._outcome_before = None

@@ -16,7 +16,9 @@ _NAMED: int = 40
 """So many topics are named; more would hide the first ones."""
 
 
-def require_asked(recording: Source, topics: Mapping[str, int], streams: Iterable[int] = (), times: str = LOG) -> None:
+def require_contents(
+    recording: Source, topics: Mapping[str, int], streams: Iterable[int] = (), times: str = LOG
+) -> None:
     """Raise ``TopicMissing`` for a topic of ``--map``, or a stream of a join, that the recording does not have.
 
     Raises ``OtherFileKind`` for a file of another kind, ``RecordingDamaged`` where nothing of it can be read,

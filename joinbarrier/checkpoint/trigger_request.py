@@ -5,7 +5,7 @@ A pure state machine. It asks again until it is answered, and once more when a c
 the pipeline: that one knows of no request. Not while it waits: a request that a coordinator left unheard when it was
 killed is heard by the next one, and would begin a checkpoint that nobody asks for any more.
 
->>> asked = Asked(7, "default", is_unaligned=False)
+>>> asked = TriggerRequest(7, "default", is_unaligned=False)
 >>> type(asked.due(0)).__name__, asked.due(1), type(asked.due(1_000_000_000)).__name__
 ('TriggerCheckpoint', None, 'TriggerCheckpoint')
 """
@@ -45,7 +45,7 @@ class Outcome:
     reason: str = ""
 
 
-class Asked:
+class TriggerRequest:
     """One request."""
 
     def __init__(

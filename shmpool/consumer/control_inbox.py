@@ -33,8 +33,8 @@ class Control:
         return self.message.source_epoch
 
 
-class ControlBetween:
-    """To a callback, or into a bounded queue.
+class ControlInbox:
+    """Gives messages to a callback or a bounded queue.
 
     While a consumer moves to a descriptor stream of its own it hears that and the shared one: the same message comes by
     both, byte for byte, and is kept once.

@@ -21,14 +21,14 @@ const XOR: i32 = 0x96;
 
 /// Whether this CPU can.
 #[must_use]
-pub fn is_there() -> bool {
+pub fn is_supported() -> bool {
     std::arch::is_x86_feature_detected!("avx512f") && std::arch::is_x86_feature_detected!("vpclmulqdq")
 }
 
 /// Copies and continues `crc`, as [`crate::copy::copy_with_crc`]. Not fenced.
 ///
 /// # Safety
-/// [`is_there`]. Both ranges must be valid for `bytes` bytes and must not overlap; `target` must be a multiple of
+/// [`is_supported`]. Both ranges must be valid for `bytes` bytes and must not overlap; `target` must be a multiple of
 /// `LANE_BYTES`, and `bytes` one of `STEP_BYTES` that is not 0.
 #[target_feature(enable = "avx512f,vpclmulqdq")]
 pub unsafe fn copy_with_crc(source: *const u8, target: *mut u8, bytes: usize, crc: u32) -> u32 {
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn bytes_arrive_with_the_crc_that_the_other_way_takes() {
-        if !is_there() {
+        if !is_supported() {
             return;
         }
         let source: Vec<u8> = (0..8192_u32 + 9).map(|index| (index * 31 + index / 253) as u8).collect();
@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn one_bit_anywhere_changes_the_crc() {
-        if !is_there() {
+        if !is_supported() {
             return;
         }
         let mut target = Aligned([0; 8192]);
