@@ -3,6 +3,7 @@
 
 use super::Stage;
 use super::decide::Choice;
+use super::policy::{Policy, by_policy};
 use super::unmatched::Cause;
 
 /// Why a row goes without an input.
@@ -83,9 +84,9 @@ impl Stage {
         }
         self.is_waiting = false;
         if std::mem::take(&mut self.rules.is_just_applied) {
-            self.policy.taken_up(self, now_ns);
+            by_policy!(self, policy => policy.taken_up(self, now_ns));
         }
-        let is_possible = self.policy.next(self, now_ns);
+        let is_possible = by_policy!(self, policy => policy.next(self, now_ns));
         if self.streams.has_fence && !is_possible && !self.is_waiting && self.has_all_ended() {
             // Nothing comes that could make an output of what is left before the fence.
             self.close_epoch();
@@ -99,7 +100,7 @@ impl Stage {
         for input in 0..self.inputs.len() {
             self.current.picks[input] = self.pick(input);
         }
-        let (out_seq, out_time) = self.policy.out(self);
+        let (out_seq, out_time) = by_policy!(self, policy => policy.out(self));
         let out_time_ns = out_time.and_then(|time| i64::try_from(time).ok());
         Attempt { out_epoch: self.out_epoch, out_seq, out_time_ns, picks: &self.current.picks }
     }
@@ -130,7 +131,7 @@ impl Stage {
         }
         self.current.choices[input] = Choice::Nothing;
         self.settle(input);
-        self.policy.failed(self, input, seq);
+        by_policy!(self, policy => policy.failed(self, input, seq));
     }
 
     /// The attempt's row is written.
@@ -142,7 +143,7 @@ impl Stage {
                 choice => self.take(input, choice),
             }
         }
-        self.policy.joined(self, now_ns);
+        by_policy!(self, policy => policy.joined(self, now_ns));
         self.out_seq += 1;
     }
 }

@@ -6,6 +6,7 @@
 use super::Stage;
 use super::config::Drive;
 use super::history::Wide;
+use super::policy::{Policy, by_policy};
 use super::source::Source;
 use super::unmatched::Cause;
 
@@ -136,7 +137,7 @@ impl Stage {
         (self.out_epoch, self.out_seq) = (self.out_epoch + 1, 0);
         self.numbers.last_watermark_ms = None;
         self.invalidate();
-        self.policy.new_epoch(self);
+        by_policy!(self, policy => policy.new_epoch(self));
     }
 
     /// No output of the new epoch was asked for.
@@ -148,7 +149,8 @@ impl Stage {
     /// Closes the output's epoch if nothing more can be made of it, or the next one is nearer.
     #[cold]
     pub(super) fn closes(&mut self) -> bool {
-        let is_due = !self.policy.closes_by_order() && (self.is_drained() || self.policy.is_next_nearer(self));
+        let is_due = !by_policy!(self, policy => policy.closes_by_order())
+            && (self.is_drained() || by_policy!(self, policy => policy.is_next_nearer(self)));
         if is_due {
             self.close_epoch();
         }

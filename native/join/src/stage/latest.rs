@@ -22,26 +22,32 @@ pub(super) struct Ticking {
 pub(super) struct Latest;
 
 impl Policy for Latest {
+    #[inline]
     fn arrival_cause(&self, stage: &Stage, _input: usize, frame: &Frame) -> Option<Cause> {
         (stage.config.is_ordered_by_time && frame.time == NULL_TIMESTAMP).then_some(Cause::NullTimestamp)
     }
 
+    #[inline]
     fn arrived(&self, stage: &mut Stage, input: usize, frame: &Frame) {
         stage.replace_older(input, frame);
     }
 
+    #[inline]
     fn observed(&self, stage: &mut Stage, stream: usize, is_new: bool, _now_ns: u64) {
         stage.tick_by_observation(stream, is_new);
     }
 
+    #[inline]
     fn next(&self, stage: &mut Stage, now_ns: u64) -> bool {
         stage.next_by_latest(now_ns)
     }
 
+    #[inline]
     fn out(&self, stage: &Stage) -> (u64, Option<u64>) {
         (stage.out_seq, stage.numbers.ticking.t)
     }
 
+    #[inline]
     fn joined(&self, stage: &mut Stage, _now_ns: u64) {
         stage.consume_tick();
         stage.numbers.ticking.t = None;
@@ -69,6 +75,7 @@ impl Stage {
     }
 
     /// Only the newest frame stays; the others were replaced before they were joined.
+    #[inline]
     fn replace_older(&mut self, input: usize, arrived: &Frame) {
         let is_by_time = self.config.is_ordered_by_time;
         if let Some(lost) = arrived.lost {
@@ -94,6 +101,7 @@ impl Stage {
         self.settle(input);
     }
 
+    #[inline]
     fn tick_by_observation(&mut self, stream: usize, is_new: bool) {
         let is_driven = match self.config.drive {
             Drive::Counter => true,
@@ -103,6 +111,7 @@ impl Stage {
         self.numbers.ticking.has_tick |= is_new && is_driven && self.is_all_observed();
     }
 
+    #[inline]
     fn next_by_latest(&mut self, now_ns: u64) -> bool {
         for _ in 0..SKIPS_MAX {
             self.numbers.ticking.t = if self.has_times() { self.numbers.times.current() } else { None };
@@ -125,6 +134,7 @@ impl Stage {
         false
     }
 
+    #[inline]
     fn choose_newest(&mut self, now_ns: u64) -> bool {
         if !self.opens(self.numbers.ticking.t.unwrap_or(0), now_ns) {
             return false;
@@ -153,6 +163,7 @@ impl Stage {
         self.consume_tick();
     }
 
+    #[inline]
     fn consume_tick(&mut self) {
         if self.has_times() {
             self.numbers.times.pop();

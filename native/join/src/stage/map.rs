@@ -4,6 +4,7 @@
 use super::Stage;
 use super::config::Drive;
 use super::history::Frame;
+use super::policy::{Policy, by_policy};
 use super::unmatched::Cause;
 use crate::barrier::{Demand, Kind, demands, start};
 use crate::map::{Announced, MergeMap, Need, Refusal, RefusalCause, Rule};
@@ -184,7 +185,7 @@ impl Stage {
         if !self.takes_part(input) {
             return Some(Cause::NoMatch);
         }
-        self.policy.waiting_cause(self, input, frame, goes_back)
+        by_policy!(self, policy => policy.waiting_cause(self, input, frame, goes_back))
     }
 
     pub(super) fn is_given_up(&self, input: usize) -> bool {

@@ -46,7 +46,7 @@ pub use unmatched::{CAUSE_NAMES, CAUSES, Cause, Unmatched};
 use decide::Current;
 use history::Input;
 use map::Rules;
-use policy::{Numbers, Policy};
+use policy::Numbers;
 use source::Streams;
 use unmatched::Queue;
 
@@ -58,7 +58,6 @@ pub const SKIPS_MAX: usize = 256;
 /// Decisions of one join.
 pub struct Stage {
     config: StageConfig,
-    policy: &'static dyn Policy,
     streams: Streams,
     inputs: Vec<Input>,
     rules: Rules,
@@ -81,7 +80,6 @@ impl Stage {
     /// Nothing is attempted until a map is applied; a union needs none.
     #[must_use]
     pub fn new(config: StageConfig) -> Self {
-        let policy = config.policy.policy();
         let numbers = Numbers::new(&config);
         let streams = Streams::new(&config);
         let inputs: Vec<Input> = config
@@ -109,7 +107,6 @@ impl Stage {
             is_stuck: false,
             is_finishing: false,
             inputs,
-            policy,
             config,
         };
         stage.order_times();

@@ -3,6 +3,7 @@
 
 use super::fence::Side;
 use super::history::Frame;
+use super::policy::{Policy, by_policy};
 use super::unmatched::Cause;
 use super::{I64_MAX, Stage};
 use crate::barrier::{NULL_TIMESTAMP, Observation, Processed};
@@ -64,9 +65,9 @@ impl Stage {
             is_new = true;
             frame.lost = frame.lost.or_else(|| self.arrival_cause(input, &frame, side));
             frame.lost = self.add(input, frame, side);
-            self.policy.arrived(self, input, &frame);
+            by_policy!(self, policy => policy.arrived(self, input, &frame));
         }
-        self.policy.observed(self, stream, is_new, now_ns);
+        by_policy!(self, policy => policy.observed(self, stream, is_new, now_ns));
         true
     }
 
@@ -75,7 +76,7 @@ impl Stage {
         let Some(side) = self.admits(stream, epoch, seq, NO_TIMES) else { return false };
         self.see(stream, side, &Observation::of(seq), now_ns);
         self.add_lost(stream, side, (seq, seq), cause, now_ns);
-        self.policy.observed(self, stream, false, now_ns);
+        by_policy!(self, policy => policy.observed(self, stream, false, now_ns));
         true
     }
 
@@ -137,7 +138,7 @@ impl Stage {
             seen.heard_ns = seen.heard_ns.max(Some(now_ns));
         }
         self.add_lost(stream, side, (seq_first, seq_last), Cause::AgentDown, now_ns);
-        self.policy.observed(self, stream, false, now_ns);
+        by_policy!(self, policy => policy.observed(self, stream, false, now_ns));
     }
 
     #[inline]
@@ -174,7 +175,7 @@ impl Stage {
             self.order += 1;
             let frame = Frame { lost: Some(cause), ..Frame::gone(first, seq_last, now_ns, self.order) };
             self.add(input, frame, side);
-            self.policy.arrived(self, input, &frame);
+            by_policy!(self, policy => policy.arrived(self, input, &frame));
         }
     }
 
@@ -226,12 +227,12 @@ impl Stage {
     #[inline]
     fn arrival_cause(&self, input: usize, frame: &Frame, side: Side) -> Option<Cause> {
         if side == Side::Behind {
-            return self.policy.cause_behind(self, input, frame);
+            return by_policy!(self, policy => policy.cause_behind(self, input, frame));
         }
         if !self.takes_part(input) {
             return Some(Cause::NoMatch);
         }
-        self.policy.arrival_cause(self, input, frame)
+        by_policy!(self, policy => policy.arrival_cause(self, input, frame))
     }
 
     /// What was consumed downstream, for inputs whose processed cursor counts. All ones: no such time.

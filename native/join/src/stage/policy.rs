@@ -5,12 +5,12 @@
 use std::io::{Result as Written, Write};
 
 use super::Stage;
-use super::config::{Drive, InputConfig, PolicyKind, StageConfig};
+use super::config::{Drive, InputConfig, StageConfig};
 use super::history::Frame;
 use super::nearest::OneToOne;
 use super::out_times::OutTimes;
 use super::unmatched::Cause;
-use super::{latest, sequence, timestamp, union};
+use super::{latest, sequence, timestamp};
 
 /// Where the outputs are, for the policies.
 pub(super) struct Numbers {
@@ -51,7 +51,7 @@ impl Numbers {
 }
 
 /// One way to tell which frames belong together. Its numbers lie in the stage, where what all policies do finds them.
-pub(super) trait Policy: Send + Sync {
+pub(super) trait Policy {
     // --- Frames come ---
 
     /// Why a frame can never be joined, as it comes.
@@ -122,7 +122,7 @@ pub(super) trait Policy: Send + Sync {
     }
 
     /// Writes them, each with its name.
-    fn write(&self, _stage: &Stage, _into: &mut dyn Write) -> Written<()> {
+    fn write(&self, _stage: &Stage, _into: &mut impl Write) -> Written<()> {
         Ok(())
     }
 
@@ -130,14 +130,27 @@ pub(super) trait Policy: Send + Sync {
     fn resume(&self, _stage: &mut Stage, _numbers: &[Option<u64>]) {}
 }
 
-impl PolicyKind {
-    /// What a stage of this kind does.
-    pub(super) fn policy(self) -> &'static dyn Policy {
-        match self {
-            Self::Sequence => &sequence::BySequence,
-            Self::Timestamp => &timestamp::ByTimestamp,
-            Self::Latest => &latest::Latest,
-            Self::Union => &union::Union,
+/// Does something by the policy of a stage. The compiler sees each policy's own code: no call goes through a table.
+macro_rules! by_policy {
+    ($stage:expr, $policy:ident => $done:expr) => {
+        match $stage.config.policy {
+            $crate::stage::PolicyKind::Sequence => {
+                let $policy = $crate::stage::sequence::BySequence;
+                $done
+            }
+            $crate::stage::PolicyKind::Timestamp => {
+                let $policy = $crate::stage::timestamp::ByTimestamp;
+                $done
+            }
+            $crate::stage::PolicyKind::Latest => {
+                let $policy = $crate::stage::latest::Latest;
+                $done
+            }
+            $crate::stage::PolicyKind::Union => {
+                let $policy = $crate::stage::union::Union;
+                $done
+            }
         }
-    }
+    };
 }
+pub(super) use by_policy;

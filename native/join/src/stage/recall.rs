@@ -8,6 +8,7 @@
 use super::config::Drive;
 use super::fence::Side;
 use super::observe::Observed;
+use super::policy::{Policy, by_policy};
 use super::unmatched::Cause;
 use super::{I64_MAX, Stage};
 use crate::barrier::{Kind, Regression};
@@ -94,7 +95,7 @@ impl Stage {
                 self.recall_stream(told, side, now_ns);
             }
         }
-        self.policy.taken_up(self, now_ns);
+        by_policy!(self, policy => policy.taken_up(self, now_ns));
         if self.config.policy.keeps_newest_only() {
             // Whatever was to be made of these frames at once was tried before the cut.
             self.numbers.ticking.has_tick = false;

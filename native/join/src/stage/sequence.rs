@@ -29,6 +29,7 @@ struct Later {
 pub(super) struct BySequence;
 
 impl Policy for BySequence {
+    #[inline]
     fn arrival_cause(&self, stage: &Stage, input: usize, frame: &Frame) -> Option<Cause> {
         // The map that comes says what a frame is good for.
         if stage.rules.is_valid { stage.arrival_by_sequence(input, frame) } else { None }
@@ -38,6 +39,7 @@ impl Policy for BySequence {
         stage.arrival_by_sequence(input, frame)
     }
 
+    #[inline]
     fn observed(&self, stage: &mut Stage, stream: usize, _is_new: bool, now_ns: u64) {
         stage.touch(stream, now_ns);
     }
@@ -49,14 +51,17 @@ impl Policy for BySequence {
         }
     }
 
+    #[inline]
     fn next(&self, stage: &mut Stage, now_ns: u64) -> bool {
         stage.next_by_sequence(now_ns)
     }
 
+    #[inline]
     fn out(&self, stage: &Stage) -> (u64, Option<u64>) {
         (stage.numbers.counting.n.unwrap_or(0), None)
     }
 
+    #[inline]
     fn joined(&self, stage: &mut Stage, now_ns: u64) {
         let n = stage.numbers.counting.n.unwrap_or(0);
         stage.numbers.counting.last_row = Some(n);
@@ -80,7 +85,7 @@ impl Policy for BySequence {
         3
     }
 
-    fn write(&self, stage: &Stage, into: &mut dyn Write) -> Written<()> {
+    fn write(&self, stage: &Stage, into: &mut impl Write) -> Written<()> {
         let Counting { n, first, last_row } = stage.numbers.counting;
         write!(into, "\"next\":{},\"first\":{},\"last\":{},", Number(n), Number(first), Number(last_row))
     }
@@ -93,6 +98,7 @@ impl Policy for BySequence {
 }
 
 impl Stage {
+    #[inline]
     fn next_by_sequence(&mut self, now_ns: u64) -> bool {
         for _ in 0..SKIPS_MAX {
             if self.streams.has_fence && self.closes() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a stage of the same configuration goes on from: numbers only, as JSON. -1 is none.
 
+use super::policy::{Policy, by_policy};
 use std::fmt::{Display, Formatter, Result as Written};
 use std::io::Write;
 
@@ -29,7 +30,7 @@ impl Stage {
     fn try_write_state(&self, into: &mut Vec<u8>) -> std::io::Result<()> {
         let (out_epoch, out_seq, map) = (self.out_epoch, self.out_seq, self.rules.version);
         write!(into, "{{\"out_epoch\":{out_epoch},\"out_seq\":{out_seq},\"map\":{map},")?;
-        self.policy.write(self, into)?;
+        by_policy!(self, policy => policy.write(self, into))?;
         into.write_all(b"\"inputs\":[")?;
         for (at, each) in self.inputs.iter().enumerate() {
             let source = &self.streams.sources[each.source];
@@ -59,7 +60,7 @@ impl Stage {
     #[must_use]
     pub fn resume(config: StageConfig, state: &[u8]) -> Option<Self> {
         let mut stage = Self::new(config);
-        let policy_numbers = stage.policy.numbers_kept();
+        let policy_numbers = by_policy!(stage, policy => policy.numbers_kept());
         let numbers = numbers(state)?;
         if numbers.len() != 3 + policy_numbers + 4 * stage.inputs.len() {
             return None;
@@ -67,7 +68,7 @@ impl Stage {
         let (head, rest) = numbers.split_at(3);
         let (own, inputs) = rest.split_at(policy_numbers);
         (stage.out_epoch, stage.out_seq, stage.rules.version) = (head[0]?, head[1]?, head[2]?);
-        stage.policy.resume(&mut stage, own);
+        by_policy!(stage, policy => policy.resume(&mut stage, own));
         if stage.config.drive == Drive::Watermark {
             // The watermark that made the last output makes no other one.
             stage.numbers.last_watermark_ms = stage.numbers.timing.last_ns.map(|last_ns| last_ns / NS_PER_MS);

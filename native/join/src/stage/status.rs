@@ -3,6 +3,7 @@
 
 use super::Stage;
 use super::history::Wide;
+use super::policy::{Policy, by_policy};
 
 /// One input that holds the current output up.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ impl Stage {
     /// See [`Status`].
     #[must_use]
     pub fn status(&self) -> Status {
-        let out = self.policy.proposed(self);
+        let out = by_policy!(self, policy => policy.proposed(self));
         Status {
             out,
             since_ns: self.current.asked_ns,

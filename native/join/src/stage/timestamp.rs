@@ -23,6 +23,7 @@ pub(super) struct Timing {
 pub(super) struct ByTimestamp;
 
 impl Policy for ByTimestamp {
+    #[inline]
     fn arrival_cause(&self, stage: &Stage, input: usize, frame: &Frame) -> Option<Cause> {
         // The map that comes says what a frame is good for.
         if stage.rules.is_valid { stage.arrival_by_timestamp(input, frame) } else { None }
@@ -43,14 +44,17 @@ impl Policy for ByTimestamp {
         (!frame.has_time()).then_some(Cause::NullTimestamp)
     }
 
+    #[inline]
     fn next(&self, stage: &mut Stage, now_ns: u64) -> bool {
         stage.next_by_timestamp(now_ns)
     }
 
+    #[inline]
     fn out(&self, stage: &Stage) -> (u64, Option<u64>) {
         (stage.out_seq, stage.numbers.timing.t)
     }
 
+    #[inline]
     fn joined(&self, stage: &mut Stage, _now_ns: u64) {
         stage.joined_by_timestamp();
     }
@@ -72,7 +76,7 @@ impl Policy for ByTimestamp {
         1
     }
 
-    fn write(&self, stage: &Stage, into: &mut dyn Write) -> Written<()> {
+    fn write(&self, stage: &Stage, into: &mut impl Write) -> Written<()> {
         write!(into, "\"time\":{},", Number(stage.numbers.timing.last_ns))
     }
 
@@ -84,6 +88,7 @@ impl Policy for ByTimestamp {
 }
 
 impl Stage {
+    #[inline]
     fn next_by_timestamp(&mut self, now_ns: u64) -> bool {
         for _ in 0..SKIPS_MAX {
             if self.streams.has_fence && self.closes() {
@@ -317,6 +322,7 @@ impl Stage {
         (Wide::from(frame.time) < self.bounds(input, last_ns).0).then_some(Cause::Late)
     }
 
+    #[inline]
     fn joined_by_timestamp(&mut self) {
         let t = self.numbers.timing.t.unwrap_or(0);
         for input in 0..self.inputs.len() {

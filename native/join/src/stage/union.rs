@@ -10,6 +10,7 @@ use super::policy::Policy;
 pub(super) struct Union;
 
 impl Policy for Union {
+    #[inline]
     fn next(&self, stage: &mut Stage, _now_ns: u64) -> bool {
         stage.next_by_union()
     }
