@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Aligned checkpoints: an input waits behind its barrier until every input has delivered it.
 
+use framegate_counters::counters;
+
 use crate::INPUTS_MAX;
 use crate::arena::Arena;
 use crate::history::History;
 use crate::message::{CheckpointBarrier, StreamMessage, Watermark};
 use crate::watermarks::Watermarks;
-use framegate_counters::counters;
 
 /// Events that can wait at all inputs together, whatever the limit of one is.
 pub const BUFFERED_EVENTS_MAX: usize = 1 << 24;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! When a source sends a barrier: by its own interval, or when the coordinator asks.
 
-use framegate_counters::counters;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+use framegate_counters::counters;
 
 use crate::mapping::SharedWord;
 use crate::message::{CheckpointBarrier, EPOCH_MAX};

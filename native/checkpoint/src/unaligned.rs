@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Checkpoints that may overtake: aligned as long as that is quick, unaligned when back-pressure would stall it.
 
+use framegate_counters::counters;
+
 use crate::aligner::{AbortCause, Aborted, Action, BarrierAligner, Ignored, Limits};
 use crate::late::LateInputs;
 use crate::message::{CheckpointBarrier, StreamMessage, Watermark};
-use framegate_counters::counters;
 
 pub use crate::late::Captured;
 

@@ -16,3 +16,6 @@ pub mod idle;
 pub mod pool;
 pub mod record;
 pub mod toml_positions;
+mod unpoisoned;
+
+pub use unpoisoned::unpoisoned;

@@ -3,10 +3,10 @@
 //!
 //! One thread runs it, a slice at a time. Nothing here knows Python, and nothing allocates once it runs.
 
-use framegate_counters::counters;
 use std::sync::Arc;
 
 use framegate_core::idle::IdleStrategy;
+use framegate_counters::counters;
 use framegate_intake::facts::PortCounters;
 use framegate_intake::mailbox::{Command, Mailbox};
 use framegate_intake::slices::{Slices, Turn};
@@ -200,13 +200,7 @@ impl<W: Wires> Engine<W> {
                 let work = self.turn(now_ns, outputs, &mut outcome);
                 let is_over =
                     outcome.has_all_outputs || outcome.has_new_epoch || outcome.is_finished || outcome.has_news;
-                if self.ledger.failure.is_some() || is_over {
-                    Turn::Over
-                } else if work == 0 {
-                    Turn::Idle
-                } else {
-                    Turn::Worked
-                }
+                Turn::of(self.ledger.failure.is_some() || is_over, work)
             },
         );
         self.slices = slices;

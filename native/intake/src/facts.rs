@@ -11,28 +11,28 @@ const NONE: u64 = u64::MAX;
 counters! {
     /// What is counted for each stream, beside what a stage decides.
     pub struct PortCounters {
-    /// Frames that were taken.
-    frames,
-    /// Sequences that the producer left out, or could not announce: nobody can have them.
-    gap_drops,
-    /// Frames that were overwritten before they were read.
-    late_drops,
-    /// Sequences that passed while this agent was not listening.
-    missed,
-    /// Descriptors that show a second writer.
-    regressions,
-    /// Descriptors that came while no regions were mapped.
-    unmapped,
-    /// Descriptors of an epoch that is not mapped.
-    other_epoch,
-    /// Frames that no descriptor brought, found in the ring; `frames` has them too.
-    recovered,
-    /// Descriptors of frames that nobody had published.
-    false_descriptors,
-    /// Epochs that are over and stay mapped, because frames in them wait.
-    retired_epochs,
-    /// Bytes of their mappings.
-    retired_bytes,
+        /// Frames that were taken.
+        frames,
+        /// Sequences that the producer left out, or could not announce: nobody can have them.
+        gap_drops,
+        /// Frames that were overwritten before they were read.
+        late_drops,
+        /// Sequences that passed while this agent was not listening.
+        missed,
+        /// Descriptors that show a second writer.
+        regressions,
+        /// Descriptors that came while no regions were mapped.
+        unmapped,
+        /// Descriptors of an epoch that is not mapped.
+        other_epoch,
+        /// Frames that no descriptor brought, found in the ring; `frames` has them too.
+        recovered,
+        /// Descriptors of frames that nobody had published.
+        false_descriptors,
+        /// Epochs that are over and stay mapped, because frames in them wait.
+        retired_epochs,
+        /// Bytes of their mappings.
+        retired_bytes,
     }
 }
 

@@ -9,7 +9,9 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use framegate_core::unpoisoned;
 
 use super::facts::PortFacts;
 use super::mapping::Mapping;
@@ -105,9 +107,4 @@ impl<D> Mailbox<D> {
         self.has_commands.store(false, Ordering::Relaxed);
         Some(std::mem::take(&mut *commands))
     }
-}
-
-/// The lock, whether or not a thread panicked holding it: what it guards is valid between statements.
-fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

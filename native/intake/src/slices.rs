@@ -15,6 +15,19 @@ pub enum Turn {
     Over,
 }
 
+impl Turn {
+    /// What a turn came to that did so much.
+    #[inline]
+    #[must_use]
+    pub const fn of(is_over: bool, work: usize) -> Self {
+        match (is_over, work) {
+            (true, _) => Self::Over,
+            (false, 0) => Self::Idle,
+            (false, _) => Self::Worked,
+        }
+    }
+}
+
 /// How long turns and the pauses between slices took.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Slices {

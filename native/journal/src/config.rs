@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a writer is told when it opens, and what it tells.
 
-use framegate_counters::counters;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+
+use framegate_counters::counters;
 
 /// What happens when the journal is full and a named reader has not read on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,11 +5,12 @@
 //! of 2,048, which moves them on by 256 bytes, and adds the next 256. What is left in the end is short, and
 //! [`crc::extend`] takes its CRC: nothing is reduced here.
 
-use crate::crc::{self, power};
 use std::arch::x86_64::{
     __m512i, _mm_cvtsi32_si128, _mm512_clmulepi64_epi128, _mm512_loadu_si512, _mm512_set_epi64, _mm512_storeu_si512,
     _mm512_stream_si512, _mm512_ternarylogic_epi64, _mm512_xor_si512, _mm512_zextsi128_si512,
 };
+
+use crate::crc::{self, power};
 
 /// A register.
 pub const LANE_BYTES: usize = size_of::<__m512i>();

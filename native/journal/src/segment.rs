@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use arrow_ipc::{Block, FooterBuilder, MetadataVersion};
 use flatbuffers::FlatBufferBuilder;
+use framegate_core::pool::copy;
 
 use crate::config::{Durability, JournalError};
 use crate::faults::{fault, pass};
@@ -18,7 +19,6 @@ use crate::mapping::Mapping;
 use crate::message::{BatchNumbers, Encoder};
 use crate::schema::{SegmentNumbers, Table, TableSchema};
 use crate::spare::{Prepared, Warm, unlock};
-use framegate_core::pool::copy;
 
 /// The fault points of a table's seal.
 #[derive(Clone, Copy, Debug)]

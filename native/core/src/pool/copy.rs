@@ -28,7 +28,8 @@ impl CopyKind {
 ///
 /// With [`CopyKind::NonTemporal`] the stores are fenced before and after: neither a release store nor a release
 /// fence orders them, so without the first fence they could be seen before the word that says "being written", and
-/// without the second after the word that says "committed" (PROTOCOL 4.1). A CPU without such stores copies plainly between them.
+/// without the second after the word that says "committed" (PROTOCOL 4.1). A CPU without such stores copies plainly
+/// between them.
 ///
 /// # Safety
 /// Both ranges must be valid for `bytes` bytes and must not overlap. Readers of `target` must decide by its commit

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What an engine keeps for checkpoints: who waits behind a barrier, what was copied for it, and what it has to tell.
 
-use framegate_counters::counters;
 use std::collections::VecDeque;
 use std::io;
 
@@ -11,6 +10,7 @@ use framegate_checkpoint::input_signals::InputSignals;
 use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_checkpoint::unaligned::{Options, Switch, UnalignedCheckpointer};
 use framegate_core::pool::hold::Hold;
+use framegate_counters::counters;
 use framegate_join::stage::{Lost, Observed};
 
 use super::hearing::END_KIND;

@@ -2,6 +2,7 @@
 //! How frames that belong together become a row: looked at once, copied straight to their place, believed only when
 //! they are whole afterwards.
 
+use framegate_core::clock::realtime_ns;
 use framegate_core::pool::hold::HeldFrame;
 use framegate_core::pool::layout::NULL_TIMESTAMP;
 use framegate_core::pool::reader::FrameRef;
@@ -11,7 +12,6 @@ use framegate_journal::{Cell, Reserved, RowHead, Status};
 
 use super::{Engine, Outcome};
 use crate::wires::{Republished, Target, Wires};
-use framegate_core::clock::realtime_ns;
 
 /// Rows in one turn: then descriptors are looked at again, or a fast input would overrun the history of a slow one.
 pub(super) const ROWS: usize = 64;

@@ -4,13 +4,13 @@
 use std::io::Write;
 use std::time::Duration;
 
+use framegate_core::clock::{monotonic_ns, realtime_ns};
 use framegate_join::stage::Stage;
 use framegate_journal::{JournalError, Sealed, Unmatched, Writer};
 
 use super::{Engine, Outcome};
 use crate::doorbell::Doorbells;
 use crate::wires::Wires;
-use framegate_core::clock::{monotonic_ns, realtime_ns};
 
 /// Files that an end waits for, and for how long: more than a full stage can fill.
 const FILES_AWAITED: usize = 64;

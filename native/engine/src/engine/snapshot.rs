@@ -4,6 +4,7 @@
 
 use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_checkpoint::unaligned::Switch;
+use framegate_core::clock::monotonic_ns;
 use framegate_core::pool::frame_record::{FrameHead, write_head};
 use framegate_core::pool::layout::NULL_META_VERSION;
 use framegate_core::pool::tensor::Tensor;
@@ -13,7 +14,6 @@ use super::cut::{Inflight, News, Snapshot, append};
 use super::row::Source;
 use super::{Engine, Outcome};
 use crate::wires::Wires;
-use framegate_core::clock::monotonic_ns;
 
 impl<W: Wires> Engine<W> {
     /// Joins what can be joined, seals it, and copies the rest. From here on rows carry the barrier's id.

@@ -13,9 +13,10 @@ pub use demand::{Demand, Verdict, demands, start};
 pub use kind::Kind;
 pub use seen::{Cursor, Observation, Processed, Regression, Seen};
 
+use inputs::Inputs;
+
 use crate::input_set::InputSet;
 use crate::map::{Announced, ClockDomain, MergeMap, Refusal};
-use inputs::Inputs;
 
 /// The value of a timestamp field that says there is none.
 pub const NULL_TIMESTAMP: u64 = u64::MAX;

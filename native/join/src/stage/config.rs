@@ -50,6 +50,12 @@ impl PolicyKind {
         matches!(self, Self::Sequence | Self::Union)
     }
 
+    /// Whether the order of frames alone closes an epoch of the output.
+    #[must_use]
+    pub const fn closes_by_order(self) -> bool {
+        matches!(self, Self::Union)
+    }
+
     /// The policy of that name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a stage counts.
 
-use super::unmatched::CAUSES;
 use framegate_counters::counters;
+
+use super::unmatched::CAUSES;
 
 /// Of one input, since the start.
 #[derive(Clone, Debug, Default)]

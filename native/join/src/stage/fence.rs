@@ -149,7 +149,7 @@ impl Stage {
     /// Closes the output's epoch if nothing more can be made of it, or the next one is nearer.
     #[cold]
     pub(super) fn closes(&mut self) -> bool {
-        let is_due = !by_policy!(self, policy => policy.closes_by_order())
+        let is_due = !self.config.policy.closes_by_order()
             && (self.is_drained() || by_policy!(self, policy => policy.is_next_nearer(self)));
         if is_due {
             self.close_epoch();

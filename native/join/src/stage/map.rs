@@ -81,7 +81,7 @@ impl Stage {
 
     /// Every rule is of a stream that has an input, and what makes the outputs has a rule.
     fn suits(&self, map: &MergeMap) -> Result<(), Refusal> {
-        let unknown = map.rules.iter().position(|rule| !self.streams.ids.contains(&rule.stream));
+        let unknown = map.rules.iter().position(|rule| self.streams.place(rule.stream).is_none());
         if let Some(index) = unknown {
             return Err(Refusal { cause: RefusalCause::UnknownStream, rule: Some((index, map.rules[index].stream)) });
         }
@@ -108,7 +108,7 @@ impl Stage {
 
     fn obey(&mut self, kind: Kind, map: &MergeMap) {
         let needs: Vec<u32> = self.config.inputs.iter().filter(|each| each.processed).map(|each| each.stream).collect();
-        let index_of = |stream| self.streams.ids.iter().position(|known| *known == stream);
+        let index_of = |stream| self.streams.place(stream);
         (self.rules.demands, self.rules.blocker) = (demands(map, kind, &needs, index_of), 0);
         for input in 0..self.inputs.len() {
             let stream = self.inputs[input].source;

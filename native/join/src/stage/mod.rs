@@ -87,7 +87,12 @@ impl Stage {
             .iter()
             .enumerate()
             .map(|(at, each)| {
-                Input::new(*each, streams.place(each.stream), numbers.anchor == Some(at), config.history as usize)
+                Input::new(
+                    *each,
+                    streams.place(each.stream).unwrap_or(0),
+                    numbers.anchor == Some(at),
+                    config.history as usize,
+                )
             })
             .collect();
         let count = inputs.len();

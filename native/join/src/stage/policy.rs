@@ -50,7 +50,8 @@ impl Numbers {
     }
 }
 
-/// One way to tell which frames belong together. Its numbers lie in the stage, where what all policies do finds them.
+/// One way to tell which frames belong together. A policy keeps nothing itself: its numbers lie in the stage, where the
+/// steps that all policies share find them.
 pub(super) trait Policy {
     // --- Frames come ---
 
@@ -103,11 +104,6 @@ pub(super) trait Policy {
 
     /// Whether the output's epoch is over although frames of it wait: the next one is nearer.
     fn is_next_nearer(&self, _stage: &Stage) -> bool {
-        false
-    }
-
-    /// Whether the epoch of the output is closed by the order of frames alone.
-    fn closes_by_order(&self) -> bool {
         false
     }
 

@@ -73,7 +73,7 @@ impl Streams {
     }
 
     /// The place of a stream.
-    pub fn place(&self, id: u32) -> usize {
-        self.ids.iter().position(|known| *known == id).unwrap_or(0)
+    pub fn place(&self, id: u32) -> Option<usize> {
+        self.ids.iter().position(|known| *known == id)
     }
 }

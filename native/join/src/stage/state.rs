@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a stage of the same configuration goes on from: numbers only, as JSON. -1 is none.
 
-use super::policy::{Policy, by_policy};
 use std::fmt::{Display, Formatter, Result as Written};
 use std::io::Write;
 
 use super::Stage;
 use super::clocks::NS_PER_MS;
 use super::config::{Drive, StageConfig};
+use super::policy::{Policy, by_policy};
 
 /// A number, or -1.
 pub(super) struct Number(pub Option<u64>);

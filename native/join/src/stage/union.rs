@@ -15,10 +15,6 @@ impl Policy for Union {
         stage.next_by_union()
     }
 
-    fn closes_by_order(&self) -> bool {
-        true
-    }
-
     // The current output is never asked for before its frame is there.
     fn new_epoch(&self, _stage: &mut Stage) {}
 }

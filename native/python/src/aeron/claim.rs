@@ -8,11 +8,11 @@
 
 use std::sync::{Arc, Mutex};
 
+use framegate_core::unpoisoned;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyMemoryView, PyType};
 use rusteron_client::AeronBufferClaim;
 
-use super::events::unpoisoned;
 use super::publication::Shared;
 use crate::errors::raise;
 

@@ -5,13 +5,14 @@ use std::ffi::CStr;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
+use framegate_core::unpoisoned;
 use pyo3::prelude::*;
 use rusteron_client::{Aeron, AeronCError, AeronContext, Handler};
 
 use framegate_core::idle::IdleStrategy;
 
 use super::c_string;
-use super::events::{CLIENT_TIMEOUT, ClientEvents, DRIVER_TIMEOUT, ErrorSink, ImageSink, Images, one_line, unpoisoned};
+use super::events::{CLIENT_TIMEOUT, ClientEvents, DRIVER_TIMEOUT, ErrorSink, ImageSink, Images, one_line};
 use super::offer::{Log, RetryBound};
 use super::publication::{self, AeronPublication, Limits};
 use super::subscription::{self, AeronSubscription};

@@ -3,8 +3,9 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
+use framegate_core::unpoisoned;
 use pyo3::Python;
 use rusteron_client::{
     Aeron, AeronAvailableImageCallback, AeronErrorHandlerCallback, AeronImage, AeronSubscription,
@@ -42,11 +43,6 @@ impl<T> BoundedQueue<T> {
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Relaxed)
     }
-}
-
-/// The lock, whether or not a thread panicked holding it: what it guards is valid between statements.
-pub(crate) fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The lock, however long another thread holds it: waits without the GIL.

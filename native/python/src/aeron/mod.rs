@@ -16,7 +16,7 @@ mod subscription;
 
 pub use claim::AeronClaim;
 pub use client::AeronClient;
-pub(crate) use events::{unpoisoned, unpoisoned_detached};
+pub(crate) use events::unpoisoned_detached;
 pub use mark::driver_mark;
 pub(crate) use offer::{ADMIN_ACTION, BACK_PRESSURED, NOT_CONNECTED, is_retryable};
 pub use publication::AeronPublication;

@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 use framegate_core::assembler::{Assembler, BEGIN, WHOLE};
 use framegate_core::idle::{IdleStrategy, Idler, tighten_timer_slack};
 use framegate_core::record::{MESSAGE_HEADER_BYTES, RecordFilter, VERDICTS, Verdict};
+use framegate_core::unpoisoned;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use rusteron_client::{AeronCError, AeronHeader, AeronSubscription as AeronReceiver};
 
 use super::client::ClientShared;
-use super::events::{Images, unpoisoned};
+use super::events::Images;
 use super::transport_class;
 use crate::buffer::ExportedBuffer;
 use crate::errors::raise;

@@ -8,11 +8,11 @@ use framegate_checkpoint::injector::{Handle, Injector};
 use framegate_checkpoint::mapping::{Refused, SharedWord};
 use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_checkpoint::word;
+use framegate_core::clock::monotonic_ns;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::errors::raise;
-use framegate_core::clock::monotonic_ns;
 
 /// The word by which a barrier is asked for; see `framegate.joinbarrier.checkpoint.BarrierInjectorHandle`.
 #[pyclass(module = "framegate._native", frozen)]

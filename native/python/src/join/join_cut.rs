@@ -4,12 +4,11 @@
 use framegate_checkpoint::aligner::{AbortCause, Aborted};
 use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_checkpoint::unaligned::Switch;
+use framegate_engine::{CheckpointHabits, News, Passing, Snapshot};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use super::wires::Engine;
-
-use framegate_engine::{CheckpointHabits, News, Passing, Snapshot};
 
 /// What was copied at a cut. Written down by whoever holds it, while the engine goes on.
 #[pyclass(frozen, module = "framegate._native")]

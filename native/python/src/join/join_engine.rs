@@ -5,8 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use framegate_checkpoint::ingress::Place;
 use framegate_checkpoint::message::CheckpointBarrier;
+use framegate_core::clock::monotonic_ns;
 use framegate_core::idle::IdleStrategy;
 use framegate_core::pool::tensor::Tensor;
+use framegate_core::unpoisoned;
+use framegate_engine::{CHECKPOINT_STATE_BYTES, Fed, FedAt, Habits, Outcome, split_state};
 use framegate_join::map::Announced;
 use framegate_join::stage::Stage;
 use framegate_journal::{Recovered, Writer};
@@ -18,15 +21,12 @@ use super::plan::{Rule, inputs_of, journal_of, rule_of, stage_of};
 use super::report::{self, Rejected, rejections};
 use super::restore::{self, Given};
 use super::wires::Engine;
-use crate::aeron::{unpoisoned, unpoisoned_detached};
+use crate::aeron::unpoisoned_detached;
 use crate::checkpoint::cut_name;
 use crate::errors::raise;
 use crate::intake::{JoinMailbox, Mailbox};
 use crate::journal::errors::raised;
 use crate::pool::PoolProducer;
-use framegate_core::clock::monotonic_ns;
-use framegate_engine::{CHECKPOINT_STATE_BYTES, Habits, Outcome, split_state};
-use framegate_engine::{Fed, FedAt};
 
 /// Epoch and sequence of a place in a stream.
 type At = (Option<u64>, Option<u64>);

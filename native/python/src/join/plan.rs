@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use framegate_engine::InputPlan;
 use framegate_join::map::{RawRule, Source};
 use framegate_join::stage::{Drive, InputConfig, PolicyKind, Preference, StageConfig};
 use framegate_journal::{Config, Durability, WhenFull};
@@ -11,7 +12,6 @@ use pyo3::types::PyDict;
 
 use crate::errors::raise;
 use crate::intake::Mailbox;
-use framegate_engine::InputPlan;
 
 /// (stream, rule type, source, offset, window), nulls as None.
 pub(super) type Rule = (u32, u32, u32, Option<i64>, Option<u64>);

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_core::pool::frame_record::{self, FrameHead};
+use framegate_engine::{FedAt, Late, Recalled, Record, Restoring};
 use framegate_join::stage::{Cause, Stage};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -12,8 +13,6 @@ use pyo3::types::PyDict;
 
 use super::recall::rest_of;
 use crate::errors::raise;
-use framegate_engine::FedAt;
-use framegate_engine::{Late, Recalled, Record, Restoring};
 
 /// A frame that waited, and the place of its stream.
 type Waiting<'a> = (usize, FrameHead, &'a [u8]);

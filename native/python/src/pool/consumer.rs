@@ -10,13 +10,14 @@ use framegate_core::pool::descriptor::Descriptor;
 use framegate_core::pool::layout::NULL_TIMESTAMP;
 use framegate_core::pool::reader::{Belief, DROP_CAUSES, DROP_NAMES, FrameRef, Reader};
 use framegate_core::record::Verdict;
+use framegate_core::unpoisoned;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
 use super::batch::FrameBatch;
 use super::frame::Found;
 use super::regions::PoolRegions;
-use crate::aeron::{AeronSubscription, SubscriptionShared, unpoisoned};
+use crate::aeron::{AeronSubscription, SubscriptionShared};
 
 /// Control messages kept for a caller that does not ask; older ones make room and are counted.
 const EVENT_BOUND: usize = 1024;

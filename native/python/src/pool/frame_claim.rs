@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 use framegate_core::pool::regions::Regions;
 use framegate_core::pool::tensor::element_bytes;
 use framegate_core::pool::writer::Claim;
+use framegate_core::unpoisoned;
 use pyo3::exceptions::PyBufferError;
 use pyo3::ffi;
 use pyo3::prelude::*;
@@ -21,7 +22,6 @@ use pyo3::types::PyType;
 use super::frame::FORMATS;
 use super::publishing::{Published, Shared};
 use super::stamps::FrameStamps;
-use crate::aeron::unpoisoned;
 use crate::errors::raise;
 
 /// Leaving the `with` block commits and announces the frame; an exception abandons it, and its sequence is used

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use framegate_checkpoint::between::{Between, SentBarrier};
 use framegate_checkpoint::message::CheckpointBarrier;
+use framegate_core::clock::monotonic_ns;
 use framegate_core::pool::layout::NULL_META_VERSION;
 use framegate_core::pool::tensor::{ROW_MAJOR, Tensor, element_bytes};
 use framegate_core::pool::writer::{Claim, Writer};
@@ -21,7 +22,6 @@ use super::stamps::{FrameStamps, Stamp};
 use crate::aeron::{AeronPublication, AeronSubscription};
 use crate::checkpoint::CommandWord;
 use crate::errors::raise;
-use framegate_core::clock::monotonic_ns;
 
 /// From here on a copy takes longer than giving the GIL back and taking it again.
 const WITHOUT_GIL_FROM_BYTES: u32 = 64 * 1024;

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use framegate_checkpoint::between::{Between, Place};
 use framegate_core::biased::BiasedLock;
+use framegate_core::clock::monotonic_ns;
 use framegate_core::idle::{IdleStrategy, Idler};
 use framegate_core::pool::layout::NULL_META_VERSION;
 use framegate_core::pool::regions::Regions;
@@ -19,7 +20,6 @@ use super::branch::Branch;
 use super::pace::Pace;
 use super::stamps::FrameStamps;
 use crate::aeron::PublicationShared;
-use framegate_core::clock::monotonic_ns;
 
 /// How long a message that must stand in its place waits for a stream that is full.
 const SEND_HERE_PATIENCE: Duration = Duration::from_millis(100);

@@ -8,9 +8,9 @@ use framegate_core::pool::layout::SUPERBLOCK_BYTES;
 use framegate_core::pool::region::{CreateOptions, OpenOptionsForRegion, Region, RegionError};
 use framegate_core::pool::regions::Regions;
 use framegate_core::pool::superblock::{Expected, Superblock, SuperblockFault};
+use framegate_core::unpoisoned;
 use pyo3::prelude::*;
 
-use crate::aeron::unpoisoned;
 use crate::errors::raise;
 
 /// `header.ring` and the pools of one stream in one epoch, mapped.

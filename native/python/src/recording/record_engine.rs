@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use framegate_core::clock::{monotonic_ns, realtime_ns};
 use framegate_core::idle::IdleStrategy;
+use framegate_core::unpoisoned;
 use framegate_recording::live;
 use framegate_recording::{
     Account, Compression, Config, Ended, Recorder, RecordingError, Survey, Totals, names, recover,
@@ -12,10 +14,9 @@ use framegate_recording::{
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::aeron::{SubscriptionShared, unpoisoned, unpoisoned_detached};
+use crate::aeron::{SubscriptionShared, unpoisoned_detached};
 use crate::errors::raise;
 use crate::intake::{JoinMailbox, Mailbox};
-use framegate_core::clock::{monotonic_ns, realtime_ns};
 
 type Engine = live::Engine<SubscriptionShared>;
 

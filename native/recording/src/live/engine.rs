@@ -93,13 +93,7 @@ impl<D: Descriptors> Engine<D> {
                 outcome.has_failed = self.recorder.has_failed();
                 outcome.has_all_frames = self.is_full();
                 outcome.has_ended = heard == 0 && self.sources.iter().all(Source::has_ended);
-                if outcome.has_failed || outcome.has_all_frames || outcome.has_ended {
-                    Turn::Over
-                } else if heard == 0 {
-                    Turn::Idle
-                } else {
-                    Turn::Worked
-                }
+                Turn::of(outcome.has_failed || outcome.has_all_frames || outcome.has_ended, heard)
             },
         );
         self.slices = slices;
