@@ -61,7 +61,7 @@ class StoreWorker:
         self._done.put(self._result(order))
         if isinstance(order, Allocate):
             # Now that the barriers are on their way: whatever this takes, they take longer.
-            self._store.tidy(order.given_out.last_checkpoint_id)
+            self._store.tidy(order.issued.last_checkpoint_id)
 
     def _result(self, order: Order) -> Result:
         try:
@@ -71,4 +71,4 @@ class StoreWorker:
             _log.exception("the store of checkpoints failed")
             if isinstance(order, Finish):
                 return StoreProblem(order.checkpoint_id, AbortCause.STORE_FAILED, repr(failure))
-            return AllocationFailed(order.given_out.last_checkpoint_id, repr(failure))
+            return AllocationFailed(order.issued.last_checkpoint_id, repr(failure))

@@ -16,9 +16,8 @@ class EpochCounter:
 
     ``ahead_ns`` is what the wall clock is ahead of ``now_ns``: a clock that begins anew when the host does would give a
     stream an epoch below those that journals know. ``floors`` are the highest epochs that the driver found on disk when
-    it started, by stream. Numbers are taken from one
-    sequence for all streams, so a stream that was forgotten cannot come back with an old number, and nothing has to
-    be remembered for it.
+    it started, by stream. Numbers are taken from one sequence for all streams, so a stream that was forgotten cannot
+    come back with an old number, and nothing has to be remembered for it.
 
     >>> counter = EpochCounter({10_000: 500})
     >>> counter.next(10_000, now_ns=100), counter.next(10_000, now_ns=100), counter.next(10_001, now_ns=100)

@@ -41,16 +41,16 @@ class TriggerOptions(ClientOptions):
 class RequestMember:
     """A member of a client that asks for one checkpoint."""
 
-    def __init__(self, client: Client, asked: TriggerRequest) -> None:
+    def __init__(self, client: Client, request: TriggerRequest) -> None:
         self._client = client
-        self._asked = asked
+        self._request = request
         self._outbox = ControlOutbox(Counter())
         client.listen(self)
 
     def on_link(self, link: Link) -> None:
         """A new Aeron client: nobody has heard us on it yet."""
         self._outbox.open(link)
-        self._asked.ask_anew()
+        self._request.ask_anew()
 
     def on_link_lost(self, _reason: str) -> None:
         """The coordinator may live on: what it does is heard on the next link."""
@@ -63,15 +63,15 @@ class RequestMember:
         """One message of the control stream."""
         if len(received.data) >= HEADER_LENGTH and HEADER.unpack_from(received.data)[2] == SCHEMA_ID:
             try:
-                self._asked.on_message(decode_any(received.data))
+                self._request.on_message(decode_any(received.data))
             except MessageError:
                 return
 
     def on_tick(self, now_ns: int) -> None:
         """Ask, and ask again."""
-        request = self._asked.due(now_ns)
-        if request is not None:
-            self._outbox.send(request)
+        message = self._request.due(now_ns)
+        if message is not None:
+            self._outbox.send(message)
         self._outbox.flush()
 
     def close(self) -> None:
@@ -86,24 +86,24 @@ class RequestMember:
 
 def run(options: TriggerOptions) -> int:
     """Ask, wait and print; the exit code."""
-    asked = TriggerRequest(secrets.randbits(63) + 1, options.pipeline, is_unaligned=options.unaligned)
-    _tell(ask(asked, options), options)
+    request = TriggerRequest(secrets.randbits(63) + 1, options.pipeline, is_unaligned=options.unaligned)
+    _tell(ask(request, options), options)
     return DONE
 
 
-def ask(asked: TriggerRequest, options: TriggerOptions) -> Outcome:
+def ask(request: TriggerRequest, options: TriggerOptions) -> Outcome:
     """Ask until it is over. Raises NoCoordinator, CheckpointNotTaken or Interrupted."""
-    with StopSignal() as stop, options.connect() as client, closing(RequestMember(client, asked)):
+    with StopSignal() as stop, options.connect() as client, closing(RequestMember(client, request)):
         began_ns = monotonic_ns()
-        while asked.outcome is None:
+        while request.outcome is None:
             if stop.wait(_LOOK_AGAIN_S):
-                raise interrupted(asked, options)
+                raise interrupted(request, options)
             waited_s = (monotonic_ns() - began_ns) / 1e9
-            if waited_s >= options.timeout_s or (waited_s >= ANSWER_S and is_alone(asked, options)):
-                raise overdue(asked, options, waited_s)
-    if asked.outcome.state != TriggerState.COMPLETE:
-        raise not_taken(asked.outcome, options)
-    return asked.outcome
+            if waited_s >= options.timeout_s or (waited_s >= ANSWER_S and is_alone(request, options)):
+                raise overdue(request, options, waited_s)
+    if request.outcome.state != TriggerState.COMPLETE:
+        raise not_taken(request.outcome, options)
+    return request.outcome
 
 
 def _tell(outcome: Outcome, options: TriggerOptions) -> None:
@@ -118,16 +118,16 @@ def _tell(outcome: Outcome, options: TriggerOptions) -> None:
         print(f"checkpoint {outcome.checkpoint_id} of {options.pipeline}: {took}, {size}")
 
 
-def interrupted(asked: TriggerRequest, options: TriggerOptions) -> Interrupted:
+def interrupted(request: TriggerRequest, options: TriggerOptions) -> Interrupted:
     """What the user leaves behind who does not wait for the end."""
-    if is_alone(asked, options):
+    if is_alone(request, options):
         hint = "Start the driver with a [checkpoint.NAME] table for the pipeline, or see `framegate doctor`."
         return Interrupted(
             "ended by the user; nobody answered, so nothing was begun", pipeline=options.pipeline, hint=hint
         )
-    if not asked.checkpoint_id:
+    if not request.checkpoint_id:
         return Interrupted("ended by the user; its coordinator has not begun it yet", pipeline=options.pipeline)
-    return Interrupted("ended by the user; it goes on", pipeline=options.pipeline, **_named(asked.checkpoint_id))
+    return Interrupted("ended by the user; it goes on", pipeline=options.pipeline, **_named(request.checkpoint_id))
 
 
 def not_taken(outcome: Outcome, options: TriggerOptions) -> CheckpointNotTaken:
@@ -136,24 +136,24 @@ def not_taken(outcome: Outcome, options: TriggerOptions) -> CheckpointNotTaken:
     return CheckpointNotTaken(f"{how}: {outcome.reason}", pipeline=options.pipeline, **_named(outcome.checkpoint_id))
 
 
-def overdue(asked: TriggerRequest, options: TriggerOptions, waited_s: float) -> NoCoordinator | CheckpointNotTaken:
+def overdue(request: TriggerRequest, options: TriggerOptions, waited_s: float) -> NoCoordinator | CheckpointNotTaken:
     """The time is up."""
     waited = f"{waited_s:.1f}"
-    if is_alone(asked, options):
-        announced = ", ".join(sorted(asked.pipelines)) or "none"
+    if is_alone(request, options):
+        announced = ", ".join(sorted(request.pipelines)) or "none"
         return NoCoordinator("nobody answers", pipeline=options.pipeline, announced=announced, waited_s=waited)
     return CheckpointNotTaken(
-        "the request is still running" if asked.checkpoint_id else "the request has not begun yet",
+        "the request is still running" if request.checkpoint_id else "the request has not begun yet",
         pipeline=options.pipeline,
-        **_named(asked.checkpoint_id),
+        **_named(request.checkpoint_id),
         waited_s=waited,
         hint="It goes on: see the driver's log and `framegate checkpoint ls DIR`, or give a longer --timeout.",
     )
 
 
-def is_alone(asked: TriggerRequest, options: TriggerOptions) -> bool:
+def is_alone(request: TriggerRequest, options: TriggerOptions) -> bool:
     """Whether no coordinator of the pipeline was heard. One that announces it and is silent waits for its store."""
-    return not asked.is_heard and options.pipeline not in asked.pipelines
+    return not request.is_heard and options.pipeline not in request.pipelines
 
 
 def _named(checkpoint_id: int) -> dict[str, Any]:

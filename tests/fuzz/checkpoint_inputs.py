@@ -28,7 +28,7 @@ from framegate.joinbarrier.checkpoint import (
 )
 from framegate.joinbarrier.checkpoint import inflight as native_inflight
 from framegate.joinbarrier.checkpoint.coordinator.actions import IssuedIds
-from framegate.joinbarrier.checkpoint.coordinator.issued_ids import read_given_out, write_given_out
+from framegate.joinbarrier.checkpoint.coordinator.issued_ids import read_issued_ids, write_issued_ids
 from framegate.joinbarrier.checkpoint.manifest import decode
 from framegate.joinbarrier.checkpoint.operator.part import OperatorPart, decode_part
 from framegate.joinbarrier.checkpoint.operator.state import decode_state, encode_state
@@ -123,7 +123,7 @@ def read_inflight(data: bytes) -> None:
 
 def read_counter(data: bytes) -> None:
     """What a coordinator's earlier life gave out."""
-    outcome(lambda: read_given_out(Memory({"coordinator.json": data}), "default", "memory"))
+    outcome(lambda: read_issued_ids(Memory({"coordinator.json": data}), "default", "memory"))
 
 
 # --- Schedules ------------------------------------------------------------------------------------------
@@ -311,7 +311,7 @@ def _seeds() -> list[bytes]:
     late = store.write_inflight(7, "join", 1, [b"frame", b""], [{"seq": 3, "cause": "overwritten"}])
     part = OperatorPart(state=state, inflight=(late,), is_unaligned=True)
     store.write_part(7, part)
-    write_given_out(memory, "default", IssuedIds(7, 2), "memory")
+    write_issued_ids(memory, "default", IssuedIds(7, 2), "memory")
     manifest = {
         **json.loads(memory.files["7/operators/join/operator.json"]),
         "checkpoint_id": 7,

@@ -64,8 +64,8 @@ class Checked(World):
         for action in actions:
             if isinstance(action, Allocate):
                 # Strictly above everything that lasts, so nobody was ever told of it.
-                assert action.given_out.last_checkpoint_id > self.lasting.last_checkpoint_id
-                assert action.given_out.epoch == self.lasting.epoch
+                assert action.issued.last_checkpoint_id > self.lasting.last_checkpoint_id
+                assert action.issued.epoch == self.lasting.epoch
             if isinstance(action, Finish):
                 names = {name for name, _ in action.acknowledged}
                 assert names

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self
 
-from framegate.joinbarrier.checkpoint.coordinator.issued_ids import read_given_out
+from framegate.joinbarrier.checkpoint.coordinator.issued_ids import read_issued_ids
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.checkpoint.store_files import store_files
 from framegate.shmpool.clock import monotonic_ns
@@ -217,7 +217,7 @@ class Pipeline:
     @property
     def last_id(self) -> int:
         """The newest that was given out."""
-        found = read_given_out(store_files(self.store.place), self.scenario.name, self.store.place)
+        found = read_issued_ids(store_files(self.store.place), self.scenario.name, self.store.place)
         return 0 if found is None else found.last_checkpoint_id
 
     @property

@@ -63,4 +63,4 @@ def test_no_micro_batch_crosses_a_barrier_of_a_live_agent(
     # What the rows carry only grows, and each barrier of the coordinator is met.
     carried = [next(iter(ids)) for ids in sink.checkpoints if ids]
     assert carried == sorted(carried)
-    assert max(carried) <= bed.given_out()[0]
+    assert max(carried) <= bed.issued()[0]

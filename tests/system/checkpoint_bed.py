@@ -83,12 +83,12 @@ class CheckpointBed(JoinBed):
 
     def trigger(self, *words: str) -> tuple[Program, tuple[int, int]]:
         """Ask for a checkpoint; the program that waits for it, and the barrier that is now asked for."""
-        before = self.given_out()[0]
+        before = self.issued()[0]
         asking = self.system.framegate("checkpoint", "trigger", *self.pool.places, "--json", *words)
-        asking.until(lambda: self.given_out()[0] > before, "given an id")
-        return asking, self.given_out()
+        asking.until(lambda: self.issued()[0] > before, "given an id")
+        return asking, self.issued()
 
-    def given_out(self) -> tuple[int, int]:
+    def issued(self) -> tuple[int, int]:
         """The last id and its epoch."""
         try:
             found = json.loads((self.store / "coordinator.json").read_text())

@@ -15,7 +15,7 @@ from typing import Any, Final
 from framegate.joinbarrier.agent.state import described, operator_id_of, sync_journal
 from framegate.joinbarrier.checkpoint.checkpoint_id import CheckpointId
 from framegate.joinbarrier.checkpoint.coordinator.actions import IssuedIds
-from framegate.joinbarrier.checkpoint.coordinator.issued_ids import read_given_out, sole_coordinator, write_given_out
+from framegate.joinbarrier.checkpoint.coordinator.issued_ids import read_issued_ids, sole_coordinator, write_issued_ids
 from framegate.joinbarrier.checkpoint.manifest import Manifest
 from framegate.joinbarrier.checkpoint.operator.part import OperatorPart
 from framegate.joinbarrier.checkpoint.operator.state import encode_state
@@ -50,9 +50,9 @@ class RecordingCheckpoints:
         self._held = ExitStack()
         self._held.enter_context(sole_coordinator(self._files, place))
         pipeline = config.join.pipeline
-        before = read_given_out(self._files, pipeline, place) or IssuedIds(0, 0)
+        before = read_issued_ids(self._files, pipeline, place) or IssuedIds(0, 0)
         last = engine.counters()["checkpoints"]["checkpoint_id"]
-        self._given_out = IssuedIds(max(before.last_checkpoint_id, self._kept.highest_id(), last), before.epoch + 1)
+        self._issued = IssuedIds(max(before.last_checkpoint_id, self._kept.highest_id(), last), before.epoch + 1)
         self._interval_ns = config.checkpoint.interval_ms * _NS_PER_MS
         self._due_ns = monotonic_ns() + self._interval_ns
         self.taken = 0
@@ -68,10 +68,10 @@ class RecordingCheckpoints:
     def begin(self, place: SourcePlace, outputs: int) -> dict[str, Any]:
         """Cut here; the engine's answer."""
         self._due_ns = monotonic_ns() + self._interval_ns
-        checkpoint_id, epoch = self._given_out.last_checkpoint_id + 1, self._given_out.epoch
-        self._given_out = IssuedIds(checkpoint_id, epoch)
+        checkpoint_id, epoch = self._issued.last_checkpoint_id + 1, self._issued.epoch
+        self._issued = IssuedIds(checkpoint_id, epoch)
         try:
-            write_given_out(self._files, self._config.join.pipeline, self._given_out, self._kept.place)
+            write_issued_ids(self._files, self._config.join.pipeline, self._issued, self._kept.place)
         except StoreFailed as failure:
             self._note_failure(checkpoint_id, failure)
             return self._engine.settle(outputs)

@@ -83,7 +83,7 @@ class Say:
 class Allocate:
     """Make this id last; the answer is an ``Allocated`` or an ``AllocationFailed``."""
 
-    given_out: IssuedIds
+    issued: IssuedIds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

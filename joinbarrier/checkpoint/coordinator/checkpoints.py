@@ -76,11 +76,11 @@ class Checkpoints:
 
     def begin(self, now_ns: int) -> list[Action]:
         """The next one, of all who are present, for all who wait for one."""
-        given_out = self._ids.next()
+        issued = self._ids.next()
         is_unaligned = self._alignment.is_next_unaligned(is_asked=self._requests.serve())
-        self.attempt = Attempt(given_out.last_checkpoint_id, self._members.present, now_ns, is_unaligned=is_unaligned)
+        self.attempt = Attempt(issued.last_checkpoint_id, self._members.present, now_ns, is_unaligned=is_unaligned)
         self._counts["begun"] += 1
-        return [Allocate(given_out)]
+        return [Allocate(issued)]
 
     def awaiting(self, result: Result) -> Attempt | None:
         """The one under way, if this is what became of an order for it."""

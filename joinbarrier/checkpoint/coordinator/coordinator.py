@@ -13,7 +13,7 @@ its own; here is which of them an event is for, and what one of them means for a
 >>> [type(action.message).__name__ for action in coordinator.on_message(hello, now_ns=0)]
 ['PipelineAnnounce']
 >>> coordinator.on_message(TriggerCheckpoint(correlation_id=7, flags=0, pipeline="default"), now_ns=3_000_000_000)
-[Allocate(given_out=IssuedIds(last_checkpoint_id=12, epoch=3))]
+[Allocate(issued=IssuedIds(last_checkpoint_id=12, epoch=3))]
 """
 
 from __future__ import annotations
@@ -55,18 +55,18 @@ from framegate.schema.control import (
 
 
 class Coordinator:
-    """All checkpoints of one pipeline in one life of its coordinator. ``given_out.epoch`` is this life's own."""
+    """All checkpoints of one pipeline in one life of its coordinator. ``issued.epoch`` is this life's own."""
 
-    def __init__(self, rules: CoordinatorRules, given_out: IssuedIds, predecessor: Predecessor | None = None) -> None:
+    def __init__(self, rules: CoordinatorRules, issued: IssuedIds, predecessor: Predecessor | None = None) -> None:
         self.rules = rules
-        self.epoch = given_out.epoch
+        self.epoch = issued.epoch
         self.counts = Counter[str]()
         """What was done, refused and given up, by cause; all parts count here."""
         self.has_ended = False
         self._predecessor = predecessor
         self._is_rival_said = False
-        self._voice = Voice(rules, given_out.epoch)
-        self._ids = Ids(given_out)
+        self._voice = Voice(rules, issued.epoch)
+        self._ids = Ids(issued)
         self._schedule = Schedule(rules)
         self._members = Members(rules, self._ids, self.counts)
         self._requests = Requests(rules, self._voice, self.counts)

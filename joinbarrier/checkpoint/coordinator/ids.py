@@ -22,11 +22,11 @@ ID_MAX: Final = (1 << 63) - 1
 class Ids:
     """One strictly increasing sequence."""
 
-    def __init__(self, given_out: IssuedIds) -> None:
-        self.epoch: Final = given_out.epoch
+    def __init__(self, issued: IssuedIds) -> None:
+        self.epoch: Final = issued.epoch
         """This life's own."""
-        self._highest = given_out.last_checkpoint_id
-        self._lasting = given_out.last_checkpoint_id
+        self._highest = issued.last_checkpoint_id
+        self._lasting = issued.last_checkpoint_id
 
     @property
     def lasting(self) -> int:

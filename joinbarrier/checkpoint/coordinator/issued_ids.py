@@ -29,7 +29,7 @@ _REMOVE: Final = (
 )
 
 
-def read_given_out(files: StoreFiles, pipeline: str, where: str) -> IssuedIds | None:
+def read_issued_ids(files: StoreFiles, pipeline: str, where: str) -> IssuedIds | None:
     """What the lives before this one gave out; None where there is no file. Raises CheckpointDamaged, StoreTaken."""
     path = f"{where}/{COORDINATOR}"
     try:
@@ -52,13 +52,13 @@ def read_given_out(files: StoreFiles, pipeline: str, where: str) -> IssuedIds | 
     return IssuedIds(last_id, epoch)
 
 
-def write_given_out(files: StoreFiles, pipeline: str, given_out: IssuedIds, where: str) -> None:
+def write_issued_ids(files: StoreFiles, pipeline: str, issued: IssuedIds, where: str) -> None:
     """On the disk when it returns. Raises StoreFailed."""
     found: dict[str, Any] = {
         "format": FORMAT,
         "pipeline": pipeline,
-        "last_checkpoint_id": given_out.last_checkpoint_id,
-        "epoch": given_out.epoch,
+        "last_checkpoint_id": issued.last_checkpoint_id,
+        "epoch": issued.epoch,
     }
     try:
         files.publish(COORDINATOR, (json.dumps(found, indent=1, sort_keys=True) + "\n").encode())

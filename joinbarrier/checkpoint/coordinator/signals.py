@@ -71,9 +71,9 @@ class Signals:
         """No checkpoint is under way: one that waits for that gets its id."""
         if self.pending is None or self.pending.barrier_id:
             return []
-        given_out = self._ids.next()
-        self.pending.barrier_id = given_out.last_checkpoint_id
-        return [Allocate(given_out)]
+        issued = self._ids.next()
+        self.pending.barrier_id = issued.last_checkpoint_id
+        return [Allocate(issued)]
 
     def awaiting(self, result: Result) -> SignalRound | None:
         """The one that is pending, if this is what became of its id."""

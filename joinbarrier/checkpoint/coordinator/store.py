@@ -20,7 +20,7 @@ from framegate.joinbarrier.checkpoint.coordinator.actions import (
     Stored,
     StoreProblem,
 )
-from framegate.joinbarrier.checkpoint.coordinator.issued_ids import read_given_out, write_given_out
+from framegate.joinbarrier.checkpoint.coordinator.issued_ids import read_issued_ids, write_issued_ids
 from framegate.joinbarrier.checkpoint.manifest import Manifest
 from framegate.joinbarrier.checkpoint.messages import EPOCH_MAX
 from framegate.joinbarrier.checkpoint.operator.part import OperatorPart
@@ -46,16 +46,16 @@ class CoordinatorStore:
 
     def begin_life(self) -> tuple[IssuedIds, Predecessor | None]:
         """What was given out before, under a new epoch that lasts; and the last checkpoint of the life before."""
-        before = read_given_out(self._files, self._pipeline, self._place)
+        before = read_issued_ids(self._files, self._pipeline, self._place)
         epoch = 0 if before is None else before.epoch
         if epoch >= EPOCH_MAX:
             raise StoreFailed("the epochs are used up", store=self._place, epoch=epoch)
         last_id = before.last_checkpoint_id if before is not None else 0
-        given_out = IssuedIds(max(last_id, self._store.highest_id()), epoch + 1)
-        write_given_out(self._files, self._pipeline, given_out, self._place)
+        issued = IssuedIds(max(last_id, self._store.highest_id()), epoch + 1)
+        write_issued_ids(self._files, self._pipeline, issued, self._place)
         whole = self._store.ids()
         operators = self._operators_of(whole[-1]) if whole else ()
-        return given_out, Predecessor(last_id, last_id in whole, operators) if last_id else None
+        return issued, Predecessor(last_id, last_id in whole, operators) if last_id else None
 
     def _operators_of(self, checkpoint_id: int) -> tuple[str, ...]:
         try:
@@ -68,10 +68,10 @@ class CoordinatorStore:
     def allocate(self, order: Allocate) -> Allocated | AllocationFailed:
         """The id lasts, or nobody hears of it."""
         try:
-            write_given_out(self._files, self._pipeline, order.given_out, self._place)
+            write_issued_ids(self._files, self._pipeline, order.issued, self._place)
         except StoreFailed as failure:
-            return AllocationFailed(order.given_out.last_checkpoint_id, first_line(failure))
-        return Allocated(order.given_out.last_checkpoint_id)
+            return AllocationFailed(order.issued.last_checkpoint_id, first_line(failure))
+        return Allocated(order.issued.last_checkpoint_id)
 
     def tidy(self, below: int) -> None:
         """Drop what attempts that came to nothing left. A disk that refuses is no reason not to go on."""

@@ -111,9 +111,9 @@ class Scene:
 
     def pipeline(self, name: str) -> Pipeline:
         orders = self.orders[name]
-        given_out, predecessor = orders.store.begin_life()
+        issued, predecessor = orders.store.begin_life()
         section = CheckpointSection(dir=str(self.base / name))
-        return Pipeline(Coordinator(section.rules(name), given_out, predecessor), orders, orders.store.counts)
+        return Pipeline(Coordinator(section.rules(name), issued, predecessor), orders, orders.store.counts)
 
     def say(self, *messages: Message | bytes) -> None:
         for message in messages:

@@ -162,9 +162,9 @@ class World:
         order = self.orders.pop(0)
         result: Result
         if isinstance(order, Allocate):
-            checkpoint_id = order.given_out.last_checkpoint_id
+            checkpoint_id = order.issued.last_checkpoint_id
             if not fails:
-                self.lasting = order.given_out
+                self.lasting = order.issued
             result = AllocationFailed(checkpoint_id, "no room") if fails else Allocated(checkpoint_id)
         elif fails:
             result = StoreProblem(order.checkpoint_id, AbortCause.STORE_FAILED, "no room")

@@ -46,22 +46,22 @@ class Life:
 
     def __post_init__(self) -> None:
         self.store = CoordinatorStore(str(self.place), "default", 1, self.files(self.place, self.disk))
-        self.given_out = IssuedIds(0, 0)
+        self.issued = IssuedIds(0, 0)
 
     def _tell(self, what: str, number: int) -> None:
         if isinstance(self.disk, RecordedDisk):
             self.told.append((len(self.disk.steps), what, number))
 
     def begin(self) -> None:
-        self.given_out, _ = self.store.begin_life()
-        self._tell("epoch", self.given_out.epoch)
-        self.store.tidy(self.given_out.last_checkpoint_id + 1)
+        self.issued, _ = self.store.begin_life()
+        self._tell("epoch", self.issued.epoch)
+        self.store.tidy(self.issued.last_checkpoint_id + 1)
 
     def checkpoint(self) -> int:
         """One, from its id to its manifest, and what is pruned for it."""
-        checkpoint_id, epoch = self.given_out.last_checkpoint_id + 1, self.given_out.epoch
-        self.given_out = IssuedIds(checkpoint_id, epoch)
-        assert self.store.allocate(Allocate(self.given_out)) == Allocated(checkpoint_id)
+        checkpoint_id, epoch = self.issued.last_checkpoint_id + 1, self.issued.epoch
+        self.issued = IssuedIds(checkpoint_id, epoch)
+        assert self.store.allocate(Allocate(self.issued)) == Allocated(checkpoint_id)
         self._tell("allocated", checkpoint_id)
         self._tell("begun", checkpoint_id)
         sizes = tuple((name, self._operate(checkpoint_id, name)) for name in OPERATORS)
@@ -114,8 +114,8 @@ def check(place: Path, image: Image, *, complete: int, allocated: int, epoch: in
 def _check_next_life(place: Path, *, allocated: int, epoch: int) -> None:
     life = Life(place, NoSync())
     life.begin()
-    assert life.given_out.last_checkpoint_id >= allocated
-    assert life.given_out.epoch > epoch
+    assert life.issued.last_checkpoint_id >= allocated
+    assert life.issued.epoch > epoch
     next_id = life.checkpoint()
     assert CheckpointStore(place).ids() == [next_id]
 

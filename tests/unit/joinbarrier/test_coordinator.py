@@ -51,7 +51,7 @@ def is_idle(world: World) -> bool:
 
 def test_a_barrier_is_asked_for_only_after_its_id_lasts(world: World) -> None:
     world.trigger()
-    assert world.orders[0].given_out == IssuedIds(1, 1)  # type: ignore[union-attr]
+    assert world.orders[0].issued == IssuedIds(1, 1)  # type: ignore[union-attr]
     assert not world.take(InjectBarrier)
     world.answer()
     [inject] = world.take(InjectBarrier)

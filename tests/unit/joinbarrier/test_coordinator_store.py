@@ -138,8 +138,8 @@ def test_an_id_that_does_not_last_is_not_given_out(
     assert "No space left" in failed.reason
     disk.fails_at = "", ""
     # Whether it reached the disk or not: the next life gives it to nobody who could have met it.
-    given_out, _ = opened(tmp_path).begin_life()
-    assert given_out.last_checkpoint_id in (0, 1)
+    issued, _ = opened(tmp_path).begin_life()
+    assert issued.last_checkpoint_id in (0, 1)
 
 
 # --- the manifest -------------------------------------------------------------------------------------------
