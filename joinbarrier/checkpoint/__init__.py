@@ -6,7 +6,7 @@ from framegate.joinbarrier.checkpoint.aligner import BarrierAligner
 from framegate.joinbarrier.checkpoint.channel import Channel
 from framegate.joinbarrier.checkpoint.injector import BarrierInjectorHandle, CheckpointBarrierInjector
 from framegate.joinbarrier.checkpoint.messages import CheckpointBarrier, Event, Watermark
-from framegate.joinbarrier.checkpoint.signal_aligner import ChannelSignals, SignalAligner
+from framegate.joinbarrier.checkpoint.signal_aligner import SignalAligner
 from framegate.joinbarrier.checkpoint.signals import BarrierSignal, InstantSignal
 from framegate.joinbarrier.checkpoint.unaligned import UnalignedCheckpointer
 from framegate.schema.errors import (
@@ -24,7 +24,6 @@ __all__ = [
     "BarrierInjectorHandle",
     "BarrierSignal",
     "Channel",
-    "ChannelSignals",
     "CheckpointBarrier",
     "CheckpointBarrierInjector",
     "DuplicateBarrier",

@@ -9,7 +9,6 @@ from framegate.joinbarrier.checkpoint.numbers import whole
 from framegate.joinbarrier.checkpoint.settings import Implementation, is_native
 from framegate.joinbarrier.checkpoint.signals import (
     KINDS,
-    STREAM_GRACEFUL_END,
     Arrival,
     BarrierSignal,
     InstantSignal,
@@ -108,34 +107,6 @@ class SignalAligner:
     def pending(self) -> BarrierSignal | None:
         """The signal that is waited for."""
         return None if self._counts.pending is None else _signal(self._counts.pending)
-
-
-class ChannelSignals:
-    """All signals of one channel: ends of independent producers are aligned by themselves (B23).
-
-    They carry id 0 and come whenever a producer is done; among the others they would be an overlap.
-    """
-
-    def __init__(self, expected_upstreams: int, impl: Implementation = "native") -> None:
-        self._ends = SignalAligner(expected_upstreams, impl)
-        self._others = SignalAligner(expected_upstreams, impl)
-
-    def align(self, signal: Signal, *, has_delivered: bool = False) -> list[Signal]:
-        """The signals to handle now. As ``SignalAligner.align``, but an end also counts as what its sender still owed.
-
-        ``has_delivered``: whoever sent this end had delivered the other pending signal before.
-        """
-        if signal != BarrierSignal(STREAM_GRACEFUL_END, 0):
-            aligned = self._others.align(signal)
-            return [] if aligned is None else [aligned]
-        end = self._ends.align(signal)
-        found = [self._others.end_input(has_delivered=has_delivered), end]
-        return [each for each in found if each is not None]
-
-    def end_input(self, *, has_delivered: bool = False) -> list[Signal]:
-        """An upstream is gone without an end: the signals that this completes, the end last."""
-        found = [self._others.end_input(has_delivered=has_delivered), self._ends.end_input()]
-        return [each for each in found if each is not None]
 
 
 def _checked(signal: object) -> BarrierSignal:

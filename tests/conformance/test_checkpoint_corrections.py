@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 import pytest
-from framegate.joinbarrier.checkpoint import BarrierSignal, ChannelSignals, CheckpointBarrier, Event, Watermark
+from framegate.joinbarrier.checkpoint import BarrierSignal, CheckpointBarrier, Event, SignalAligner, Watermark
 from framegate.schema.errors import FramegateError, OverlappingBarrier
 from framegate.spec.checkpoint.command_word import CommandWord, pack
 
@@ -262,10 +262,9 @@ def test_the_original_reading_fails_the_same_check(rule: str) -> None:
 
 def test_b23_an_early_end_is_no_overlap_where_one_aligner_for_all_would_find_one() -> None:
     end, probe = BarrierSignal("StreamGracefulEnd", 0), BarrierSignal("SyncTest", 4)
-    apart = ChannelSignals(3)
-    assert [apart.align(end), apart.align(probe), apart.align(probe)] == [[], [], [probe]]
-    together = apart._others
-    together.align(BarrierSignal("SyncTest", 5))
+    ends, probes, together = SignalAligner(2), SignalAligner(2), SignalAligner(2)
+    assert [ends.align(end), probes.align(probe), probes.align(probe)] == [None, None, probe]
+    together.align(probe)
     with pytest.raises(OverlappingBarrier):
         together.align(end)
 
@@ -289,13 +288,13 @@ def test_p4_watermarks_of_late_inputs_are_captured_in_their_place(make: Pieces) 
 
 def test_p5_a_signal_behind_a_barrier_waits_like_an_event(make: Pieces) -> None:
     """A data-channel signal goes through the aligner as an event, and only then to the signals' aligner."""
-    aligner, signals, end = make.aligner(), ChannelSignals(2, make.impl), BarrierSignal("StreamGracefulEnd", 0)
+    aligner, signals, end = make.aligner(), SignalAligner(2, make.impl), BarrierSignal("StreamGracefulEnd", 0)
     aligner.process(0, barrier(), 0)
     assert aligner.process(0, Event(end), 0).kind == "buffered"
     assert aligner.process(1, Event(end), 0).kind == "pass_through"
-    assert signals.align(end) == []
+    assert signals.align(end) is None
     aligner.end_input(1, 0)
-    assert [signals.align(event.payload) for _, event in aligner.complete_alignment()] == [[end]]
+    assert [signals.align(event.payload) for _, event in aligner.complete_alignment()] == [end]
 
 
 def test_p11_thresholds_do_not_add_up_along_a_chain(make: Pieces) -> None:
@@ -350,8 +349,8 @@ def test_by_the_letter_the_same_rule_of_the_pipeline_fails(letter: str, check: C
 
 def test_p5_a_signal_that_goes_round_the_barrier_ends_an_agent_that_still_buffers(make: Pieces) -> None:
     """The rule broken: the other input's end completes the signal while what came before this one's is held."""
-    aligner, signals, end = make.aligner(), ChannelSignals(2, make.impl), BarrierSignal("StreamGracefulEnd", 0)
+    aligner, signals, end = make.aligner(), SignalAligner(2, make.impl), BarrierSignal("StreamGracefulEnd", 0)
     aligner.process(0, barrier(), 0)
     aligner.process(0, Event("before its end"), 0)
-    assert [signals.align(end), signals.align(end)] == [[], [end]]
+    assert [signals.align(end), signals.align(end)] == [None, end]
     assert aligner.buffered_events == 1

@@ -9,7 +9,6 @@ import pytest
 from framegate.joinbarrier.checkpoint import (
     AlignmentStateError,
     BarrierSignal,
-    ChannelSignals,
     DuplicateBarrier,
     InstantSignal,
     OverlappingBarrier,
@@ -135,28 +134,6 @@ def test_more_ends_than_upstreams_are_refused(impl: Implementation) -> None:
         aligner.end_input()
     with pytest.raises(DuplicateBarrier):
         aligner.align(sync(1))
-
-
-def test_ends_of_independent_producers_do_not_overlap_the_others(impl: Implementation) -> None:
-    channel = ChannelSignals(2, impl)
-    assert channel.align(sync(4)) == []
-    assert channel.align(END) == [sync(4)]
-    assert channel.align(sync(5)) == [sync(5)]
-    assert channel.align(END) == [END]
-
-
-def test_a_producer_that_delivered_and_then_ended_is_not_counted_twice(impl: Implementation) -> None:
-    channel = ChannelSignals(2, impl)
-    assert channel.align(sync(4)) == []
-    assert channel.align(END, has_delivered=True) == []
-    assert channel.align(sync(4)) == [sync(4)]
-
-
-def test_an_upstream_that_is_gone_completes_what_it_owed(impl: Implementation) -> None:
-    channel = ChannelSignals(2, impl)
-    channel.align(sync(4))
-    channel.align(END, has_delivered=True)
-    assert channel.end_input() == [sync(4), END]
 
 
 @pytest.mark.parametrize("wrong", [("Nonsense", 1), ("SyncTest", -1), ("SyncTest", 2**64)], ids=repr)

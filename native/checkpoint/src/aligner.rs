@@ -4,9 +4,9 @@
 use framegate_counters::counters;
 
 use crate::INPUTS_MAX;
-use crate::arena::Arena;
 use crate::history::History;
 use crate::message::{CheckpointBarrier, StreamMessage, Watermark};
+use crate::queues::Queues;
 use crate::watermarks::Watermarks;
 
 /// Events that can wait at all inputs together, whatever the limit of one is.
@@ -151,7 +151,7 @@ pub struct BarrierAligner<T> {
     limits: Limits,
     pub(crate) counters: AlignerCounters,
     watermarks: Watermarks,
-    waiting: Arena<T>,
+    waiting: Queues<T>,
 }
 
 impl<T> BarrierAligner<T> {
@@ -168,7 +168,7 @@ impl<T> BarrierAligner<T> {
             limits,
             counters: AlignerCounters::default(),
             watermarks: Watermarks::new(),
-            waiting: Arena::new(limits.inputs.saturating_mul(limits.events_per_input).min(BUFFERED_EVENTS_MAX)),
+            waiting: Queues::new(limits.inputs.saturating_mul(limits.events_per_input).min(BUFFERED_EVENTS_MAX)),
         }
     }
 

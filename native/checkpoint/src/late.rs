@@ -2,8 +2,8 @@
 //! What still arrives before the late barriers of an unaligned checkpoint: it belongs to the checkpoint.
 
 use crate::INPUTS_MAX;
-use crate::arena::Arena;
 use crate::message::{CheckpointBarrier, Watermark};
+use crate::queues::Queues;
 
 const WATERMARK_BYTES: u64 = 8;
 
@@ -24,7 +24,7 @@ pub(crate) struct LateInputs<T> {
     pub(crate) snapshot_ns: u64,
     bytes_max: u64,
     held_bytes: Box<[u64; INPUTS_MAX]>,
-    captured: Arena<Captured<T>>,
+    captured: Queues<Captured<T>>,
 }
 
 impl<T> LateInputs<T> {
@@ -35,7 +35,7 @@ impl<T> LateInputs<T> {
             snapshot_ns: 0,
             bytes_max,
             held_bytes: Box::new([0; INPUTS_MAX]),
-            captured: Arena::new(events_max),
+            captured: Queues::new(events_max),
         }
     }
 

@@ -8,17 +8,16 @@
 //! | `word`, `mapping`, `injector` | how a coordinator asks for a barrier, also from another process; when a source sends one |
 //! | `between` | what a producer sends between its descriptors, in one place on all of its streams |
 //! | `channel` | from one stage to the next, with a place kept for a barrier |
-//! | `arena`, `history`, `watermarks` | what an aligner keeps: events, ids that are over, how far time has come |
+//! | `queues`, `history`, `watermarks` | what an aligner keeps: events, ids that are over, how far time has come |
 //! | `aligner`, `late`, `unaligned` | waiting for every input, and not waiting |
 //! | `signals`, `input_signals` | signals, aligned by count, and by who has delivered them |
 //! | `ingress` | where a stream is cut that several agents cut by themselves |
 //! | `inflight` | the bytes of captured events |
 //!
-//! Every one has a plain Python twin in `joinbarrier/checkpoint/reference` that is its specification.
+//! Every one has a plain Python twin in `spec/checkpoint` that is its specification.
 #![deny(missing_docs)]
 
 pub mod aligner;
-pub mod arena;
 mod atomics;
 #[cfg(not(loom))]
 pub mod between;
@@ -33,6 +32,7 @@ mod late;
 #[cfg(not(loom))]
 pub mod mapping;
 pub mod message;
+pub mod queues;
 pub mod signals;
 pub mod unaligned;
 mod watermarks;

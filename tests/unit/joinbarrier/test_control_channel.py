@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from framegate.joinbarrier.agent.control_signals import ControlChannel
+from framegate.joinbarrier.checkpoint.control_channel import ControlChannel
 from framegate.joinbarrier.checkpoint.signals import BarrierSignal, InstantSignal, Signal
 
 END = BarrierSignal("StreamGracefulEnd", 9)

@@ -23,7 +23,7 @@ const EMPTY: Queue = Queue { first: NONE, last: NONE, count: 0 };
 
 /// Queues that share `capacity` places. Places are given back when everything is drained, and not before.
 #[derive(Debug)]
-pub struct Arena<T> {
+pub struct Queues<T> {
     places: Vec<Place<T>>,
     capacity: usize,
     queues: Box<[Queue; INPUTS_MAX]>,
@@ -31,7 +31,7 @@ pub struct Arena<T> {
     filled: u128,
 }
 
-impl<T> Arena<T> {
+impl<T> Queues<T> {
     /// Reserves the room; the system gives the memory when it is first used, or in [`Self::prefault`].
     #[must_use]
     pub fn new(capacity: usize) -> Self {
@@ -153,33 +153,33 @@ impl<T> Arena<T> {
 mod tests {
     use super::*;
 
-    fn drained(arena: &mut Arena<u32>) -> Vec<(usize, u32)> {
+    fn drained(queues: &mut Queues<u32>) -> Vec<(usize, u32)> {
         let mut all = Vec::new();
-        arena.drain(&mut |input, value| all.push((input, value)));
+        queues.drain(&mut |input, value| all.push((input, value)));
         all
     }
 
     #[test]
     fn queues_are_drained_in_turn_and_the_room_is_there_again() {
-        let mut arena = Arena::new(6);
+        let mut queues = Queues::new(6);
         for _ in 0..3 {
             for (input, value) in [(127, 1), (0, 2), (0, 3), (5, 4), (0, 5)] {
-                assert!(arena.push(input, value));
+                assert!(queues.push(input, value));
             }
-            assert_eq!((arena.count(0), arena.count(5), arena.count(9)), (3, 1, 0));
-            assert_eq!(arena.of(0).copied().collect::<Vec<_>>(), [2, 3, 5]);
-            assert_eq!(drained(&mut arena), [(0, 2), (5, 4), (127, 1), (0, 3), (0, 5)]);
-            assert!(arena.is_empty() && !arena.has(0));
+            assert_eq!((queues.count(0), queues.count(5), queues.count(9)), (3, 1, 0));
+            assert_eq!(queues.of(0).copied().collect::<Vec<_>>(), [2, 3, 5]);
+            assert_eq!(drained(&mut queues), [(0, 2), (5, 4), (127, 1), (0, 3), (0, 5)]);
+            assert!(queues.is_empty() && !queues.has(0));
         }
     }
 
     #[test]
-    fn a_full_arena_takes_nothing_and_a_cleared_one_everything() {
-        let mut arena = Arena::new(2);
-        arena.prefault();
-        assert!(arena.push(0, 1) && arena.push(1, 2) && !arena.push(1, 3));
-        arena.clear();
-        assert!(arena.push(1, 4));
-        assert_eq!(drained(&mut arena), [(1, 4)]);
+    fn a_full_set_of_queues_takes_nothing_and_a_cleared_one_everything() {
+        let mut queues = Queues::new(2);
+        queues.prefault();
+        assert!(queues.push(0, 1) && queues.push(1, 2) && !queues.push(1, 3));
+        queues.clear();
+        assert!(queues.push(1, 4));
+        assert_eq!(drained(&mut queues), [(1, 4)]);
     }
 }
