@@ -141,12 +141,7 @@ class AeronSubscription:
 @final
 class JoinStage:
     def lost_below(self, stream: int, epoch: int, gone_below: int, resume_at: int) -> None: ...
-    def __new__(
-        cls,
-        config: tuple[str, int, str, int, int, int | None, bool, bool, int, int, int, int],
-        inputs: Sequence[tuple[int, int | None, int, bool, bool, int, bool, bool, bool]],
-        state: str | None = None,
-    ) -> JoinStage: ...
+    def __new__(cls, plan: dict[str, Any], state: str | None = None) -> JoinStage: ...
     def apply(
         self,
         out_stream: int,
@@ -211,25 +206,7 @@ class JoinStage:
 
 @final
 class JournalWriter:
-    def __new__(
-        cls,
-        path: str | PathLike[str],
-        inputs: Sequence[str],
-        *,
-        out_stream: int = 1,
-        journal_epoch: int = 1,
-        seal_rows: int = 1024,
-        seal_bytes: int = ...,
-        seal_ns: int = 10_000_000,
-        segment_bytes: int = ...,
-        segment_ns: int = 60_000_000_000,
-        max_bytes: int = ...,
-        when_full: str = "drop_oldest",
-        durability: str = "memory",
-        prefault_all: bool = False,
-        state_capacity: int = 1024,
-        realtime_offset_ns: int = 0,
-    ) -> JournalWriter: ...
+    def __new__(cls, path: str | PathLike[str], inputs: Sequence[str], **settings: Any) -> JournalWriter: ...
     @property
     def recovered(self) -> dict[str, Any]: ...
     def append(
@@ -551,7 +528,13 @@ class JoinSnapshot:
 @final
 class JoinEngine:
     def __new__(
-        cls, mailbox: JoinMailbox, plan: dict[str, Any], journal: dict[str, Any], *, idle: str = "backoff"
+        cls,
+        mailbox: JoinMailbox,
+        plan: dict[str, Any],
+        path: str | PathLike[str],
+        journal: dict[str, Any],
+        *,
+        idle: str = "backoff",
     ) -> JoinEngine: ...
     def recovered(self) -> dict[str, Any]: ...
     def restore(self, plan: dict[str, Any]) -> dict[str, int]: ...

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a join.toml means to the native engine: plain values, in its units."""
+"""What a join.toml means to the native engine: plain values, in its units, by the names of its own fields."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.config.contradiction import bound
+from framegate.joinbarrier.config.drive import Drive
 from framegate.joinbarrier.journal.folder import JournalFolder
 from framegate.joinbarrier.maps.mergemap import MergeMap, SequenceRule
 from framegate.shmpool.clock import monotonic_ns, realtime_ns
@@ -24,22 +25,19 @@ _AHEAD_BYTES: Final = 32 << 20
 def engine_plan(config: JoinConfig) -> dict[str, Any]:
     """The stage: policy, drive and inputs."""
     drive = config.drive
-    names = [each.name for each in config.input]
     return {
         "policy": config.join.policy,
         "out_stream": config.join.out_stream,
-        "drive": drive.kind,
-        "drive_input": names.index(drive.input) if drive.kind == "input" else None,
-        "clock_period_ns": drive.period_ns if drive.kind == "clock" else 0,
+        "drive": drive_plan(drive, [each.name for each in config.input]),
         "first": None if config.join.first == "auto" else int(config.join.first),
         "out_epoch": config.first_epoch,
-        "stall": config.mergemap.late == "stall",
-        "order_by_timestamp": config.mergemap.order_by == "timestamp",
-        "realtime_domain": config.mergemap.clock_domain == "realtime_synced",
+        "is_late_stalled": config.mergemap.late == "stall",
+        "is_ordered_by_time": config.mergemap.order_by == "timestamp",
+        "is_realtime": config.mergemap.clock_domain == "realtime_synced",
         "max_skew_ns": config.join.max_skew_ns,
         "max_age_ns": config.join.max_age_ms * _NS_PER_MS,
         "history": history_frames(config),
-        "unmatched_rows": config.join.unmatched == "rows",
+        "keeps_unmatched": config.join.unmatched == "rows",
         "pending_bytes": 0 if config.join.pending == "ring" else config.join.pending_bytes,
         "ahead_bytes": _AHEAD_BYTES,
         "copies_at_arrival": config.join.pending == "copy",
@@ -49,8 +47,8 @@ def engine_plan(config: JoinConfig) -> dict[str, Any]:
                 "name": each.name,
                 "stream": each.stream,
                 "tolerance_ns": each.tolerance_ns,
-                "descriptor_time": each.timestamp_source == "frame_descriptor",
-                "nearest": each.pick == "nearest",
+                "source": each.timestamp_source,
+                "pick": each.pick,
                 "reuse": each.reuse,
                 "deadline_ns": each.deadline_ms * _NS_PER_MS,
                 "optional": each.optional,
@@ -60,6 +58,13 @@ def engine_plan(config: JoinConfig) -> dict[str, Any]:
             for each in config.input
         ],
     }
+
+
+def drive_plan(drive: Drive, names: list[str]) -> str | dict[str, Any]:
+    """What makes outputs; an input by its place."""
+    if drive.kind == "input":
+        return {"input": names.index(drive.input)}
+    return {"clock": {"period_ns": drive.period_ns}} if drive.kind == "clock" else drive.kind
 
 
 def history_frames(config: JoinConfig) -> int:
@@ -74,18 +79,18 @@ def checkpoint_plan(config: JoinConfig) -> dict[str, Any]:
     checkpoint = config.checkpoint
     return {
         "pipeline": config.join.pipeline,
-        "alignment_timeout_ns": checkpoint.alignment_timeout_ms * _NS_PER_MS,
-        "unaligned": checkpoint.unaligned,
-        "force_unaligned": checkpoint.force_unaligned,
-        "late_barrier_timeout_ns": checkpoint.late_barrier_timeout_ms * _NS_PER_MS or None,
-        "max_buffer_per_input": checkpoint.max_buffer_per_input,
-        "max_buffer_memory_bytes": checkpoint.max_buffer_memory_bytes,
-        "max_inflight_bytes": checkpoint.max_inflight_bytes,
+        "timeout_ns": checkpoint.alignment_timeout_ms * _NS_PER_MS,
+        "is_enabled": checkpoint.unaligned,
+        "is_forced": checkpoint.force_unaligned,
+        "late_timeout_ns": checkpoint.late_barrier_timeout_ms * _NS_PER_MS or None,
+        "events_per_input": checkpoint.max_buffer_per_input,
+        "buffer_bytes": checkpoint.max_buffer_memory_bytes,
+        "inflight_bytes": checkpoint.max_inflight_bytes,
         "floor": 0,
         "published_input": published_input(config),
         "is_computed": ":" in config.join.publish,
-        "hold_payload": config.join.hold == "payload",
-        "prefault": checkpoint.prefault,
+        "keeps_payload": config.join.hold == "payload",
+        "is_prefaulted": checkpoint.prefault,
     }
 
 
@@ -101,7 +106,6 @@ def journal_plan(config: JoinConfig, folder: JournalFolder) -> dict[str, Any]:
     """The journal's writer."""
     journal = config.journal
     return {
-        "dir": str(folder.path),
         "out_stream": config.join.out_stream,
         "journal_epoch": folder.epoch,
         "inputs": [each.name for each in config.input],
@@ -111,7 +115,7 @@ def journal_plan(config: JoinConfig, folder: JournalFolder) -> dict[str, Any]:
         "segment_bytes": journal.segment_bytes,
         "segment_ns": journal.segment_s * _NS_PER_S,
         "max_bytes": journal.max_bytes,
-        "block": journal.when_full == "block",
+        "when_full": journal.when_full,
         "durability": journal.durability,
         "realtime_offset_ns": realtime_ns() - monotonic_ns(),
         "prefault_all": journal.prefault == "all",

@@ -14,7 +14,7 @@ from framegate.joinbarrier.maps.rules import refused
 from framegate.schema.merge import SequenceMergeMapAnnounce
 from framegate.spec.join.history import Rejection
 from framegate.spec.join.stage import Stage
-from framegate.spec.join.stage_config import Attempt, InputConfig, Pick, StageConfig
+from framegate.spec.join.stage_config import Attempt, Pick, StageConfig
 from framegate.spec.join.stage_recall import Rest, StreamRest, Waiting
 from framegate.spec.join.unmatched import Unmatched
 
@@ -30,11 +30,7 @@ class NativeStage:
     def __init__(self, config: StageConfig, state: str | None = None) -> None:
         from framegate._native import JoinStage
 
-        is_by_time = config.order_by == "timestamp"
-        numbers = (config.max_skew_ns, config.max_age_ns, config.out_epoch, config.history)
-        drive = (config.drive, config.drive_input, config.period_ns)
-        head = (config.policy, config.out_stream, *drive, config.first, config.late == "stall", is_by_time, *numbers)
-        self._stage = JoinStage(head, [_numbers(each) for each in config.inputs], state)
+        self._stage = JoinStage(_plan(config), state)
         for name in (
             *("invalidate", "wants_map", "observe", "observe_lost", "missed", "processed", "watermark", "ended"),
             *("push_time", "tick", "failed", "joined", "is_finished", "finish", "state", "status", "needs_slot_time"),
@@ -233,7 +229,12 @@ class World:
         return self.stage.counted()  # type: ignore[no-any-return]
 
 
-def _numbers(each: InputConfig) -> Any:
-    rule = (each.stream, each.tolerance_ns, int(each.source))
-    how = (each.pick == "nearest", each.reuse, each.deadline_ns, each.optional, each.processed, each.drops_regressed)
-    return (*rule, *how)
+def _plan(config: StageConfig) -> dict[str, Any]:
+    """The twin's configuration as the native stage takes it."""
+    given = asdict(config)
+    drive, place, period_ns = (given.pop(key) for key in ("drive", "drive_input", "period_ns"))
+    given["drive"] = {"input": {"input": place}, "clock": {"clock": {"period_ns": period_ns}}}.get(drive, drive)
+    given["is_late_stalled"] = given.pop("late") == "stall"
+    given["is_ordered_by_time"] = given.pop("order_by") == "timestamp"
+    inputs = [{**each, "source": each["source"].name.lower()} for each in given["inputs"]]
+    return {**given, "inputs": inputs}

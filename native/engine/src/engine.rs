@@ -14,6 +14,7 @@ use framegate_join::map::ClockDomain;
 use framegate_join::output_watermarks::OutputWatermarks;
 use framegate_join::stage::Stage;
 use framegate_journal::Writer;
+use serde::Deserialize;
 
 use super::fed::Time;
 use super::port::Port;
@@ -69,13 +70,14 @@ pub struct InputPlan {
 }
 
 /// How an engine works, beside what its stage decides.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct Habits {
     /// Whether output times are realtime.
     pub is_realtime: bool,
     /// Whether what was not joined becomes rows, or is only counted.
     pub keeps_unmatched: bool,
     /// Whether each observation may be an output of its own, so that no two are taken between two questions.
+    #[serde(skip)]
     pub is_one_by_one: bool,
     /// Memory for copies of frames that wait; 0: they wait in their rings.
     pub pending_bytes: usize,
@@ -85,6 +87,7 @@ pub struct Habits {
     pub copies_at_arrival: bool,
     pub checkpoints: CheckpointHabits,
     /// The last barrier that an earlier life snapshotted.
+    #[serde(skip)]
     pub checkpoint_id: u64,
 }
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! A MergeMap whose rules were checked (PROTOCOL 11.2). `joinbarrier/maps/rules.py` checks the same, in the same order.
 
+use serde::Deserialize;
+
 /// The field that a timestamp is read from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Source {
     /// When the descriptor was published.

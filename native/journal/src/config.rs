@@ -6,9 +6,11 @@ use std::io;
 use std::path::PathBuf;
 
 use framegate_counters::counters;
+use serde::Deserialize;
 
 /// What happens when the journal is full and a named reader has not read on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WhenFull {
     /// The oldest segment goes, readers are overtaken.
     DropOldest,
@@ -17,7 +19,8 @@ pub enum WhenFull {
 }
 
 /// What survives what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Durability {
     /// Nothing beyond the processes: a file system in memory.
     Memory,
@@ -30,9 +33,11 @@ pub enum Durability {
 }
 
 /// How a writer works.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// The journal's directory; made where it is missing.
+    #[serde(skip)]
     pub dir: PathBuf,
     /// The output stream.
     pub out_stream: u32,
@@ -62,6 +67,29 @@ pub struct Config {
     pub state_capacity: usize,
     /// Realtime minus monotonic clock, added to the `now_ns` of a seal.
     pub realtime_offset_ns: i64,
+}
+
+impl Default for Config {
+    /// A small journal in memory, for tests and tools. What users get is decided in `joinbarrier/config`.
+    fn default() -> Self {
+        Self {
+            dir: PathBuf::new(),
+            out_stream: 1,
+            journal_epoch: 1,
+            inputs: Vec::new(),
+            seal_rows: 1024,
+            seal_bytes: 64 << 20,
+            seal_ns: 10_000_000,
+            segment_bytes: 256 << 20,
+            segment_ns: 60_000_000_000,
+            max_bytes: 1 << 30,
+            when_full: WhenFull::DropOldest,
+            durability: Durability::Memory,
+            prefault_all: false,
+            state_capacity: 1024,
+            realtime_offset_ns: 0,
+        }
+    }
 }
 
 /// What an existing journal held.

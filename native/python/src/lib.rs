@@ -11,6 +11,7 @@ mod errors;
 mod intake;
 mod join;
 mod journal;
+mod plan;
 mod pool;
 mod recording;
 mod toml;

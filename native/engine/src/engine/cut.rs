@@ -12,6 +12,7 @@ use framegate_checkpoint::unaligned::{Options, Switch, UnalignedCheckpointer};
 use framegate_core::pool::hold::Hold;
 use framegate_counters::counters;
 use framegate_join::stage::{Lost, Observed};
+use serde::Deserialize;
 
 use super::hearing::END_KIND;
 use super::ingress::Gates;
@@ -73,7 +74,7 @@ impl Signal {
 }
 
 /// How checkpoints are taken part in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct CheckpointHabits {
     pub pipeline: String,
     pub timeout_ns: u64,

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What a stage is told once: the policy, the inputs, and what makes outputs. Rules come with maps alone.
 
+use serde::Deserialize;
+
 use crate::barrier::Kind;
 use crate::map::Source;
 
 /// Which frames belong together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PolicyKind {
     /// By sequence.
     Sequence,
@@ -18,14 +21,6 @@ pub enum PolicyKind {
 }
 
 impl PolicyKind {
-    /// Each by the word that configurations have for it.
-    pub const NAMES: [(&str, Self); 4] = [
-        ("sequence", Self::Sequence),
-        ("timestamp", Self::Timestamp),
-        ("latest", Self::Latest),
-        ("union", Self::Union),
-    ];
-
     /// Whether sequences number the outputs.
     #[must_use]
     pub const fn is_by_sequence(self) -> bool {
@@ -55,16 +50,11 @@ impl PolicyKind {
     pub const fn closes_by_order(self) -> bool {
         matches!(self, Self::Union)
     }
-
-    /// The policy of that name.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::NAMES.into_iter().find(|(own, _)| *own == name).map(|(_, policy)| policy)
-    }
 }
 
 /// What makes an output.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Drive {
     /// Counting up or, of the latest policy, every observation.
     Counter,
@@ -82,7 +72,8 @@ pub enum Drive {
 }
 
 /// Which frame a timestamp rule takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Preference {
     /// The newest that is not later than asked for.
     Newest,
@@ -92,7 +83,7 @@ pub enum Preference {
 
 /// One `[[input]]`, which a map's rule may bind; several may name the same stream. What is said here chooses among the
 /// frames that the rule admits.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Deserialize)]
 pub struct InputConfig {
     /// The stream's id.
     pub stream: u32,
@@ -138,7 +129,7 @@ impl InputConfig {
 }
 
 /// All of it. Staleness and lateness come with the map.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize)]
 pub struct StageConfig {
     /// Which frames belong together.
     pub policy: PolicyKind,

@@ -4,7 +4,7 @@
 use framegate_checkpoint::aligner::{AbortCause, Aborted};
 use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_checkpoint::unaligned::Switch;
-use framegate_engine::{CheckpointHabits, News, Passing, Snapshot};
+use framegate_engine::{News, Passing, Snapshot};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
@@ -151,25 +151,6 @@ fn one<'py>(py: Python<'py>, news: News, streams: &[u32]) -> PyResult<Bound<'py,
 }
 
 /// The part of a plan that speaks of checkpoints.
-pub(super) fn habits_of(plan: &Bound<'_, PyAny>) -> PyResult<CheckpointHabits> {
-    let get = |key: &str| plan.get_item(key);
-    Ok(CheckpointHabits {
-        pipeline: get("pipeline")?.extract()?,
-        timeout_ns: get("alignment_timeout_ns")?.extract()?,
-        is_enabled: get("unaligned")?.extract()?,
-        is_forced: get("force_unaligned")?.extract()?,
-        late_timeout_ns: get("late_barrier_timeout_ns")?.extract()?,
-        events_per_input: get("max_buffer_per_input")?.extract()?,
-        buffer_bytes: get("max_buffer_memory_bytes")?.extract()?,
-        inflight_bytes: get("max_inflight_bytes")?.extract()?,
-        floor: get("floor")?.extract()?,
-        published_input: get("published_input")?.extract()?,
-        is_computed: get("is_computed")?.extract()?,
-        keeps_payload: get("hold_payload")?.extract()?,
-        is_prefaulted: get("prefault")?.extract()?,
-    })
-}
-
 /// What the aligner and the cuts counted, by the names of the checkpointer's metrics.
 pub(super) fn counters<'py>(py: Python<'py>, engine: &Engine) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The engine as Python holds it. See `joinbarrier/agent/join_agent.py`.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use framegate_checkpoint::ingress::Place;
@@ -9,15 +10,14 @@ use framegate_core::clock::monotonic_ns;
 use framegate_core::idle::IdleStrategy;
 use framegate_core::pool::tensor::Tensor;
 use framegate_core::unpoisoned;
-use framegate_engine::{CHECKPOINT_STATE_BYTES, Fed, FedAt, Habits, Outcome, split_state};
-use framegate_join::map::Announced;
-use framegate_join::stage::Stage;
-use framegate_journal::{Recovered, Writer};
+use framegate_engine::{CHECKPOINT_STATE_BYTES, Fed, FedAt, Habits, InputPlan, Outcome, split_state};
+use framegate_join::map::{Announced, RawRule};
+use framegate_join::stage::{PolicyKind, Stage, StageConfig};
+use framegate_journal::{Config, Recovered, Writer};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use super::join_cut;
-use super::plan::{Rule, inputs_of, journal_of, rule_of, stage_of};
 use super::report::{self, Rejected, rejections};
 use super::restore::{self, Given};
 use super::wires::Engine;
@@ -26,10 +26,13 @@ use crate::checkpoint::cut_name;
 use crate::errors::raise;
 use crate::intake::{JoinMailbox, Mailbox};
 use crate::journal::errors::raised;
+use crate::plan;
 use crate::pool::PoolProducer;
 
 /// Epoch and sequence of a place in a stream.
 type At = (Option<u64>, Option<u64>);
+/// (stream, rule type, source, offset, window), nulls as None.
+type Rule = (u32, u32, u32, Option<i64>, Option<u64>);
 /// (rule, stream, reason) of a map that is not applied.
 type Refused = (Option<usize>, Option<u32>, &'static str);
 
@@ -50,22 +53,23 @@ pub struct JoinEngine {
 #[pymethods]
 impl JoinEngine {
     #[new]
-    #[pyo3(signature = (mailbox, plan, journal, *, idle = "backoff"))]
+    #[pyo3(signature = (mailbox, plan, path, journal, *, idle = "backoff"))]
     fn new(
         py: Python<'_>,
         mailbox: &JoinMailbox,
         plan: &Bound<'_, PyDict>,
+        path: PathBuf,
         journal: &Bound<'_, PyDict>,
         idle: &str,
     ) -> PyResult<Self> {
         let idle =
             IdleStrategy::from_name(idle).ok_or_else(|| raise(py, "InvalidValue", "no such idle strategy", &[]))?;
         let mailbox = Arc::clone(&mailbox.shared);
-        let config = stage_of(plan)?;
+        let config: StageConfig = plan::read(plan)?;
         let out_stream = config.out_stream;
         let inputs = inputs_of(&mailbox, &config)
             .ok_or_else(|| raise(py, "InvalidValue", "an input's stream has no port", &[]))?;
-        let mut journal = journal_of(journal)?;
+        let mut journal = Config { dir: path, ..plan::read(journal)? };
         let (config_for_new, names) = (config.clone(), journal.inputs.clone());
         let mut stage = Stage::new(config_for_new);
         journal.state_capacity = stage.state_capacity() + CHECKPOINT_STATE_BYTES;
@@ -74,7 +78,7 @@ impl JoinEngine {
         if let Some(state) = &recovered.state {
             let (state, last) = split_state(state);
             checkpoint_id = last;
-            stage = Stage::resume(config, &state)
+            stage = Stage::resume(config.clone(), &state)
                 .ok_or_else(|| raise(py, "JournalFailed", "the state in the journal is not of these inputs", &[]))?;
         }
         // Ends by which a join has finished are spent; after a crash, or an end before theirs, they hold.
@@ -84,19 +88,10 @@ impl JoinEngine {
             .collect();
         (0..spent.len()).filter(|stream| spent[*stream].is_some()).for_each(|stream| stage.reopen(stream));
         let resumed = (0..mailbox.facts.len()).map(|stream| stage.decided(stream)).collect();
-        let mut checkpoints = join_cut::habits_of(&plan.as_any().get_item("checkpoints")?)?;
+        let mut habits =
+            Habits { is_one_by_one: config.policy == PolicyKind::Latest, checkpoint_id, ..plan::read(plan)? };
         // What an earlier life snapshotted is over.
-        checkpoints.floor = checkpoints.floor.max(checkpoint_id);
-        let habits = Habits {
-            is_one_by_one: plan.as_any().get_item("policy")?.eq("latest")?,
-            is_realtime: plan.as_any().get_item("realtime_domain")?.extract()?,
-            keeps_unmatched: plan.as_any().get_item("unmatched_rows")?.extract()?,
-            pending_bytes: plan.as_any().get_item("pending_bytes")?.extract()?,
-            ahead_bytes: plan.as_any().get_item("ahead_bytes")?.extract()?,
-            copies_at_arrival: plan.as_any().get_item("copies_at_arrival")?.extract()?,
-            checkpoints,
-            checkpoint_id,
-        };
+        habits.checkpoints.floor = habits.checkpoints.floor.max(checkpoint_id);
         let made = || Engine::new(stage, writer, inputs, Arc::clone(&mailbox), resumed, &habits);
         let mut engine = py.detach(made).map_err(|failure| no_memory(py, &failure))?;
         engine.spend_ends(&spent);
@@ -220,7 +215,7 @@ impl JoinEngine {
         rules: Vec<Rule>,
         version: u64,
     ) -> PyResult<Option<Refused>> {
-        let raw: Vec<_> = rules.iter().map(rule_of).collect();
+        let raw: Vec<_> = rules.iter().map(raw_rule).collect();
         let announced = Announced { out_stream: self.out_stream, epoch, stale_timeout_ns, times, rules: &raw };
         let applied = self.with(py, |engine| {
             let applied = engine.stage.apply(&announced, version);
@@ -436,4 +431,13 @@ fn no_memory(py: Python<'_>, failure: &std::io::Error) -> PyErr {
     let message =
         format!("the system gives no address space for copies of frames ({failure}); pending_bytes bounds it");
     raise(py, "JournalFailed", &message, &[])
+}
+
+fn raw_rule(&(stream, rule_type, source, offset, window): &Rule) -> RawRule {
+    RawRule { stream, rule_type, source, offset, window }
+}
+
+fn inputs_of(mailbox: &Mailbox, stage: &StageConfig) -> Option<Vec<InputPlan>> {
+    let planned = |stream_id| Some(InputPlan { stream: mailbox.place(stream_id)?, stream_id });
+    stage.inputs.iter().map(|input| planned(input.stream)).collect()
 }

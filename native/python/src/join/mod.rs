@@ -6,7 +6,6 @@ mod join_cut;
 mod join_engine;
 mod output_watermarks;
 mod pairing;
-mod plan;
 mod recall;
 mod report;
 mod restore;

@@ -2,21 +2,16 @@
 //! The join stage as a Python class, for tests: plain numbers in, tuples out.
 
 use framegate_join::barrier::NULL_TIMESTAMP;
-use framegate_join::map::{Announced, RawRule, Source};
-use framegate_join::stage::{
-    Attempt, Cause, Drive, InputConfig, Observed, Pick, PolicyKind, Preference, Stage, StageConfig,
-};
+use framegate_join::map::{Announced, RawRule};
+use framegate_join::stage::{Attempt, Cause, Observed, Pick, Stage};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 
 use super::recall::{self, Waiting};
 use super::report::{Rejected, by_cause, rejections};
 use crate::errors::raise;
+use crate::plan;
 
-/// (stream, tolerance, source, is nearest, reuse, deadline, optional, processed, drops regressed).
-type Input = (u32, Option<u64>, u8, bool, bool, u64, bool, bool, bool);
-/// (policy, out stream, drive, drive input, period, first, late is stalled, ordered by time, max skew, max age, out epoch, history).
-type Config = (String, u32, String, usize, u64, Option<u64>, bool, bool, u64, u64, u64, u32);
 /// (stream, rule type, source, offset, window), nulls as None.
 type Rule = (u32, u32, u32, Option<i64>, Option<u64>);
 /// (rule, its stream, reason).
@@ -35,9 +30,9 @@ pub struct JoinStage {
 #[pymethods]
 impl JoinStage {
     #[new]
-    #[pyo3(signature = (config, inputs, state=None))]
-    fn new(py: Python<'_>, config: Config, inputs: Vec<Input>, state: Option<&str>) -> PyResult<Self> {
-        let config = stage_config(config, &inputs).ok_or_else(|| refuse(py, "no such policy or drive"))?;
+    #[pyo3(signature = (plan, state=None))]
+    fn new(py: Python<'_>, plan: &Bound<'_, PyDict>, state: Option<&str>) -> PyResult<Self> {
+        let config = plan::read(plan)?;
         let stage = match state {
             None => Some(Stage::new(config)),
             Some(state) => Stage::resume(config, state.as_bytes()),
@@ -357,46 +352,4 @@ fn tried<'py>(py: Python<'py>, attempt: &Attempt<'_>) -> PyResult<Tried<'py>> {
         });
     }
     Ok((attempt.out_epoch, attempt.out_seq, attempt.out_time_ns, PyTuple::new(py, picks)?))
-}
-
-fn stage_config(config: Config, inputs: &[Input]) -> Option<StageConfig> {
-    let (policy, out_stream, drive, drive_input, period_ns, first, is_late_stalled, is_ordered_by_time, ..) = config;
-    let (.., max_skew_ns, max_age_ns, out_epoch, history) = config;
-    let policy = PolicyKind::from_name(&policy)?;
-    let drive = match drive.as_str() {
-        "counter" => Drive::Counter,
-        "input" if drive_input < inputs.len() => Drive::Input(drive_input),
-        "clock" => Drive::Clock { period_ns },
-        "watermark" => Drive::Watermark,
-        "external" => Drive::External,
-        _ => return None,
-    };
-    Some(StageConfig {
-        policy,
-        out_stream,
-        inputs: inputs.iter().map(input_config).collect(),
-        drive,
-        first,
-        is_late_stalled,
-        is_ordered_by_time,
-        max_skew_ns,
-        max_age_ns,
-        out_epoch,
-        history,
-    })
-}
-
-fn input_config(input: &Input) -> InputConfig {
-    let &(stream, tolerance_ns, source, is_nearest, reuse, deadline_ns, optional, processed, drops_regressed) = input;
-    InputConfig {
-        stream,
-        tolerance_ns,
-        source: if source == Source::FrameDescriptor as u8 { Source::FrameDescriptor } else { Source::SlotHeader },
-        pick: if is_nearest { Preference::Nearest } else { Preference::Newest },
-        reuse,
-        deadline_ns,
-        optional,
-        processed,
-        drops_regressed,
-    }
 }

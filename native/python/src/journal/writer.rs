@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The journal's writer for Python: tests and tools. The join engine uses the crate itself.
 
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use framegate_journal::{
-    Cell, Config, Durability, JournalError, Recovered, Reserved, RowHead, Sealed, Unmatched, WhenFull, Writer,
-};
+use framegate_journal::{Cell, Config, JournalError, Recovered, Reserved, RowHead, Sealed, Unmatched, Writer};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
@@ -14,6 +13,7 @@ use super::cells::{self, GivenCell};
 use super::counters::counters;
 use super::errors::raised;
 use crate::errors::raise;
+use crate::plan;
 
 /// Writes one journal, row by row. Rows are seen when they are sealed.
 #[pyclass(module = "framegate._native")]
@@ -27,58 +27,10 @@ pub struct JournalWriter {
 #[pymethods]
 impl JournalWriter {
     #[new]
-    #[pyo3(signature = (
-        path, inputs, *, out_stream=1, journal_epoch=1, seal_rows=1024, seal_bytes=64 << 20, seal_ns=10_000_000,
-        segment_bytes=256 << 20, segment_ns=60_000_000_000, max_bytes=1 << 30, when_full="drop_oldest",
-        durability="memory", prefault_all=false, state_capacity=1024, realtime_offset_ns=0
-    ))]
-    #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
-    fn new(
-        py: Python<'_>,
-        path: std::path::PathBuf,
-        inputs: Vec<String>,
-        out_stream: u32,
-        journal_epoch: u64,
-        seal_rows: u32,
-        seal_bytes: u64,
-        seal_ns: u64,
-        segment_bytes: u64,
-        segment_ns: u64,
-        max_bytes: u64,
-        when_full: &str,
-        durability: &str,
-        prefault_all: bool,
-        state_capacity: usize,
-        realtime_offset_ns: i64,
-    ) -> PyResult<Self> {
-        let unknown = |what: &str, name: &str| raise(py, "InvalidValue", &format!("no {what} is called {name:?}"), &[]);
-        let config = Config {
-            dir: path,
-            out_stream,
-            journal_epoch,
-            inputs: inputs.clone(),
-            seal_rows,
-            seal_bytes,
-            seal_ns,
-            segment_bytes,
-            segment_ns,
-            max_bytes,
-            when_full: match when_full {
-                "drop_oldest" => WhenFull::DropOldest,
-                "block" => WhenFull::Block,
-                name => return Err(unknown("when_full", name)),
-            },
-            durability: match durability {
-                "memory" => Durability::Memory,
-                "disk" => Durability::Disk,
-                "fsync" => Durability::Fsync,
-                "checkpoint" => Durability::Checkpoint,
-                name => return Err(unknown("durability", name)),
-            },
-            prefault_all,
-            state_capacity,
-            realtime_offset_ns,
-        };
+    #[pyo3(signature = (path, inputs, **settings))]
+    fn new(py: Python<'_>, path: PathBuf, inputs: Vec<String>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let settings = settings.map_or_else(|| Ok(Config::default()), plan::read)?;
+        let config = Config { dir: path, inputs: inputs.clone(), ..settings };
         let (writer, recovered) = py.detach(|| Writer::open(config)).map_err(|error| raised(py, &error))?;
         Ok(Self { writer: Mutex::new(Some(writer)), inputs, recovered })
     }
