@@ -24,6 +24,7 @@ def _driver(
     frame_bytes: Annotated[
         int | None, typer.Option("--frame-bytes", metavar="B", help="Bytes of the largest frame.")
     ] = None,
+    parent_pid: Annotated[int | None, typer.Option("--parent-pid", hidden=True, help="End with this process.")] = None,
     as_json: JsonOption = False,
 ) -> int:
     """Run the lease driver, and the bundled media driver unless --aeron-dir names a live one."""
@@ -37,5 +38,6 @@ def _driver(
         slots=slots,
         frame_bytes=frame_bytes,
         json=as_json,
+        parent_pid=parent_pid,
     )
     return run(options)

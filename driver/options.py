@@ -17,3 +17,5 @@ class DriverOptions:
     slots: int | None = None
     frame_bytes: int | None = None
     json: bool = False
+    parent_pid: int | None = None
+    """End when this process is not the parent any more."""

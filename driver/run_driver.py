@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -20,8 +21,10 @@ from framegate.driver.options import DriverOptions
 from framegate.driver.sole_driver import SoleDriver
 from framegate.driver.start_turn import StartTurn
 from framegate.schema.config.settings import default_aeron_dir
+from framegate.schema.config.types import STREAM_NAME
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, TransportError
+from framegate.shmpool.client.stream_names import StreamNames
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.stop_signal import StopSignal
 from framegate.shmpool.transport.aeron import AeronTransport
@@ -41,6 +44,7 @@ def run(options: DriverOptions) -> int:
         _listening() as stop,
         # Before the media driver: a second lease driver must be refused without having started anything.
         claimed(config) as directory,
+        _named(config),
         coordinating(config.checkpoint) as checkpoints,
         closing(StartTurn(aeron_dir)) as turn,
         serving(aeron_dir, config) as media_driver,
@@ -48,7 +52,7 @@ def run(options: DriverOptions) -> int:
         closing(lease_driver(connection.transport, config, directory, checkpoints)) as agent,
     ):
         turn.close()
-        served = _Served(stop, media_driver, connection, agent)
+        served = _Served(stop, media_driver, connection, agent, options.parent_pid)
         served.serve(lambda: _say_ready(aeron_dir, config, as_json=options.json))
         summary: dict[str, object] = {**agent.counters(), "reconnects": connection.renewals}
         if config.checkpoint:
@@ -56,6 +60,15 @@ def run(options: DriverOptions) -> int:
     if options.json:
         emit({"event": "summary", **summary})
     return DONE
+
+
+@contextmanager
+def _named(config: DriverConfig) -> Iterator[None]:
+    """Names of streams that the file fixes are known to every program from now on."""
+    fixed = {name: each.stream_id for name, each in config.streams.items() if re.fullmatch(STREAM_NAME, name)}
+    others = config.driver.stream_id_range if config.policies.allow_dynamic_streams else None
+    StreamNames(config.shm.base_dir).fix(fixed, others)
+    yield
 
 
 @contextmanager
@@ -113,11 +126,12 @@ class _Served:
     media_driver: MediaDriverWatch
     connection: Connection
     agent: LeaseDriverAgent
+    parent_pid: int | None
 
     def serve(self, say_ready: Callable[[], None]) -> None:
-        is_ready = False
+        is_ready = is_orphan = False
         next_look_ns = monotonic_ns()
-        while not self.stop.is_set and not self.agent.has_ended:
+        while not self.stop.is_set and not self.agent.has_ended and not is_orphan:
             self._turn()
             if not is_ready and self.agent.is_ready:
                 is_ready = True
@@ -125,6 +139,7 @@ class _Served:
             if monotonic_ns() >= next_look_ns:
                 next_look_ns = monotonic_ns() + _WATCH_NS
                 self.media_driver.check()
+                is_orphan = self.parent_pid not in (None, os.getppid())
                 for error in self.connection.transport.errors():
                     _log.warning("%s", error)
         self._say_farewell()

@@ -5,7 +5,8 @@
 >>> fg.__version__.count(".")
 2
 
-``fg.connect()`` gives a client; see ``framegate.shmpool``. ``fg.journal(path)`` opens what a join has written; see
+``fg.local()`` is everything in one program, a driver, producers and joins; see ``framegate.gate``. ``fg.connect()`` gives
+a client; see ``framegate.shmpool``. ``fg.journal(path)`` opens what a join has written; see
 ``framegate.joinbarrier.journal``. ``fg.audit(path, sent=[...])`` keeps its books; see ``framegate.tools.audit``.
 ``fg.MergeMap`` and the barriers say which frames belong together; see ``framegate.joinbarrier``. ``fg.errors`` has
 every error by its name. What is named here is imported when it is first used, so that ``import framegate`` stays light.
@@ -19,6 +20,8 @@ from framegate._version import VERSION
 
 if TYPE_CHECKING:
     from framegate._native import Frame
+    from framegate.gate.gate import Gate, local
+    from framegate.gate.joined import Joined
     from framegate.joinbarrier import (
         LatestValueJoinBarrier,
         MergeMap,
@@ -51,15 +54,20 @@ _HOMES = {
     "TimestampJoinBarrier": "framegate.joinbarrier",
     "TimestampRule": "framegate.joinbarrier",
     "audit": "framegate.tools.audit.auditing",
+    "Gate": "framegate.gate.gate",
+    "Joined": "framegate.gate.joined",
     "connect": "framegate.shmpool.client.client",
     "errors": "framegate.schema",
     "journal": "framegate.joinbarrier.journal.journal",
+    "local": "framegate.gate.gate",
 }
 
 __all__ = [
     "Client",
     "Consumer",
     "Frame",
+    "Gate",
+    "Joined",
     "Journal",
     "LatestValueJoinBarrier",
     "MergeMap",
@@ -74,6 +82,7 @@ __all__ = [
     "connect",
     "errors",
     "journal",
+    "local",
 ]
 
 

@@ -3,18 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from framegate.recording.recorded import Topic
-from framegate.schema.config.types import BUILT_IN_STREAMS
+from framegate.schema.config.types import BUILT_IN_STREAMS, STREAM_NAME
 from framegate.schema.errors import WrongUsage
 
 STREAM_MAX: Final = (1 << 32) - 2
 
 
-def parse_topics(words: Iterable[str]) -> dict[str, int]:
-    """``TOPIC=STREAM`` as a mapping.
+def parse_topics(words: Iterable[str], number_of: Callable[[str], int] = int) -> dict[str, int]:
+    """``TOPIC=STREAM`` as a mapping; ``number_of`` knows the numbers of names.
 
     >>> parse_topics(["/camera/image=10001", "stream/10001=10011"])
     {'/camera/image': 10001, 'stream/10001': 10011}
@@ -22,13 +23,14 @@ def parse_topics(words: Iterable[str]) -> dict[str, int]:
     found: dict[str, int] = {}
     for word in words:
         topic, equals, stream = word.rpartition("=")
-        if not equals or not topic or not stream.isascii() or not stream.isdigit():
-            raise WrongUsage("--map takes TOPIC=STREAM, as in /camera/image=10001", found=word)
-        if not 1 <= int(stream) <= STREAM_MAX:
+        if not equals or not topic or not re.fullmatch(rf"[0-9]{{1,10}}|{STREAM_NAME}", stream):
+            raise WrongUsage("--map takes TOPIC=STREAM, as in /camera/image=10001 or /camera/image=left", found=word)
+        number = number_of(stream)
+        if not 1 <= number <= STREAM_MAX:
             raise WrongUsage(f"a stream is a number from 1 to {STREAM_MAX}", found=word)
         if topic in found:
             raise WrongUsage("a topic is mapped once", topic=topic)
-        found[topic] = int(stream)
+        found[topic] = number
     targets = list(found.values())
     if len(set(targets)) < len(targets):
         # Their sequences would go back and forth on it.

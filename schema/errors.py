@@ -223,6 +223,14 @@ class TooFewFrames(PoolError):
     )
 
 
+class StreamUnknown(PoolError):
+    """A stream's name that stands for no number here."""
+
+    code = 212
+    exit_code = WRONG_USAGE
+    default_hint = "Name one of the known streams, or give the stream's number."
+
+
 class LeaseDriverPresent(PoolError):
     """Another lease driver serves this base directory and namespace, or this media driver."""
 
@@ -268,6 +276,14 @@ class MediaDriverFailed(TransportError):
     code = 303
     exit_code = ENVIRONMENT
     default_hint = "The driver's log file says why; `framegate doctor` looks at the usual causes."
+
+
+class LocalDriverFailed(TransportError):
+    """A program's own driver could not be started."""
+
+    code = 314
+    exit_code = ENVIRONMENT
+    default_hint = "Start `framegate driver` by hand to see what it says; `framegate doctor` looks at the usual causes."
 
 
 class ChannelRefused(TransportError):
@@ -462,6 +478,27 @@ class FramesWithoutRoom(JoinError):
 
     code = 426
     default_hint = "Raise [join] pending_bytes, join on a machine with more memory, or narrow what is joined."
+
+
+class JoinClosed(JoinError):
+    """A join of this program was asked for what it no longer has, or what another loop reads."""
+
+    code = 450
+    default_hint = "Use it inside its `with` block, and read its rows in one place."
+
+
+class ObservedNothing(JoinError):
+    """An observation lacks an input: no frame of it came."""
+
+    code = 451
+    default_hint = "Look whether its producer runs, and under this name: `framegate inspect live`."
+
+
+class ObservedTooOld(JoinError):
+    """The newest frame of an input is older than the observation allows."""
+
+    code = 452
+    default_hint = "Look at its producer, or allow a larger max_age_ms."
 
 
 class JournalMissing(JournalError):

@@ -8,7 +8,7 @@ tree=build/types
 rm -rf "$tree"
 mkdir -p "$tree/framegate"
 for file in framegate/*.py framegate/*.pyi framegate/py.typed; do ln -s "../../../$file" "$tree/framegate/"; done
-for package in schema shmpool recording spec joinbarrier driver tools; do ln -s "../../../$package" "$tree/framegate/$package"; done
+for package in schema shmpool recording spec joinbarrier driver gate tools; do ln -s "../../../$package" "$tree/framegate/$package"; done
 ln -s ../../tests "$tree/tests"
 ln -s ../../dev "$tree/dev"
 ln -s ../../pyspark_framegate.py "$tree/"

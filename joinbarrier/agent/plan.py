@@ -9,6 +9,7 @@ from typing import Any, Final
 from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.config.contradiction import bound
 from framegate.joinbarrier.config.drive import Drive
+from framegate.joinbarrier.config.sections import InputSection
 from framegate.joinbarrier.journal.folder import JournalFolder
 from framegate.joinbarrier.maps.mergemap import MergeMap, SequenceRule
 from framegate.shmpool.clock import monotonic_ns, realtime_ns
@@ -48,7 +49,8 @@ def engine_plan(config: JoinConfig) -> dict[str, Any]:
                 "stream": each.stream,
                 "tolerance_ns": each.tolerance_ns,
                 "source": each.timestamp_source,
-                "pick": each.pick,
+                "pick": "sequence" if is_by_sequence(config, each) else each.pick,
+                "seq_offset": (each.offset or 0) if is_by_sequence(config, each) else 0,
                 "reuse": each.reuse,
                 "deadline_ns": each.deadline_ms * _NS_PER_MS,
                 "optional": each.optional,
@@ -58,6 +60,11 @@ def engine_plan(config: JoinConfig) -> dict[str, Any]:
             for each in config.input
         ],
     }
+
+
+def is_by_sequence(config: JoinConfig, each: InputSection) -> bool:
+    """Whether an input of a join by time goes by the sequence of the driving frame."""
+    return config.join.policy == "timestamp" and each.offset is not None
 
 
 def drive_plan(drive: Drive, names: list[str]) -> str | dict[str, Any]:
@@ -146,8 +153,13 @@ def local_keys(config: JoinConfig) -> dict[str, Any]:
         "max_age_ms": join.max_age_ms,
         "order_by": mergemap.order_by,
         "late": mergemap.late,
-        "inputs": [each.model_dump(include=set(_LOCAL)) for each in config.input],
+        "inputs": [_local_input(config, each) for each in config.input],
     }
+
+
+def _local_input(config: JoinConfig, each: InputSection) -> dict[str, Any]:
+    by_sequence = {"offset": each.offset} if is_by_sequence(config, each) else {}
+    return each.model_dump(include=set(_LOCAL)) | by_sequence
 
 
 _LOCAL: Final = ("name", "stream", "tolerance_ns", "pick", "reuse", "deadline_ms", "optional")

@@ -46,6 +46,8 @@ class JoinOptions:
     """What the command line said; None is what it did not."""
 
     config: Path | None
+    tables: Mapping[str, Any] = field(default_factory=dict)
+    """Of a join without a file, in place of it."""
     source: Path | None = None
     """A recording in place of living streams."""
     topics: Mapping[str, int] = field(default_factory=dict)
@@ -143,9 +145,10 @@ def _wait(stop: StopSignal) -> None:
 
 
 def _configuration(options: JoinOptions) -> JoinConfig:
-    if options.config is None and "FRAMEGATE_INPUT" not in os.environ:
+    if options.config is None and not options.tables and "FRAMEGATE_INPUT" not in os.environ:
         raise WrongUsage(
-            "a join needs --config join.toml; `framegate join --example lockstep` writes one to start from"
+            "a join needs inputs, as in `framegate join left right:-2 --out out/pair`, or --config join.toml; "
+            "`framegate join --example lockstep` writes one to start from"
         )
     given = {
         "join.outputs": (options.outputs, "--outputs"),
@@ -153,8 +156,20 @@ def _configuration(options: JoinOptions) -> JoinConfig:
         "client.base_dir": (options.base_dir, "--base-dir"),
         "client.wait_driver": (options.wait_driver, "--wait-driver"),
     }
-    overrides = {key: Given(value, option) for key, (value, option) in given.items() if value is not None}
+    overrides = worded_overrides(options.tables)
+    overrides |= {key: Given(value, option) for key, (value, option) in given.items() if value is not None}
     return load_join_config(options.config, os.environ, overrides)
+
+
+def worded_overrides(tables: Mapping[str, Any]) -> dict[str, Given]:
+    """The tables of a join without a file, as values that its words are to blame for."""
+    found = {}
+    for name, table in tables.items():
+        if isinstance(table, list):
+            found[name] = Given(table, "INPUT")
+        else:
+            found |= {f"{name}.{key}": Given(value, f"{name}.{key}") for key, value in table.items()}
+    return found
 
 
 def journal_shape(config: JoinConfig) -> JournalShape:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +18,24 @@ from framegate.schema.console.command_options import (
 
 
 def join(
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="INPUT...",
+            show_default=False,
+            help="Streams to join in place of a file; the first drives: left right:-2 imu~10ms (see README).",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="The journal of a join without a file.")
+    ] = None,
+    every: Annotated[
+        str | None, typer.Option("--every", metavar="D", help="A row each 100ms, say; without a file, by a clock.")
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option("--save", metavar="FILE", help="Write a join without a file as a join.toml, and end."),
+    ] = None,
     config: Annotated[
         Path | None, typer.Option("--config", metavar="FILE", help="What is joined, and where it goes (TOML).")
     ] = None,
@@ -84,11 +103,16 @@ def join(
         return write_example(example, config, as_json=as_json)
     from framegate.joinbarrier.agent.restoring import RestoreOptions, parse_wanted
     from framegate.joinbarrier.agent.run_join import JoinOptions, run
+    from framegate.joinbarrier.commands.join_words import save_tables, worded_tables
     from framegate.joinbarrier.flight.child import FlightOptions
     from framegate.recording.header_time import parse_times
     from framegate.recording.topic_map import parse_topics
     from framegate.schema.errors import WrongUsage
+    from framegate.shmpool.client.options import named_stream
 
+    tables = worded_tables(inputs or (), config=config, out=out, every=every, save=save)
+    if tables is not None and save is not None:
+        return save_tables(tables, save, as_json=as_json)
     if topics and source is None:
         raise WrongUsage("--map says which topics of a recording are which streams: it needs --from IN.mcap")
     if append and source is None:
@@ -100,8 +124,9 @@ def join(
     return run(
         JoinOptions(
             config=config,
+            tables=tables or {},
             source=source,
-            topics=parse_topics(topics or ()),
+            topics=parse_topics(topics or (), partial(named_stream, base_dir=absolute(base_dir), config=config)),
             times=parse_times(times),
             is_appended=append,
             strict=strict,

@@ -21,9 +21,10 @@ from framegate.joinbarrier.config.sections import (
 from framegate.joinbarrier.maps.mergemap import MergeMap, SequenceRule, TimestampRule
 from framegate.joinbarrier.maps.messages import MapKind
 from framegate.schema.config.loading import Given, load
-from framegate.schema.config.settings import ClientSettings
-from framegate.schema.config.types import Section, refuse
+from framegate.schema.config.settings import ClientSettings, load_client_settings
+from framegate.schema.config.types import Context, Section, refuse
 from framegate.schema.merge import ClockDomain, TimestampSource
+from framegate.shmpool.client.stream_names import StreamNames
 from pydantic import Field, model_validator
 
 _NS_PER_MS: Final = 1_000_000
@@ -114,7 +115,20 @@ def load_join_config(
     Every key of a table has a variable: ``join.outputs`` is FRAMEGATE_JOIN_OUTPUTS, ``journal.max_bytes`` is
     FRAMEGATE_JOURNAL_MAX_BYTES, and all inputs together are FRAMEGATE_INPUT, an array as TOML writes it.
     """
-    return load(JoinConfig, path, environment, overrides or {})
+    given = overrides or {}
+    return load(JoinConfig, path, environment, given, context=_names(path, environment, given))
+
+
+def _names(path: Path | None, environment: Mapping[str, str], overrides: Mapping[str, Given | None]) -> Context:
+    """The names of the base directory that the join's client has; it is looked at only if a name is there."""
+    base_dir = overrides.get("client.base_dir")
+
+    def stream_of(name: str) -> int:
+        given = None if base_dir is None else base_dir.value
+        settings = load_client_settings(environment, config=path, base_dir=given)
+        return StreamNames(settings.base_dir).id_of(name)
+
+    return Context(stream_of)
 
 
 def _sequence_rule(each: InputSection) -> SequenceRule:

@@ -28,7 +28,7 @@ def conflicts(config: JoinConfig) -> Iterator[Conflict]:
     yield from _names(config)
     yield from _streams(config)
     for index, each in enumerate(config.input):
-        yield from _rule(config.join.policy, index, each)
+        yield from _rule(config, index, each)
         yield from _timestamp_only(config.join.policy, index, each)
         yield from _processed(index, each)
     yield from _regressed(config)
@@ -62,8 +62,14 @@ def _regressed(config: JoinConfig) -> Iterator[Conflict]:
             yield Conflict(_key(index, "regressed"), _key(owner, "regressed"), message)
 
 
-def _rule(policy: str, index: int, each: InputSection) -> Iterator[Conflict]:
+def _rule(config: JoinConfig, index: int, each: InputSection) -> Iterator[Conflict]:
+    policy = config.join.policy
     own = _RULES.get(policy, ())
+    if policy == "timestamp" and each.offset is not None:
+        yield from _by_sequence(config, index, each)
+        own = (*own, "offset")
+    if policy == "timestamp" and each.pick == "latest":
+        yield from _without(index, each, "pick", ("window_ns", "tolerance_ns"), "any age is as good as another")
     for key in _ALL_RULE_KEYS:
         if key not in own and getattr(each, key) is not None:
             uses = f"it takes {' or '.join(own[:2])}" if own else "it takes no rule"
@@ -74,6 +80,25 @@ def _rule(policy: str, index: int, each: InputSection) -> Iterator[Conflict]:
     if "tolerance_ns" in own and each.tolerance_ns is not None and each.window_ns is not None:
         message = "a tolerance belongs to offset_ns: a window has its own bound"
         yield Conflict(_key(index, "tolerance_ns"), _key(index, "window_ns"), message)
+
+
+def _by_sequence(config: JoinConfig, index: int, each: InputSection) -> Iterator[Conflict]:
+    """In a join by time an offset counts from the frame that drives it."""
+    drive = config.drive
+    if drive.kind != "input" or drive.input == each.name:
+        message = "in a join by time, offset counts from the frame of the input that drives it: another one must"
+        yield Conflict(_key(index, "offset"), ("join", "drive"), message)
+    others = ("offset_ns", "window_ns", "tolerance_ns")
+    yield from _without(index, each, "offset", others, "a sequence is one certain frame")
+    for key, default in (("pick", "newest"), ("reuse", True)):
+        if getattr(each, key) != default:
+            yield Conflict(_key(index, key), _key(index, "offset"), "a sequence is one certain frame: none is picked")
+
+
+def _without(index: int, each: InputSection, key: str, others: tuple[str, ...], why: str) -> Iterator[Conflict]:
+    for other in others:
+        if getattr(each, other) is not None:
+            yield Conflict(_key(index, other), _key(index, key), f"{other} says nothing beside {key}: {why}")
 
 
 def _timestamp_only(policy: str, index: int, each: InputSection) -> Iterator[Conflict]:

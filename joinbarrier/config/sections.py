@@ -7,7 +7,7 @@ import re
 from typing import Annotated, Any, Final, Literal, Self
 
 from framegate.joinbarrier.config.drive import DRIVES, Drive, PolicyName, is_target
-from framegate.schema.config.types import U32_MAX, AeronStream, Name, Section, Size, wanted
+from framegate.schema.config.types import U32_MAX, AeronStream, Name, Section, Size, StreamId, wanted
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 import framegate._native as _native
@@ -50,7 +50,6 @@ def _published(text: str) -> str:
     return text
 
 
-StreamId = Annotated[int, Field(ge=1, le=U32_MAX - 1)]
 Count = Annotated[int, Field(ge=0, le=_I64_MAX)]
 Milliseconds = Annotated[int, Field(ge=0, le=_MS_MAX)]
 PositiveSize = Annotated[Size, Field(ge=1)]
@@ -151,7 +150,12 @@ class MergeMapSection(Section):
 
 
 class InputSection(Section):
-    """``[[input]]``: one input, which is a column of the journal and a rule of the map."""
+    """``[[input]]``: one input, which is a column of the journal and a rule of the map.
+
+    Without a ``stream`` its stream has the input's own name. In a join by time ``offset`` is of sequences: it picks the
+    frame whose number is that of the driving input's frame plus the offset. ``pick = "latest"`` takes the newest frame
+    that is there, and no row waits for another.
+    """
 
     name: Annotated[str, AfterValidator(_column)]
     stream: StreamId
@@ -162,10 +166,15 @@ class InputSection(Section):
     window_ns: Annotated[int, Field(ge=1, le=_I64_MAX)] | None = None
     tolerance_ns: Count | None = None
     timestamp_source: Literal["slot_header", "frame_descriptor"] = "slot_header"
-    pick: Literal["newest", "nearest"] = "newest"
+    pick: Literal["newest", "nearest", "latest"] = "newest"
     reuse: bool = True
     deadline_ms: Milliseconds = 0
     processed: bool = False
     optional: bool = False
     regressed: Literal["reject", "drop"] = "reject"
     barrier: Literal["producer", "ingress"] = "producer"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_a_stream(cls, data: Any) -> Any:
+        return {"stream": data["name"], **data} if isinstance(data, dict) and "name" in data else data

@@ -55,6 +55,11 @@ class Row(Mapping[str, Any]):
         found = self.inputs.get(name)
         return self._scalars[name] if found is None else found.array
 
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """The inputs of which the row has no frame."""
+        return tuple(name for name, cell in self.inputs.items() if not cell.is_present)
+
     def __getattr__(self, name: str) -> Any:
         # Slots that are not filled yet come here too, when a row is unpickled: they must not ask for themselves.
         if name.startswith("_") or name == "inputs" or name not in self:

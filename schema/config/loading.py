@@ -22,7 +22,7 @@ from framegate.schema.config.environment import unknown_variables, variables
 from framegate.schema.config.layers import Layers, Option, Variable
 from framegate.schema.config.problems import Problem, raise_first, translate
 from framegate.schema.config.toml_file import KeyPath, read_toml
-from framegate.schema.config.types import Section
+from framegate.schema.config.types import Context, Section
 from pydantic import ValidationError
 
 PREFIX: Final = "FRAMEGATE_"
@@ -43,6 +43,7 @@ def load(
     environment: Mapping[str, str],
     overrides: Mapping[str, Given | None],
     env_prefix: str = PREFIX,
+    context: Context | None = None,
 ) -> _Model:
     """Load ``model``; an override of None is an option that was not given.
 
@@ -57,12 +58,12 @@ def load(
         if given is not None:
             layers.put(_key(dotted), given.value, Option(given.option))
     stray = unknown_variables(model, env_prefix, environment, used={variable.name for variable in found})
-    return _validated(model, layers, list(stray))
+    return _validated(model, layers, list(stray), context)
 
 
-def _validated(model: type[_Model], layers: Layers, problems: list[Problem]) -> _Model:
+def _validated(model: type[_Model], layers: Layers, problems: list[Problem], context: Context | None) -> _Model:
     try:
-        config = model.model_validate(layers.values)
+        config = model.model_validate(layers.values, context=context)
     except ValidationError as error:
         raise_first([*problems, *translate(model, error, layers)])
     if problems:

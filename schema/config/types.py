@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 from framegate.schema.config.toml_file import KeyPath
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo
 from pydantic_core import PydanticCustomError
 
 U32_MAX: Final = 2**32 - 1
@@ -37,6 +38,16 @@ class Conflict:
     key: KeyPath
     other: KeyPath
     message: str
+
+
+STREAM_NAME: Final = r"[a-z][a-z0-9_]{0,63}"
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a model's values are read by, beside the file: how a stream's name becomes its number."""
+
+    stream_of: Callable[[str], int]
 
 
 def refuse(conflicts: list[Conflict]) -> None:
@@ -162,6 +173,17 @@ def _number(value: Any) -> int:
 
 _PAIRS: Final = "stream ids with the Aeron streams of their descriptors, such as { 10001 = 1101 }"
 
+
+def _stream(value: Any, info: ValidationInfo) -> Any:
+    if not isinstance(value, str):
+        return value
+    if not re.fullmatch(STREAM_NAME, value):
+        raise wanted("a stream's number, or its name: small letters, digits and _, 64 at most")
+    if not isinstance(info.context, Context):
+        raise wanted("a stream's number: nobody is there to look up a name")
+    return info.context.stream_of(value)
+
+
 U16 = Annotated[int, Field(ge=0, le=2**16 - 1)]
 U32 = Annotated[int, Field(ge=0, le=U32_MAX)]
 U64 = Annotated[int, Field(ge=0, le=2**64 - 1)]
@@ -173,5 +195,7 @@ PowerOfTwoSize = Annotated[Size, AfterValidator(_power_of_two)]
 FileMode = Annotated[str, AfterValidator(_mode)]
 Directory = Annotated[str, AfterValidator(_directory)]
 Name = Annotated[str, AfterValidator(_name)]
+StreamId = Annotated[int, BeforeValidator(_stream), Field(ge=1, le=U32_MAX - 1)]
+"""A stream's number, or its name where a `Context` is given."""
 DescriptorStreams = Annotated[dict[int, AeronStream], BeforeValidator(_descriptor_streams)]
 OptionalIdRange = Annotated[IdRange | None, BeforeValidator(_id_range)]

@@ -15,10 +15,16 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, Self, TypeVar
+from typing import Any, Final, Self, TypeVar
 
 from framegate.schema import Message, decode_any
-from framegate.schema.config.settings import DEFAULT_WAIT_DRIVER_S, default_aeron_dir, load_client_settings
+from framegate.schema.config.settings import (
+    DEFAULT_WAIT_DRIVER_S,
+    ClientSettings,
+    default_aeron_dir,
+    default_base_dir,
+    load_client_settings,
+)
 from framegate.schema.errors import (
     AddTimedOut,
     ClientStalled,
@@ -36,6 +42,7 @@ from framegate.shmpool.client.link import LINK_IS_DEAD, RECONNECT_NS, Link, firs
 from framegate.shmpool.client.member import ControlListener, Member
 from framegate.shmpool.client.owner_times import OwnerTimes
 from framegate.shmpool.client.regions import canonical
+from framegate.shmpool.client.stream_names import StreamNames
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.consumer.consumer import Consumer
 from framegate.shmpool.consumer.control_inbox import Control
@@ -67,6 +74,8 @@ class Client:
         self.aeron_dir = aeron_dir
         self.wait_driver_s = wait_driver_s
         self.allowed = canonical(base_dirs)
+        self.names = StreamNames(base_dirs[0] if base_dirs else default_base_dir())
+        """The streams of the base directory by name."""
         self.chance = random.Random(os.urandom(16))  # noqa: S311  (ids that should differ, not secrets)
         self.times = times or OwnerTimes()
         self._streams = streams or Streams()
@@ -87,7 +96,7 @@ class Client:
 
     def producer(
         self,
-        stream: int,
+        stream: int | str,
         *,
         shape: Sequence[int] | None = None,
         dtype: str | None = None,
@@ -100,8 +109,9 @@ class Client:
         clock: str | None = None,
         frame_bytes_max: int | None = None,
     ) -> Producer:
-        """The one producer of a stream, attached. Without shape and dtype every frame may be another.
+        """The one producer of a stream, which is named by its number or its name. It is attached when this returns.
 
+        Without shape and dtype every frame may be another.
         With them, or with ``frame_bytes_max``, the bytes of the largest frame, the driver makes regions that fit.
         ``clock`` says by which clock frames are stamped: ``"monotonic"``, or ``"realtime"`` for times as of
         ``time.time_ns()``. Left out, frames without a time get the monotonic clock's, and what consumers are told is
@@ -114,6 +124,7 @@ class Client:
         are those that the stream had before: what comes again is a repetition and not the beginning of something new.
         Raises ``AttachRefused`` when the driver says no, ``DriverSilent`` when none answers.
         """
+        stream = self.names.id_of(stream)
         descriptors = self.descriptor_stream(stream, descriptor_stream)
         producer = Producer(
             self,
@@ -133,7 +144,7 @@ class Client:
 
     def consumer(
         self,
-        stream: int,
+        stream: int | str,
         *,
         timeout_s: float | None = None,
         max_rate_hz: int = 0,
@@ -142,7 +153,7 @@ class Client:
         on_progress: Callable[[FrameProgress], None] | None = None,
         on_control: Callable[[Control], None] | None = None,
     ) -> Consumer:
-        """A consumer of a stream, attached.
+        """A consumer of a stream, by its number or its name, attached.
 
         ``timeout_s`` is how long iterating waits for a frame; None: for ever. ``max_rate_hz`` leaves some out.
         ``own_stream`` asks for a descriptor stream of its own, which a driver without a range for them declines.
@@ -151,6 +162,7 @@ class Client:
         it they wait in ``Consumer.control()``.
         ``on_progress`` hears how far frames are filled that are not there yet, on the client's thread: keep it short.
         """
+        stream = self.names.id_of(stream)
         consumer = Consumer(
             self,
             stream,
@@ -354,15 +366,24 @@ def connect(
     ``ClientSettings``), from the file ``config`` or FRAMEGATE_CONFIG, else it is what `framegate driver` uses without
     options. Only regions inside ``base_dir`` (or ``allowed_base_dirs``) are mapped.
     """
-    settings = load_client_settings(os.environ, config=config)
-    return Client(
-        aeron_dir=aeron_dir or settings.aeron_dir or default_aeron_dir(os.environ),
-        base_dirs=allowed_base_dirs or [base_dir or settings.base_dir],
-        wait_driver_s=settings.wait_driver if wait_driver_s is None else wait_driver_s,
-        streams=streams,
-        descriptor_streams=settings.descriptor_streams,
-        times=OwnerTimes(
+    settings = load_client_settings(os.environ, config=config, aeron_dir=aeron_dir, base_dir=base_dir)
+    given = client_arguments(settings)
+    if allowed_base_dirs:
+        given["base_dirs"] = allowed_base_dirs
+    if wait_driver_s is not None:
+        given["wait_driver_s"] = wait_driver_s
+    return Client(**given, streams=streams)
+
+
+def client_arguments(settings: ClientSettings) -> dict[str, Any]:
+    """The arguments that make a client of these settings."""
+    return {
+        "aeron_dir": settings.aeron_dir or default_aeron_dir(os.environ),
+        "base_dirs": [settings.base_dir],
+        "wait_driver_s": settings.wait_driver,
+        "descriptor_streams": settings.descriptor_streams,
+        "times": OwnerTimes(
             freshness_ns=settings.freshness_ms * _NS_PER_MS,
             silence_ns=settings.silence_ms * _NS_PER_MS,
         ),
-    )
+    }

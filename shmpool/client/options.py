@@ -7,8 +7,10 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from framegate.schema.config.settings import default_aeron_dir, load_client_settings
+from framegate.schema.config.settings import ClientSettings, default_aeron_dir, load_client_settings
+from framegate.schema.console.command_options import ClientWords
 from framegate.shmpool.client.client import Client, connect
+from framegate.shmpool.client.stream_names import StreamNames
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,14 +23,28 @@ class ClientOptions:
     wait_driver: float | None = None
     json: bool = False
 
-    def connect(self) -> Client:
-        """A client as the command line, the environment and the file want it, in this order."""
-        settings = load_client_settings(
+    def settings(self) -> ClientSettings:
+        """What the command line, the environment and the file say of a client, in this order."""
+        return load_client_settings(
             os.environ,
             config=self.config,
             aeron_dir=self.aeron_dir,
             base_dir=self.base_dir,
             wait_driver=self.wait_driver,
         )
+
+    def connect(self) -> Client:
+        """A client as the settings want it."""
+        settings = self.settings()
         aeron_dir = settings.aeron_dir or default_aeron_dir(os.environ)
         return connect(aeron_dir, settings.base_dir, wait_driver_s=settings.wait_driver, config=self.config)
+
+
+def stream_number(stream: str, client: ClientWords) -> int:
+    """The number of a stream that the command line names."""
+    return named_stream(stream, base_dir=client["base_dir"], config=client["config"])
+
+
+def named_stream(stream: str, *, base_dir: str | None, config: Path | None) -> int:
+    """The number of a stream, by the names of the base directory that a client of these options has."""
+    return StreamNames(ClientOptions(base_dir=base_dir, config=config).settings().base_dir).id_of(stream)

@@ -11,7 +11,7 @@ import typer
 from framegate.schema.console.command_options import ClientWords, by_client
 from framegate.schema.errors import WrongUsage
 
-StreamOption = Annotated[int, typer.Option("--stream", metavar="N", min=1, max=(1 << 32) - 2, help="The stream.")]
+StreamOption = Annotated[str, typer.Option("--stream", metavar="N|NAME", help="The stream, by its number or its name.")]
 DescriptorStreamOption = Annotated[
     int | None,
     typer.Option(
@@ -96,6 +96,7 @@ def _produce(
     ] = None,
 ) -> int:
     """Publish synthetic or scheduled frames."""
+    from framegate.shmpool.client.options import stream_number
     from framegate.shmpool.commands.produce import ProduceOptions, parse_shape, run
 
     ways = sum((rate is not None, max_rate, schedule is not None))
@@ -103,7 +104,7 @@ def _produce(
         raise WrongUsage("one of --rate, --max-rate and --schedule says when frames are published")
     return run(
         ProduceOptions(
-            stream=stream,
+            stream=stream_number(stream, client),
             rate=rate,
             max_rate=max_rate,
             count=count,
@@ -137,11 +138,12 @@ def _consume(
     descriptor_stream: DescriptorStreamOption = None,
 ) -> int:
     """Print or count the frames of a stream, until its end."""
+    from framegate.shmpool.client.options import stream_number
     from framegate.shmpool.commands.consume import ConsumeOptions, run
 
     return run(
         ConsumeOptions(
-            stream=stream,
+            stream=stream_number(stream, client),
             count=count,
             verify=verify,
             pattern=pattern.value,

@@ -30,6 +30,8 @@ class Demand:
     start: int
     shift: int
     needs_processed: bool
+    is_first_only: bool = False
+    """Whether any frame of the input fulfils it, whatever its time."""
 
     def obstacle(self, seen: Seen, out: int) -> Reason | None:
         """What an output has to wait for, if anything."""
@@ -52,7 +54,7 @@ class Demand:
         known = self._known(seen.observed)
         if known is None:
             return Reason.NOT_OBSERVED
-        return Reason.BEHIND if known < self._required(out) else None
+        return Reason.BEHIND if not self.is_first_only and known < self._required(out) else None
 
     def verdict(self, seen: Seen, out: int, now_ns: int, stale_timeout_ns: int | None) -> Verdict:
         """What becomes of an output: a stale input is absent. There is no rule that an old value of the latest policy

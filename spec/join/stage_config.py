@@ -16,6 +16,9 @@ SKIPS_MAX: Final = 256
 """Outputs that one call of ``next`` passes over; the rest waits for the next call."""
 
 PolicyKind: TypeAlias = PolicyName
+PickName: TypeAlias = Literal["newest", "nearest", "latest", "sequence"]
+"""Which frame a timestamp join takes: the newest that its rule admits, the nearest, the newest that is there without
+waiting for another, or the one whose sequence is the anchor's plus ``seq_offset``."""
 DriveKind: TypeAlias = Literal["counter", "input", "clock", "watermark", "external"]
 
 
@@ -27,7 +30,8 @@ class InputConfig:
     tolerance_ns: int | None = None
     source: TimestampSource = TimestampSource.SLOT_HEADER
     """The timestamp that counts where a map names none."""
-    pick: Literal["newest", "nearest"] = "newest"
+    pick: PickName = "newest"
+    seq_offset: int = 0
     reuse: bool = True
     deadline_ns: int = 0
     optional: bool = False

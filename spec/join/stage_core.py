@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from framegate.joinbarrier.barriers.readiness import Reason
@@ -205,6 +205,8 @@ class StageCore:
                 each.demand = next((demand for demand in self.demands if demand.stream == each.config.stream), None)
                 each.shift, each.window = 0, None
             else:
+                if place is not None and each.config.pick in ("latest", "sequence"):
+                    self.demands[place] = replace(self.demands[place], is_first_only=True)
                 each.demand = None if place is None else self.demands[place]
                 each.shift, each.window = (0, None) if rule is None else _parameters(rule)
             source = rule.source if isinstance(rule, TimestampRule) and kind.reads_times else each.config.source

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import islice
 
 from framegate.joinbarrier.journal.causes import Absence, Cause
 from framegate.spec.join.history import Frame, Input
@@ -43,7 +44,7 @@ class TimestampPolicy(Policy):
         # A tolerance narrows what the rule admits.
         reach = min((bound for bound in (each.window, each.config.tolerance_ns) if bound is not None), default=None)
         low = None if reach is None else asked - reach
-        if each.config.pick == "newest" or each.window is not None:
+        if each.config.pick != "nearest" or each.window is not None:
             return low, asked
         return low, None if reach is None else asked + reach
 
@@ -53,12 +54,15 @@ class TimestampPolicy(Policy):
             return each.pending[0]
         if each.is_one_to_one:
             return self.one_to_one.frame(each)
+        if each.config.pick == "sequence":
+            wanted = self.wanted(each)
+            return next((frame for frame in each.readable if frame.seq == wanted), None)
         low, high = self.bounds(each, t)
         found = [frame for frame in (each.again, *each.readable) if frame is not None and frame.time is not None]
         found = [frame for frame in found if _within(frame.time, low, high)]
         if not found:
             return None
-        if each.config.pick == "newest":
+        if each.config.pick != "nearest":
             return found[-1]
         # min keeps the first of equals, which is the older.
         return min(found, key=lambda frame: abs((frame.time or 0) - t - each.shift))
@@ -67,8 +71,10 @@ class TimestampPolicy(Policy):
         return each.source.last_times[each.place]
 
     def is_near(self, each: Input, out: int, now_ns: int) -> bool | None:
-        if each.config.pick == "newest" or each is self.anchor:
+        if each.config.pick in ("newest", "latest") or each is self.anchor:
             return True
+        if each.config.pick == "sequence":
+            return self._has_come(each, now_ns)
         if each.is_one_to_one:
             return self.one_to_one.has_told(each, out, now_ns)
         asked, time = out + each.shift, self._time(each)
@@ -77,6 +83,24 @@ class TimestampPolicy(Policy):
         is_overtaken = max(others, default=-1) >= asked + self.core.lateness_ns
         return is_there or is_overtaken or each.source.is_ended or self.core.is_stale(each.source, now_ns)
 
+    def wanted(self, each: Input) -> int | None:
+        """The sequence that the anchor's frame asks of an input; None if the anchor has no frame for the output.
+
+        The output is the current one, or the one after it while that is looked at."""
+        assert self.anchor is not None  # noqa: S101  (a configuration without an anchor has no such input)
+        anchors = list(islice(self.anchor.readable, 2))
+        place = 0 if self.one_to_one.taken is None else 1
+        return anchors[place].seq + each.config.seq_offset if place < len(anchors) else None
+
+    def _has_come(self, each: Input, now_ns: int) -> bool:
+        """Whether the wanted frame was seen, or never comes. A stale input is absent."""
+        wanted, last_seq = self.wanted(each), each.source.last_seq
+        if each.source.is_ended or (wanted is not None and last_seq is not None and last_seq >= wanted):
+            return True
+        if self.core.is_stale(each.source, now_ns):
+            self.core.absent[each.index] = "stale"
+        return self.core.absent[each.index] is not None
+
     def arrival_cause(self, each: Input, frame: Frame) -> Cause | None:
         if self.core.is_rejected(each.source):
             return Cause.REGRESSED
@@ -84,6 +108,9 @@ class TimestampPolicy(Policy):
             return Cause.NULL_TIMESTAMP
         if self.last_ns is None or each is self.anchor:
             return None
+        if each.config.pick == "sequence":
+            decided = None if self.anchor is None else self.anchor.decided
+            return Cause.LATE if decided is not None and frame.seq <= decided + each.config.seq_offset else None
         low, _ = self.bounds(each, self.last_ns)
         return Cause.LATE if low is not None and frame.time < low else None
 
@@ -180,7 +207,9 @@ class TimestampPolicy(Policy):
         self.core.counters.skipped_outputs += 1
         for each in self._others():
             frame = frames[each.index]
-            if not each.is_one_to_one:
+            if each.config.pick == "sequence":
+                self._leave_by_sequence(each, 1, cause)
+            elif not each.is_one_to_one:
                 self._leave(each, t, frame, Cause.AGED if cause is Cause.AGED else None)
             elif frame is not None:
                 # It has no other output than this one, which gave no row.
@@ -197,6 +226,9 @@ class TimestampPolicy(Policy):
 
     def _leave(self, each: Input, t: int, preferred: Frame | None, cause: Cause | None) -> None:
         """Decide the frames that no later output can take."""
+        if each.config.pick == "sequence":
+            self._leave_by_sequence(each, 0, Cause.NO_PARTNER)
+            return
         low, high = self.bounds(each, t)
         while each.pending:
             frame = each.pending[0]
@@ -213,6 +245,13 @@ class TimestampPolicy(Policy):
             for frame in each.readable:
                 if frame.time is not None and _within(frame.time, None, high):
                     each.looked = frame.seq
+
+    def _leave_by_sequence(self, each: Input, past: int, cause: Cause) -> None:
+        """Decide the frames below the one that the anchor's next frame wants; with ``past`` 1 that one too."""
+        wanted = self.wanted(each)
+        while wanted is not None and each.pending and each.pending[0].seq < wanted + past:
+            self.core.drop(each, cause if each.pending[0].seq == wanted else Cause.NO_PARTNER)
+        self.core.settle(each)
 
     def joined(self, now_ns: int) -> None:
         t = self.t or 0

@@ -714,6 +714,68 @@ def test_nearest_within_a_window_takes_nothing_after_the_output(timed: MakeWorld
         assert stage.join() == [(200, 2, 3), (400, 4, 6)]
 
 
+def by_sequence(offset: int, **config: Any) -> dict[str, Any]:
+    """An input whose frames are picked by the sequence of the frame that drives the join."""
+    return {"pick": "sequence", "seq_offset": offset, **config}
+
+
+def test_input_by_sequence_stands_beside_one_by_time(timed: MakeWorld) -> None:
+    stage = timed({}, by_sequence(-2), {"pick": "nearest", "tolerance_ns": 20})
+    stage.frames(0, range(5), step=100)
+    for seq, time in enumerate([10, 120, 210, 290, 420]):
+        stage.frame(2, seq, time)
+    stage.frame(1, 0, 7_000)
+    assert stage.join() == [(200, 2, 0, 2)], "its times decide nothing"
+    stage.frame(1, 2, 8_000)
+    assert stage.join() == [(400, 4, 2, 4)]
+    assert stage.left(0) == [(0, 1, "no_partner"), (3, 3, "no_partner")]
+
+
+def test_input_by_sequence_is_waited_for_until_its_sequence_has_come(timed: MakeWorld) -> None:
+    stage = timed({}, by_sequence(1))
+    stage.frames(0, [0, 1], step=100)
+    stage.frames(1, [0], step=1_000)
+    assert stage.join() == []
+    stage.frame(1, 1, 1_001)
+    assert stage.join() == [(0, 0, 1)]
+    assert stage.left() == [(1, 0, 0, "no_partner")]
+    stage.end(1)
+    assert stage.join() == []
+    assert stage.leftovers() == [(0, 1, 1, "no_partner")]
+
+
+def test_input_by_sequence_is_absent_after_its_deadline_and_its_frame_late(timed: MakeWorld) -> None:
+    stage = timed({}, by_sequence(0, deadline_ns=50))
+    stage.frame(1, 4, 10)
+    stage.frame(0, 5, 100, now=0)
+    assert stage.join(now=50) == []
+    assert stage.join(now=101) == [(100, 5, "late")]
+    stage.frame(1, 5, 20)
+    assert stage.left(1) == [(4, 4, "no_partner"), (5, 5, "late")]
+
+
+def test_stale_input_by_sequence_is_absent(timed: MakeWorld) -> None:
+    stage = timed({}, by_sequence(0), stale_timeout_ns=500)
+    stage.frame(1, 0, 0, now=0)
+    stage.frame(0, 1, 100, now=400)
+    assert stage.join(now=500) == []
+    assert stage.join(now=501) == [(100, 1, "stale")]
+
+
+def test_latest_input_gives_what_is_there_and_no_row_waits_for_another(timed: MakeWorld) -> None:
+    stage = timed({}, {"pick": "latest"})
+    stage.frames(0, [1, 2], step=100)
+    assert stage.join() == [], "one frame must have come"
+    stage.frame(1, 0, 5)
+    assert stage.join() == [(100, 1, 0), (200, 2, 0)]
+    stage.frame(1, 1, 250)
+    stage.frames(0, [3], step=100)
+    assert stage.join() == [(300, 3, 1)]
+    stage.frame(1, 2, 900)
+    stage.frames(0, [4], step=100)
+    assert stage.join() == [(400, 4, 1)], "a frame that is later than the row is not its"
+
+
 ONCE: dict[str, Any] = {"pick": "nearest", "reuse": False}
 
 

@@ -29,7 +29,8 @@ def _inputs(policy: str) -> st.SearchStrategy[RuledInput]:
         window=st.integers(1, 30 if by_time else 4),
         tolerance_ns=st.one_of(st.none(), st.integers(0, 25)) if by_time else st.none(),
         source=st.sampled_from(TimestampSource),
-        pick=st.sampled_from(["newest", "nearest"]) if by_time else st.just("newest"),
+        pick=st.sampled_from(["newest", "nearest", "latest", "sequence"]) if by_time else st.just("newest"),
+        seq_offset=st.integers(-3, 3),
         reuse=st.booleans(),
         deadline_ns=st.sampled_from([0, 0, 0, 15]),
         optional=st.sampled_from([False, False, False, True]),
@@ -57,6 +58,11 @@ def configs(draw: st.DrawFn, policy: str | None = None) -> RuledConfig:
     }
     drive_input = draw(st.integers(0, len(inputs) - 1))
     inputs[drive_input] = _required(inputs[drive_input])
+    drive = draw(st.sampled_from(drives[policy]))
+    inputs = [
+        _pickable(each, is_anchored=drive == "input", is_anchor=place == drive_input)
+        for place, each in enumerate(inputs)
+    ]
     order_by = draw(st.sampled_from(["seq", "timestamp"])) if policy == "latest" else "seq"
     if order_by == "timestamp":
         # Ordered by time, a stream has one source.
@@ -64,7 +70,7 @@ def configs(draw: st.DrawFn, policy: str | None = None) -> RuledConfig:
     return RuledConfig(
         policy=policy,  # type: ignore[arg-type]
         inputs=tuple(inputs),
-        drive=draw(st.sampled_from(drives[policy])),
+        drive=drive,  # type: ignore[arg-type]
         drive_input=drive_input,
         period_ns=draw(st.integers(5, 20)),
         first=draw(st.one_of(st.none(), st.integers(0, 6))) if policy == "sequence" else None,
@@ -75,6 +81,12 @@ def configs(draw: st.DrawFn, policy: str | None = None) -> RuledConfig:
         out_epoch=draw(st.sampled_from([0, 4])),
         history=draw(st.sampled_from([64, 64, 3])),
     )
+
+
+def _pickable(each: RuledInput, *, is_anchored: bool, is_anchor: bool) -> RuledInput:
+    """The sequence that decides is the anchor's, and the anchor's own frames are not picked."""
+    may_be = each.pick in ("newest", "nearest") or (not is_anchor and (is_anchored or each.pick == "latest"))
+    return each if may_be else _replaced(each, pick="newest")
 
 
 def _required(each: RuledInput) -> RuledInput:

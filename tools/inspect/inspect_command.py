@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 import typer
 from framegate.schema.console.command_options import (
     AeronDirOption,
+    BaseDirOption,
     ConfigOption,
     JsonOption,
     WaitDriverOption,
@@ -21,7 +23,7 @@ def inspect(
         typer.Argument(metavar="FILE|-|live", help="A recording, messages, a superblock or slot; or living streams."),
     ],
     streams: Annotated[
-        str | None, typer.Option("--streams", "--stream", metavar="N,N", help="Of these streams only.")
+        str | None, typer.Option("--streams", "--stream", metavar="N,NAME", help="Of these streams only.")
     ] = None,
     template: Annotated[
         list[str] | None,
@@ -42,27 +44,30 @@ def inspect(
     suggest: Annotated[bool, typer.Option("--suggest", help="Print a join.toml made from the statistics.")] = False,
     topics: Annotated[
         list[str] | None,
-        typer.Option("--map", metavar="TOPIC=N", help="A topic of another program as a stream; may be repeated."),
+        typer.Option("--map", metavar="TOPIC=STREAM", help="A topic of another program as a stream; may be repeated."),
     ] = None,
     times: Annotated[
         str, typer.Option("--time", metavar="log|header", help="Which time messages of other programs have.")
     ] = "log",
     config: ConfigOption = None,
     aeron_dir: AeronDirOption = None,
+    base_dir: BaseDirOption = None,
     wait_driver: WaitDriverOption = None,
     as_json: JsonOption = False,
 ) -> int:
     """Show what a recording, a message, a region or living streams hold, a line for each message."""
     from framegate.recording.header_time import parse_times
     from framegate.recording.topic_map import parse_topics
+    from framegate.shmpool.client.options import named_stream
     from framegate.tools.inspect.options import InspectOptions, parse_range
     from framegate.tools.inspect.run_inspect import run
     from framegate.tools.record.options import parse_streams
 
+    number_of = partial(named_stream, base_dir=absolute(base_dir), config=config)
     return run(
         InspectOptions(
             source=source,
-            streams=parse_streams(streams) if streams is not None else (),
+            streams=parse_streams(streams, number_of) if streams is not None else (),
             templates=tuple(template or ()),
             sequences=parse_range(seq) if seq is not None else (None, None),
             limit=limit,
@@ -70,7 +75,7 @@ def inspect(
             strict=strict,
             stats=stats,
             suggest=suggest,
-            topics=parse_topics(topics or ()),
+            topics=parse_topics(topics or (), number_of),
             times=parse_times(times),
             config=config,
             aeron_dir=absolute(aeron_dir),

@@ -21,7 +21,8 @@ def record(
     client: ClientWords,
     out: Annotated[Path | None, typer.Argument(metavar="OUT.mcap", help="The file, which must not exist.")] = None,
     streams: Annotated[
-        str | None, typer.Option("--streams", metavar="N,N", help="The streams, separated by commas.")
+        str | None,
+        typer.Option("--streams", metavar="N,NAME", help="The streams, separated by commas."),
     ] = None,
     payload: Annotated[bool, typer.Option("--payload", help="Record payloads too, each copied once.")] = False,
     control: Annotated[
@@ -47,6 +48,7 @@ def record(
 ) -> int:
     """Record what streams carry as an MCAP file, until they end, or until told to end."""
     from framegate.schema.errors import WrongUsage
+    from framegate.shmpool.client.options import stream_number
     from framegate.tools.record import run_record
     from framegate.tools.record.options import RecordOptions, parse_streams
 
@@ -57,7 +59,7 @@ def record(
     return run_record.run(
         RecordOptions(
             out=out,
-            streams=parse_streams(streams),
+            streams=parse_streams(streams, lambda word: stream_number(word, client)),
             payload=payload,
             control=control,
             seconds=seconds,

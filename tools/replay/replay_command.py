@@ -64,6 +64,7 @@ def replay(
     from framegate.recording.header_time import parse_times
     from framegate.recording.topic_map import parse_topics
     from framegate.schema.errors import WrongUsage
+    from framegate.shmpool.client.options import stream_number
     from framegate.tools.replay.options import ReplayOptions, parse_speed
     from framegate.tools.replay.run_replay import run
 
@@ -76,7 +77,7 @@ def replay(
     return run(
         ReplayOptions(
             source=source,
-            topics=parse_topics(topics or ()),
+            topics=parse_topics(topics or (), lambda word: stream_number(word, client)),
             times=parse_times(times),
             speed=parse_speed(speed),
             from_ns=from_ns,

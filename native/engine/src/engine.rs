@@ -280,6 +280,9 @@ impl<W: Wires> Engine<W> {
                     self.hearing.subscriptions.clear();
                     self.ports.iter_mut().for_each(|port| port.was_away = true);
                 }
+                Command::PushTime(out_time_ns) => {
+                    self.stage.push_time(out_time_ns);
+                }
             }
         }
         self.make_way(self.time.stage_ns(now_ns));

@@ -28,6 +28,8 @@ pub enum Command<D> {
     Listen(Arc<D>),
     /// Every subscription went with its Aeron client.
     Deafen,
+    /// Make an output for this time, of an external drive.
+    PushTime(i64),
 }
 
 /// What the engine and the client's thread hold in common.

@@ -46,6 +46,11 @@ impl JoinMailbox {
         self.shared.post(Command::Deafen);
     }
 
+    /// Make an output for this time, of an external drive. Nobody waits: the engine's next turn takes it up.
+    fn push_time(&self, out_time_ns: i64) {
+        self.shared.post(Command::PushTime(out_time_ns));
+    }
+
     /// Undo the mappings that the engine has done with.
     fn sweep(&self, py: Python<'_>) {
         let mappings = self.shared.sweep();

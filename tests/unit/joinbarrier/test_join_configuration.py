@@ -233,7 +233,6 @@ def test_a_counted_join_of_nothing_but_optional_inputs(toml: Path) -> None:
         ("sequence", "pick", '"nearest"'),
         ("sequence", "reuse", "false"),
         ("sequence", "regressed", '"drop"'),
-        ("timestamp", "offset", "0"),
         ("timestamp", "window", "5"),
         ("latest", "offset", "0"),
         ("latest", "window_ns", "5"),
@@ -349,7 +348,7 @@ def test_no_input_and_too_many(toml: Path) -> None:
 
 
 def test_an_input_without_a_name_or_stream(toml: Path) -> None:
-    assert where(refused(toml, LEFT + '[[input]]\nname = "right"\n', MissingKey)) == (4, "input[1].stream")
+    assert where(refused(toml, LEFT + "[[input]]\n", MissingKey)) == (4, "input[1].name")
     assert where(refused(toml, LEFT + "[[input]]\nstream = 5\n", MissingKey)) == (4, "input[1].name")
 
 

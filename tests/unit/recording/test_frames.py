@@ -118,7 +118,7 @@ def test_a_message_that_is_not_what_its_topic_says_gives_nothing() -> None:
     assert passage(Made().file(messages))[1] == []
 
 
-@pytest.mark.parametrize("word", ["10001", "=10001", "/camera=", "/camera=x", "/camera=0", "/camera=4294967295"])
+@pytest.mark.parametrize("word", ["10001", "=10001", "/camera=", "/camera=X", "/camera=0", "/camera=4294967295"])
 def test_a_mapping_that_makes_no_sense_is_refused(word: str) -> None:
     with pytest.raises(WrongUsage):
         parse_topics([word])

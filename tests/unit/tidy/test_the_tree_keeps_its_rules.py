@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-LAYERS = ("schema", "shmpool", "recording", "joinbarrier", "driver", "tools")
+LAYERS = ("schema", "shmpool", "recording", "joinbarrier", "driver", "gate", "tools")
 """Imports point down only: a package imports itself and those before it."""
 SPEC = "framegate.spec"
 FACTORIES = {

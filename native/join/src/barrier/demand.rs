@@ -32,6 +32,8 @@ pub struct Demand {
     ahead: u64,
     /// By how much it may be back: an offset or the map's lateness.
     back: u64,
+    /// Whether any frame of the input fulfils it, whatever its time.
+    pub is_first_only: bool,
 }
 
 /// What a demand means for an output.
@@ -76,7 +78,7 @@ impl Demand {
         }
         let Some(known) = self.known(&seen.observed) else { return Some(Reason::NotObserved) };
         // Beyond the last number there is none to wait for: the rule stays behind.
-        self.required(out).is_none_or(|least| known < least).then_some(Reason::Behind)
+        (!self.is_first_only && self.required(out).is_none_or(|least| known < least)).then_some(Reason::Behind)
     }
 
     /// What becomes of an output: a stale input is absent. There is no rule that an old value of the latest policy could
@@ -167,6 +169,7 @@ fn demand(rule: &Rule, kind: Kind, input: u16, times: Option<&Times>) -> Demand 
         start: start(rule.need, times.is_some()),
         ahead: part(shift),
         back: part(-shift),
+        is_first_only: false,
     }
 }
 

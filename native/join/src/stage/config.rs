@@ -79,6 +79,10 @@ pub enum Preference {
     Newest,
     /// The one with the least distance, before or after.
     Nearest,
+    /// The newest that is not later than asked for, without waiting for another.
+    Latest,
+    /// The one whose sequence is the anchor's plus the input's `seq_offset`.
+    Sequence,
 }
 
 /// One `[[input]]`, which a map's rule may bind; several may name the same stream. What is said here chooses among the
@@ -93,6 +97,9 @@ pub struct InputConfig {
     pub source: Source,
     /// Of a timestamp rule.
     pub pick: Preference,
+    /// Of [`Preference::Sequence`].
+    #[serde(default)]
+    pub seq_offset: i64,
     /// Whether a frame may be joined again.
     pub reuse: bool,
     /// An output that waited longer goes on without this input; 0: it waits.
@@ -111,6 +118,11 @@ impl InputConfig {
         self.pick == Preference::Nearest && !is_anchor
     }
 
+    /// Whether a rule is fulfilled by any frame, whatever its time.
+    pub(super) fn needs_first_only(&self) -> bool {
+        matches!(self.pick, Preference::Latest | Preference::Sequence)
+    }
+
     /// An input of which only the stream matters, for tests. What users get is decided in `joinbarrier/config`.
     #[must_use]
     pub const fn of(stream: u32) -> Self {
@@ -119,6 +131,7 @@ impl InputConfig {
             tolerance_ns: None,
             source: Source::SlotHeader,
             pick: Preference::Newest,
+            seq_offset: 0,
             reuse: true,
             deadline_ns: 0,
             optional: false,

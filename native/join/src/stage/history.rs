@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use super::I64_MAX;
-use super::config::InputConfig;
+use super::config::{InputConfig, Preference};
 use super::fence::Side;
 use super::unmatched::Cause;
 use crate::barrier::NULL_TIMESTAMP;
@@ -295,6 +295,11 @@ impl Input {
 
     pub fn is_nearest(&self) -> bool {
         self.config.is_nearest(self.is_anchor)
+    }
+
+    /// Whether the anchor's sequence says which frame an output takes.
+    pub fn is_by_sequence(&self) -> bool {
+        self.config.pick == Preference::Sequence
     }
 
     /// Whether each frame is joined once at most, with the output that it suits best.

@@ -118,6 +118,9 @@ impl Stage {
             } else {
                 rule.map(|(index, _)| index)
             };
+            if let Some(demand) = demand.filter(|_| !kind.is_latest()) {
+                self.rules.demands[demand].is_first_only = self.inputs[input].config.needs_first_only();
+            }
             let need = rule.filter(|_| !kind.is_latest()).map_or(Need::Offset(0), |(_, rule)| rule.need);
             let source = rule.filter(|_| kind.reads_times()).map_or(own_source, |(_, rule)| rule.source);
             let is_other_time = self.inputs[input].obey(demand, need, source);

@@ -5,6 +5,7 @@
 //! The twin in plain Python is `spec/join/stage.py`.
 
 mod attempt;
+mod by_anchor;
 mod clocks;
 mod config;
 mod counters;

@@ -64,6 +64,8 @@ impl Stage {
                 true
             } else if self.inputs[input].is_one_to_one() {
                 self.is_paired(input, out, now_ns)
+            } else if self.inputs[input].is_by_sequence() {
+                self.has_come(input, now_ns) || self.excuse(input, now_ns)
             } else {
                 self.is_near(input, out, now_ns) || self.excuse(input, now_ns)
             }

@@ -32,7 +32,7 @@ impl Stage {
             }
             at = if at + 1 == count { 0 } else { at + 1 };
         }
-        !self.numbers.has_nearest || self.is_all_near(out, now_ns)
+        !self.numbers.has_patient || self.is_all_near(out, now_ns)
     }
 
     /// Inputs without a rule take no part.

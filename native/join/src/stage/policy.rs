@@ -5,7 +5,7 @@
 use std::io::{Result as Written, Write};
 
 use super::Stage;
-use super::config::{Drive, InputConfig, StageConfig};
+use super::config::{Drive, InputConfig, Preference, StageConfig};
 use super::history::Frame;
 use super::nearest::OneToOne;
 use super::out_times::OutTimes;
@@ -22,7 +22,8 @@ pub(super) struct Numbers {
     /// Times that are to be outputs.
     pub times: OutTimes,
     pub last_watermark_ms: Option<u64>,
-    pub has_nearest: bool,
+    /// Whether a frame may be waited for although the rule of its input is met.
+    pub has_patient: bool,
     pub one_to_one: Option<OneToOne>,
 }
 
@@ -37,6 +38,7 @@ impl Numbers {
         };
         let is_near = |(at, each): &(usize, &InputConfig)| each.is_nearest(anchor == Some(*at));
         let near = || config.inputs.iter().enumerate().filter(is_near).filter(|_| policy.is_by_time());
+        let is_by_sequence = |each: &InputConfig| policy.is_by_time() && each.pick == Preference::Sequence;
         Self {
             anchor,
             counting: sequence::Counting { n: config.first, first: config.first, last_row: None },
@@ -44,7 +46,7 @@ impl Numbers {
             ticking: latest::Ticking::default(),
             times: OutTimes::new(period_ns),
             last_watermark_ms: None,
-            has_nearest: near().next().is_some(),
+            has_patient: near().next().is_some() || config.inputs.iter().any(is_by_sequence),
             one_to_one: near().any(|(_, each)| !each.reuse).then(|| OneToOne::new(config)),
         }
     }

@@ -173,7 +173,7 @@ impl Stage {
         match each.config.pick {
             // A window ends at t.
             Preference::Nearest if each.window.is_none() => (low, reach.map_or(Wide::MAX, |reach| asked + reach)),
-            Preference::Newest | Preference::Nearest => (low, asked),
+            _ => (low, asked),
         }
     }
 
@@ -186,8 +186,11 @@ impl Stage {
         if each.is_one_to_one() {
             return self.paired(input);
         }
+        if each.is_by_sequence() {
+            return self.candidate_by_sequence(input);
+        }
         let ((low, high), asked) = (self.bounds(input, t), Wide::from(t) + each.shift);
-        let is_newest = each.config.pick == Preference::Newest;
+        let is_newest = each.config.pick != Preference::Nearest;
         let distance = |frame: &Frame| (Wide::from(frame.time) - asked).abs();
         let (mut best, mut least) = (Choice::Nothing, Wide::MAX);
         if let Some(again) = each.again().filter(|again| (low..=high).contains(&Wide::from(again.time))) {
@@ -242,6 +245,10 @@ impl Stage {
                 self.waste(input, cause);
                 continue;
             }
+            if self.inputs[input].is_by_sequence() {
+                self.leave_by_sequence(input, 1, cause);
+                continue;
+            }
             let preferred = self.chosen(input).map(|frame| frame.seq);
             self.leave(input, t, preferred, (cause == Cause::Aged).then_some(cause));
         }
@@ -270,6 +277,10 @@ impl Stage {
     #[inline]
     fn leave(&mut self, input: usize, t: u64, preferred: Option<u64>, cause: Option<Cause>) {
         if self.inputs[input].is_anchor {
+            return;
+        }
+        if self.inputs[input].is_by_sequence() {
+            self.leave_by_sequence(input, 0, Cause::NoPartner);
             return;
         }
         let (low, high) = self.bounds(input, t);
@@ -319,6 +330,9 @@ impl Stage {
             return Some(Cause::NullTimestamp);
         }
         let last_ns = self.numbers.timing.last_ns.filter(|_| !each.is_anchor)?;
+        if each.is_by_sequence() {
+            return self.is_past_by_sequence(input, frame.seq).then_some(Cause::Late);
+        }
         (Wide::from(frame.time) < self.bounds(input, last_ns).0).then_some(Cause::Late)
     }
 

@@ -114,7 +114,7 @@ impl<D: Descriptors> Engine<D> {
                 }
                 Command::Detach(port) => self.sources[port].detach(),
                 // Nothing is asked of a source here.
-                Command::Announced(..) => {}
+                Command::Announced(..) | Command::PushTime(_) => {}
                 Command::Listen(subscription) => self.subscriptions.push(subscription),
                 Command::Deafen => {
                     self.subscriptions.clear();

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from framegate.schema.errors import DONE, NoRoom, RecordingExists, RecordingFailed, WrongUsage
+from framegate.schema.errors import DONE, NoRoom, RecordingExists, RecordingFailed, StreamUnknown
+from framegate.shmpool.client.stream_names import StreamNames
 from framegate.tools.record import run_record
 from framegate.tools.record.options import RecordOptions, parse_streams
 
@@ -105,7 +106,7 @@ def test_what_is_recovered_lies_beside_its_source_and_is_counted(
     assert ", 0 bytes at the end" not in out
 
 
-@pytest.mark.parametrize("text", ["", "0", "1,,2", "one", "4294967295", "-1"])
-def test_streams_that_are_none_are_refused(text: str) -> None:
-    with pytest.raises(WrongUsage):
-        parse_streams(text)
+@pytest.mark.parametrize("text", ["", "0", "1,,2", "One", "4294967295", "-1"])
+def test_streams_that_are_none_are_refused(text: str, tmp_path: Path) -> None:
+    with pytest.raises(StreamUnknown):
+        parse_streams(text, StreamNames(tmp_path).id_of)

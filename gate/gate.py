@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``fg.local()``: a client with a driver in the background, and joins that run in this program."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from framegate.gate.joined import Joined
+from framegate.gate.keywords import join_tables
+from framegate.gate.local_driver import LocalDriver
+from framegate.gate.observing import Observed, Observer
+from framegate.gate.run_folder import new_journal, remove_of_the_dead
+from framegate.joinbarrier.agent.run_join import worded_overrides
+from framegate.joinbarrier.config.configuration import JoinConfig
+from framegate.schema.config.loading import Given, load
+from framegate.schema.config.settings import ClientSettings, default_aeron_dir, load_client_settings
+from framegate.schema.config.types import Context
+from framegate.shmpool.client.client import Client, client_arguments
+
+_JOURNAL_BYTES: Final = 1 << 30
+_SEAL_MS: Final = 2
+"""How long a row may wait for others to be sealed with: a program reads it at once."""
+
+
+class Gate(Client):
+    """What ``fg.local()`` gives. ``producer`` and ``consumer`` are those of any client; ``join`` joins here."""
+
+    def __init__(self, driver: LocalDriver, settings: ClientSettings) -> None:
+        self._driver = driver
+        self._settings = settings
+        self._joins: list[Joined] = []
+        self._observers: dict[tuple[str, ...], Observer] = {}
+        super().__init__(**client_arguments(settings))
+
+    def join(
+        self,
+        *streams: str,
+        inputs: Mapping[str, Any] | None = None,
+        every: str | float | None = None,
+        **rules: Any,
+    ) -> Joined:
+        """Join streams in this program.
+
+        The first stream drives the join; the others are in step with it, or have a rule: ``right="offset -2"``,
+        ``imu="nearest 10ms, once"``. ``inputs`` takes any name, and tables with the keys of ``[[input]]``. Every key of
+        a join.toml is an option: ``journal="out/rows"`` names a directory that stays. ``every="100ms"`` lets a clock
+        drive the join. One stream alone that ends with ``.toml`` is a file: ``gate.join("join.toml")``.
+        """
+        if len(streams) == 1 and streams[0].endswith(".toml"):
+            config = self._config(Path(streams[0]), {}, rules)
+            return self._kept(Joined(self, config, is_temporary=False))
+        place = new_journal(self._settings.base_dir)
+        tables = join_tables(streams, inputs, rules, journal=str(place), every=every)
+        is_temporary = tables["join"]["journal"] == str(place)
+        if is_temporary:
+            tables["journal"] = _in_memory(self._settings.base_dir) | tables.get("journal", {})
+        return self._kept(Joined(self, self._config(None, tables, {}), is_temporary=is_temporary))
+
+    def observe(
+        self, *streams: str, max_age_ms: float = 100.0, wait_s: float = 10.0, journal: str | None = None
+    ) -> Observed:
+        """The newest frames of these streams, one of each, as one row that the journal keeps.
+
+        The first call begins to listen, and waits up to ``wait_s`` for a frame of each stream. Raises ObservedTooOld
+        with the name of an input whose newest frame is older than ``max_age_ms``.
+        """
+        observer = self._observers.get(streams)
+        if observer is None:
+            observer = self._observers[streams] = Observer(self._latest(streams, journal))
+        return observer.observe(max_age_ms, wait_s)
+
+    def _latest(self, streams: tuple[str, ...], journal: str | None) -> Joined:
+        options: dict[str, Any] = {"policy": "latest", "drive": "external:framegate.gate.observing:no_time"}
+        options |= {"seal_rows": 1} | ({} if journal is None else {"journal": journal})
+        place = new_journal(self._settings.base_dir)
+        tables = join_tables(streams, None, options, journal=str(place), every=None)
+        is_temporary = journal is None
+        if is_temporary:
+            tables["journal"] = _in_memory(self._settings.base_dir) | {"when_full": "drop_oldest"} | tables["journal"]
+        return self._kept(Joined(self, self._config(None, tables, {}), is_temporary=is_temporary))
+
+    def _config(self, path: Path | None, tables: Mapping[str, Any], options: Mapping[str, Any]) -> JoinConfig:
+        given: dict[str, Given | None] = {**worded_overrides(tables)}
+        given["client.base_dir"] = Given(self._settings.base_dir, "base_dir")
+        given |= {f"join.{key}": Given(value, key) for key, value in options.items()}
+        return load(JoinConfig, path, {}, given, context=Context(self.names.id_of))
+
+    def _kept(self, joined: Joined) -> Joined:
+        self._joins = [each for each in self._joins if not each.is_closed]
+        self._joins.append(joined)
+        return joined
+
+    def close(self) -> None:
+        """End the joins, give every lease back, and end the driver if it was started here. Idempotent."""
+        try:
+            for each in self._joins:
+                each.close()
+        finally:
+            super().close()
+            self._driver.close()
+
+    def __repr__(self) -> str:
+        whose = "another program's driver" if self._driver.pid is None else f"its own driver, pid {self._driver.pid}"
+        return f"<Gate in {self._settings.base_dir}, with {whose}>"
+
+
+def local(
+    aeron_dir: str | None = None,
+    base_dir: str | None = None,
+    *,
+    config: Path | str | None = None,
+    wait_driver_s: float | None = None,
+) -> Gate:
+    """Everything in one program: a client with a driver of its own in the background, or with the one that runs.
+
+    What is left out comes from the environment and from ``config``, as for ``connect``.
+    """
+    settings = load_client_settings(
+        os.environ,
+        config=None if config is None else Path(config),
+        aeron_dir=aeron_dir,
+        base_dir=base_dir,
+        wait_driver=wait_driver_s,
+    )
+    settings = settings.model_copy(update={"aeron_dir": settings.aeron_dir or default_aeron_dir(os.environ)})
+    driver = LocalDriver(str(settings.aeron_dir), settings.base_dir, None if config is None else Path(config))
+    try:
+        remove_of_the_dead(settings.base_dir)
+        return Gate(driver, settings)
+    except BaseException:
+        driver.close()
+        raise
+
+
+def _in_memory(base_dir: str) -> dict[str, Any]:
+    """How a journal is kept that nobody named: the program's reader holds rows back until it has read them."""
+    most = min(_JOURNAL_BYTES, shutil.disk_usage(base_dir).free // 4)
+    return {"max_bytes": most, "when_full": "block", "seal_ms": _SEAL_MS}

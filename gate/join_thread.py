@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A join agent on a thread of this process. Its engine runs natively, a slice at a time, without the GIL."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from contextlib import suppress
+from typing import Any
+
+from framegate.joinbarrier.agent.join_agent import JoinAgent
+from framegate.schema.errors import FramegateError, JournalFailed
+
+_log = logging.getLogger(__name__)
+
+
+class JoinThread:
+    """Runs an agent that is attached until its inputs have ended, ``close`` is called, or it fails."""
+
+    def __init__(self, agent: JoinAgent) -> None:
+        self._agent = agent
+        self._ending, self._ended = threading.Event(), threading.Event()
+        self._end_summary: dict[str, Any] | None = None
+        self.failure: BaseException | None = None
+        """Why it ended, if not in good order."""
+        self._thread = threading.Thread(target=self._run, name="framegate-join", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no more rows come."""
+        return not self._thread.is_alive()
+
+    def summary(self) -> dict[str, Any]:
+        """What was done so far."""
+        if not self._ended.is_set():
+            with suppress(JournalFailed):
+                # Its engine may be closed at this moment.
+                return self._agent.summary()
+        self._thread.join()
+        return self._end_summary or {}
+
+    def status(self) -> dict[str, Any]:
+        """What the join waits for now; nothing once it is over."""
+        if not self._ended.is_set():
+            with suppress(JournalFailed):
+                return self._agent.engine.status()
+        return {}
+
+    def close(self) -> None:
+        """End the join in good order: what was joined is in the journal when this returns."""
+        self._ending.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while not self._ending.is_set() and self._agent.work():
+                pass
+        except BaseException as failure:
+            self.failure = failure
+        self._ended.set()
+        try:
+            self._end_summary = self._agent.close()
+            self.failure = self.failure or self._agent.failure
+        except FramegateError as failure:
+            self.failure = self.failure or failure
+        if self.failure is not None:
+            _log.error("the join ended: %s", self.failure)

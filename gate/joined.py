@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A join that runs in this program: its rows as they come, and what was not joined."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from framegate.gate.join_thread import JoinThread
+from framegate.gate.not_joined import NotJoined, misses_of
+from framegate.gate.run_folder import remove_journal
+from framegate.joinbarrier.agent.join_agent import JoinAgent
+from framegate.joinbarrier.agent.run_join import journal_shape
+from framegate.joinbarrier.config.configuration import JoinConfig
+from framegate.joinbarrier.journal.folder import JournalFolder
+from framegate.joinbarrier.journal.journal import Journal
+from framegate.joinbarrier.journal.reading import RowReading
+from framegate.joinbarrier.journal.row import Row
+from framegate.schema.errors import JoinClosed
+from framegate.shmpool.client.client import Client
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+READER: Final = "program"
+"""The name under which the program reads: rows that it has not read yet are kept."""
+_log = logging.getLogger(__name__)
+
+
+class Joined:
+    """What ``gate.join(...)`` gives: a context manager, and an iterator over rows.
+
+    The rows begin with the first that was joined, and end when every input has ended. One loop reads them: ``for``,
+    ``async for``, or the function that ``on_row`` was given.
+    """
+
+    def __init__(self, client: Client, config: JoinConfig, *, is_temporary: bool) -> None:
+        self.config = config
+        self._is_temporary = is_temporary
+        self._names = [each.name for each in config.input]
+        self._reading: RowReading | None = None
+        self._listener: threading.Thread | None = None
+        self._closed = False
+        path = Path(config.join.journal).absolute()
+        with ExitStack() as undo:
+            if is_temporary:
+                undo.callback(remove_journal, path)
+            folder = JournalFolder(path, journal_shape(config))
+            undo.callback(folder.close)
+            for warning in config.warnings(is_live=False):
+                _log.warning("%s", warning)
+            self._agent = JoinAgent(client, config, folder)
+            undo.callback(self._agent.close)
+            self._agent.attach()
+            self._journal = Journal(path)
+            # Claimed before the first row, so that none is dropped before the program reads it.
+            self._reading = self._journal.rows(READER, follow=True, until=self._is_given_up)
+            undo.pop_all()
+        self._folder = folder
+        self._thread = JoinThread(self._agent)
+
+    # --- Rows ---
+
+    def __iter__(self) -> Iterator[Row]:
+        return self
+
+    def __next__(self) -> Row:
+        reading = self._readable()
+        try:
+            return next(reading)
+        except StopIteration:
+            self._raise_failure()
+            raise
+
+    def __aiter__(self) -> AsyncIterator[Row]:
+        return self
+
+    async def __anext__(self) -> Row:
+        row = await asyncio.to_thread(next, self, None)
+        if row is None:
+            raise StopAsyncIteration
+        return row
+
+    def on_row(self, call: Callable[[Row], object]) -> Self:
+        """Call a function with each row, on a thread of its own. What it raises is raised by ``close``."""
+        if self._listener is not None:
+            raise JoinClosed("the rows go to a function already", journal=self._journal.path)
+        self._listener_failure: BaseException | None = None
+        self._listener = threading.Thread(target=self._listen, args=(call,), name="framegate-rows", daemon=True)
+        self._listener.start()
+        return self
+
+    def _listen(self, call: Callable[[Row], object]) -> None:
+        try:
+            for row in self:
+                call(row)
+        except BaseException as failure:
+            self._listener_failure = failure
+
+    def _readable(self) -> RowReading:
+        if self._reading is None:
+            raise JoinClosed("the join is closed", journal=self._journal.path)
+        if self._listener is not None and threading.current_thread() is not self._listener:
+            raise JoinClosed("the rows go to the function that on_row was given", journal=self._journal.path)
+        return self._reading
+
+    def _is_given_up(self) -> bool:
+        """Whether no row follows although the writer did not end in good order."""
+        return self._closed or (self._thread.is_over and self._thread.failure is not None)
+
+    # --- All rows so far ---
+
+    @property
+    def journal(self) -> Journal:
+        """The journal that the rows are written into."""
+        if self._closed and self._is_temporary:
+            raise JoinClosed(
+                "the rows are gone with the join", hint='Name a directory that stays: join(..., journal="out/rows").'
+            )
+        return self._journal
+
+    def __len__(self) -> int:
+        """How many rows were joined so far."""
+        return int(self._thread.summary().get("rows", 0))
+
+    def __bool__(self) -> bool:
+        """A join without rows is one too."""
+        return True
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows so far for any Arrow program, as Polars and DuckDB."""
+        return self.journal.__arrow_c_stream__(requested_schema)
+
+    def to_arrow(self) -> pa.Table:
+        """The rows so far as a table; nothing is copied."""
+        return self.journal.to_arrow()
+
+    def to_pandas(self, *, flatten: bool = True) -> pd.DataFrame:
+        """The rows so far as a pandas frame."""
+        return self.journal.to_pandas(flatten=flatten)
+
+    # --- What was not joined ---
+
+    def unmatched(self) -> NotJoined:
+        """How many frames of each input are in no row so far, and why. Print it to read it."""
+        return NotJoined(self._thread.summary().get("causes", {}))
+
+    def dropped(self) -> NotJoined:
+        """The same, and how far away frames were where a rule bounds their distance: what bound would take them."""
+        return NotJoined(self._thread.summary().get("causes", {}), misses_of(self.config, self.journal))
+
+    def waiting(self) -> list[str]:
+        """The inputs that the next row waits for."""
+        return [self._names[each["input"]] for each in self._thread.status().get("waiting", ())]
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Everything that was counted, as `framegate join --json` prints it."""
+        return self._thread.summary()
+
+    def unobserved(self) -> list[str]:
+        """The inputs of which nothing has come."""
+        waiting = self._thread.status().get("waiting", ())
+        return [self._names[each["input"]] for each in waiting if each["reason"] == "not_observed"]
+
+    def ask(self, out_time_ns: int) -> None:
+        """Make a row for this time, of a join whose times are pushed."""
+        self._agent.mailbox.push_time(out_time_ns)
+
+    # --- The end ---
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether ``close`` was called."""
+        return self._closed
+
+    def close(self) -> None:
+        """End the join: what can be joined is. Raises what ended it before, if that was an error. Idempotent."""
+        if self._closed:
+            return
+        self._thread.close()
+        if self._listener is not None:
+            # It has every row that was joined, as the journal is closed in good order.
+            self._listener.join()
+        self._closed = True
+        if self._reading is not None:
+            self._reading.close()
+            self._reading = None
+        self._folder.close()
+        if self._is_temporary:
+            remove_journal(self._journal.path)
+        if self._listener is not None and self._listener_failure is not None:
+            raise self._listener_failure
+        self._raise_failure()
+
+    def _raise_failure(self) -> None:
+        if self._thread.failure is not None:
+            raise self._thread.failure
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *exc: object) -> None:
+        try:
+            self.close()
+        except BaseException as failure:
+            if kind is None:
+                raise
+            # The program's own error is what ends the block.
+            _log.warning("the join ended: %s", failure)
+
+    def __repr__(self) -> str:
+        state = "ended" if self._thread.is_over else "running"
+        rows, left = len(self), self.unmatched().frames
+        return f"<Joined {', '.join(self._names)}: {rows:,} rows, {left:,} frames not joined, {state}>"

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folders for journals that nobody named: in shared memory, one for each join, gone with their program."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+from framegate.shmpool.processes import process_exists
+
+_NAME: Final = re.compile(r"([1-9]\d{0,9})-\d{1,9}")
+_numbers = count(1)
+
+
+def journals_of(base_dir: str) -> Path:
+    """Where they lie."""
+    return Path(base_dir, "joined")
+
+
+def new_journal(base_dir: str) -> Path:
+    """A folder that no other join has."""
+    return journals_of(base_dir) / f"{os.getpid()}-{next(_numbers)}"
+
+
+def remove_journal(path: Path) -> None:
+    """Remove a folder that ``new_journal`` named. Rows that are held keep their memory."""
+    shutil.rmtree(path, ignore_errors=True)
+    if path.parent.is_dir() and not any(path.parent.iterdir()):
+        path.parent.rmdir()
+
+
+def remove_of_the_dead(base_dir: str) -> None:
+    """Remove what programs left that were killed."""
+    folder = journals_of(base_dir)
+    if not folder.is_dir():
+        return
+    for each in list(folder.iterdir()):
+        found = _NAME.fullmatch(each.name)
+        if found is not None and not process_exists(int(found[1])):
+            remove_journal(each)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Streams by name: which number each name stands for, in one file of the base directory that every program shares.
+
+A name's number follows from the name alone, so that it is the same after the file is lost with the shared memory; only
+two names that ask for one number depend on who came first, and the file remembers that. The driver writes down the
+names that its own file fixes. Writers take turns by a lock; readers see a whole file or the one before it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from framegate.schema.config.types import BUILT_IN_STREAMS, STREAM_NAME, IdRange
+from framegate.schema.errors import InvalidValue, NoPermission, StreamUnknown
+from framegate.shmpool.layout.owners import flaw_of_owner
+
+FILE: Final = "streams.json"
+_LOCK: Final = "streams.lock"
+_BYTES_MAX: Final = 1 << 20
+_STREAM_MAX: Final = (1 << 32) - 2
+
+
+class StreamNames:
+    """The names that the programs of one base directory use."""
+
+    def __init__(self, base_dir: str | os.PathLike[str]) -> None:
+        self.base = Path(base_dir)
+
+    def known(self) -> dict[str, int]:
+        """Every name with its number."""
+        return dict(self._read()["names"])
+
+    def name_of(self, stream: int) -> str | None:
+        """The name of a stream; None if nobody has named it."""
+        return next((name for name, number in self.known().items() if number == stream), None)
+
+    def id_of(self, stream: int | str) -> int:
+        """The number of a stream. A name that is new gets one; a number stays as it is."""
+        if isinstance(stream, int):
+            return stream
+        if stream.isascii() and stream.isdigit() and 1 <= int(stream) <= _STREAM_MAX:
+            return int(stream)
+        if not re.fullmatch(STREAM_NAME, stream):
+            raise StreamUnknown(
+                f"a stream is a number from 1 to {_STREAM_MAX}, or a name of small letters, digits and _", stream=stream
+            )
+        found = self.known().get(stream)
+        return self._add(stream) if found is None else found
+
+    def fix(self, names: Mapping[str, int], ids: IdRange | None) -> None:
+        """Write down what a driver's file says: the numbers of its names, and which ones it gives to others."""
+        if not names and ids == BUILT_IN_STREAMS and not (self.base / FILE).exists():
+            # Nothing that programs do not assume anyway.
+            return
+        with self._locked():
+            table = self._read()
+            taken = set(names.values())
+            others = {name: number for name, number in table["names"].items() if name not in table["fixed"]}
+            # Who was here first gives way to the file, and is numbered anew when it is asked for.
+            free = {name: number for name, number in others.items() if name not in names and number not in taken}
+            ids_of_file = None if ids is None else [ids.first, ids.last]
+            self._write({"ids": ids_of_file, "fixed": sorted(names), "names": {**free, **names}})
+
+    def _add(self, name: str) -> int:
+        with self._locked():
+            table = self._read()
+            if name in table["names"]:
+                return int(table["names"][name])
+            if table["ids"] is None:
+                raise StreamUnknown(
+                    "the driver's file has no stream of this name, and allows no others",
+                    stream=name,
+                    known=", ".join(sorted(table["names"])) or "none",
+                    hint=f"Write [streams.{name}] into the driver's file, or give it a stream_id_range.",
+                )
+            number = _free_number(name, IdRange(*table["ids"]), set(table["names"].values()))
+            self._write({**table, "names": {**table["names"], name: number}})
+            return number
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        try:
+            self.base.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock = os.open(self.base / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, self._mode())
+        except OSError as refused:
+            raise self._unusable(refused) from refused
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
+
+    def _mode(self) -> int:
+        """Files are open to those who may use the folder."""
+        return 0o660 if self.base.stat().st_mode & 0o020 else 0o600
+
+    def _read(self) -> dict[str, Any]:
+        path = self.base / FILE
+        try:
+            if (flaw := flaw_of_owner(path)) is not None:
+                raise NoPermission(flaw, path=path)
+            with path.open("rb") as file:
+                text = file.read(_BYTES_MAX + 1)
+        except FileNotFoundError:
+            return {"ids": [BUILT_IN_STREAMS.first, BUILT_IN_STREAMS.last], "fixed": [], "names": {}}
+        except OSError as refused:
+            raise self._unusable(refused) from refused
+        return _checked(text, path)
+
+    def _write(self, table: Mapping[str, Any]) -> None:
+        path, fresh = self.base / FILE, self.base / f"{FILE}.{os.getpid()}"
+        try:
+            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, self._mode())
+            with os.fdopen(descriptor, "w") as file:
+                json.dump({"version": 1, **table}, file, indent=1, sort_keys=True)
+            fresh.replace(path)
+        except OSError as refused:
+            raise self._unusable(refused) from refused
+
+    def _unusable(self, refused: OSError) -> NoPermission:
+        return NoPermission(
+            f"the names of streams cannot be kept there: {refused.strerror}",
+            path=self.base,
+            hint="Name a --base-dir of your own, or give streams by their numbers.",
+        )
+
+
+def _checked(text: bytes, path: Path) -> dict[str, Any]:
+    try:
+        found: Any = json.loads(text) if len(text) <= _BYTES_MAX else None
+        ids, fixed, names = found["ids"], found["fixed"], found["names"]
+        is_range = ids is None or (len(ids) == 2 and 1 <= ids[0] <= ids[1] <= _STREAM_MAX)
+        is_named = all(re.fullmatch(STREAM_NAME, name) and 1 <= number <= _STREAM_MAX for name, number in names.items())
+        if not is_range or not is_named or len(set(names.values())) < len(names) or not set(fixed) <= set(names):
+            raise ValueError
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise InvalidValue(
+            "the file of stream names is damaged",
+            path=path,
+            hint="Delete it: names get the same numbers again, unless two of them ask for one.",
+        ) from None
+    return {"ids": ids, "fixed": list(fixed), "names": dict(names)}
+
+
+def _free_number(name: str, ids: IdRange, taken: set[int]) -> int:
+    """The number that a name asks for, or the next free one. Names have the last quarter of the range: numbers that
+    people write themselves are at its beginning."""
+    count = max(1, len(ids) // 4)
+    first = ids.last + 1 - count
+    start = zlib.crc32(name.encode()) % count
+    for step in range(count):
+        number = first + (start + step) % count
+        if number not in taken:
+            return number
+    raise StreamUnknown(
+        "every number for named streams is taken",
+        stream=name,
+        ids=f"{first}-{ids.last}",
+        hint="Widen stream_id_range in the driver's file, or give streams by their numbers.",
+    )
