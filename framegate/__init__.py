@@ -5,8 +5,8 @@
 >>> fg.__version__.count(".")
 2
 
-``fg.local()`` is everything in one program, a driver, producers and joins; see ``framegate.gate``. ``fg.connect()`` gives
-a client; see ``framegate.shmpool``. ``fg.journal(path)`` opens what a join has written; see
+``fg.local()`` is everything in one program, a driver, producers and joins; see ``framegate.gate``. ``fg.connect()``
+gives a client; see ``framegate.shmpool``. ``fg.journal(path)`` opens what a join has written; see
 ``framegate.joinbarrier.journal``. ``fg.audit(path, sent=[...])`` keeps its books; see ``framegate.tools.audit``.
 ``fg.MergeMap`` and the barriers say which frames belong together; see ``framegate.joinbarrier``. ``fg.errors`` has
 every error by its name. What is named here is imported when it is first used, so that ``import framegate`` stays light.

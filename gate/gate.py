@@ -36,6 +36,11 @@ class Gate(Client):
         self._observers: dict[tuple[str, ...], Observer] = {}
         super().__init__(**client_arguments(settings))
 
+    @property
+    def base_dir(self) -> str:
+        """The base directory, for programs that are started beside this one."""
+        return self._settings.base_dir
+
     def join(
         self,
         *streams: str,

@@ -171,7 +171,7 @@ class Bed:
         self._started: list[Process] = []
         self._numbers = itertools.count()
         self._next_stream = 10_001
-        self._sent: dict[int, list[Path]] = {}
+        self._sent: dict[int | str, list[Path]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -212,6 +212,10 @@ class Bed:
         program.write_text(text)
         return self._start([sys.executable, str(program), *map(str, words)], is_ready=False)
 
+    def program(self, path: Path, *words: object) -> Process:
+        """Start a program of the project's examples, as a user would."""
+        return self._start([sys.executable, str(path), *map(str, words)], is_ready=False)
+
     def shell(self, text: str) -> Process:
         """Start what a user would type."""
         return self._start(["bash", "-ec", text], is_ready=False)
@@ -232,7 +236,7 @@ class Bed:
         return self.run("join", "--config", config, "--json", *words, is_ready=is_ready)
 
     def produce(
-        self, stream: int, *words: object, consumers: int = 1, end: bool = True, is_ready: bool = False
+        self, stream: int | str, *words: object, consumers: int = 1, end: bool = True, is_ready: bool = False
     ) -> Process:
         """Start ``framegate produce``, which writes down what it published."""
         logs = self._sent.setdefault(stream, [])
@@ -240,7 +244,7 @@ class Bed:
         told = ("--wait-consumers", consumers, *(["--end"] if end else []), "--sent-log", logs[-1], "--json")
         return self.run("produce", "--stream", stream, *told, *words, is_ready=is_ready)
 
-    def rate(self, stream: int, hz: float, count: int, shape: object = "8x8", **options: Any) -> Process:
+    def rate(self, stream: int | str, hz: float, count: int, shape: object = "8x8", **options: Any) -> Process:
         """A producer of some frames at a rate."""
         return self.produce(stream, "--rate", hz, "--count", count, "--shape", shape, **options)
 
@@ -258,7 +262,7 @@ class Bed:
         schedule.write_text("\n".join(["at_ms,seq,timestamp_ns", *rows]) + "\n")
         return self.produce(stream, "--schedule", schedule, "--shape", shape, *words, **options)
 
-    def deaf(self, stream: int) -> Process:
+    def deaf(self, stream: int | str) -> Process:
         """A program that has a consumer of a stream and never reads."""
         process = self.python(_DEAF, stream)
         process.says(event="ready")
@@ -296,15 +300,15 @@ class Bed:
     def journal(self, name: str) -> Path:
         return self.folder / name
 
-    def sent(self, *streams: int) -> list[Path]:
+    def sent(self, *streams: int | str) -> list[Path]:
         """The files in which producers wrote down what they published; one that never was ready wrote none."""
         return [path for stream in streams for path in self._sent.get(stream, []) if path.exists()]
 
-    def sent_frames(self, stream: int) -> int:
+    def sent_frames(self, stream: int | str) -> int:
         """How many frames were published."""
         return sum(len(path.read_text().splitlines()) - 1 for path in self.sent(stream) if path.exists())
 
-    def audit(self, name: str, *streams: int) -> Object:
+    def audit(self, name: str, *streams: int | str) -> Object:
         """The books of a journal, against what was published on these streams: nothing may be unexplained."""
         sent = [word for path in self.sent(*streams) for word in ("--sent", path)]
         auditor = self.run("audit", self.journal(name), *sent, "--json")

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from framegate.gate.keywords import OPTIONS, join_tables
 from framegate.joinbarrier.config.sections import CheckpointSection, JoinSection, JournalSection, MergeMapSection
+from framegate.schema.config.types import Section
 from framegate.schema.errors import WrongUsage
 
 
@@ -17,7 +18,7 @@ def tables(*streams: str, inputs: dict[str, Any] | None = None, **keywords: Any)
 
 
 def test_every_key_of_a_join_toml_has_a_keyword() -> None:
-    sections = {
+    sections: dict[str, type[Section]] = {
         "join": JoinSection,
         "journal": JournalSection,
         "mergemap": MergeMapSection,
@@ -25,7 +26,10 @@ def test_every_key_of_a_join_toml_has_a_keyword() -> None:
     }
     keys = {(table, key) for table, section in sections.items() for key in section.model_fields}
     assert set(OPTIONS.values()) == keys
-    assert (OPTIONS["prefault"], OPTIONS["checkpoint_prefault"]) == (("journal", "prefault"), ("checkpoint", "prefault"))
+    assert (OPTIONS["prefault"], OPTIONS["checkpoint_prefault"]) == (
+        ("journal", "prefault"),
+        ("checkpoint", "prefault"),
+    )
 
 
 def test_streams_rules_and_options_find_their_tables() -> None:

@@ -22,6 +22,7 @@ from framegate.schema.console.reporting import event, numbered_error, rendered
 from framegate.schema.errors import DONE, ENVIRONMENT, FAILED, WRONG_USAGE, FramegateError, numbered
 
 from tests.unit.driver.driver_error_examples import DRIVER_ERROR_EXAMPLES as LEASE_DRIVER
+from tests.unit.gate.gate_error_examples import GATE_ERROR_EXAMPLES as GATE
 from tests.unit.joinbarrier.agent_error_examples import AGENT_ERROR_EXAMPLES as AGENTS
 from tests.unit.joinbarrier.checkpoint_error_examples import CHECKPOINT_ERROR_EXAMPLES as CHECKPOINTS
 from tests.unit.joinbarrier.flight.flight_error_examples import FLIGHT_ERROR_EXAMPLES as FLIGHT
@@ -97,6 +98,7 @@ TRANSPORT: Final[dict[int, Example]] = {**TRANSPORT_ERROR_EXAMPLES}
 EXAMPLES: Final[dict[int, Example]] = {
     **MESSAGES,
     **POOL,
+    **GATE,
     **LEASE_DRIVER,
     **TRANSPORT,
     **BARRIERS,
