@@ -285,7 +285,7 @@ with fg.local() as gate:
         ('gate.join("left", seal_mz=3)', "did you mean seal_ms"),
         ('gate.producer("Left Camera")', "small letters"),
         ('gate.join("nothing.toml")', "nothing.toml"),
-        ('gate.join("left", "right", pending="ram")', "pending"),
+        ('gate.join("left", "right", unmatched="no")', "unmatched"),
     ],
 )
 def test_a_wrong_call_is_answered_with_what_to_write(own_bed: Bed, call: str, says: str) -> None:

@@ -348,7 +348,6 @@ def test_no_input_and_too_many(toml: Path) -> None:
 
 
 def test_an_input_without_a_name_or_stream(toml: Path) -> None:
-    assert where(refused(toml, LEFT + "[[input]]\n", MissingKey)) == (4, "input[1].name")
     assert where(refused(toml, LEFT + "[[input]]\nstream = 5\n", MissingKey)) == (4, "input[1].name")
 
 
