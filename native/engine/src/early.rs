@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What was heard of epochs while their regions were not mapped, or not leased. Nobody believes it before a ring confirms
+//! Remembers what was heard of epochs whose regions were not mapped or not leased. It counts only once a ring confirms
 //! it.
 
-/// Epochs that are remembered; what is heard of others is only counted.
+/// How many epochs are remembered; descriptors of others are only counted.
 const EPOCHS_MAX: usize = 4;
 
 /// What was heard of one epoch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Early {
     epoch: u64,
-    /// The first sequence of its descriptors.
+    /// The lowest sequence that a descriptor named.
     pub(crate) first: Option<u64>,
-    /// The newest.
+    /// The highest sequence that a descriptor named.
     pub(crate) last: u64,
-    /// Whether its end was heard, and the sequence that it named.
+    /// Set when the epoch's end was heard: the final sequence, if the end named one.
     pub(crate) end: Option<Option<u64>>,
 }
 
-/// Of a few epochs.
+/// What was heard early, of a few epochs.
 #[derive(Default)]
 pub(crate) struct EarlyOnes([Option<Early>; EPOCHS_MAX]);
 
@@ -39,7 +39,7 @@ impl EarlyOnes {
         self.0.iter().flatten().find(|early| early.epoch == epoch)
     }
 
-    /// Takes what was heard of an epoch, and forgets the ones before it.
+    /// Takes what was heard of an epoch, and forgets all epochs before it.
     pub(crate) fn take(&mut self, epoch: u64) -> Option<Early> {
         let found = self.of(epoch).copied();
         for early in &mut self.0 {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The join agent's hot loop: poll descriptors, observe, ask what is ready, read each frame once, copy it to its place.
+//! The hot loop of a join agent. Each turn polls descriptors, asks the stage which outputs are ready, and copies each
+//! of their frames once, into its row.
 //!
-//! One thread runs it, a slice at a time. Nothing here knows Python, and nothing allocates once it runs.
+//! One thread runs the loop, a slice of time per call. Nothing here knows Python, and the loop allocates nothing once
+//! it runs.
 
 use std::sync::Arc;
 
@@ -41,117 +43,117 @@ pub use cut::{CheckpointHabits, Cut, News, Passing, Snapshot};
 pub use restoring::{Late, Recalled, Record, Restoring};
 pub use sealing::{CHECKPOINT_STATE_BYTES, split_state};
 
-/// What a slice came to.
+/// Why a slice ended, and what its caller has to do.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Outcome {
-    /// The journal takes no row now.
+    /// Whether the journal takes no row now.
     pub is_full: bool,
-    /// Every input has ended and nothing more can be joined.
+    /// Whether every input has ended and nothing more can be joined.
     pub is_finished: bool,
-    /// The stage has no more output times, and somebody else gives them.
+    /// Whether the stage needs output times that its caller supplies.
     pub needs_time: bool,
     pub has_all_outputs: bool,
-    /// An input came back with another epoch: the output begins anew, and needs its map.
+    /// Whether an input came back with another epoch: the output begins anew, and needs its map.
     pub has_new_epoch: bool,
-    /// An input was rejected by its times.
+    /// Whether an input was rejected because of its times.
     pub has_rejections: bool,
-    /// A checkpoint has come to something that has to be written down or told.
+    /// Whether a checkpoint has news that the caller must store or report.
     pub has_news: bool,
-    /// The signal by which it is finished, if it was one of all upstreams or one that waits for none: whether it is of
-    /// the barrier kind, and its id.
+    /// The signal that finishes the join, if one does: whether it waits for all upstreams, and its id.
     pub end: Option<(bool, u64)>,
 }
 
-/// How frames of one input become cells.
+/// Which stream an input reads.
 #[derive(Clone, Copy, Debug)]
 pub struct InputPlan {
     pub stream: usize,
     pub stream_id: u32,
 }
 
-/// How an engine works, beside what its stage decides.
+/// How an engine works, apart from the rules of its stage.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Habits {
     /// Whether output times are realtime.
     pub is_realtime: bool,
-    /// Whether what was not joined becomes rows, or is only counted.
+    /// Whether unmatched frames become rows of the side table; otherwise they are only counted.
     pub keeps_unmatched: bool,
-    /// Whether each observation may be an output of its own, so that no two are taken between two questions.
+    /// Whether each frame may make an output of its own; then only one fragment is polled at a time.
     #[serde(skip)]
     pub is_one_by_one: bool,
-    /// Memory for copies of frames that wait; 0: they wait in their rings.
+    /// Most memory for copies of waiting frames; 0: frames wait in their rings.
     pub pending_bytes: usize,
-    /// So much of it is ready before a frame has to be copied.
+    /// How much of that memory is taken at the start.
     pub ahead_bytes: usize,
-    /// Whether frames are copied as they come, or when half a ring has passed since.
+    /// Whether a frame is copied when it comes; otherwise when half a ring has passed since.
     pub copies_at_arrival: bool,
     pub checkpoints: CheckpointHabits,
-    /// The last barrier that an earlier life snapshotted.
+    /// The newest barrier that an earlier run of this agent snapshotted.
     #[serde(skip)]
     pub checkpoint_id: u64,
 }
 
 counters! {
-    /// What an engine counts, beside its stage, its ports and its journal.
+    /// What an engine counts, apart from its stage, ports and journal.
     pub struct EngineCounters {
         /// Rows of this run.
         rows,
-        /// Bytes of their frames.
+        /// Payload bytes of these rows.
         bytes,
         /// Turns in which the journal took no row.
         full_turns,
-        /// Descriptors of streams that are no inputs.
+        /// Descriptors of streams that are not inputs.
         other_streams,
-        /// Messages that are none of a join's.
+        /// Messages that a join does not know.
         other_messages,
         /// Frames that could not be published again.
         publish_failures,
-        /// Frames that were copied out of a ring, for it was about to come round.
+        /// Frames that were copied out of a ring before it came round.
         copied_out_frames,
-        /// Their bytes.
+        /// Payload bytes of these frames.
         copied_out_bytes,
-        /// Frames that were to be copied and found no room.
+        /// Frames that should have been copied but found no space.
         arena_full,
     }
 }
 
-/// One join.
+/// One join: a stage, and everything that feeds it and writes its rows.
 pub struct Engine<W: Wires> {
-    /// What belongs together.
+    /// Decides which frames belong together.
     pub stage: Stage,
-    /// Of the inputs, in order.
+    /// Which stream each input reads, in the order of the inputs.
     pub inputs: Vec<InputPlan>,
-    /// What was counted.
+    /// The engine's own counters.
     pub counters: EngineCounters,
-    /// Where rows go.
+    /// The journal that takes the rows, and what was sealed.
     pub ledger: Ledger,
-    /// What is published again.
+    /// The input whose frames are published again, and its watermarks.
     pub output: Output<W::Target>,
-    /// Frames that were copied, for they wait.
+    /// Copies of waiting frames.
     pub copying: Copying,
-    /// Checkpoints and signals.
+    /// The state of checkpoints and signals.
     pub cut: Cut,
-    /// The last barrier that was snapshotted; rows carry it.
+    /// The newest barrier that was snapshotted; every row carries its id.
     pub checkpoint_id: u64,
-    /// Of each stream, what passed between an earlier life and the first thing that this one heard: epoch, first, last.
+    /// For each stream, what passed between an earlier run and the first frame of this one: epoch, first and last
+    /// sequence.
     pub gaps: Vec<Option<(u64, u64, u64)>>,
-    /// The turns of its thread.
+    /// How long turns and pauses took.
     pub slices: Slices,
     pub(crate) ports: Vec<Port>,
     pub(crate) time: Time,
     hearing: Hearing<W::Descriptors>,
     draft: Draft,
-    /// Whether each observation may be an output of its own, so that no two are taken between two questions.
+    /// Whether each frame may make an output of its own; then only one fragment is polled at a time.
     is_one_by_one: bool,
     /// Rows after which the join ends; 0: never.
     outputs: u64,
 }
 
 impl<W: Wires> Engine<W> {
-    /// `resumed`: of each stream, epoch and sequence of the last frame that an earlier life decided.
+    /// Makes an engine. `resumed`: for each stream, epoch and sequence of the newest frame that an earlier run decided.
     ///
     /// # Errors
-    /// There is no memory for copies of frames.
+    /// The memory for copies of frames cannot be had.
     pub fn new(
         stage: Stage,
         writer: Writer,
@@ -163,7 +165,7 @@ impl<W: Wires> Engine<W> {
         let streams = resumed.len();
         let published_input = habits.checkpoints.published_input.filter(|input| *input < inputs.len());
         let published = published_input.map(|input| inputs[input].stream);
-        // Of a stream, as many as its inputs let wait, and the one that was joined last.
+        // A stream needs copies for every frame that its inputs may keep waiting, and for the one joined most recently.
         let frames_max = stage.history() + 1;
         Ok(Self {
             ledger: Ledger::new(writer, habits.keeps_unmatched),
@@ -190,7 +192,7 @@ impl<W: Wires> Engine<W> {
         })
     }
 
-    /// Turns until the time is up, or something has to be decided elsewhere.
+    /// Runs turns until the slice is over, or until the caller has to decide something.
     pub fn run(&mut self, slice_ns: u64, outputs: u64, idle: IdleStrategy) -> Outcome {
         let mut outcome = Outcome::default();
         let mut slices = self.slices;
@@ -214,7 +216,8 @@ impl<W: Wires> Engine<W> {
         outcome
     }
 
-    /// A map is in force: it says whether published frames come again, and a map of times which clock ticks.
+    /// Notes that a map took effect. It decides whether frames may be published more than once, and by which clock
+    /// outputs are due.
     pub fn note_applied(&mut self, domain: Option<u32>) {
         self.output.watermarks.set_reusing(self.stage.is_reusing());
         if let Some(domain) = domain {
@@ -222,7 +225,7 @@ impl<W: Wires> Engine<W> {
         }
     }
 
-    /// One duty cycle; how much was done.
+    /// Runs one duty cycle; returns how much work it did.
     pub(crate) fn turn(&mut self, now_ns: u64, outputs: u64, outcome: &mut Outcome) -> usize {
         self.obey(now_ns);
         self.outputs = outputs;
@@ -256,7 +259,7 @@ impl<W: Wires> Engine<W> {
         let sealed_rows = self.ledger.writer.sealed_rows();
         outcome.has_news = self.cut.has_news(sealed_rows);
         let is_stored = !self.cut.awaits_seal(sealed_rows);
-        let is_over = is_stored && work == 0 && self.stage.is_finished() && !self.has_returned();
+        let is_over = is_stored && work == 0 && self.stage.is_finished() && !self.reopen_continued();
         outcome.is_finished = is_over || (is_stored && self.cut.is_terminated);
         outcome.end = self.cut.end.map(|signal| (signal.is_barrier, signal.barrier_id));
         work
@@ -285,14 +288,14 @@ impl<W: Wires> Engine<W> {
                 }
             }
         }
-        self.make_way(self.time.stage_ns(now_ns));
+        self.advance_over_full(self.time.stage_ns(now_ns));
         self.hearing.drained_turns = 0;
         self.return_mappings();
     }
 
-    /// Mappings of which nothing is needed go to the client's thread.
-    fn let_go(&mut self) {
-        // What waits behind a barrier may not be copied.
+    /// Releases mappings that no waiting frame needs; the client's thread unmaps them.
+    fn release_mappings(&mut self) {
+        // Frames that wait behind a barrier may have no copy, so their rings must stay.
         if !self.cut.is_under_way {
             for (index, port) in self.ports.iter_mut().enumerate() {
                 port.release(|epoch, until| self.stage.needs(index, epoch, until), &mut self.hearing.unneeded);
@@ -307,7 +310,7 @@ impl<W: Wires> Engine<W> {
         }
     }
 
-    /// What was counted of a stream, by its place.
+    /// The counters of a stream, by its index.
     pub fn port_counters(&self, stream: usize) -> &PortCounters {
         &self.ports[stream].counters
     }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Frames that do not come over Aeron and lie in no ring: a recording's. The same stage, rows and seals as live.
+//! Joins the frames of a recording, which come over no Aeron log and lie in no ring. Stage, rows and seals are those of
+//! a live join.
 //!
-//! Time is the recording's own, so that what goes by the clock (deadlines, staleness, ages, ticks) comes out alike however
-//! fast it is read. Nothing is lost for want of room: what is fed waits until the journal takes rows again.
+//! The recording's clock decides everything that depends on time (deadlines, staleness, ages, ticks), so that rows do
+//! not depend on how fast it is read. A full journal loses nothing: the caller feeds more when the journal takes rows
+//! again.
 
 use std::time::Duration;
 
@@ -17,23 +19,23 @@ use crate::wires::Wires;
 
 const BEAT_NS: u64 = 20_000_000;
 const PAUSE: Duration = Duration::from_micros(50);
-/// After so long without a row the caller looks whether readers have let go of something.
+/// After this long without a row, `settle` returns so that the caller can look whether readers have released segments.
 const PATIENCE_NS: u64 = 20_000_000;
 
-/// When what is fed came, by the clocks of its recording.
+/// The times at which a fed frame or message was received, by the clocks of its recording.
 #[derive(Clone, Copy, Debug)]
 pub struct FedAt {
     pub monotonic_ns: u64,
     pub realtime_ns: u64,
 }
 
-/// The times that an engine lives by.
+/// The clocks that an engine goes by: the machine's own, or those of a recording.
 pub(crate) struct Time {
     /// Whether output times are realtime.
     pub(crate) is_realtime: bool,
-    /// The time of what was fed last: an engine that is fed does not live in the present.
+    /// The time of what was fed most recently; None in a live join.
     pub(crate) fed_at: Option<FedAt>,
-    /// When its journal's readers are next told that it lives, where it is fed.
+    /// When a fed engine next writes its journal's heartbeat.
     beat_at_ns: u64,
 }
 
@@ -42,13 +44,13 @@ impl Time {
         Self { is_realtime, fed_at: None, beat_at_ns: 0 }
     }
 
-    /// What the stage takes for now.
+    /// The time that the stage takes as now.
     #[inline]
     pub(crate) fn stage_ns(&self, now_ns: u64) -> u64 {
         self.fed_at.map_or(now_ns, |fed| fed.monotonic_ns)
     }
 
-    /// The time by which outputs are due; `stage_ns` where they go by the same clock as the stage.
+    /// The time by which outputs are due: realtime if the output's clock is realtime, else `stage_ns`.
     #[inline]
     pub(crate) fn output_ns(&self, stage_ns: u64) -> u64 {
         match self.fed_at {
@@ -59,7 +61,7 @@ impl Time {
     }
 }
 
-/// A frame.
+/// One frame of a recording.
 pub struct Fed<'a> {
     pub port: usize,
     pub epoch: u64,
@@ -72,7 +74,7 @@ pub struct Fed<'a> {
 }
 
 impl<W: Wires> Engine<W> {
-    /// Takes a frame; its payload is copied. One whose sequence has passed is left alone.
+    /// Takes a frame of a recording, and copies its payload. A frame whose sequence has passed is ignored.
     pub fn feed(&mut self, frame: &Fed<'_>, at: FedAt) {
         self.time.fed_at = Some(at);
         let Fed { port: index, epoch, seq, .. } = *frame;
@@ -104,7 +106,7 @@ impl<W: Wires> Engine<W> {
         self.stage.observe(index, &seen, at.monotonic_ns);
     }
 
-    /// Copies a frame that lies in no ring to where frames wait; whether there was room.
+    /// Copies a frame of a recording to where frames wait; false if there was no space.
     pub(crate) fn keep_fed(&mut self, frame: &Fed<'_>, slot_timestamp_ns: u64) -> bool {
         let Fed { port, epoch, seq, payload, ref tensor, .. } = *frame;
         let is_kept = self.copying.waiting.keep_bytes(port, (epoch, seq), payload, slot_timestamp_ns, tensor);
@@ -114,19 +116,19 @@ impl<W: Wires> Engine<W> {
         is_kept
     }
 
-    /// Takes what stands between the frames: barriers, watermarks and signals.
+    /// Takes a message that stands between frames: a barrier, a watermark or a signal.
     pub fn feed_control(&mut self, message: &[u8], at: FedAt) {
         self.time.fed_at = Some(at);
         self.on_control(message, at.monotonic_ns);
     }
 
-    /// Joins everything that what was fed makes possible; `is_full` when the journal takes no row, and the caller has to
-    /// come again.
+    /// Joins everything that the frames fed so far make possible. Sets `is_full` if the journal takes no row; the
+    /// caller then has to call again.
     pub fn settle(&mut self, outputs: u64) -> Outcome {
         let mut outcome = Outcome::default();
         let began_ns = monotonic_ns();
         let mut now_ns = began_ns;
-        // It says of this call alone why it is full; nothing: the next file is on its way.
+        // Why this call found the journal full. Empty means only that the next file is not ready yet.
         self.ledger.full_reason = "";
         loop {
             let full_turns = self.counters.full_turns;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //! One input stream of a join, as the engine reads it: the mappings of its epochs, and the order of its descriptors.
 //!
-//! The ring is the truth. A descriptor only says when to look, an announce only which mapping comes next. A mapping stays
-//! until the stage waits for no frame in it, whatever became of the lease under which it was made.
+//! The ring is the source of truth. A descriptor only says when to look at a slot, and an announce which mapping comes
+//! next. A port keeps a mapping until the stage waits for no frame in it, even if the lease it was made under has
+//! ended.
 
-// A mapping goes from the client's thread to the engine and back; what moves is its pointer.
+// A mapping moves between the client's thread and the engine; boxed, only its pointer moves.
 #![allow(clippy::vec_box)]
 
 use std::collections::VecDeque;
@@ -19,17 +20,17 @@ use framegate_join::stage::Cause;
 use super::early::{Early, EarlyOnes};
 use super::ring::Ring;
 
-/// Mappings of one stream.
+/// Most mappings that one stream may have.
 const RINGS_MAX: usize = 3;
 
-/// What a descriptor of some epoch is to a port.
+/// What a descriptor of any epoch means to a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
-    /// A frame of the epoch that is read.
+    /// A frame of the present epoch, which is being read.
     Present,
-    /// A frame of an epoch that is mapped and not read yet: it is its turn now.
+    /// A frame of an epoch that is mapped but not read yet: the port must advance to that epoch.
     Ahead,
-    /// A frame of the epoch before the present one, as which the join knows that epoch.
+    /// A frame of the epoch before the present one; the value is its join epoch.
     Retired(u64),
     /// Nothing that counts now.
     Nothing,
@@ -38,9 +39,9 @@ pub(crate) enum Heard {
 /// Where reading goes on after a lap.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Lap {
-    /// Frames below it were overwritten.
+    /// Frames below this sequence were overwritten.
     pub(crate) gone_below: u64,
-    /// Frames below it are passed over.
+    /// Frames below this sequence are skipped.
     pub(crate) resume_at: u64,
 }
 
@@ -54,48 +55,48 @@ impl Lap {
     }
 }
 
-/// A stream.
+/// One input stream, with the mappings of its epochs.
 pub(crate) struct Port {
-    /// Of the epoch whose frames count.
+    /// The ring of the epoch whose frames count now.
     present: Option<Ring>,
-    /// Of the epochs that were announced after it, in their order. Nothing of them was taken yet.
+    /// Rings of epochs announced after the present one, oldest first. Nothing of them was taken yet.
     ahead: VecDeque<Ring>,
-    /// Of the epoch before the present one.
+    /// The ring of the epoch before the present one.
     retired: Option<Ring>,
     early: EarlyOnes,
     arrivals: Arrivals,
-    /// Whether the lease is there under which the newest regions were mapped.
+    /// Whether the lease holds under which the newest regions were mapped.
     is_attached: bool,
-    /// Whether nothing more is expected of the present epoch: everything that its ring held was taken.
+    /// Whether the present epoch is closed: everything its ring held was taken, and nothing more is expected.
     is_closed: bool,
     /// Whether a commit word of the present ring went back since it was mapped.
     has_gone_back: bool,
-    /// Whether the frame that was read last lies in the retired ring.
+    /// Whether the most recent read was from the retired ring.
     has_read_retired: bool,
-    /// The newest epoch that was announced, and whether it has a producer.
+    /// The newest epoch that the driver announced, and whether it has a producer.
     announced: Option<(u64, bool)>,
-    /// No epoch up to this one is waited for any more.
+    /// The newest epoch that was made present. Older epochs are not mapped any more.
     floor: Option<u64>,
-    /// Of the ends that an earlier life of this agent finished by, the newest epoch.
+    /// The newest epoch whose end already finished an earlier run of this agent.
     pub(crate) spent: Option<u64>,
-    /// An end that a mark beside the regions tells of: its epoch, and the last sequence.
+    /// The end that a mark beside the regions names: its epoch, and the final sequence.
     pub(crate) mark: Option<(u64, Option<u64>)>,
-    /// The epoch of the regions whose end was heard by this agent.
+    /// The epoch of the regions whose end this agent heard.
     pub(crate) ended: Option<u64>,
-    /// How many images its subscriptions had lost when its last descriptor came.
+    /// How many images its subscriptions had lost when its newest descriptor came.
     pub(crate) images_lost: u64,
-    /// Whether there was a time without regions or subscriptions since its last descriptor: the lease was lost, or the
-    /// media driver. What was announced then passed unheard.
+    /// Whether the lease or the media driver was lost at some time since the newest descriptor. The agent heard nothing
+    /// that was announced in that time.
     pub(crate) was_away: bool,
     lap: Lap,
     pub(crate) counters: PortCounters,
     pub(crate) has_news: bool,
-    /// Whether the present epoch has begun or was closed since this was looked at last.
+    /// Whether the present epoch began or was closed since this flag was taken.
     pub(crate) has_switched: bool,
 }
 
 impl Port {
-    /// `resumed`: epoch and sequence of the last frame that an earlier life of this agent decided.
+    /// Makes a port. `resumed`: epoch and sequence of the newest frame that an earlier run of this agent decided.
     pub(crate) fn new(resumed: Option<(u64, u64)>) -> Self {
         Self {
             present: None,
@@ -123,7 +124,7 @@ impl Port {
 
     // --- Which epochs there are ----------------------------------------------------------------------------
 
-    /// The epoch that is read, or will be; None while there is no lease.
+    /// The epoch that is read now, or next; None while there is no lease.
     pub(crate) fn epoch(&self) -> Option<u64> {
         if !self.is_attached {
             return None;
@@ -131,7 +132,7 @@ impl Port {
         self.present_epoch().or_else(|| self.ahead.front().map(|ring| ring.epoch()))
     }
 
-    /// How deep the ring is that is read; 0: none is.
+    /// How many slots the present ring has; 0 without one.
     pub(crate) fn nslots(&self) -> u32 {
         self.present.as_ref().map_or(0, |ring| ring.nslots())
     }
@@ -140,7 +141,7 @@ impl Port {
         self.present.as_ref().map(|ring| ring.epoch())
     }
 
-    /// The epoch that somebody writes into, as far as is known.
+    /// The epoch that a producer writes into, as far as is known.
     pub(crate) fn written_epoch(&self) -> Option<u64> {
         if !self.is_attached {
             return None;
@@ -154,18 +155,18 @@ impl Port {
         self.ahead.back().map(|ring| ring.epoch()).or_else(|| self.present_epoch())
     }
 
-    /// The driver announced an epoch; whether it has a producer.
+    /// Notes that the driver announced an epoch, and whether it has a producer.
     pub(crate) fn note_announced(&mut self, epoch: u64, has_producer: bool) {
         self.announced = Some((epoch, has_producer));
     }
 
-    /// Regions of an epoch were mapped; false where a later one is known. What is not needed any more goes to `unneeded`.
+    /// Takes a mapping of an epoch; false if a later epoch is known. Mappings that it replaces go to `unneeded`.
     pub(crate) fn attach(&mut self, mapping: Box<Mapping>, unneeded: &mut Vec<Box<Mapping>>) -> bool {
         self.has_switched |= !std::mem::replace(&mut self.is_attached, true);
         self.has_news = true;
         let epoch = mapping.epoch();
         if std::mem::take(&mut self.has_gone_back) {
-            // Another writer's sequences are not those of the one that was heard.
+            // The sequences of another writer do not continue those that were heard.
             self.arrivals = Arrivals::default();
         }
         let own = self.present.iter_mut().chain(&mut self.ahead).find(|own| own.epoch() == epoch);
@@ -178,7 +179,7 @@ impl Port {
             return false;
         }
         let is_watched = self.floor.is_some() || self.newest_epoch().is_some();
-        // Nobody writes into the one before any more, and nobody has.
+        // Nobody wrote into the epoch before this one, and nobody will.
         if self.ahead.back().is_some_and(|before| before.span().is_none()) {
             unneeded.extend(self.ahead.pop_back().map(Ring::into_mapping));
         }
@@ -186,24 +187,25 @@ impl Port {
         true
     }
 
-    /// The lease is gone. What was mapped stays, and is read with more care.
+    /// Notes that the lease is gone. Mapped rings stay, and are read with more care.
     pub(crate) fn detach(&mut self) {
         (self.is_attached, self.was_away, self.has_news) = (false, true, true);
     }
 
-    /// Whether there are more mappings than a stream may have.
+    /// Whether the stream has more than `RINGS_MAX` mappings.
     pub(crate) fn is_over_full(&self) -> bool {
         usize::from(self.present.is_some()) + usize::from(self.retired.is_some()) + self.ahead.len() > RINGS_MAX
     }
 
-    /// Whether something waits until what the log has of the present epoch was read.
+    /// Whether a mark or a newer epoch waits until the log was read to its end.
     #[inline]
     pub(crate) fn awaits_drain(&self) -> bool {
         self.mark.is_some() || (self.is_attached && !self.ahead.is_empty())
     }
 
-    /// The newest epoch ahead that has its turn when the log was read to its end: its producer is known, something of it
-    /// was heard before it was mapped, or its ring holds frames though another epoch has followed it.
+    /// The newest mapped epoch that can become the present one once the log was read to its end. Either its producer is
+    /// known, or its ring confirms a frame heard before it was mapped, or its ring holds frames and a later epoch
+    /// exists.
     pub(crate) fn ripe(&mut self) -> Option<u64> {
         let newest = self.ahead.back().map(|ring| ring.epoch());
         let is_ripe = |ring: &mut Ring| {
@@ -220,7 +222,7 @@ impl Port {
         self.is_attached && !self.ahead.is_empty()
     }
 
-    /// Whether that epoch is later than every one that is mapped.
+    /// Whether an epoch is later than every mapped one.
     pub(crate) fn is_to_come(&self, epoch: u64) -> bool {
         self.floor.max(self.newest_epoch()).is_none_or(|newest| epoch > newest)
     }
@@ -229,17 +231,17 @@ impl Port {
         self.ahead.iter().any(|ring| ring.epoch() == epoch)
     }
 
-    /// Whether every frame of that epoch was sent while this agent watched the stream.
+    /// Whether this agent watched the stream when the epoch began, so that all its frames are this agent's to join.
     pub(crate) fn is_watched(&self, epoch: u64) -> bool {
         self.present.iter().chain(&self.ahead).any(|ring| ring.epoch() == epoch && ring.is_watched)
     }
 
-    /// The next epoch is the present one from now on; False when there is none.
+    /// Makes the next mapped epoch the present one; false if there is none.
     pub(crate) fn step(&mut self, unneeded: &mut Vec<Box<Mapping>>) -> bool {
         let Some(next) = self.ahead.pop_front() else { return false };
         self.floor = Some(next.epoch());
         if let Some(mut before) = self.present.replace(next) {
-            before.taken_until = self.arrivals.next_heard(before.life()).unwrap_or(0);
+            before.taken_until = self.arrivals.next_heard(before.join_epoch()).unwrap_or(0);
             unneeded.extend(self.retired.replace(before).map(Ring::into_mapping));
         }
         self.lap = Lap::default();
@@ -247,7 +249,7 @@ impl Port {
         true
     }
 
-    /// Nothing more is expected of the present epoch; False when that is known.
+    /// Closes the present epoch: nothing more is expected of it. False if it was closed before.
     pub(crate) fn close(&mut self) -> bool {
         if self.present.is_none() || self.is_closed {
             return false;
@@ -256,12 +258,13 @@ impl Port {
         true
     }
 
-    /// Lets go of mappings of which nothing is needed; `needs` is asked for an epoch and the sequence after the last one.
+    /// Releases mappings that hold nothing the stage needs. `needs` gets an epoch and the sequence after its newest
+    /// frame.
     pub(crate) fn release(&mut self, needs: impl Fn(u64, u64) -> bool, unneeded: &mut Vec<Box<Mapping>>) {
-        if self.retired.as_ref().is_some_and(|ring| !needs(ring.life(), ring.taken_until)) {
+        if self.retired.as_ref().is_some_and(|ring| !needs(ring.join_epoch(), ring.taken_until)) {
             unneeded.extend(self.retired.take().map(Ring::into_mapping));
         }
-        if self.is_closed && self.present.as_ref().is_some_and(|ring| !needs(ring.life(), u64::MAX)) {
+        if self.is_closed && self.present.as_ref().is_some_and(|ring| !needs(ring.join_epoch(), u64::MAX)) {
             unneeded.extend(self.present.take().map(Ring::into_mapping));
         }
         let over = self.present.iter().filter(|_| self.is_closed || !self.is_attached).chain(&self.retired);
@@ -270,58 +273,59 @@ impl Port {
         (self.counters.retired_epochs, self.counters.retired_bytes) = (epochs, bytes);
     }
 
-    // --- As which epoch the join knows one of the regions: its source may go on where an earlier one was -----
+    // --- Join epochs: a source that continues its sequences after a restart keeps its epoch for the join ---
 
-    /// The life of an epoch, if it is known.
+    /// The join epoch of an epoch of the regions, if it was learned.
     #[inline]
-    pub(crate) fn known_life(&self, epoch: u64) -> Option<u64> {
-        self.present.as_ref().filter(|ring| ring.epoch() == epoch)?.life
+    pub(crate) fn known_join_epoch(&self, epoch: u64) -> Option<u64> {
+        self.present.as_ref().filter(|ring| ring.epoch() == epoch)?.join_epoch
     }
 
-    /// The likely life of an epoch before anything of it came: its source may still be about to say it.
-    pub(crate) fn likely_life_of(&self, epoch: u64) -> u64 {
-        self.known_life(epoch).unwrap_or_else(|| self.find_life(epoch))
+    /// The join epoch of an epoch of which nothing came yet. A guess: the source may still write its mark of
+    /// continuing.
+    pub(crate) fn likely_join_epoch(&self, epoch: u64) -> u64 {
+        self.known_join_epoch(epoch).unwrap_or_else(|| self.find_join_epoch(epoch))
     }
 
-    /// Finds it out, now that something of it has come, so that a mark which its source made before is there. An epoch
-    /// that began under this agent's eyes is known from its first frame on.
+    /// Learns the join epoch when something of the epoch has come, because a source writes its mark of continuing
+    /// before its first frame. For an epoch that began while this agent watched, it also notes the first sequence.
     #[cold]
-    pub(crate) fn learn_life(&mut self, epoch: u64) -> u64 {
-        let life = self.find_life(epoch);
+    pub(crate) fn learn_join_epoch(&mut self, epoch: u64) -> u64 {
+        let join_epoch = self.find_join_epoch(epoch);
         let early = self.early.of(epoch).and_then(|early| early.first);
-        // What it sent before something of it was heard passed while nobody listened.
+        // Nobody listened to what the epoch sent before its first heard frame.
         let has_begun_unheard = self.was_away && self.arrivals.epoch().is_some_and(|known| known < epoch);
         if let Some(present) = self.present.as_mut().filter(|ring| ring.epoch() == epoch) {
-            present.life = Some(life);
+            present.join_epoch = Some(join_epoch);
             let first = match (has_begun_unheard, present.is_watched) {
                 (true, _) => Some(present.first()),
                 (false, true) => early.or_else(|| present.oldest_whole()),
                 (false, false) => early,
             };
-            if let (Some(first), true) = (first, life == epoch && self.arrivals.epoch() != Some(epoch)) {
+            if let (Some(first), true) = (first, join_epoch == epoch && self.arrivals.epoch() != Some(epoch)) {
                 self.arrivals.begin(epoch, first);
             }
         }
-        life
+        join_epoch
     }
 
-    fn find_life(&self, epoch: u64) -> u64 {
+    fn find_join_epoch(&self, epoch: u64) -> u64 {
         let ring = self.present.iter().chain(&self.ahead).find(|ring| ring.epoch() == epoch);
         let known = self.arrivals.epoch().filter(|known| *known < epoch);
         known.filter(|_| ring.is_some_and(|ring| ring.is_continued())).unwrap_or(epoch)
     }
 
-    /// Whether an end of that epoch means nothing any more: another one is later, and either goes on where the one
-    /// before it was, or nothing is known of that epoch.
+    /// Whether an end of this epoch has lost its meaning: a later epoch exists, and either it continues an earlier one,
+    /// or nothing of this epoch was heard.
     pub(crate) fn is_past(&self, epoch: u64) -> bool {
         let newest = self.newest_epoch().or(self.floor);
         let Some(later) = newest.filter(|newest| epoch < *newest) else { return false };
-        self.arrivals.epoch() != Some(epoch) || self.likely_life_of(later) != later
+        self.arrivals.epoch() != Some(epoch) || self.likely_join_epoch(later) != later
     }
 
     // --- What is heard -------------------------------------------------------------------------------------
 
-    /// What a descriptor is: the commit word of its slot is believed, and nothing else changes for one that is false.
+    /// Says what a descriptor means. The commit word of its slot must confirm it; a false descriptor is only counted.
     #[inline]
     pub(crate) fn judge(&mut self, epoch: u64, seq: u64) -> Heard {
         match &mut self.present {
@@ -341,7 +345,7 @@ impl Port {
                 Belief::True if seq < ring.taken_until => Heard::Nothing,
                 Belief::True => {
                     ring.taken_until = seq.saturating_add(1);
-                    Heard::Retired(ring.life())
+                    Heard::Retired(ring.join_epoch())
                 }
                 belief => self.disbelieve(belief),
             };
@@ -372,7 +376,7 @@ impl Port {
         Heard::Nothing
     }
 
-    /// Whether anything but a frame of that epoch counts now; `Ahead`: when it was made the present one.
+    /// Whether a message of that epoch, other than a frame, counts now. `Ahead`: once that epoch is made present.
     pub(crate) fn judge_message(&mut self, epoch: u64) -> Heard {
         if self.is_attached && self.present_epoch() == Some(epoch) {
             return Heard::Present;
@@ -385,8 +389,8 @@ impl Port {
         Heard::Nothing
     }
 
-    /// Takes a frame of the present epoch.
-    /// `is_anew`: the log was left and joined again before its descriptor, perhaps at a place that had been read.
+    /// Takes a frame of the present epoch, and says whether it is the next one.
+    /// `is_anew`: the agent left and rejoined the log before this descriptor, perhaps at a place it had read before.
     #[inline]
     pub(crate) fn take(&mut self, epoch: u64, seq: u64, is_anew: bool) -> Order {
         (self.has_news, self.is_closed) = (true, false);
@@ -397,36 +401,37 @@ impl Port {
 
     pub(crate) fn last_seq(&self) -> Option<u64> {
         let epoch = self.epoch()?;
-        self.arrivals.last_seq(self.known_life(epoch).unwrap_or(epoch))
+        self.arrivals.last_seq(self.known_join_epoch(epoch).unwrap_or(epoch))
     }
 
-    /// The epoch of the last frame that was taken, by this agent or in an earlier life of it.
+    /// The join epoch of the newest frame that this agent took, or that an earlier run of it decided.
     pub(crate) fn known_before(&self) -> Option<u64> {
         self.arrivals.epoch()
     }
 
-    /// Whether the last descriptor was the first that was heard since this agent began.
+    /// Whether the newest frame is the first one heard since this agent began.
     #[inline]
     pub(crate) fn is_first(&self) -> bool {
         self.counters.frames == 1
     }
 
-    /// Whether this agent has heard no frame of it since it began.
+    /// Whether this agent has heard no frame of this stream since it began.
     pub(crate) fn has_heard_nothing(&self) -> bool {
         self.counters.frames == 0
     }
 
-    /// Whether an earlier life of this agent went on to a later epoch, of which nothing has come in this one yet.
+    /// Whether an earlier run of this agent had reached a later epoch, and this run has heard nothing yet.
     pub(crate) fn is_before_resumed(&self, epoch: u64) -> bool {
         self.has_heard_nothing() && self.arrivals.epoch().is_some_and(|resumed| epoch < resumed)
     }
 
-    /// What an earlier life heard, known only after this port was made. Nothing has been heard since.
+    /// Sets how far an earlier run heard, where that is known only after this port was made. Nothing was heard in this
+    /// run yet.
     pub(crate) fn resume(&mut self, heard: Option<(u64, u64)>) {
         self.arrivals = Arrivals::new(heard);
     }
 
-    /// Frames that were heard before their epoch was mapped, and its end.
+    /// Takes what was heard of an epoch before it was mapped: its frames, and its end.
     pub(crate) fn take_early(&mut self, epoch: u64) -> Option<Early> {
         self.early.take(epoch)
     }
@@ -448,46 +453,46 @@ impl Port {
         self.present.as_ref()?.span()
     }
 
-    /// What the slot of that frame holds in the present ring.
+    /// What the present ring holds in the slot of that sequence.
     pub(crate) fn holds(&self, seq: u64) -> Holding {
         self.present.as_ref().map_or(Holding::Older, |ring| ring.holds(seq))
     }
 
-    /// The sequence that comes next in an epoch of which something was heard.
-    pub(crate) fn next_heard(&self, life: u64) -> Option<u64> {
-        self.arrivals.next_heard(life)
+    /// The sequence that comes next in a join epoch of which this agent heard something.
+    pub(crate) fn next_heard(&self, join_epoch: u64) -> Option<u64> {
+        self.arrivals.next_heard(join_epoch)
     }
 
-    /// The sequence that comes next in an epoch, as this agent heard it or an earlier life of it did.
-    pub(crate) fn next_known(&self, life: u64) -> Option<u64> {
-        self.arrivals.next_known(life)
+    /// The sequence that comes next in a join epoch, as this agent or an earlier run of it knows it.
+    pub(crate) fn next_known(&self, join_epoch: u64) -> Option<u64> {
+        self.arrivals.next_known(join_epoch)
     }
 
-    /// What is before that sequence is known.
-    pub(crate) fn pass(&mut self, life: u64, next: u64) {
+    /// Notes that every sequence before `next` is accounted for.
+    pub(crate) fn pass(&mut self, join_epoch: u64, next: u64) {
         self.has_news = true;
-        self.arrivals.pass(life, next);
+        self.arrivals.pass(join_epoch, next);
     }
 
-    /// The epoch is over after that sequence: what lies between the last one that was taken and it, and will not come.
+    /// Takes the sequences between the newest one taken and the end of the epoch: they will not come any more.
     pub(crate) fn unheard_until(&mut self, epoch: u64, after: u64) -> Option<(u64, u64)> {
         self.arrivals.unheard_until(epoch, after)
     }
 
     // --- What is read --------------------------------------------------------------------------------------
 
-    /// What the frame that was read last is.
+    /// The type and shape of the frame that was read most recently.
     #[inline]
     pub(crate) fn tensor(&self) -> Option<&Tensor> {
         let ring = if self.has_read_retired { &self.retired } else { &self.present };
         ring.as_ref().map(|ring| ring.tensor())
     }
 
-    /// One attempt at a frame of an epoch as the join knows it; else why it cannot be read.
+    /// Reads a frame of a join epoch, in one attempt; or says why it cannot be read.
     #[inline]
-    pub(crate) fn read(&mut self, life: u64, seq: u64) -> Result<FrameRef, Cause> {
+    pub(crate) fn read(&mut self, join_epoch: u64, seq: u64) -> Result<FrameRef, Cause> {
         let found = match &mut self.present {
-            Some(ring) if ring.life() == life => {
+            Some(ring) if ring.join_epoch() == join_epoch => {
                 self.has_read_retired = false;
                 if let Some(cause) = self.lap.passes_over(seq) {
                     Err(cause)
@@ -501,15 +506,15 @@ impl Port {
         };
         match found {
             Ok(frame) => Ok(frame),
-            Err(cause) => self.read_retired(life, seq, cause),
+            Err(cause) => self.read_retired(join_epoch, seq, cause),
         }
     }
 
-    /// A source that goes on has its sequences in two rings.
+    /// Reads from the ring before the present one: a source that continues its sequences has them in two rings.
     #[cold]
-    fn read_retired(&mut self, life: u64, seq: u64, cause: Cause) -> Result<FrameRef, Cause> {
+    fn read_retired(&mut self, join_epoch: u64, seq: u64, cause: Cause) -> Result<FrameRef, Cause> {
         let found = match &mut self.retired {
-            Some(ring) if ring.life() == life && seq < ring.taken_until => ring.read_unvouched(seq),
+            Some(ring) if ring.join_epoch() == join_epoch && seq < ring.taken_until => ring.read_unvouched(seq),
             _ => Err(cause),
         };
         self.has_read_retired = found.is_ok();
@@ -517,24 +522,27 @@ impl Port {
         found
     }
 
-    /// Why a frame that has just been announced is not looked at, if it is not.
+    /// Why a frame that was just announced is skipped; None if it is not.
     #[inline]
-    pub(crate) fn passes_over(&self, life: u64, seq: u64) -> Option<Cause> {
+    pub(crate) fn passes_over(&self, join_epoch: u64, seq: u64) -> Option<Cause> {
         let cause = self.lap.passes_over(seq)?;
-        self.present.as_ref().filter(|ring| ring.life() == life).map(|_| cause)
+        self.present.as_ref().filter(|ring| ring.join_epoch() == join_epoch).map(|_| cause)
     }
 
-    /// A frame was overwritten while it was copied.
+    /// Counts a frame that was overwritten while it was copied.
     #[cold]
     pub(crate) fn on_torn(&mut self) {
         self.counters.late_drops += 1;
     }
 
-    /// A frame of that epoch was overwritten before it was joined. Reading goes on half a ring behind the newest frame: what is
-    /// older would be overwritten under its copy as well. Where it goes on, if that is further than it was.
+    /// Moves the place of reading to half a ring behind the newest frame, after a frame of that join epoch was
+    /// overwritten. Older frames would be overwritten while they are copied. None if reading is already further.
     #[cold]
-    pub(crate) fn catch_up(&mut self, life: u64) -> Option<Lap> {
-        let ring = self.present.as_ref().filter(|ring| ring.life() == life && self.is_attached && !self.is_closed)?;
+    pub(crate) fn catch_up(&mut self, join_epoch: u64) -> Option<Lap> {
+        let ring = self
+            .present
+            .as_ref()
+            .filter(|ring| ring.join_epoch() == join_epoch && self.is_attached && !self.is_closed)?;
         let (gone_below, newest) = ring.span()?;
         let resume_at = newest.saturating_add(1).saturating_sub(u64::from(ring.nslots() / 2));
         if resume_at <= self.lap.resume_at {

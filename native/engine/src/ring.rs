@@ -7,23 +7,24 @@ use framegate_core::pool::reader::{Dropped, FrameRef};
 use framegate_intake::mapping::Mapping;
 use framegate_join::stage::Cause;
 
-/// A mapping, and what a port knows of its epoch.
+/// A mapping, and what a port knows of the epoch it holds.
 pub(crate) struct Ring {
     mapping: Box<Mapping>,
     /// Whether the epoch began while this agent watched the stream, so that every frame of it is this agent's to join.
     pub(crate) is_watched: bool,
-    /// The epoch that the join knows it as, once that was found out: its source may go on where an earlier one was.
-    pub(crate) life: Option<u64>,
-    /// The sequence after the last one that was taken of it, where another epoch has taken its place.
+    /// The epoch under which the join knows this one, once it was learned. A source that continues its sequences after
+    /// a restart keeps its earlier epoch.
+    pub(crate) join_epoch: Option<u64>,
+    /// The sequence after the newest one taken from this ring, once a later epoch has replaced it.
     pub(crate) taken_until: u64,
 }
 
 impl Ring {
     pub(crate) const fn new(mapping: Box<Mapping>, is_watched: bool) -> Self {
-        Self { mapping, is_watched, life: None, taken_until: 0 }
+        Self { mapping, is_watched, join_epoch: None, taken_until: 0 }
     }
 
-    /// The same bytes, mapped again; the mapping before.
+    /// Replaces the mapping by another of the same regions; gives back the earlier one.
     pub(crate) const fn remap(&mut self, mapping: Box<Mapping>) -> Box<Mapping> {
         std::mem::replace(&mut self.mapping, mapping)
     }
@@ -32,20 +33,20 @@ impl Ring {
         self.mapping
     }
 
-    /// The epoch that the join knows it as.
+    /// The epoch under which the join knows this one.
     #[inline]
-    pub(crate) fn life(&self) -> u64 {
-        self.life.unwrap_or_else(|| self.epoch())
+    pub(crate) fn join_epoch(&self) -> u64 {
+        self.join_epoch.unwrap_or_else(|| self.epoch())
     }
 
-    /// One attempt at a frame; else why it cannot be read.
+    /// Reads a frame in one attempt, or says why it cannot be read.
     #[inline]
     pub(crate) fn read(&mut self, seq: u64) -> Result<FrameRef, Cause> {
-        // SAFETY: rows are copied within the turn that reads them, and mappings are let go between turns.
+        // SAFETY: a row is copied within the turn that reads it, and mappings are released between turns.
         unsafe { self.mapping.read(seq) }.map_err(|dropped| cause_of(dropped, seq))
     }
 
-    /// The same where no driver vouches for the regions any more.
+    /// Reads a frame as `read` does, where the driver does not vouch for the regions any more.
     pub(crate) fn read_unvouched(&mut self, seq: u64) -> Result<FrameRef, Cause> {
         let found = self.read(seq)?;
         if self.is_as_mapped() { Ok(found) } else { Err(Cause::Epoch) }
@@ -68,7 +69,8 @@ impl DerefMut for Ring {
     }
 }
 
-/// Frames are written down as overwritten only where the commit word says that a newer one has the slot.
+/// The cause under which a drop is recorded. A frame counts as overwritten only if the commit word shows a newer frame
+/// in its slot.
 fn cause_of(dropped: Dropped, seq: u64) -> Cause {
     match dropped {
         Dropped::InProgress | Dropped::Overwritten => Cause::Overwritten,

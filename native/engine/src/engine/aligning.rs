@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How an engine aligns its streams at their barriers: what came behind one waits until the others have delivered theirs,
-//! or until the snapshot overtakes.
+//! Aligns the streams of an engine at their barriers. What comes behind a barrier waits until the other streams have
+//! delivered theirs, or until the snapshot overtakes.
 //!
-//! Where no checkpoint is under way, a frame costs one branch. Otherwise it is heard for the staleness clock first, copied
-//! where it has to wait, and given to the aligner, whose steps are carried out in their order.
+//! Without a checkpoint under way, a frame costs one branch. Otherwise the engine first notes for staleness that the
+//! stream was heard, copies the frame if it has to wait, and gives it to the aligner, whose steps it carries out in
+//! order.
 
 use framegate_checkpoint::input_signals::Change;
 use framegate_checkpoint::message::{CheckpointBarrier, EPOCH_MAX, Watermark};
@@ -20,7 +21,7 @@ use super::{Engine, Outcome};
 use crate::fed::Fed;
 use crate::wires::{Target, Wires};
 
-/// Released frames between two looks at what can be joined: they must not overrun the history of those that wait.
+/// Frames released between two joins: more would overrun the history of the frames that wait.
 const DRAINED: usize = 64;
 
 type Checkpointer = UnalignedCheckpointer<Standing>;
@@ -28,14 +29,14 @@ type Checkpointer = UnalignedCheckpointer<Standing>;
 impl<W: Wires> Engine<W> {
     // --- What comes ----------------------------------------------------------------------------------------
 
-    /// A frame was announced while a checkpoint is under way.
+    /// Takes a frame that was announced while a checkpoint is under way.
     #[cold]
     pub(super) fn frame_during_cut(&mut self, index: usize, seen: Observed, now_ns: u64) {
         self.note_switches(now_ns);
         self.frame_at_gate(index, seen, FRESH, now_ns);
     }
 
-    /// The same for a frame that lies in no ring; whether it was taken here.
+    /// Takes a fed frame while a checkpoint is under way; false if the frame counts at once.
     pub(crate) fn fed_during_cut(&mut self, frame: &Fed<'_>, seen: &Observed, now_ns: u64) -> bool {
         if !self.cut.is_under_way {
             return false;
@@ -59,7 +60,7 @@ impl<W: Wires> Engine<W> {
             self.cut.counters.held_bytes += payload.len() as u64;
             (Whereabouts::Held, payload.len() as u64 + EVENT_BYTES)
         } else {
-            // No limit allows as much: the wait ends here.
+            // A size beyond every limit ends the alignment here.
             self.cut.counters.hold_full += 1;
             let is_kept = self.keep_fed(frame, seen.slot_timestamp_ns);
             (if is_kept { Whereabouts::Kept } else { Whereabouts::Gone }, u64::MAX)
@@ -68,11 +69,11 @@ impl<W: Wires> Engine<W> {
         true
     }
 
-    /// Anything but a frame or a barrier, at its place.
-    pub(super) fn stand(&mut self, index: usize, standing: Standing, message: &[u8], now_ns: u64) {
+    /// Takes or holds anything other than a frame or a barrier, at its place in the stream.
+    pub(super) fn take_or_hold(&mut self, index: usize, standing: Standing, message: &[u8], now_ns: u64) {
         if self.cut.is_under_way {
             self.note_switches(now_ns);
-            if self.stands_at_gate(index, standing, message, now_ns) {
+            if self.waits_at_gate(index, standing, message, now_ns) {
                 return;
             }
             if self.cut.owes(index) {
@@ -88,16 +89,17 @@ impl<W: Wires> Engine<W> {
         self.tell_ended(now_ns);
     }
 
-    /// A watermark counts at its place; the aligner knows the newest of each stream all the same.
+    /// Takes a watermark. It counts at its place in the stream, but the aligner learns the newest of each stream at
+    /// once.
     pub(super) fn on_watermark(&mut self, index: usize, ms: i64, message: &[u8], now_ns: u64) {
-        if self.stands_at_gate(index, Standing::Watermark(ms), message, now_ns) {
+        if self.waits_at_gate(index, Standing::Watermark(ms), message, now_ns) {
             return;
         }
         if self.cut.is_blocked(index) {
             if let Some(checkpointer) = &mut self.cut.checkpointer {
                 checkpointer.watermark(index, Watermark(ms), now_ns, &mut |_| ());
             }
-            return self.stand(index, Standing::Watermark(ms), message, now_ns);
+            return self.take_or_hold(index, Standing::Watermark(ms), message, now_ns);
         }
         if self.cut.owes(index) {
             self.capture_message(index, message);
@@ -108,9 +110,9 @@ impl<W: Wires> Engine<W> {
         }
     }
 
-    /// A barrier stands in the stream.
+    /// Takes a barrier at its place in the stream.
     pub fn on_barrier(&mut self, index: usize, barrier: CheckpointBarrier, now_ns: u64) {
-        if !is_fit(barrier) {
+        if !is_in_range(barrier) {
             self.cut.counters.barriers_refused += 1;
             return;
         }
@@ -121,8 +123,8 @@ impl<W: Wires> Engine<W> {
         self.step(now_ns, |checkpointer, mut act| checkpointer.barrier(index, barrier, now_ns, &mut act));
     }
 
-    /// A stream's regions came, went, or are another epoch's: whoever owes its barrier does not deliver it any more. The
-    /// epoch that follows a crash has no producer, so nothing is owed before the one after it.
+    /// Gives up barriers of streams whose regions came, went or changed their epoch: those streams do not deliver them
+    /// any more. An epoch that follows a crash has no producer, so its stream owes nothing before the next one.
     pub(super) fn note_switches(&mut self, now_ns: u64) {
         if self.time.fed_at.is_some() {
             return;
@@ -136,13 +138,14 @@ impl<W: Wires> Engine<W> {
             if has_switched || port.epoch().is_none() {
                 self.lose_gate(index, has_switched, now_ns);
             }
-            let epoch = epoch.map(|epoch| self.ports[index].likely_life_of(epoch));
+            let epoch = epoch.map(|epoch| self.ports[index].likely_join_epoch(epoch));
             let can_deliver = epoch.is_some_and(|epoch| !self.stage.has_ended_in(index, epoch));
             self.lose_input(index, can_deliver, now_ns);
         }
     }
 
-    /// What a stream owes does not come. It takes part again from the next checkpoint on, unless nothing more comes of it.
+    /// Gives up the barrier that a stream owes. The stream takes part again from the next checkpoint on, if more can
+    /// come of it.
     pub(super) fn lose_input(&mut self, index: usize, can_deliver: bool, now_ns: u64) {
         self.step(now_ns, |checkpointer, mut act| checkpointer.lose_input(index, &mut act));
         self.cut.signals.lose(index);
@@ -154,7 +157,7 @@ impl<W: Wires> Engine<W> {
         }
     }
 
-    /// What time brings about while a checkpoint is under way.
+    /// Lets timeouts of the checkpoint under way take effect.
     #[cold]
     pub(super) fn tick_cut(&mut self, now_ns: u64) {
         self.note_switches(now_ns);
@@ -165,13 +168,13 @@ impl<W: Wires> Engine<W> {
         self.tick_gates(now_ns);
     }
 
-    /// The coordinator gave a checkpoint up, or the engine ends and nothing is waited for any more.
+    /// Aborts a checkpoint: the coordinator gave it up, or the engine ends; None aborts any.
     pub fn abort_checkpoint(&mut self, checkpoint_id: Option<u64>, now_ns: u64) {
         self.open_gates(checkpoint_id, now_ns);
         self.step(now_ns, |checkpointer, mut act| checkpointer.abort(checkpoint_id, &mut act));
     }
 
-    /// What was captured could not be written: the next checkpoint is aligned.
+    /// Fails a checkpoint whose captured events could not be written; the next checkpoint is aligned.
     pub fn fail_checkpoint(&mut self, checkpoint_id: u64, now_ns: u64) {
         self.step(now_ns, |checkpointer, mut act| checkpointer.fail(Some(checkpoint_id), &mut act));
     }
@@ -184,7 +187,7 @@ impl<W: Wires> Engine<W> {
         });
     }
 
-    /// Asks the checkpointer something and carries out what it says.
+    /// Asks the checkpointer something, and carries out the steps that it answers.
     fn step(&mut self, now_ns: u64, ask: impl FnOnce(&mut Checkpointer, &mut dyn FnMut(Step<Standing>))) {
         let Some(mut checkpointer) = self.cut.checkpointer.take() else { return };
         self.cut.buffered = checkpointer.aligner().buffered_events();
@@ -194,7 +197,7 @@ impl<W: Wires> Engine<W> {
         self.tell_ended(now_ns);
     }
 
-    /// What an end changes is told when the step that brought it is done.
+    /// Tells the checkpointer which streams have ended, after the step that brought their ends.
     fn tell_ended(&mut self, now_ns: u64) {
         while self.cut.ended != 0 && self.cut.checkpointer.is_some() {
             let index = self.cut.ended.trailing_zeros() as usize;
@@ -227,7 +230,7 @@ impl<W: Wires> Engine<W> {
         }
     }
 
-    /// Takes what stands at its place: now it counts.
+    /// Takes something at its place in the stream: from now on it counts.
     pub(super) fn take(&mut self, index: usize, standing: Standing, now_ns: u64) {
         match standing {
             Standing::Frame(seen, Whereabouts::InRing) => self.observe_frame(index, seen, now_ns),
@@ -253,19 +256,19 @@ impl<W: Wires> Engine<W> {
         self.stage.observe_lost(index, seen.epoch, seen.seq, cause, now_ns);
     }
 
-    /// A frame that waited in a hold stays there until it is decided.
+    /// Takes a frame that waited behind a barrier; its copy stays until the frame is decided.
     fn take_held(&mut self, index: usize, seen: &Observed, now_ns: u64) {
         self.stage.make_room(index);
         self.stage.observe(index, seen, now_ns);
     }
 
-    /// Joins whatever what came so far makes possible.
+    /// Joins everything that is possible with what came so far.
     pub(super) fn join_what_came(&mut self, now_ns: u64) {
         let mut outcome = Outcome::default();
         while self.join(now_ns, self.outputs, &mut outcome) == ROWS && !outcome.has_all_outputs {}
     }
 
-    /// Joins what was let through so far, as it would have been joined had it come one by one.
+    /// Joins released frames in small groups, so that the result is the same as if they had come one by one.
     pub(super) fn join_drained(&mut self, now_ns: u64) {
         self.cut.drained += 1;
         if self.is_one_by_one || self.cut.drained.is_multiple_of(DRAINED) {
@@ -276,7 +279,7 @@ impl<W: Wires> Engine<W> {
 
     // --- Copies --------------------------------------------------------------------------------------------
 
-    /// Copies a frame that has to wait; where it is then, and how many bytes it holds.
+    /// Copies a frame that has to wait; returns where it lies then, and how many bytes it takes.
     pub(super) fn hold_frame(&mut self, index: usize, seen: &mut Observed) -> (Whereabouts, u64) {
         if !self.cut.keeps_payload {
             return (Whereabouts::Waited, EVENT_BYTES);
@@ -299,7 +302,7 @@ impl<W: Wires> Engine<W> {
                 (Whereabouts::Gone, EVENT_BYTES)
             }
             Kept::No(_) => {
-                // No limit allows as much: the wait ends here.
+                // A size beyond every limit ends the alignment here.
                 self.cut.counters.hold_full += 1;
                 (Whereabouts::InRing, u64::MAX)
             }
@@ -308,12 +311,13 @@ impl<W: Wires> Engine<W> {
 
     // --- Signals -------------------------------------------------------------------------------------------
 
-    /// What came by a barrier first, so that an end behind one cannot end a join that still buffers (P5).
+    /// Takes a signal behind everything that came before it, so that an end behind a barrier cannot end a join that
+    /// still buffers (P5).
     fn take_signal(&mut self, index: usize, signal: Signal, now_ns: u64) {
         if !signal.is_barrier {
             return self.take_instant(signal, now_ns);
         }
-        // Ends of independent producers carry no id: each counts for its own stream.
+        // Ends of independent producers have no id: each ends only its own stream.
         let is_anonymous_end = signal.kind == END_KIND && signal.barrier_id == 0;
         if !is_anonymous_end {
             let change = match signal.barrier_id {
@@ -332,7 +336,7 @@ impl<W: Wires> Engine<W> {
         }
     }
 
-    /// Nobody is waited for.
+    /// Takes a signal that waits for no other upstream.
     fn take_instant(&mut self, signal: Signal, now_ns: u64) {
         self.cut.counters.signals_instant += 1;
         if signal.kind == END_KIND {
@@ -352,7 +356,7 @@ impl<W: Wires> Engine<W> {
                 self.cut.counters.signals_aligned += 1;
                 let signal = Signal { is_barrier: true, kind, barrier_id, epoch: 0, after: None };
                 if kind == END_KIND {
-                    // The end of the output itself says it, behind its last frame.
+                    // The end of the output, behind its final frame, carries this signal.
                     self.cut.end = Some(signal);
                 } else {
                     self.forward_signal(signal, now_ns);
@@ -372,7 +376,7 @@ impl<W: Wires> Engine<W> {
         self.note_forwarded(is_sent);
     }
 
-    /// Behind every row that is made of what came before it.
+    /// Forwards a signal behind every row made of what came before it.
     fn forward_signal(&mut self, signal: Signal, now_ns: u64) {
         if self.output.target.is_none() && !self.cut.is_computed {
             return;
@@ -381,7 +385,7 @@ impl<W: Wires> Engine<W> {
         self.pass_on(Passing::Signal(signal));
     }
 
-    /// Puts something behind what was published last, natively or by whoever publishes rows.
+    /// Sends a message behind the newest published frame, natively or through the Python thread that publishes rows.
     pub(super) fn pass_on(&mut self, what: Passing) {
         let Some((_, target)) = &self.output.target else {
             if self.cut.is_computed {
@@ -406,8 +410,8 @@ impl<W: Wires> Engine<W> {
     }
 }
 
-/// Whether its id and epoch are such as a coordinator gives out.
-pub(super) fn is_fit(barrier: CheckpointBarrier) -> bool {
+/// Whether a barrier's id and epoch lie in the range that a coordinator uses.
+pub(super) fn is_in_range(barrier: CheckpointBarrier) -> bool {
     (1..=i64::MAX as u64).contains(&barrier.checkpoint_id) && barrier.epoch <= EPOCH_MAX
 }
 
@@ -419,7 +423,7 @@ fn encoded_signal(signal: Signal, stream_id: u32, source_epoch: u64, pipeline: &
         barrier_id: signal.barrier_id,
         stream_id: Some(stream_id),
         source_epoch,
-        // Written when it is sent.
+        // The output fills this in when it sends the signal.
         after_seq: None,
         pipeline: pipeline.to_owned(),
     };

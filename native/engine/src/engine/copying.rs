@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Frames that wait are copied out of a ring that is about to come round, so that no producer laps them.
+//! Copies waiting frames out of a ring before it comes round, so that no producer laps them.
 //!
-//! A frame stays in its ring until half of the slots have passed since it came: streams in step are copied once, into
-//! their rows. An agent that is behind copies nothing out, for it has no time for it, and its newest frames are there.
+//! A frame stays in its ring until half of the slots have passed since it came, so streams in step are copied only
+//! once, into their rows. An agent that lags copies nothing out: it has no time for that, and its newest frames are
+//! still in the ring.
 
 use std::io;
 
@@ -12,38 +13,38 @@ use framegate_core::pool::hold::{HeldFrame, Hold, Kept};
 use super::{Engine, Habits};
 use crate::wires::Wires;
 
-/// Bytes in one turn, so that descriptors are not long unheard.
+/// Most bytes copied in one turn, so that descriptors do not wait long.
 const BYTES: u64 = 8 << 20;
-/// Looks in one turn at frames of one stream.
+/// Most frames of one stream looked at in one turn.
 const LOOKS: usize = 8192;
 
-/// Copies of frames that wait for their partners, and how far frames were copied out.
+/// Copies of frames that wait for their partners, and how far each stream was copied out.
 pub struct Copying {
-    /// The copies.
+    /// The copies themselves.
     pub waiting: Hold,
-    /// Whether frames are copied as they come, or when half a ring has passed since.
+    /// Whether a frame is copied when it comes; otherwise when half a ring has passed since.
     pub(super) is_at_arrival: bool,
-    /// The most that all copies may take; 0: nothing is copied out.
+    /// Most bytes that all copies may take; 0: nothing is copied out.
     bytes_max: usize,
     streams: Vec<Stream>,
-    /// The stream whose turn it is to be first.
+    /// The stream that the next turn looks at first.
     first: usize,
 }
 
 #[derive(Clone, Copy, Default)]
 struct Stream {
-    /// Epoch and sequence before which nothing is left to be copied.
+    /// Epoch and sequence below which nothing is left to copy.
     done: (u64, u64),
-    /// Epoch and sequence of the last frame that found no room.
+    /// Epoch and sequence of the most recent frame that found no space.
     full_at: Option<(u64, u64)>,
-    /// How many did.
+    /// How many frames found no space.
     refused: u64,
-    /// Bytes of the last frame that was copied out.
+    /// Bytes of the most recent frame that was copied out.
     frame_bytes: u32,
 }
 
 impl Copying {
-    /// `frames_max`: of each stream.
+    /// Makes the arena. `frames_max`: most copies for each stream.
     pub(super) fn new(streams: usize, frames_max: usize, habits: &Habits) -> io::Result<Self> {
         let bytes_max = habits.pending_bytes;
         Ok(Self {
@@ -55,26 +56,26 @@ impl Copying {
         })
     }
 
-    /// Frames of a stream that were to be copied and found no room.
+    /// How many frames of a stream should have been copied but found no space.
     pub fn refused(&self, stream: usize) -> u64 {
         self.streams[stream].refused
     }
 
-    /// How large the last copy of a stream was; 0: there was none.
+    /// Bytes of a stream's most recent copy; 0 if there was none.
     pub fn frame_bytes(&self, stream: usize) -> u32 {
         self.streams[stream].frame_bytes
     }
 }
 
 impl<W: Wires> Engine<W> {
-    /// The copy of a frame, if there is one.
+    /// The copy of a frame, if one exists.
     #[inline]
     pub(super) fn copy_of(&self, stream: usize, epoch: u64, seq: u64) -> Option<(&HeldFrame, &[u8])> {
         let Self { copying, cut, .. } = self;
         [&copying.waiting, &cut.behind, &cut.restored].into_iter().find_map(|hold| hold.get(stream, epoch, seq))
     }
 
-    /// Lets go of copies that nothing asks for any more.
+    /// Releases copies of frames that are decided.
     #[inline]
     pub(super) fn release_copies(&mut self) {
         let Self { copying: Copying { waiting, .. }, cut, stage, ports, .. } = self;
@@ -91,13 +92,13 @@ impl<W: Wires> Engine<W> {
             }
         }
         if had_restored && cut.restored.is_empty() {
-            // Its memory was the checkpoint's alone.
+            // The memory of restored copies is used for nothing else, so it goes with the final one.
             cut.restored = Hold::default();
         }
     }
 
-    /// The stream is written faster than it is joined: whatever its ring will not hold for long is lost at once, so that
-    /// the next rows are made of frames that last.
+    /// Gives up the frames that a lapped stream's ring will soon overwrite, so that the next rows are made of frames
+    /// that stay readable.
     #[cold]
     pub(super) fn catch_up(&mut self, index: usize, epoch: u64) {
         let Some(lap) = self.ports[index].catch_up(epoch) else { return };
@@ -107,7 +108,7 @@ impl<W: Wires> Engine<W> {
         stage.lost_below(index, epoch, (lap.gone_below, lap.resume_at), is_copied);
     }
 
-    /// Copies what waits where half a ring has passed since; how many frames.
+    /// Copies out waiting frames where half a ring has passed since they came; returns how many.
     #[inline]
     pub(super) fn copy_out(&mut self) -> usize {
         if self.copying.bytes_max == 0 {
@@ -144,7 +145,7 @@ impl<W: Wires> Engine<W> {
             let Some(seq) = oldest.filter(|_| *left > 0) else { break };
             let is_copied = self.copy_of(index, epoch, seq).is_some();
             let port = &mut self.ports[index];
-            // What is not there any more is found out when its turn comes.
+            // A frame that cannot be read any more is recorded when the stage picks it.
             if let (false, Ok(frame)) = (is_copied, port.read(epoch, seq))
                 && let Some(tensor) = port.tensor()
             {
@@ -169,7 +170,7 @@ impl<W: Wires> Engine<W> {
         frames
     }
 
-    /// A frame finds no room; it is tried again each turn, and counted once.
+    /// Counts a frame that found no space, once. Each turn tries it again.
     pub(crate) fn refuse_copy(&mut self, index: usize, frame: (u64, u64)) {
         let stream = &mut self.copying.streams[index];
         if stream.full_at.replace(frame) != Some(frame) {
@@ -178,7 +179,8 @@ impl<W: Wires> Engine<W> {
         }
     }
 
-    /// How many frames of a stream can wait: in its ring and, as large as the last copy, in memory of this agent.
+    /// How many frames of a stream can wait: in its ring, and in the agent's memory if all were as large as the newest
+    /// copy.
     pub fn holds(&self, stream: usize) -> u64 {
         let copies = match (self.copying.bytes_max as u64, u64::from(self.copying.frame_bytes(stream))) {
             (0, _) => 0,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an engine keeps for checkpoints: who waits behind a barrier, what was copied for it, and what it has to tell.
+//! What an engine keeps for checkpoints: which streams wait behind a barrier, copies of their frames, and news for the
+//! agent.
 
 use std::collections::VecDeque;
 use std::io;
@@ -17,16 +18,16 @@ use serde::Deserialize;
 use super::hearing::END_KIND;
 use super::ingress::Gates;
 
-/// What something holds that is no frame, and a frame whose payload is not copied.
+/// Bytes that an event counts for beside a copied payload.
 pub(super) const EVENT_BYTES: u64 = size_of::<Standing>() as u64;
 
-/// Events that one checkpoint can capture; their room is reserved at the start.
+/// Most events that one checkpoint can capture; space for them is reserved at the start.
 const INFLIGHT_EVENTS_MAX: usize = 1 << 20;
-/// Room for what is said of copies is reserved for payloads of this size, so that many streams do not reserve it all.
+/// The index of copies is sized for payloads of this size, so that many streams do not each reserve the largest one.
 const FRAME_BYTES_LEAST: usize = 256;
 const FRAMES_LEAST: usize = 1024;
 
-/// What stands at its place in a stream, and may have to wait there.
+/// Anything that stands at its place in a stream, and may have to wait there.
 #[derive(Clone, Copy, Debug)]
 pub enum Standing {
     Frame(Observed, Whereabouts),
@@ -40,25 +41,25 @@ pub enum Standing {
     Signal(Signal),
 }
 
-/// Where a frame's payload is to be found.
+/// Where the payload of a frame can be found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whereabouts {
-    /// It has just been announced.
+    /// In its ring; it was just announced.
     InRing,
-    /// It was announced a while ago, and not copied.
+    /// In its ring; it was announced a while ago and has no copy.
     Waited,
-    /// In a hold.
+    /// In the copies of frames that wait behind a barrier.
     Held,
-    /// Where frames wait in any case.
+    /// In the copies of frames that wait for partners.
     Kept,
-    /// It was overwritten before it could be copied.
+    /// Nowhere: it was overwritten before it could be copied.
     Gone,
 }
 
-/// A signal of the data channel.
+/// A signal that came on the data channel.
 #[derive(Clone, Copy, Debug)]
 pub struct Signal {
-    /// Whether it waits for every upstream.
+    /// Whether it waits for every upstream, or takes effect at once.
     pub is_barrier: bool,
     pub kind: u8,
     pub barrier_id: u64,
@@ -67,13 +68,13 @@ pub struct Signal {
 }
 
 impl Signal {
-    /// Whether its stream's epoch is over.
+    /// Whether the signal ends its stream's epoch.
     pub(super) const fn is_end(&self) -> bool {
         self.is_barrier && self.kind == END_KIND
     }
 }
 
-/// How checkpoints are taken part in.
+/// How an engine takes part in checkpoints.
 #[derive(Clone, Debug, Deserialize)]
 pub struct CheckpointHabits {
     pub pipeline: String,
@@ -85,55 +86,55 @@ pub struct CheckpointHabits {
     pub buffer_bytes: u64,
     pub inflight_bytes: u64,
     pub floor: u64,
-    /// Whose frames are published, natively or computed of rows; None: nothing is.
+    /// The input whose frames are published, natively or computed from rows; None if nothing is published.
     pub published_input: Option<usize>,
-    /// Rows are published by Python, once they are sealed.
+    /// Whether Python publishes the rows once they are sealed.
     pub is_computed: bool,
-    /// Copy what waits, or keep its descriptor alone.
+    /// Whether the payloads of waiting frames are copied; otherwise only their descriptors are kept.
     pub keeps_payload: bool,
-    /// Take the memory for what waits from the system at the start.
+    /// Whether the memory for waiting frames is taken from the system at the start.
     pub is_prefaulted: bool,
 }
 
-/// What an input that owes its barrier has delivered since the snapshot: the records of its file.
+/// What a stream that owes its barrier delivered since the snapshot: the records of its in-flight file.
 #[derive(Default)]
 pub struct Inflight {
-    /// Each with its length before it.
+    /// The records, each with its length before it.
     pub records: Vec<u8>,
     pub events: u64,
     /// Frames that were overwritten before they could be copied.
     pub lost: Vec<(u64, u64)>,
 }
 
-/// What a snapshot holds, for whoever writes it down.
+/// What a snapshot holds, for the agent to write it to a file.
 pub struct Snapshot {
     pub barrier: CheckpointBarrier,
     pub why: Option<Switch>,
     /// A bit for each stream whose barrier has not come.
     pub owing: u128,
     pub duration_ns: u64,
-    /// Events that waited.
+    /// How many events waited.
     pub buffered: usize,
-    /// Every row below it belongs to the checkpoint; they are sealed when the snapshot is handed out.
+    /// Every row below this one belongs to the checkpoint. They are sealed before the snapshot is handed out.
     pub next_row: u64,
     pub map_version: u64,
-    /// As a sealed batch has it.
+    /// The stage's state, as a sealed batch holds it.
     pub state: Vec<u8>,
-    /// As `Stage::write_rest` gives it.
+    /// The rest of the stage's state, as `Stage::write_rest` gives it.
     pub rest: Vec<u8>,
-    /// Frames that wait, each with its length before it, in the order in which they came.
+    /// Waiting frames in the order in which they came, each with its length before it.
     pub records: Vec<u8>,
     pub frames: u64,
-    /// Frames that wait to be written down as not joined.
+    /// Frames that wait to be recorded as not joined.
     pub lost: Vec<Lost>,
-    /// Frames that waited and could not be read any more: stream, epoch and sequence.
+    /// Waiting frames that could not be read any more: stream, epoch and sequence.
     pub overwritten: Vec<(usize, u64, u64)>,
 }
 
-/// What the world around the engine has to know or to do.
+/// What the agent around the engine has to know or to do.
 pub enum News {
     Snapshot(Box<Snapshot>),
-    /// Everything in flight has come.
+    /// Everything that was in flight has come.
     Complete {
         barrier: CheckpointBarrier,
         duration_ns: u64,
@@ -141,22 +142,22 @@ pub enum News {
     },
     Aborted {
         aborted: Aborted,
-        /// Events that waited.
+        /// How many events waited.
         buffered: usize,
     },
-    /// The barrier is to go on behind this row, on a stream that is not published natively.
+    /// The agent must send the barrier behind this row, on a stream that is not published natively.
     Forward {
         barrier: CheckpointBarrier,
         row: u64,
     },
-    /// The same with what else goes on behind this row.
+    /// The agent must send another message behind this row, as it does a barrier.
     Pass {
         what: Passing,
         row: u64,
     },
 }
 
-/// What goes on between the frames of the output, beside barriers.
+/// What goes between the frames of the output, apart from barriers.
 #[derive(Clone, Copy, Debug)]
 pub enum Passing {
     Signal(Signal),
@@ -164,15 +165,15 @@ pub enum Passing {
 }
 
 counters! {
-    /// Beside what the checkpointer counts.
+    /// What an engine counts of checkpoints, apart from what the checkpointer counts.
     pub struct CutCounters {
-        /// Frames that waited for their turn and were overwritten meanwhile, or before they could be copied.
+        /// Frames that waited behind a barrier, and were overwritten before they were copied or read.
         held_lost,
         /// Payload bytes copied for frames that waited.
         held_bytes,
-        /// Copies that found no room.
+        /// Copies that found no space.
         hold_full,
-        /// Barriers that were sent on.
+        /// Barriers and signals that were sent on.
         barriers_forwarded,
         /// Barriers and signals that could not be sent on, or that nobody heard.
         forward_failures,
@@ -180,44 +181,44 @@ counters! {
         barriers_refused,
         /// Signals that every upstream has delivered.
         signals_aligned,
-        /// Instant signals.
+        /// Signals that waited for no other upstream.
         signals_instant,
-        /// Signals that came twice, or while another was waited for.
+        /// Signals that came twice, or while another one was being aligned.
         signals_refused,
-        /// Watermarks of the output.
+        /// Watermarks sent on the output.
         watermarks_forwarded,
-        /// How long the longest snapshot kept the loop.
+        /// Duration of the longest snapshot, which holds up the loop.
         longest_snapshot_ns,
     }
 }
 
 pub struct Cut {
-    /// None while what it said is carried out, and with more streams than it can align.
+    /// The checkpointer. None while its steps are carried out, and if there are more streams than it can align.
     pub(super) checkpointer: Option<Box<UnalignedCheckpointer<Standing>>>,
-    /// Whether a message may have to wait, or to be captured, or is a place to cut at. Nothing else is asked for a frame.
+    /// Whether a message may have to wait, to be captured, or to be a place to cut at. A frame asks nothing but this.
     pub(super) is_under_way: bool,
-    /// Copies of what came behind a barrier.
+    /// Copies of frames that wait behind a barrier.
     pub(super) behind: Hold,
-    /// The copies that a checkpoint gave back. Their memory goes with the last of them.
+    /// Copies that a restored checkpoint gave back. Their memory is freed with the final one.
     pub(super) restored: Hold,
     pub(super) keeps_payload: bool,
-    /// A bit for each stream that has ended, to be told when the present step is done.
+    /// A bit for each stream that has ended; the checkpointer is told when the present step is done.
     pub(super) ended: u128,
-    /// The checkpoint that is under way or was last, and when its first barrier came.
+    /// The most recent checkpoint and the time of its first barrier.
     pub(super) began: (u64, u64),
     pub(super) inflight: Vec<Inflight>,
     pub(super) owing: u128,
-    /// Of the streams that are cut by agents; they stand before the aligner.
+    /// The gates of streams that agents cut by themselves; they stand before the aligner.
     pub gates: Gates,
-    /// Those of the data channel; the control channel's are the agent's.
+    /// Signals of the data channel. The agent handles those of the control channel.
     pub signals: InputSignals,
-    /// A signal by which the join ends; it goes on as the end of the output.
+    /// The signal by which the join ends; the end of the output carries it.
     pub(super) end: Option<Signal>,
-    /// The join ends now, whatever its streams still bring.
+    /// Whether the join ends now, whatever its streams still bring.
     pub(super) is_terminated: bool,
     pub(super) is_computed: bool,
     pub(super) drained: usize,
-    /// Events that waited when the checkpointer was asked last.
+    /// How many events waited when the checkpointer was last asked.
     pub(super) buffered: usize,
     pub(super) pipeline: String,
     pub news: VecDeque<News>,
@@ -280,13 +281,13 @@ impl Cut {
         self.checkpointer.as_deref_mut()
     }
 
-    /// The newest checkpoint that somebody aligns, or that a stream is held or due for.
+    /// The newest checkpoint that is being aligned, or for which a gate is held or due.
     pub fn current(&self) -> Option<u64> {
         let aligned = self.checkpointer().and_then(UnalignedCheckpointer::current).map(|barrier| barrier.checkpoint_id);
         aligned.max(self.gates.current())
     }
 
-    /// Frames of a checkpoint that was restored and may still be asked for.
+    /// How many frames of a restored checkpoint may still be needed.
     pub const fn restored_waiting(&self) -> u64 {
         self.restored.len() as u64
     }
@@ -301,8 +302,8 @@ impl Cut {
         self.checkpointer.as_ref().is_some_and(|checkpointer| checkpointer.aligner().is_blocked(index))
     }
 
-    /// Whether there is something to tell. A snapshot waits until its rows are sealed, and what follows it with it; what
-    /// stands behind a row that Python publishes waits for that row.
+    /// Whether there is news to hand out. A snapshot waits until its rows are sealed, and later news waits behind it.
+    /// What goes behind a row that Python publishes waits for that row.
     pub fn has_news(&self, sealed_rows: u64) -> bool {
         match self.news.front() {
             Some(News::Snapshot(snapshot)) => snapshot.next_row <= sealed_rows,
@@ -312,19 +313,19 @@ impl Cut {
         }
     }
 
-    /// Whether rows must be sealed before something can be told.
+    /// Whether news waits for rows to be sealed.
     #[inline]
     pub(crate) fn awaits_seal(&self, sealed_rows: u64) -> bool {
         !self.news.is_empty() && !self.has_news(sealed_rows)
     }
 
-    /// How long it is since the first barrier of the checkpoint.
+    /// The time since the first barrier of the checkpoint came.
     pub(super) const fn lasted_ns(&self, now_ns: u64) -> u64 {
         now_ns.saturating_sub(self.began.1)
     }
 }
 
-/// Appends a record with its length before it, which `fill` writes and may refuse.
+/// Appends a record, with its length before it. `fill` writes the record, and may refuse it.
 pub(super) fn append(into: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
     let start = into.len();
     into.extend_from_slice(&[0; 4]);

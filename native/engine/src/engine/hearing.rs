@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the engine takes from its streams: descriptors, barriers, watermarks and signals, in the order in which they
-//! stand there.
+//! Takes descriptors, barriers, watermarks and signals from the streams, in the order in which they stand there.
 
-// A mapping goes from the client's thread to the engine and back; what moves is its pointer.
+// A mapping moves between the client's thread and the engine; boxed, only its pointer moves.
 #![allow(clippy::vec_box)]
 
 use std::sync::Arc;
@@ -25,37 +24,39 @@ use super::cut::{Signal, Standing};
 use crate::port::Heard;
 use crate::wires::Wires;
 
-/// Fragments of one subscription in one turn, so that no input waits long for another.
+/// Most fragments polled from one subscription in one turn, so that no input waits long for another.
 const FRAGMENTS: usize = 64;
-/// Producers that are paced by their readers wait for the facts: a slice is long for them, a turn of a busy loop short.
+/// Facts are published this often even while descriptors keep coming. Producers that pace themselves by their readers
+/// wait for the facts; a slice would be too long for them, and publishing in every turn too dear.
 const FACTS_NS: u64 = 1_000_000;
 const CONTROL_SCHEMA: u16 = 920;
-/// Waits for every upstream.
+/// Category of signals that wait for every upstream.
 const BARRIER_CATEGORY: u8 = 1;
-/// Turns that took less of every log than they might have: one poll may stop at the end of a term.
+/// After so many turns without a full poll, every log was read to its end: one poll may stop at the end of a term.
 const DRAINED_TURNS: u32 = 2;
-/// StreamGracefulEnd.
+/// Kind of the signal StreamGracefulEnd.
 pub(super) const END_KIND: u8 = 0;
 
-/// What an engine hears, and what it has done with.
+/// What an engine hears with, and the mappings that it is done with.
 pub(super) struct Hearing<D> {
     pub(super) mailbox: Arc<Mailbox<D>>,
     pub(super) subscriptions: Vec<Arc<D>>,
     pub(super) route: Route,
-    /// How many fragments of a subscription a turn takes.
+    /// Most fragments that a turn takes from one subscription.
     fragments: usize,
-    /// Whether each of the subscriptions had less to give than it was asked for.
+    /// Whether every subscription gave less than it was asked for in this turn.
     pub(super) is_drained: bool,
-    /// Turns in a row that read every log to its end.
+    /// How many turns in a row read every log to its end.
     pub(super) drained_turns: u32,
-    /// When the next facts are due although descriptors keep coming.
+    /// When facts are published next although descriptors keep coming.
     facts_due_ns: u64,
-    /// Mappings that are on their way to the client's thread.
+    /// Mappings to be handed to the client's thread.
     pub(super) unneeded: Vec<Box<Mapping>>,
 }
 
 impl<D> Hearing<D> {
-    /// `is_one_by_one`: so that no two are taken between two questions.
+    /// Makes the hearing part. `is_one_by_one`: poll one fragment at a time, so that no two frames are taken between
+    /// two joins.
     pub(super) fn new(mailbox: Arc<Mailbox<D>>, is_one_by_one: bool) -> Self {
         Self {
             subscriptions: Vec::new(),
@@ -71,13 +72,13 @@ impl<D> Hearing<D> {
 }
 
 impl<W: Wires> Engine<W> {
-    /// Takes what came; how many fragments.
+    /// Polls every subscription; returns how many fragments came.
     pub(super) fn hear(&mut self, now_ns: u64) -> usize {
         let mut heard = 0;
         self.hearing.is_drained = true;
         for index in 0..self.hearing.subscriptions.len() {
             let subscription = Arc::clone(&self.hearing.subscriptions[index]);
-            // Asked for each message: the image that brings it may have come in this very poll.
+            // Ask for each message: the image that brings it may have come in this very poll.
             let fragments = subscription.poll_whole(self.hearing.fragments, |message| {
                 self.on_message(message, subscription.images_lost(), now_ns);
             });
@@ -91,7 +92,7 @@ impl<W: Wires> Engine<W> {
         }
         if heard == 0 || now_ns >= self.hearing.facts_due_ns {
             if now_ns >= self.hearing.facts_due_ns {
-                self.let_go();
+                self.release_mappings();
             }
             self.hearing.facts_due_ns = now_ns + FACTS_NS;
             self.publish_facts();
@@ -117,10 +118,10 @@ impl<W: Wires> Engine<W> {
         match self.ports[index].judge(epoch, seq) {
             Heard::Present => {}
             Heard::Ahead => self.advance_to(index, epoch, now_ns),
-            Heard::Retired(life) => return self.on_retired(index, life, descriptor, now_ns),
+            Heard::Retired(join_epoch) => return self.on_retired(index, join_epoch, descriptor, now_ns),
             Heard::Nothing => return,
         }
-        let epoch = self.life_of(index, epoch);
+        let epoch = self.join_epoch_of(index, epoch);
         let port = &mut self.ports[index];
         let is_anew = port.was_away || images_lost != port.images_lost;
         let known = port.known_before();
@@ -136,32 +137,33 @@ impl<W: Wires> Engine<W> {
         self.observe_or_wait(index, observed(epoch, descriptor), now_ns);
     }
 
-    /// A frame of the epoch before the present one, which nobody has taken yet: the stage says what becomes of it.
+    /// Takes a frame of the epoch before the present one, which nobody has taken yet. The stage decides what becomes of
+    /// it.
     #[cold]
     fn on_retired(&mut self, index: usize, epoch: u64, descriptor: &Descriptor, now_ns: u64) {
         self.ports[index].counters.frames += 1;
         self.observe_or_wait(index, observed(epoch, descriptor), now_ns);
     }
 
-    /// The first frame that this agent hears of a stream. What the epoch sent before it passed while no agent was there,
-    /// if an earlier life of it knew an earlier epoch.
+    /// Takes the first frame that this agent hears of a stream. If an earlier run knew an earlier epoch, what this
+    /// epoch sent before passed while no agent ran.
     #[cold]
     fn on_first(&mut self, index: usize, epoch: u64, seq: u64, known: Option<u64>, now_ns: u64) {
         if seq > 0 && known.is_some_and(|known| known < epoch) {
-            self.recover_down(index, epoch, (0, seq - 1), now_ns);
+            self.recover_downtime(index, epoch, (0, seq - 1), now_ns);
         }
     }
 
-    /// These passed while no agent was there. Those that the ring still holds are taken from it.
-    pub(super) fn recover_down(&mut self, index: usize, epoch: u64, (first, last): (u64, u64), now_ns: u64) {
+    /// Takes frames that passed while no agent ran from the ring, as far as it still holds them.
+    pub(super) fn recover_downtime(&mut self, index: usize, epoch: u64, (first, last): (u64, u64), now_ns: u64) {
         let oldest = self.ports[index].span().map_or(u64::MAX, |(oldest, _)| oldest);
         if first < oldest {
-            self.note_down(index, epoch, first, last.min(oldest - 1));
+            self.note_downtime(index, epoch, first, last.min(oldest - 1));
         }
         self.recover(index, (first, last), true, now_ns);
     }
 
-    /// A frame has come: it counts now, or waits where a checkpoint holds its stream.
+    /// Takes a new frame: it counts now, or it waits if a checkpoint holds its stream.
     #[inline]
     pub(super) fn observe_or_wait(&mut self, index: usize, seen: Observed, now_ns: u64) {
         if self.cut.is_under_way {
@@ -170,41 +172,41 @@ impl<W: Wires> Engine<W> {
         self.observe_frame(index, seen, now_ns);
     }
 
-    /// The epoch that the join knows one of the regions as, of which something has come.
+    /// The join epoch of an epoch of the regions. Learned when something of the epoch has come.
     #[inline]
-    pub(super) fn life_of(&mut self, index: usize, epoch: u64) -> u64 {
-        match self.ports[index].known_life(epoch) {
-            Some(life) => life,
-            None => self.learn_life(index, epoch),
+    pub(super) fn join_epoch_of(&mut self, index: usize, epoch: u64) -> u64 {
+        match self.ports[index].known_join_epoch(epoch) {
+            Some(join_epoch) => join_epoch,
+            None => self.learn_join_epoch(index, epoch),
         }
     }
 
     #[cold]
-    fn learn_life(&mut self, index: usize, epoch: u64) -> u64 {
-        let life = self.ports[index].learn_life(epoch);
-        if life != epoch && self.stage.has_ended_in(index, life) {
+    fn learn_join_epoch(&mut self, index: usize, epoch: u64) -> u64 {
+        let join_epoch = self.ports[index].learn_join_epoch(epoch);
+        if join_epoch != epoch && self.stage.has_ended_in(index, join_epoch) {
             self.stage.reopen(index);
         }
-        life
+        join_epoch
     }
 
-    /// Whether the source of a stream that had ended has come back to go on, and nothing was heard of it yet: an end of
-    /// which an earlier life of this agent was told is none then.
-    pub(super) fn has_returned(&mut self) -> bool {
-        let mut has_returned = false;
+    /// Reopens streams that had ended and whose source has come back to continue; true if there was one. An end that an
+    /// earlier run of this agent heard is no end then.
+    pub(super) fn reopen_continued(&mut self) -> bool {
+        let mut reopen_continued = false;
         for (index, port) in self.ports.iter().enumerate() {
             let newest = port.epoch().and(port.newest_epoch());
             let Some(epoch) = newest.filter(|epoch| port.ended != Some(*epoch)) else { continue };
-            let life = port.likely_life_of(epoch);
-            if life != epoch && self.stage.has_ended_in(index, life) {
+            let join_epoch = port.likely_join_epoch(epoch);
+            if join_epoch != epoch && self.stage.has_ended_in(index, join_epoch) {
                 self.stage.reopen(index);
-                has_returned = true;
+                reopen_continued = true;
             }
         }
-        has_returned
+        reopen_continued
     }
 
-    /// A frame counts from now on.
+    /// Takes a frame now: the stage observes it, or records why it cannot be read.
     #[inline]
     pub(super) fn observe_frame(&mut self, index: usize, mut seen: Observed, now_ns: u64) {
         let found = match self.ports[index].passes_over(seen.epoch, seen.seq) {
@@ -225,8 +227,8 @@ impl<W: Wires> Engine<W> {
         }
     }
 
-    /// The slot's own time, null where it need not be read now; or why the frame cannot be read. A frame that is to wait in
-    /// memory of our own is copied at once, so that nothing it waits for can cost it.
+    /// Reads a new frame if the agent copies frames on arrival or the stage needs the slot's time. Returns that time,
+    /// null if unread, or why the frame cannot be read. The copy keeps the frame safe however long it waits.
     #[inline]
     fn read_on_arrival(&mut self, index: usize, epoch: u64, seq: u64) -> Result<u64, Cause> {
         let port = &mut self.ports[index];
@@ -239,7 +241,7 @@ impl<W: Wires> Engine<W> {
                     port.on_torn();
                     return Err(Cause::Overwritten);
                 }
-                // It waits in its ring.
+                // The frame waits in its ring instead.
                 Kept::No(_) => self.refuse_copy(index, (epoch, seq)),
             }
             frame
@@ -251,39 +253,39 @@ impl<W: Wires> Engine<W> {
         Ok(frame.header.timestamp_ns)
     }
 
-    /// The epoch is over, at this place of the stream. What it sent unheard passed while this agent was down.
+    /// Ends an epoch at this place of the stream. Frames that it sent unheard are recorded as missed.
     pub(super) fn note_end_now(&mut self, index: usize, epoch: u64, after: Option<u64>, now_ns: u64) {
         let port = &mut self.ports[index];
-        port.ended = port.present_epoch().filter(|own| port.likely_life_of(*own) == epoch);
+        port.ended = port.present_epoch().filter(|own| port.likely_join_epoch(*own) == epoch);
         let unheard = after.and_then(|after| match self.stage.known_epoch(index) {
-            // Nothing of it was heard at all, and it followed one that was.
+            // Nothing of this epoch was heard, and an earlier one was.
             Some(known) if known < epoch && port.next_heard(epoch).is_none() => Some((0, after)),
             _ => port.unheard_until(epoch, after),
         });
         if let Some((first, last)) = unheard {
             port.counters.missed += last - first + 1;
             if self.ports[index].has_heard_nothing() {
-                self.note_down(index, epoch, first, last);
+                self.note_downtime(index, epoch, first, last);
             }
             self.stage.missed(index, epoch, first, last, now_ns);
         }
         self.stage.ended(index, epoch, now_ns);
     }
 
-    /// Sequences were left out: they may lie in the ring.
+    /// Handles sequences that were left out: their frames may lie in the ring.
     #[cold]
     fn on_gap(&mut self, index: usize, epoch: u64, seq: u64, frames: u64, images_lost: u64, now_ns: u64) {
         let port = &self.ports[index];
         let left_out = (seq - frames, seq - 1);
         if port.is_first() {
-            return self.recover_down(index, epoch, left_out, now_ns);
+            return self.recover_downtime(index, epoch, left_out, now_ns);
         }
         let was_away = port.was_away || images_lost != port.images_lost;
         self.recover(index, left_out, was_away, now_ns);
     }
 
-    /// These passed while no agent was there; what an earlier life has decided of them is none of it.
-    fn note_down(&mut self, index: usize, epoch: u64, first: u64, last: u64) {
+    /// Notes a range that passed while no agent ran, without what an earlier run had decided.
+    fn note_downtime(&mut self, index: usize, epoch: u64, first: u64, last: u64) {
         let decided = self.stage.decided(index).filter(|decided| decided.0 == epoch);
         let first = decided.map_or(first, |(_, seq)| first.max(seq.saturating_add(1)));
         if first <= last {
@@ -291,7 +293,7 @@ impl<W: Wires> Engine<W> {
         }
     }
 
-    /// Barriers, watermarks and signals stand between the descriptors of their stream.
+    /// Takes a message that stands between descriptors: a barrier, a watermark or a signal.
     #[cold]
     pub(crate) fn on_control(&mut self, message: &[u8], now_ns: u64) {
         if message.get(4..6) != Some(&CONTROL_SCHEMA.to_le_bytes()) {
@@ -307,7 +309,7 @@ impl<W: Wires> Engine<W> {
         } else if let Ok(barrier) = control::CheckpointBarrier::checked(message) {
             let is_unaligned = barrier.flags() & UNALIGNED != 0;
             let found = CheckpointBarrier::with(barrier.checkpoint_id(), barrier.epoch(), is_unaligned);
-            // A barrier of a life that is over, or of one that cannot be read yet, cuts nothing here.
+            // A barrier of an epoch that is over, or cannot be read yet, cuts nothing here.
             if let Some(port) = self.hearing.route.place(barrier.stream_id())
                 && self.is_reading(port, barrier.source_epoch(), now_ns)
             {
@@ -325,19 +327,19 @@ impl<W: Wires> Engine<W> {
             if let Some(port) = port
                 && self.is_of_present(port, &signal, now_ns)
             {
-                // Whoever came, went or began anew before it is known as that, or it would be given up for their sake.
+                // Take up new, closed and lost epochs first, or the signal would be given up because of them.
                 self.note_switches(now_ns);
-                signal.epoch = self.life_of(port, signal.epoch);
+                signal.epoch = self.join_epoch_of(port, signal.epoch);
                 if signal.is_end() {
                     self.recover_until(port, signal.epoch, signal.after, now_ns);
                 }
-                self.stand(port, Standing::Signal(signal), message, now_ns);
+                self.take_or_hold(port, Standing::Signal(signal), message, now_ns);
             }
         }
     }
 
-    /// An end closes the epoch that it names, unless its source has come back since: a log may be joined where another
-    /// reader was that has died. Anything else of a life that is over is nobody's.
+    /// Whether a signal counts now. An end closes the epoch that it names, unless its source has come back since: a log
+    /// may be rejoined at a place before the end. Any other signal counts only for the epoch that is read.
     fn is_of_present(&mut self, port: usize, signal: &Signal, now_ns: u64) -> bool {
         if self.time.fed_at.is_some() || !signal.is_end() {
             return self.is_reading(port, signal.epoch, now_ns);
@@ -367,7 +369,7 @@ impl<W: Wires> Engine<W> {
     }
 }
 
-/// A frame as its descriptor announces it, of an epoch as the join knows it.
+/// A frame as its descriptor announces it, under its join epoch.
 #[inline]
 const fn observed(epoch: u64, descriptor: &Descriptor) -> Observed {
     Observed {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Streams that several agents cut by themselves, at one place: held where each agent stands until the place is known.
+//! Cuts streams that carry no barriers, and that several agents must cut at one place: each agent holds the stream
+//! where it stands until the place is known.
 //!
-//! What comes meanwhile is copied as behind a barrier, and waits before the aligner. When the place comes the barrier goes
-//! to the aligner exactly there. No wait is longer than that of an alignment, and none goes on when its input is lost.
+//! What comes while a stream is held is copied, as behind a barrier, and waits before the aligner. Once the place is
+//! known, the barrier goes to the aligner exactly there. No stream is held longer than an alignment may take, or after
+//! its input was lost.
 
 use std::collections::VecDeque;
 
@@ -12,35 +14,35 @@ use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_join::stage::Observed;
 
 use super::Engine;
-use super::aligning::is_fit;
+use super::aligning::is_in_range;
 use super::cut::{EVENT_BYTES, News, Standing, Whereabouts};
 use crate::wires::Wires;
 
-/// What came while its gate was held.
+/// What came while a gate was held.
 enum Waiting {
     Frame(Observed, Whereabouts, u64),
-    /// Anything else, as it came.
+    /// Anything but a frame, with its bytes.
     Message(Standing, Vec<u8>),
 }
 
-/// One stream's gate, and what waits at it.
+/// The gate of one stream, and what waits there.
 #[derive(Default)]
 struct Stream {
     gate: IngressGate,
     waiting: VecDeque<Waiting>,
 }
 
-/// The gates of an engine.
+/// The gates of all streams of an engine.
 pub struct Gates {
     streams: Vec<Stream>,
-    /// How much may wait at one of them.
+    /// Most events that may wait at one gate.
     waiting_max: usize,
     timeout_ns: u64,
-    /// Whether one of them may be other than open.
+    /// Whether a gate may be other than open.
     is_used: bool,
     /// How often a stream was held.
     pub held: u64,
-    /// How often that came to nothing.
+    /// How often a held stream was released without a cut.
     pub given_up: u64,
 }
 
@@ -54,7 +56,7 @@ impl Gates {
         self.timeout_ns = timeout_ns;
     }
 
-    /// Whether one of them is not open.
+    /// Whether a gate is not open.
     #[inline]
     pub(super) fn is_active(&mut self) -> bool {
         self.is_used = self.is_used && self.streams.iter().any(|stream| !stream.gate.is_open());
@@ -66,21 +68,22 @@ impl Gates {
         self.streams[index].gate.is_held()
     }
 
-    /// Whether a stream is held, or due to be cut at a place that is known.
+    /// Whether a stream is held, or is due to be cut at a known place.
     pub(super) fn is_used_by(&self, index: usize) -> bool {
         !self.streams[index].gate.is_open()
     }
 
-    /// The newest checkpoint that one of them is held or due for.
+    /// The newest checkpoint for which a gate is held or due.
     pub(super) fn current(&self) -> Option<u64> {
         self.streams.iter().filter_map(|stream| stream.gate.current()).max()
     }
 }
 
 impl<W: Wires> Engine<W> {
-    /// Stops in a stream, before whatever comes next; where. None: the checkpoint is over here.
+    /// Holds a stream before whatever comes next, and returns that place. None if this agent takes no part in the
+    /// checkpoint.
     pub fn hold_ingress(&mut self, index: usize, barrier: CheckpointBarrier, now_ns: u64) -> Option<Place> {
-        if self.cut.checkpointer.is_none() || !is_fit(barrier) {
+        if self.cut.checkpointer.is_none() || !is_in_range(barrier) {
             return None;
         }
         self.note_switches(now_ns);
@@ -89,18 +92,18 @@ impl<W: Wires> Engine<W> {
         let place = gate.hold(barrier, present, now_ns)?;
         (self.cut.gates.held, self.cut.gates.is_used) = (self.cut.gates.held + 1, true);
         self.cut.is_under_way = true;
-        // A source that goes on after a restart is known here by the epoch before; others know it by that of its regions.
+        // The join may know a restarted source by its earlier epoch; others know it by that of its regions.
         Some(Place { epoch: place.epoch.and(self.ports[index].epoch()), seq: place.seq })
     }
 
-    /// The place is fixed: the barrier stands behind it.
+    /// Cuts a stream at a place that is fixed now: the barrier stands behind it.
     pub fn cut_ingress(&mut self, index: usize, barrier: CheckpointBarrier, at: Place, now_ns: u64) -> Cut {
-        if self.cut.checkpointer.is_none() || !is_fit(barrier) {
+        if self.cut.checkpointer.is_none() || !is_in_range(barrier) {
             return Cut::Over;
         }
         self.note_switches(now_ns);
         let present = self.present_place(index);
-        // Any other epoch than the present one stays what it is, and so is another one.
+        // Only the present epoch is translated to its join epoch; any other stays another one.
         let is_present = at.epoch.is_some() && at.epoch == self.ports[index].epoch();
         let at = Place { epoch: if is_present { present.epoch } else { at.epoch }, seq: at.seq };
         self.cut.gates.is_used = true;
@@ -112,7 +115,7 @@ impl<W: Wires> Engine<W> {
         cut
     }
 
-    /// A frame comes to a gate that may be held or due.
+    /// Takes a frame at a gate that may be held or due.
     pub(super) fn frame_at_gate(
         &mut self,
         index: usize,
@@ -135,7 +138,7 @@ impl<W: Wires> Engine<W> {
     }
 
     fn wait_at_gate(&mut self, index: usize, mut seen: Observed, now_ns: u64) {
-        // As behind a barrier: who is held is never stale.
+        // As behind a barrier, a held stream never counts as stale.
         self.stage.heard(index, now_ns);
         let (whereabouts, bytes) = self.hold_frame(index, &mut seen);
         let gates = &mut self.cut.gates;
@@ -147,8 +150,8 @@ impl<W: Wires> Engine<W> {
         gates.streams[index].waiting.push_back(Waiting::Frame(seen, whereabouts, bytes));
     }
 
-    /// Anything but a frame comes; whether it waits at a gate.
-    pub(super) fn stands_at_gate(&mut self, index: usize, standing: Standing, message: &[u8], now_ns: u64) -> bool {
+    /// Lets anything but a frame wait at a held gate; false if the gate is not held or has no space.
+    pub(super) fn waits_at_gate(&mut self, index: usize, standing: Standing, message: &[u8], now_ns: u64) -> bool {
         if !self.cut.gates.is_held(index) {
             return false;
         }
@@ -162,7 +165,7 @@ impl<W: Wires> Engine<W> {
         true
     }
 
-    /// What waited goes on, as far as its gate lets it.
+    /// Lets go on what waited at a gate, until the gate is held again.
     fn drain_gate(&mut self, index: usize, now_ns: u64) {
         while !self.cut.gates.is_held(index) {
             match self.cut.gates.streams[index].waiting.pop_front() {
@@ -172,22 +175,22 @@ impl<W: Wires> Engine<W> {
                 Some(Waiting::Message(Standing::Watermark(ms), message)) => {
                     self.on_watermark(index, ms, &message, now_ns);
                 }
-                Some(Waiting::Message(standing, message)) => self.stand(index, standing, &message, now_ns),
+                Some(Waiting::Message(standing, message)) => self.take_or_hold(index, standing, &message, now_ns),
                 None => break,
             }
         }
         self.note_under_way();
     }
 
-    /// The stream's regions went, or are another epoch's.
+    /// Gives up the gate of a stream whose regions went or became another epoch's.
     pub(super) fn lose_gate(&mut self, index: usize, has_switched: bool, now_ns: u64) {
-        // Where nothing was read before, nothing was lost.
+        // If the gate had read nothing before, nothing was lost.
         if has_switched || self.cut.gates.streams[index].gate.epoch().is_some() {
             self.give_up_gate(index, AbortCause::InputLost, now_ns);
         }
     }
 
-    /// What time brings about: the coordinator has not said the place.
+    /// Gives up gates whose place the coordinator has not named in time.
     pub(super) fn tick_gates(&mut self, now_ns: u64) {
         for index in 0..self.cut.gates.streams.len() {
             let gates = &self.cut.gates;
@@ -197,7 +200,7 @@ impl<W: Wires> Engine<W> {
         }
     }
 
-    /// Opens the gates of a checkpoint that is over, and of older ones; None: all.
+    /// Opens the gates of a checkpoint that is over, and of older ones; None opens all.
     pub(super) fn open_gates(&mut self, checkpoint_id: Option<u64>, now_ns: u64) {
         for index in 0..self.cut.gates.streams.len() {
             if self.cut.gates.streams[index].gate.give_up(checkpoint_id).is_some() {
@@ -216,10 +219,10 @@ impl<W: Wires> Engine<W> {
         self.drain_gate(index, now_ns);
     }
 
-    /// Where the join stands in a stream that is not held.
+    /// The epoch and sequence that the join has reached in a stream that is not held.
     fn present_place(&self, index: usize) -> Place {
         let port = &self.ports[index];
-        Place { epoch: port.epoch().map(|epoch| port.likely_life_of(epoch)), seq: port.last_seq() }
+        Place { epoch: port.epoch().map(|epoch| port.likely_join_epoch(epoch)), seq: port.last_seq() }
     }
 
     pub(super) fn note_under_way(&mut self) {
@@ -238,7 +241,7 @@ impl<W: Wires> Engine<W> {
             let captured = self.capture_frame(index, &seen);
             self.give(index, Standing::Frame(seen, whereabouts), captured, now_ns);
         } else if self.cut.is_blocked(index) {
-            // Before the aligner: a blocked stream is never stale.
+            // Before the aligner takes the frame: a blocked stream never counts as stale.
             self.stage.heard(index, now_ns);
             let (whereabouts, bytes) = match whereabouts {
                 Whereabouts::InRing => self.hold_frame(index, &mut seen),
@@ -254,5 +257,5 @@ impl<W: Wires> Engine<W> {
     }
 }
 
-/// A frame that has just come and holds nothing yet.
+/// A frame that has just come and has no copy yet.
 pub(super) const FRESH: (Whereabouts, u64) = (Whereabouts::InRing, EVENT_BYTES);

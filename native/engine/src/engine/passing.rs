@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Watermarks of the output, between the frames that are published.
+//! Sends watermarks on the output, between the published frames.
 
 use framegate_join::output_watermarks::OutputWatermarks;
 
@@ -7,18 +7,18 @@ use super::Engine;
 use super::cut::Passing;
 use crate::wires::Wires;
 
-/// The frames of one input that are published again, and what goes on between them.
+/// The output on which frames of one input are published again, and what goes between them.
 pub struct Output<T> {
-    /// That input, and where its frames go.
+    /// The input, and where the engine publishes its frames; None if Python publishes, or nobody.
     pub target: Option<(usize, T)>,
-    /// That input, whoever publishes its frames.
+    /// The input, whoever publishes its frames.
     pub(super) input: Option<usize>,
     pub(super) watermarks: OutputWatermarks,
     pub(super) epoch: u64,
 }
 
 impl<W: Wires> Engine<W> {
-    /// A stream's watermark counts from now on.
+    /// Applies a stream's watermark, and sends one on the output if that makes one due.
     pub(super) fn take_watermark(&mut self, index: usize, ms: i64, now_ns: u64) {
         self.stage.watermark(index, ms, now_ns);
         let Some(stream) = self.output.watermarks.stream() else { return };
@@ -26,13 +26,13 @@ impl<W: Wires> Engine<W> {
             self.output.watermarks.note(lowest_ms, self.stage.last_heard(stream));
         }
         if self.output.watermarks.is_waiting() {
-            // In its place, where nothing that came before it waits for a partner.
+            // The output's watermark must come after every row made of what came before it.
             self.join_what_came(now_ns);
             self.pass_watermarks();
         }
     }
 
-    /// Sends on what no frame holds up any more.
+    /// Sends the watermarks that no waiting frame holds back any more.
     #[cold]
     pub(super) fn pass_watermarks(&mut self) {
         let Some(stream) = self.output.watermarks.stream() else { return };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Frames that no descriptor brought, found in the ring by their commit words; and how one epoch follows another.
+//! Finds frames that no descriptor brought, by the commit words of their ring; and decides when one epoch follows
+//! another.
 //!
-//! An epoch that was announced, and into which nobody has written, closes the one before it and does nothing else. The
-//! stage hears of an epoch only when something true of it has come.
+//! An epoch that was announced but holds no frame only closes the one before it. The stage hears of an epoch only when
+//! a ring confirms something of it.
 
 use framegate_core::pool::layout::NULL_TIMESTAMP;
 use framegate_core::pool::reader::Holding;
@@ -16,7 +17,7 @@ use crate::wires::Wires;
 impl<W: Wires> Engine<W> {
     // --- One epoch after another ---------------------------------------------------------------------------
 
-    /// The log was read to its end: what waited for that happens.
+    /// Does what had to wait until the log was read to its end: follows newer epochs, and takes marks of ends.
     pub(super) fn on_drained(&mut self, now_ns: u64) {
         for index in 0..self.ports.len() {
             if !self.ports[index].awaits_drain() {
@@ -33,7 +34,7 @@ impl<W: Wires> Engine<W> {
         }
     }
 
-    /// An epoch that is mapped has its turn. Those before it are closed, each in its order.
+    /// Makes a mapped epoch the present one. The epochs before it are closed, each in its order.
     #[cold]
     pub(super) fn advance_to(&mut self, index: usize, epoch: u64, now_ns: u64) {
         while self.ports[index].present_epoch() != Some(epoch) {
@@ -43,7 +44,7 @@ impl<W: Wires> Engine<W> {
         }
     }
 
-    /// The next epoch that is mapped has its turn; False when there is none.
+    /// Makes the next mapped epoch the present one; false if there is none.
     fn advance(&mut self, index: usize, now_ns: u64) -> bool {
         self.close_present(index, now_ns);
         let has_stepped = self.ports[index].step(&mut self.hearing.unneeded);
@@ -56,8 +57,8 @@ impl<W: Wires> Engine<W> {
         has_stepped
     }
 
-    /// What was heard of the present epoch while no lease was held. Its producer may go by its readers, and send nothing
-    /// more before they have it.
+    /// Takes what was heard of the present epoch while no lease was held. Its producer may pace itself by its readers,
+    /// and send nothing more before they have read it.
     pub(super) fn take_passed(&mut self, index: usize, now_ns: u64) {
         if let Some(epoch) = self.ports[index].present_epoch()
             && self.ports[index].is_early(epoch)
@@ -66,14 +67,14 @@ impl<W: Wires> Engine<W> {
         }
     }
 
-    /// What was heard of an epoch before it was mapped.
+    /// Takes what was heard of an epoch before it was mapped.
     fn take_early(&mut self, index: usize, epoch: u64, now_ns: u64) {
-        // It says where the epoch began.
-        let life = self.life_of(index, epoch);
+        // The early frames say where the epoch began.
+        let join_epoch = self.join_epoch_of(index, epoch);
         let Some(early) = self.ports[index].take_early(epoch) else { return };
         if let Some(first) = early.first {
-            let first = self.ports[index].next_heard(life).unwrap_or(first);
-            // Nothing past the newest frame of the ring was published, whatever a descriptor said.
+            let first = self.ports[index].next_heard(join_epoch).unwrap_or(first);
+            // Nothing past the ring's newest frame was published, whatever a descriptor said.
             let newest = self.ports[index].span().map_or(0, |(_, newest)| newest);
             self.recover(index, (first, early.last.min(newest)), true, now_ns);
         }
@@ -82,44 +83,44 @@ impl<W: Wires> Engine<W> {
         }
     }
 
-    /// More epochs are mapped than may be: the oldest ones have their turn at once.
-    pub(super) fn make_way(&mut self, now_ns: u64) {
+    /// Advances streams that have too many mappings, until they have no more than allowed.
+    pub(super) fn advance_over_full(&mut self, now_ns: u64) {
         for index in 0..self.ports.len() {
             while self.ports[index].is_over_full() && self.advance(index, now_ns) {}
         }
     }
 
-    /// Nothing more is expected of the present epoch: what was announced of it and not heard is taken from its ring.
+    /// Closes the present epoch: frames that were announced but not heard are taken from its ring.
     pub(super) fn close_present(&mut self, index: usize, now_ns: u64) {
         if self.ports[index].close() {
             if self.cut.is_under_way {
-                // Whoever owes its barrier does not deliver it any more.
+                // A stream that owes its barrier will not deliver it any more.
                 self.note_switches(now_ns);
             }
             self.recover_tail(index, now_ns);
         }
     }
 
-    /// What the present ring holds behind the last frame that was taken.
+    /// Takes what the present ring holds behind the newest frame that was taken.
     pub(crate) fn recover_tail(&mut self, index: usize, now_ns: u64) {
         let (Some(epoch), Some((_, newest))) = (self.ports[index].present_epoch(), self.ports[index].span()) else {
             return;
         };
-        let life = if self.ports[index].is_watched(epoch) {
-            self.life_of(index, epoch)
+        let join_epoch = if self.ports[index].is_watched(epoch) {
+            self.join_epoch_of(index, epoch)
         } else {
-            self.ports[index].likely_life_of(epoch)
+            self.ports[index].likely_join_epoch(epoch)
         };
-        self.recover_unheard(index, life, newest, now_ns);
+        self.recover_unheard(index, join_epoch, newest, now_ns);
     }
 
-    /// What was sent of an epoch up to that sequence, behind what this agent or an earlier life of it has heard. Where
-    /// nothing was heard of it, nobody knows where this agent came to it.
-    fn recover_unheard(&mut self, index: usize, life: u64, last: u64, now_ns: u64) {
+    /// Takes what was sent of an epoch up to a sequence and not heard. If nothing of it was ever heard, it takes
+    /// nothing: nobody knows where this agent came to the epoch.
+    fn recover_unheard(&mut self, index: usize, join_epoch: u64, last: u64, now_ns: u64) {
         let port = &self.ports[index];
-        let Some(first) = port.next_known(life) else { return };
+        let Some(first) = port.next_known(join_epoch) else { return };
         if port.has_heard_nothing() {
-            self.recover_down(index, life, (first, last), now_ns);
+            self.recover_downtime(index, join_epoch, (first, last), now_ns);
         } else {
             self.recover(index, (first, last), true, now_ns);
         }
@@ -127,19 +128,21 @@ impl<W: Wires> Engine<W> {
 
     // --- What no descriptor brought ------------------------------------------------------------------------
 
-    /// Takes frames of the present epoch that lie in its ring, as if their descriptors had come. What the ring holds no
-    /// more was missed, where it may have been announced while nobody listened; what it never held nobody can have.
+    /// Takes frames of the present epoch from its ring, as if their descriptors had come. What the ring has lost counts
+    /// as missed if nobody listened; what it never held counts as a gap.
     #[cold]
     pub(super) fn recover(&mut self, index: usize, (first, last): (u64, u64), was_away: bool, now_ns: u64) {
         let port = &mut self.ports[index];
-        let Some(life) = port.present_epoch().map(|epoch| port.likely_life_of(epoch)).filter(|_| first <= last) else {
+        let Some(join_epoch) =
+            port.present_epoch().map(|epoch| port.likely_join_epoch(epoch)).filter(|_| first <= last)
+        else {
             return;
         };
-        port.pass(life, last.saturating_add(1));
+        port.pass(join_epoch, last.saturating_add(1));
         let (oldest, newest) = port.span().unwrap_or((u64::MAX, 0));
         let from = oldest.max(first);
         if from > first {
-            self.miss(index, life, (first, last.min(from - 1)), was_away, now_ns);
+            self.miss(index, join_epoch, (first, last.min(from - 1)), was_away, now_ns);
         }
         let mut known = 0;
         for seq in from..=last.min(newest) {
@@ -152,10 +155,10 @@ impl<W: Wires> Engine<W> {
             }
             known += 1;
             if holding == Holding::This {
-                self.take_recovered(index, life, seq, now_ns);
+                self.take_recovered(index, join_epoch, seq, now_ns);
             } else {
-                // The ring has gone on since it was looked at.
-                self.miss(index, life, (seq, seq), was_away, now_ns);
+                // The ring was overwritten since its span was read.
+                self.miss(index, join_epoch, (seq, seq), was_away, now_ns);
             }
         }
         if from <= last {
@@ -182,11 +185,11 @@ impl<W: Wires> Engine<W> {
         let counter = if was_away { &mut counters.missed } else { &mut counters.gap_drops };
         *counter += last - first + 1;
         if was_away {
-            self.stand(index, Standing::Missed { epoch, first, last }, &[], now_ns);
+            self.take_or_hold(index, Standing::Missed { epoch, first, last }, &[], now_ns);
         }
     }
 
-    /// A barrier may stand in what was not heard: whoever owes one does not deliver it any more.
+    /// Gives up the barrier that a stream owes: it may have stood in what nobody heard.
     fn lose_unheard(&mut self, index: usize, now_ns: u64) {
         if self.cut.is_under_way && !self.cut.is_blocked(index) && !self.cut.gates.is_used_by(index) {
             self.lose_input(index, true, now_ns);
@@ -195,14 +198,14 @@ impl<W: Wires> Engine<W> {
 
     // --- Ends ----------------------------------------------------------------------------------------------
 
-    /// Of each stream, the epoch up to which ends have been used up: an earlier life of this agent finished by them.
+    /// Sets, for each stream, the newest epoch whose end already finished an earlier run of this agent.
     pub fn spend_ends(&mut self, spent: &[Option<u64>]) {
         for (port, spent) in self.ports.iter_mut().zip(spent) {
             port.spent = *spent;
         }
     }
 
-    /// A mark beside the regions says that an epoch is over. It counts when what the log has was read.
+    /// Notes a mark beside the regions, which says that an epoch is over. It counts once the log was read to its end.
     pub fn note_mark(&mut self, index: usize, epoch: u64, after: Option<u64>) {
         let port = &mut self.ports[index];
         let is_news = port.mark.is_none_or(|(other, _)| epoch > other);
@@ -211,8 +214,9 @@ impl<W: Wires> Engine<W> {
         }
     }
 
-    /// Whether the end of an epoch, which no signal told, is one that this join waits for: something of the epoch was
-    /// heard, or it passed while the agent was down, or under its eyes. To a journal that has just begun it is history.
+    /// Ends an epoch by its mark, which no signal announced, if the end concerns this join: something of the epoch was
+    /// heard, or it passed while the agent was down or watching. To a journal that has just begun, such an end is
+    /// history.
     fn believe_mark(&mut self, index: usize, epoch: u64, after: Option<u64>, now_ns: u64) {
         let port = &self.ports[index];
         let is_known = self.stage.known_epoch(index).is_some_and(|known| known <= epoch);
@@ -226,7 +230,7 @@ impl<W: Wires> Engine<W> {
         self.ports[index].take_early(epoch);
         if !self.ports[index].is_past(epoch) {
             let signal = Signal { is_barrier: true, kind: END_KIND, barrier_id: 0, epoch, after };
-            self.stand(index, Standing::Signal(signal), &[], now_ns);
+            self.take_or_hold(index, Standing::Signal(signal), &[], now_ns);
         }
     }
 
@@ -236,22 +240,23 @@ impl<W: Wires> Engine<W> {
         }
     }
 
-    /// The present epoch is over after that sequence: first what was not heard of it.
+    /// Ends the present epoch after that sequence, once what was not heard of it is taken.
     pub(super) fn end_present(&mut self, index: usize, epoch: u64, after: Option<u64>, now_ns: u64) {
-        let epoch = self.life_of(index, epoch);
+        let epoch = self.join_epoch_of(index, epoch);
         self.recover_until(index, epoch, after, now_ns);
         let signal = Signal { is_barrier: true, kind: END_KIND, barrier_id: 0, epoch, after };
-        self.stand(index, Standing::Signal(signal), &[], now_ns);
+        self.take_or_hold(index, Standing::Signal(signal), &[], now_ns);
     }
 
-    /// What an end names and nobody heard. Sequences that the ring never held are left to the end itself.
-    pub(super) fn recover_until(&mut self, index: usize, life: u64, after: Option<u64>, now_ns: u64) {
+    /// Takes the frames up to the end's final sequence that nobody heard. The end itself counts those that the ring
+    /// never held.
+    pub(super) fn recover_until(&mut self, index: usize, join_epoch: u64, after: Option<u64>, now_ns: u64) {
         if let (Some(after), Some((_, newest))) = (after, self.ports[index].span()) {
-            self.recover_unheard(index, life, after.min(newest), now_ns);
+            self.recover_unheard(index, join_epoch, after.min(newest), now_ns);
         }
     }
 
-    /// Takes every end that marks beside the regions tell of, now that nothing more is heard.
+    /// Takes every mark of an end, now that nothing more will be heard.
     pub fn believe_marks(&mut self, now_ns: u64) {
         for index in 0..self.ports.len() {
             if let Some((epoch, after)) = self.ports[index].mark.take() {

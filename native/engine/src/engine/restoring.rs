@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How an engine takes back what a checkpoint holds, before it hears anything: the state where the journal has none of
-//! its own, the frames that waited with their payloads, how far every stream was heard, and what was in flight.
+//! How an engine takes back a checkpoint before it hears anything: the state if the journal has none of its own, the
+//! waiting frames with their payloads, how far each stream was heard, and what was in flight.
 //!
-//! Everything given here has been checked (`join/restore.rs`): it comes from a file.
+//! `join/restore.rs` has checked everything given here, because it comes from a file.
 
 use std::collections::VecDeque;
 use std::io;
@@ -19,21 +19,21 @@ use super::{Engine, Outcome};
 use crate::fed::FedAt;
 use crate::wires::Wires;
 
-/// A place in a hold is this much larger than its payload at most.
+/// A copy takes at most this many bytes more than its payload.
 const GRAIN: usize = 8;
-/// Copies that do not fit behind the newest of their stream begin a chunk: at least half of what is taken is used.
+/// A copy that does not fit behind its stream's newest one begins a new chunk, so at least half of the memory is used.
 const SLACK: usize = 2;
-/// Each stream has a chunk that is not full.
+/// Each stream has one chunk that is not full.
 const CHUNK: usize = 1 << 20;
 
 /// One event that was in flight.
 pub enum Record<'a> {
     Frame(FrameHead, &'a [u8]),
-    /// A watermark or a signal.
+    /// A watermark or a signal, encoded.
     Message(&'a [u8]),
 }
 
-/// What a stream brought between the snapshot and its barrier.
+/// What a stream brought between the snapshot and its own late barrier.
 pub struct Late<'a> {
     pub stream: usize,
     pub records: Vec<Record<'a>>,
@@ -41,41 +41,41 @@ pub struct Late<'a> {
     pub lost: Vec<(u64, u64)>,
 }
 
-/// A checkpoint.
+/// A checkpoint to restore.
 pub struct Restoring<'a> {
-    /// The stage that was cut, where the journal holds no state; else the journal's own is further, or the same.
+    /// The stage at the cut, if the journal holds no state. Otherwise the journal's own state is as new or newer.
     pub stage: Option<Stage>,
     pub barrier: CheckpointBarrier,
-    /// Of each stream by rising sequences, and over all streams in the order in which they came.
+    /// Waiting frames: those of one stream by rising sequences, and all of them in the order in which they came.
     pub frames: Vec<(usize, FrameHead, &'a [u8])>,
-    /// Stream, epoch, first, last, cause.
+    /// Lost frames: stream, epoch, first and last sequence, cause.
     pub lost: Vec<(usize, u64, u64, u64, Cause)>,
     pub rest: Rest,
     pub late: Vec<Late<'a>>,
     pub is_same_cut: bool,
-    /// The time of what is fed, by its own clocks; None: now.
+    /// The time of a fed join, by its recording's clocks; None in a live join.
     pub fed_at: Option<FedAt>,
 }
 
-/// What came of it.
+/// What a restore brought back.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Recalled {
     /// Frames that wait again.
     pub frames: u64,
-    /// Frames that the journal's tail has decided since.
+    /// Frames that rows after the cut have decided since.
     pub decided: u64,
     /// Events that were in flight.
     pub inflight: u64,
-    /// Signals that were in flight and are not given again.
+    /// Signals that were in flight and do not take effect again.
     pub left_out: u64,
 }
 
 impl<W: Wires> Engine<W> {
-    /// Restores a checkpoint. Called once, before the first turn.
+    /// Restores a checkpoint. Call it once, before the first turn.
     pub fn restore(&mut self, restoring: Restoring<'_>, now_ns: u64) -> io::Result<Recalled> {
         let mut recalled = Recalled::default();
         let is_new = restoring.stage.is_some();
-        self.cut.restored = room_for(self.ports.len(), &restoring)?;
+        self.cut.restored = arena_for(self.ports.len(), &restoring)?;
         if let Some(stage) = restoring.stage {
             self.output.epoch = stage.out_epoch();
             self.stage = stage;
@@ -104,7 +104,8 @@ impl<W: Wires> Engine<W> {
 
         for late in &restoring.late {
             self.recall_late(late, stage_ns, &mut recalled);
-            // It follows what was in flight, and is over.
+            // The restored barrier follows what was in flight; the checkpointer ignores it, because its floor is this
+            // id.
             self.on_barrier(late.stream, restoring.barrier, stage_ns);
         }
         self.release_copies();
@@ -112,13 +113,13 @@ impl<W: Wires> Engine<W> {
             port.resume(self.stage.heard_until(index));
         }
         if is_new {
-            // The journal says from now on what it goes back to.
+            // Seals the restored state at once: a new journal must hold the state that it goes on from.
             self.seal(now_ns, &mut Outcome::default());
         }
         Ok(recalled)
     }
 
-    /// What was lost of a stream before a frame of it, or at all.
+    /// Recalls a stream's losses up to a frame; all that are left if `before` is None.
     fn recall_lost_before(
         &mut self,
         stream: usize,
@@ -144,7 +145,8 @@ impl<W: Wires> Engine<W> {
         now_ns: u64,
         recalled: &mut Recalled,
     ) -> bool {
-        // As at its arrival: a time that nobody looks at is not asked for, unless it came with the frame.
+        // A slot's time is used only if the stage asks for it, or if the frame was fed with it, as when the frame first
+        // came.
         let is_read = self.time.fed_at.is_some() || self.stage.needs_slot_time(stream);
         let seen = Observed {
             epoch: head.epoch,
@@ -185,8 +187,8 @@ impl<W: Wires> Engine<W> {
         self.note_unmatched(now_ns);
     }
 
-    /// Watermarks and ends count again. Other signals were aligned with those of streams that had delivered theirs, of
-    /// which nothing is kept: one alone would be waited for without end.
+    /// Applies watermarks and ends again; false for any other signal. Those were being aligned with signals that other
+    /// streams had already delivered, which no checkpoint keeps: one alone would wait for ever.
     fn recall_message(&mut self, message: &[u8], now_ns: u64) -> bool {
         if let Ok(watermark) = control::Watermark::checked(message) {
             if let Some(index) = self.hearing.route.place(watermark.stream_id()) {
@@ -206,8 +208,8 @@ impl<W: Wires> Engine<W> {
     }
 }
 
-/// Room for every payload. The system gives the memory when it is written.
-fn room_for(streams: usize, restoring: &Restoring<'_>) -> io::Result<Hold> {
+/// Makes an arena with space for every payload. The system provides the memory when it is written.
+fn arena_for(streams: usize, restoring: &Restoring<'_>) -> io::Result<Hold> {
     let inflight = restoring.late.iter().flat_map(|late| &late.records).filter_map(|record| match record {
         Record::Frame(_, payload) => Some(payload.len()),
         Record::Message(_) => None,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How frames that belong together become a row: looked at once, copied straight to their place, believed only when
-//! they are whole afterwards.
+//! How frames that belong together become a row: the engine reads their headers, copies each payload straight to its
+//! place, and keeps the row only if every frame is still whole afterwards.
 
 use framegate_core::clock::realtime_ns;
 use framegate_core::pool::hold::HeldFrame;
@@ -13,24 +13,24 @@ use framegate_journal::{Cell, Reserved, RowHead, Status};
 use super::{Engine, Outcome};
 use crate::wires::{Republished, Target, Wires};
 
-/// Rows in one turn: then descriptors are looked at again, or a fast input would overrun the history of a slow one.
+/// Most rows in one turn. Then descriptors are polled again, or a fast input would overrun the history of a slow one.
 pub(super) const ROWS: usize = 64;
 
-/// A frame that is to be copied into a row.
+/// A frame to be copied into a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Source {
     pub(super) payload: *const u8,
     pub(super) bytes: u32,
     pub(super) timestamp_ns: u64,
-    /// Where it still lies in its ring: the commit word tells whether it was overwritten.
+    /// The frame in its ring, if it lies there: its commit word tells whether it was overwritten.
     in_ring: Option<FrameRef>,
 }
 
-// SAFETY: the pointer is used only while the engine's own ports and arenas keep what it points into.
+// SAFETY: the pointer is used only while the engine's own ports and arenas keep the memory it points into.
 unsafe impl Send for Source {}
 
 impl Source {
-    /// A copy in memory of the engine's own.
+    /// A frame that was copied to memory of the engine.
     pub(super) const fn copied(payload: &[u8], frame: &HeldFrame) -> Self {
         Self { payload: payload.as_ptr(), bytes: frame.bytes, timestamp_ns: frame.timestamp_ns, in_ring: None }
     }
@@ -45,11 +45,11 @@ impl Source {
     }
 }
 
-/// The row that is being made: of each input, what was picked and where it lies.
+/// The row being made: for each input, the picked frame and where it lies.
 pub(super) struct Draft {
     picks: Vec<Pick>,
     frames: Vec<Option<Source>>,
-    /// What the frame of each input is.
+    /// Type and shape of each input's frame.
     tensors: Vec<Tensor>,
     sizes: Vec<u32>,
 }
@@ -66,9 +66,9 @@ impl Draft {
 }
 
 impl<W: Wires> Engine<W> {
-    /// Tries outputs that are ready; how many attempts.
+    /// Makes rows of the outputs that are ready; returns the number of attempts.
     pub(super) fn join(&mut self, now_ns: u64, outputs: u64, outcome: &mut Outcome) -> usize {
-        // No batch holds rows from both sides of a cut.
+        // No batch may hold rows from both sides of a cut.
         if self.cut.awaits_seal(self.ledger.writer.sealed_rows()) && !self.seal(now_ns, outcome) {
             return 0;
         }
@@ -148,14 +148,14 @@ impl<W: Wires> Engine<W> {
         Written::Row
     }
 
-    /// Reads the header of every frame that was picked; the input of the first that cannot be read, and why.
+    /// Reads the header of every picked frame; or says which input's frame cannot be read, and why.
     fn look(&mut self) -> Result<(), (usize, Cause)> {
         for input in 0..self.draft.picks.len() {
             self.draft.frames[input] = None;
             self.draft.sizes[input] = 0;
             if let Pick::Frame { epoch, seq, .. } = self.draft.picks[input] {
                 let stream = self.inputs[input].stream;
-                // Copies first: what they hold may be gone from its ring.
+                // Copies are searched first: the ring may have lost what they hold.
                 let source = if let Some((frame, payload)) = self.copy_of(stream, epoch, seq) {
                     let (source, tensor) = (Source::copied(payload, frame), frame.tensor);
                     self.draft.tensors[input] = tensor;
@@ -175,13 +175,13 @@ impl<W: Wires> Engine<W> {
         Ok(())
     }
 
-    /// Copies every payload to its place; the input of the first that was overwritten meanwhile.
+    /// Copies every payload to its place in the row; or says which input's frame was overwritten meanwhile.
     fn copy(&mut self) -> Option<usize> {
         let Self { draft: Draft { frames, sizes, .. }, ledger, .. } = self;
         for (input, frame) in frames.iter().enumerate() {
             let Some(frame) = frame else { continue };
             // SAFETY: the payload lies in regions that the port keeps mapped, or in an arena, and is as long as its
-            // checked header says; the writer has reserved as much. Bytes that change meanwhile are not believed.
+            // checked header says; the writer has reserved as much. `is_whole` rejects bytes that changed meanwhile.
             unsafe { ledger.writer.copy_payload(input, frame.payload, sizes[input] as usize) };
             if !frame.is_whole() {
                 return Some(input);
@@ -190,7 +190,7 @@ impl<W: Wires> Engine<W> {
         None
     }
 
-    /// A frame that was picked cannot be read.
+    /// Tells the stage that a picked frame cannot be read.
     #[cold]
     fn fail(&mut self, input: usize, cause: Cause, stage_ns: u64) {
         self.stage.failed(input, cause, stage_ns);
@@ -199,7 +199,7 @@ impl<W: Wires> Engine<W> {
         }
     }
 
-    /// Everything beside the payloads; how far the row's times lie apart.
+    /// Writes every cell of the row except payloads; returns how far apart the row's times are.
     fn fill_cells(&mut self) -> Option<i64> {
         let (mut least, mut most) = (i64::MAX, i64::MIN);
         for (input, pick) in self.draft.picks.iter().enumerate() {
@@ -236,7 +236,7 @@ impl<W: Wires> Engine<W> {
         (least <= most).then(|| most.saturating_sub(least))
     }
 
-    /// How far the published frames have come, for the watermarks that go on.
+    /// Notes the time of the newest published frame, for the watermarks of the output.
     #[inline]
     fn note_published(&mut self) {
         if let Some(input) = self.output.input
@@ -258,7 +258,7 @@ impl<W: Wires> Engine<W> {
                 trace_id,
                 seq: out_seq,
             };
-            // SAFETY: as for the copy into the row, a moment ago.
+            // SAFETY: the pointer and its length are those of the copy into the row just before.
             if !unsafe { target.publish(&again, || frame.is_whole()) } {
                 self.counters.publish_failures += 1;
             }
@@ -266,7 +266,7 @@ impl<W: Wires> Engine<W> {
     }
 }
 
-/// What an absent input's cell says beside its status.
+/// The cell of an absent input, apart from its status.
 const NOTHING: Cell<'static> = Cell {
     status: Status::NotJoined,
     seq: 0,
@@ -280,7 +280,7 @@ const NOTHING: Cell<'static> = Cell {
 
 enum Written {
     Row,
-    /// A frame was not there; the stage decides what comes next.
+    /// A frame could not be read; the stage decides what comes next.
     Unreadable,
     Full,
 }

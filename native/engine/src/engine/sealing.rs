@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the engine seals and in which order: what was not joined before the state that counts it; and how it ends.
+//! What the engine seals, and in which order: unmatched frames go before the state that counts them. Also how a join
+//! ends.
 
 use std::io::Write;
 use std::time::Duration;
@@ -12,21 +13,21 @@ use super::{Engine, Outcome};
 use crate::doorbell::Doorbells;
 use crate::wires::Wires;
 
-/// Files that an end waits for, and for how long: more than a full stage can fill.
+/// How many files the end of a join waits for. A full stage fills fewer.
 const FILES_AWAITED: usize = 64;
 const FILE_PATIENCE: Duration = Duration::from_secs(1);
 
-/// What becomes of rows once they are made.
+/// The journal of a join, with the bells of its readers.
 pub struct Ledger {
-    /// Of the journal.
+    /// Writes the rows.
     pub writer: Writer,
-    /// Of its readers.
+    /// Wakes the journal's readers.
     pub bells: Doorbells,
-    /// What ended the writing.
+    /// The error that ended writing.
     pub failure: Option<JournalError>,
-    /// Why the journal takes no row now.
+    /// Why the journal takes no row now; empty if it does.
     pub full_reason: &'static str,
-    /// Whether what was not joined becomes rows of the side table, or is only counted.
+    /// Whether unmatched frames become rows of the side table; otherwise they are only counted.
     keeps_unmatched: bool,
 }
 
@@ -37,7 +38,7 @@ impl Ledger {
 }
 
 impl<W: Wires> Engine<W> {
-    /// Moves what the stage says was not joined to the journal's side table.
+    /// Moves the stage's unmatched frames to the journal's side table.
     pub(super) fn note_unmatched(&mut self, now_ns: u64) {
         if !self.ledger.keeps_unmatched {
             self.stage.drain_unmatched(|_| true);
@@ -64,7 +65,7 @@ impl<W: Wires> Engine<W> {
         });
     }
 
-    /// Seals rows and state; whether it could.
+    /// Seals rows and state; false if that failed.
     pub(crate) fn seal(&mut self, now_ns: u64, outcome: &mut Outcome) -> bool {
         match self.seal_all(now_ns) {
             Ok(_) => {
@@ -78,8 +79,8 @@ impl<W: Wires> Engine<W> {
         }
     }
 
-    /// The state calls every frame decided that the stage has decided. So all of them go before it, however many they
-    /// are: what stayed behind would be lost with this process.
+    /// Seals all unmatched frames, however many they are, before the state. The state counts them as decided, so any
+    /// that were left out would be lost with this process.
     fn seal_all(&mut self, now_ns: u64) -> Result<Sealed, JournalError> {
         self.note_unmatched(now_ns);
         while self.stage.has_unmatched() {
@@ -87,14 +88,14 @@ impl<W: Wires> Engine<W> {
             self.note_unmatched(now_ns);
         }
         let (stage, checkpoint_id) = (&self.stage, self.checkpoint_id);
-        // Not the turn's time: the rows were joined after that.
+        // The turn's own time is too old: the rows were joined after it.
         self.ledger.writer.seal(monotonic_ns(), |state| write_state(stage, checkpoint_id, state))
     }
 
-    /// No room is waited for; anything else ends the join.
+    /// Notes why sealing failed. The engine waits if space is missing; any other failure ends the join.
     pub(crate) fn note_failure(&mut self, failure: JournalError, outcome: &mut Outcome) {
         self.ledger.full_reason = match failure {
-            // There is room in a moment, and nothing to tell.
+            // The next file will be ready in a moment; there is nothing to report.
             JournalError::SegmentComing => {
                 self.ledger.full_reason = "";
                 return;
@@ -109,23 +110,23 @@ impl<W: Wires> Engine<W> {
         outcome.is_full = true;
     }
 
-    /// A clean end: what is pending is recorded as that, everything is sealed, the journal closed. `is_to_go_on`: what is
-    /// pending is left undecided, for a join that hears it again.
+    /// Ends the join cleanly: records pending frames as such, seals everything, and closes the journal. `is_to_go_on`:
+    /// pending frames stay undecided, for a join that hears them again.
     pub fn finish(&mut self, is_to_go_on: bool) -> Result<(), JournalError> {
         let now_ns = monotonic_ns();
         self.obey(now_ns);
         (0..self.ports.len()).for_each(|index| self.recover_tail(index, self.time.stage_ns(now_ns)));
-        // What waits behind a barrier is let through, so that it is recorded as well.
+        // Releases what waits behind a barrier, so that it is recorded as well.
         self.abort_checkpoint(None, self.time.stage_ns(now_ns));
         self.believe_marks(self.time.stage_ns(now_ns));
         if !is_to_go_on {
             self.stage.finish(self.time.stage_ns(now_ns));
         }
-        // A journal that is full, and waits for its reader, still takes the last state.
+        // From here on even a journal that is full takes the final state.
         self.ledger.writer.begin_close();
         for _ in 0..FILES_AWAITED {
             match self.seal_all(now_ns) {
-                // A state must not be sealed before what it counts; so the file is waited for here, not by `close`.
+                // The state must not be sealed before what it counts, so this waits for the file; `close` would not.
                 Err(JournalError::SegmentComing) => _ = self.ledger.writer.wait_for_segment(now_ns, FILE_PATIENCE),
                 sealed => {
                     self.ledger.bells.ring();
@@ -146,21 +147,21 @@ impl<W: Wires> Engine<W> {
     }
 }
 
-/// More than the checkpoint's id takes beside the stage's own state.
+/// An upper bound for the bytes that the checkpoint's id adds to the stage's state.
 pub const CHECKPOINT_STATE_BYTES: usize = 40;
 const CHECKPOINT_KEY: &str = ",\"checkpoint\":";
 
-/// The stage's state and, where there was one, the last barrier that was snapshotted.
+/// Writes the stage's state and, if there was one, the newest barrier that was snapshotted.
 fn write_state(stage: &Stage, checkpoint_id: u64, into: &mut Vec<u8>) {
     stage.write_state(into);
     if checkpoint_id > 0 {
         into.pop();
-        // A vector takes every byte.
+        // Writing to a vector cannot fail.
         let _ = write!(into, "{CHECKPOINT_KEY}{checkpoint_id}}}");
     }
 }
 
-/// The stage's own part of a state, and the last barrier that was snapshotted; 0: none.
+/// Splits a state into the stage's part and the id of the newest barrier that was snapshotted; 0: none.
 pub fn split_state(state: &[u8]) -> (Vec<u8>, u64) {
     let Ok(text) = std::str::from_utf8(state) else { return (state.to_vec(), 0) };
     let Some((own, last)) = text.rsplit_once(CHECKPOINT_KEY) else { return (state.to_vec(), 0) };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an engine writes down at a cut: everything that came before the barriers and is in no sealed row yet, with its
-//! payload; and, where the snapshot overtook, what the late streams still bring.
+//! What an engine stores at a cut: every frame that came before the barriers and is in no sealed row yet, with its
+//! payload. If the snapshot overtook, also what the late streams still bring.
 
 use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_checkpoint::unaligned::Switch;
@@ -16,12 +16,13 @@ use super::{Engine, Outcome};
 use crate::wires::Wires;
 
 impl<W: Wires> Engine<W> {
-    /// Joins what can be joined, seals it, and copies the rest. From here on rows carry the barrier's id.
+    /// Takes a snapshot: joins what can be joined, seals it, and copies the frames that still wait. Every later row
+    /// carries the barrier's id.
     pub(super) fn snapshot(&mut self, barrier: CheckpointBarrier, overtakes: Option<(Switch, u128)>, now_ns: u64) {
         let began_ns = monotonic_ns();
         let mut outcome = Outcome::default();
         self.join_what_came(now_ns);
-        // Where the journal has no room now it is tried again each turn, and the snapshot waits for it.
+        // If the journal has no space now, each turn tries again, and the snapshot waits for it.
         self.seal(now_ns, &mut outcome);
         let (why, owing) = overtakes.unzip();
         let (frames, lost) = self.stage.pending();
@@ -56,7 +57,7 @@ impl<W: Wires> Engine<W> {
         self.cut.counters.longest_snapshot_ns = self.cut.counters.longest_snapshot_ns.max(lasted_ns);
     }
 
-    /// Copies a frame that waits, from wherever it is; false where it was overwritten.
+    /// Copies a waiting frame from wherever it lies; false if it was overwritten.
     fn copy_pending(&mut self, frame: &Pending, into: &mut Vec<u8>) -> bool {
         let Some((source, tensor, meta_version)) = self.find(frame.stream, frame.epoch, frame.seq) else {
             return false;
@@ -75,13 +76,13 @@ impl<W: Wires> Engine<W> {
         append(into, |into| {
             write_head(&head, into);
             // SAFETY: the payload lies in regions that the port keeps mapped, or in an arena of this engine, and is as
-            // long as its checked header says. Bytes that change meanwhile are not believed.
+            // long as its checked header says. `is_whole` rejects bytes that changed meanwhile.
             unsafe { append_bytes(into, source.payload, source.bytes as usize) };
             source.is_whole()
         })
     }
 
-    /// Where a frame can be read: a copy first, then its ring.
+    /// Finds a frame: in a copy first, then in its ring.
     pub(super) fn find(&mut self, stream: usize, epoch: u64, seq: u64) -> Option<(Source, Tensor, u32)> {
         if let Some((frame, payload)) = self.copy_of(stream, epoch, seq) {
             return Some((Source::copied(payload, frame), frame.tensor, NULL_META_VERSION));
@@ -93,7 +94,8 @@ impl<W: Wires> Engine<W> {
 
     // --- In flight -----------------------------------------------------------------------------------------
 
-    /// Copies a frame of a stream that owes its barrier: it belongs to the checkpoint. How many bytes that took.
+    /// Copies a frame of a stream that owes its barrier, because it belongs to the checkpoint; returns the bytes that
+    /// it took.
     pub(super) fn capture_frame(&mut self, index: usize, seen: &Observed) -> u64 {
         let frame = Pending {
             order: 0,
@@ -122,7 +124,7 @@ impl<W: Wires> Engine<W> {
         }
     }
 
-    /// The same for a frame that lies in no ring.
+    /// Copies a fed frame, which lies in no ring, as `capture_frame` does.
     pub(super) fn capture_fed(&mut self, index: usize, seen: &Observed, tensor: &Tensor, payload: &[u8]) -> u64 {
         let head = FrameHead {
             stream_id: self.hearing.mailbox.facts[index].stream_id,
@@ -146,7 +148,7 @@ impl<W: Wires> Engine<W> {
         (inflight.records.len() - before) as u64
     }
 
-    /// The same for what stands between frames.
+    /// Copies a message between frames of a stream that owes its barrier.
     pub(super) fn capture_message(&mut self, index: usize, message: &[u8]) {
         let inflight = &mut self.cut.inflight[index];
         if message.is_empty() {
@@ -158,7 +160,7 @@ impl<W: Wires> Engine<W> {
         }));
     }
 
-    /// What the late streams of the checkpoint brought; afterwards nothing is captured.
+    /// Takes what the late streams of the checkpoint brought, and ends capturing.
     pub(super) fn take_inflight(&mut self) -> Vec<(usize, Inflight)> {
         let mut found = Vec::new();
         let mut owing = std::mem::take(&mut self.cut.owing);
@@ -171,14 +173,14 @@ impl<W: Wires> Engine<W> {
     }
 }
 
-/// Appends bytes that another process may be writing meanwhile.
+/// Appends bytes that another process may write at the same time.
 ///
 /// # Safety
 /// `source` must be readable for `bytes` bytes.
 unsafe fn append_bytes(into: &mut Vec<u8>, source: *const u8, bytes: usize) {
     into.reserve(bytes);
     let end = into.len();
-    // SAFETY: the caller vouches for the source; there is room for as much behind the end, which nobody else has.
+    // SAFETY: the caller vouches for the source; `reserve` made as much space behind the end of the vector.
     unsafe {
         std::ptr::copy_nonoverlapping(source, into.as_mut_ptr().add(end), bytes);
         into.set_len(end + bytes);
