@@ -227,7 +227,7 @@ impl<W: Wires> Engine<W> {
 
     /// Runs one duty cycle; returns how much work it did.
     pub(crate) fn turn(&mut self, now_ns: u64, outputs: u64, outcome: &mut Outcome) -> usize {
-        self.obey(now_ns);
+        self.take_commands(now_ns);
         self.outputs = outputs;
         outcome.is_full = false;
         let mut work = self.hear(now_ns);
@@ -265,7 +265,7 @@ impl<W: Wires> Engine<W> {
         work
     }
 
-    fn obey(&mut self, now_ns: u64) {
+    fn take_commands(&mut self, now_ns: u64) {
         let Some(commands) = self.hearing.mailbox.take() else { return };
         for command in commands {
             match command {

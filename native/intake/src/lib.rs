@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How an engine hears streams: what a join and a recorder have in common.
+//! How an engine hears streams. A join and a recorder share this.
 //!
 //! | file | what it is |
 //! |---|---|
-//! | `descriptors` | where messages come from: a subscription, or whatever stands in for one |
+//! | `descriptors` | the logs that messages come from |
 //! | `mailbox` | what another thread asks of an engine, and what it may know of it |
 //! | `mapping` | the ring of one epoch, mapped |
 //! | `facts` | what an engine has seen of a stream |

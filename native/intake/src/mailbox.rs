@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where the client's thread leaves what it learns of streams, and reads what the engine has seen of them.
+//! The mailbox between a client's thread and the engine: commands for the engine, and facts about what it has seen.
 //!
-//! The engine runs for a slice at a time without a lock that others wait for. So regions and subscriptions are handed
-//! over as commands, taken up in its next turn, and its own facts are published in atomics.
+//! The engine runs a slice of time without holding a lock that others wait for. So it takes regions and subscriptions
+//! as commands in its next turn, and publishes its facts in atomics.
 
-// A mapping goes from the client's thread to the engine and back; what moves is its pointer.
+// A mapping moves between the client's thread and the engine; boxed, only its pointer moves.
 #![allow(clippy::vec_box)]
 
 use std::collections::VecDeque;
@@ -16,35 +16,35 @@ use framegate_core::unpoisoned;
 use super::facts::PortFacts;
 use super::mapping::Mapping;
 
-/// What another thread asks of the engine.
+/// What another thread asks the engine to do. Streams are given by their index.
 pub enum Command<D> {
-    /// Read these regions when something of their epoch comes.
+    /// Read these regions once something of their epoch comes.
     Attach(usize, Box<Mapping>),
-    /// The lease is gone under which regions were mapped.
+    /// Note that the lease of the mapped regions is gone.
     Detach(usize),
-    /// This epoch was announced; whether it has a producer.
+    /// Note that the driver announced this epoch, and whether it has a producer.
     Announced(usize, u64, bool),
-    /// Hear this descriptor stream too.
+    /// Poll this descriptor subscription too.
     Listen(Arc<D>),
-    /// Every subscription went with its Aeron client.
+    /// Drop all subscriptions: they closed with their Aeron client.
     Deafen,
     /// Make an output for this time, of an external drive.
     PushTime(i64),
 }
 
-/// What the engine and the client's thread hold in common.
+/// What the engine and the client's thread share.
 pub struct Mailbox<D> {
     commands: Mutex<VecDeque<Command<D>>>,
     has_commands: AtomicBool,
-    /// Mappings that the engine has done with.
+    /// Mappings that the engine does not need any more.
     unneeded: Mutex<Vec<Box<Mapping>>>,
     is_stopping: AtomicBool,
-    /// Of each stream.
+    /// What the engine has seen of each stream.
     pub facts: Vec<PortFacts>,
 }
 
 impl<D> Mailbox<D> {
-    /// One place for each of these streams.
+    /// Makes a mailbox for these streams.
     #[must_use]
     pub fn new(streams: Vec<u32>) -> Self {
         Self {
@@ -58,13 +58,13 @@ impl<D> Mailbox<D> {
 
     // --- For the client's thread ---------------------------------------------------------------------------
 
-    /// The place of a stream.
+    /// The index of a stream.
     #[must_use]
     pub fn place(&self, stream_id: u32) -> Option<usize> {
         self.facts.iter().position(|facts| facts.stream_id == stream_id)
     }
 
-    /// Asks something of the engine; it is done in its next turn.
+    /// Queues a command; the engine carries it out in its next turn.
     pub fn post(&self, command: Command<D>) {
         match &command {
             Command::Attach(place, mapping) => self.facts[*place].expect(mapping.epoch()),
@@ -75,31 +75,31 @@ impl<D> Mailbox<D> {
         self.has_commands.store(true, Ordering::Release);
     }
 
-    /// The mappings that the engine has done with: to be dropped, which takes a while.
+    /// Takes the mappings that the engine does not need any more. The caller drops them, which takes a while.
     #[must_use]
     pub fn sweep(&self) -> Vec<Box<Mapping>> {
         std::mem::take(&mut *unpoisoned(&self.unneeded))
     }
 
-    /// Ends the slice that runs, soon.
+    /// Asks the engine to end its slice soon.
     pub fn stop(&self) {
         self.is_stopping.store(true, Ordering::Release);
     }
 
     // --- For the engine ------------------------------------------------------------------------------------
 
-    /// Whether somebody wants it to end.
+    /// Whether the engine should end its slice.
     #[inline]
     pub fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::Relaxed)
     }
 
-    /// Mappings that are to be undone, on the client's thread.
+    /// Hands mappings back, to be unmapped on the client's thread.
     pub fn give_back(&self, mappings: &mut Vec<Box<Mapping>>) {
         unpoisoned(&self.unneeded).append(mappings);
     }
 
-    /// What was asked since the last time. One load where nothing was.
+    /// Takes the commands queued since the previous call. Costs one load if there are none.
     #[inline]
     pub fn take(&self) -> Option<VecDeque<Command<D>>> {
         if !self.has_commands.load(Ordering::Acquire) {

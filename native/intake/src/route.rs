@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which place a stream has among those that an engine hears, by the number in its descriptors.
+//! Maps the stream id in a descriptor to the index of its stream.
 
-/// Up to so many places, one after the other is looked at sooner than searched for.
+/// Up to this many streams, a linear search is faster than a binary one.
 const FEW: usize = 8;
 
-/// Stream ids in order, each with its place.
+/// The heard stream ids, sorted, each with its index.
 pub struct Route(Vec<(u32, usize)>);
 
 impl Route {
-    /// The streams in the order of their places.
+    /// Takes the stream ids in the order of their indices.
     #[must_use]
     pub fn new(stream_ids: impl Iterator<Item = u32>) -> Self {
         let mut route: Vec<_> = stream_ids.enumerate().map(|(place, stream_id)| (stream_id, place)).collect();
@@ -16,7 +16,7 @@ impl Route {
         Self(route)
     }
 
-    /// The place of a stream, if it has one.
+    /// The index of a stream, if it is heard.
     #[inline]
     #[must_use]
     pub fn place(&self, stream_id: u32) -> Option<usize> {

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One thread's turns. It runs for a slice of time, then lets its caller look at signals and at the world around it.
+//! Runs one thread's turns for a slice of time; then the caller can look at signals and at the rest of the world.
 
 use framegate_core::clock::monotonic_ns;
 use framegate_core::idle::{IdleStrategy, Idler, tighten_timer_slack};
 
-/// What a turn came to.
+/// The outcome of one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
-    /// Something was done: the next turn follows at once.
+    /// The turn did something, so the next one follows at once.
     Worked,
-    /// Nothing was there to do.
+    /// The turn found nothing to do.
     Idle,
-    /// The caller has to decide something.
+    /// The slice ends: the caller has to decide something.
     Over,
 }
 
 impl Turn {
-    /// What a turn came to that did so much.
+    /// The outcome of a turn that did this much work.
     #[inline]
     #[must_use]
     pub const fn of(is_over: bool, work: usize) -> Self {
@@ -31,16 +31,17 @@ impl Turn {
 /// How long turns and the pauses between slices took.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Slices {
-    /// The longest that one turn took, with the pause behind it: a ring must hold what comes meanwhile.
+    /// The longest turn with the pause behind it. A ring must hold what comes in that time.
     pub longest_turn_ns: u64,
-    /// The longest that nobody let it run.
+    /// The longest pause between two slices.
     pub longest_absence_ns: u64,
-    /// When the last slice ended.
+    /// When the previous slice ended.
     left_at_ns: Option<u64>,
 }
 
 impl Slices {
-    /// Turns until the time is up, `is_stopping` says so, or a turn is over; when that was. A turn is given the time.
+    /// Runs turns until the time is up, `is_stopping` holds, or a turn ends the slice; returns the time then. Each turn
+    /// gets the current time.
     pub fn run(
         &mut self,
         slice_ns: u64,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What does a barrier cost for each frame that is observed: telling it, and asking whether the output is ready?
+//! What does a barrier cost for each observed frame: feeding it, and asking whether the output is ready?
 //!
-//! One thread. Every input shows every sequence once, in the order of the rules or shuffled anew for each output; after
-//! each observation the next output is asked for, as a join stage does. Prints one JSON line a figure: the median, best
-//! and worst of the rounds, in nanoseconds for each input.
+//! One thread. Every input shows every sequence once, in the order of the rules or in a new random order for each
+//! output. After each observation the next output is asked for, as a join stage does. Prints one JSON line for each
+//! figure: median, best and worst of the rounds, in nanoseconds for each input.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -44,7 +44,7 @@ fn apply(barrier: &mut Barrier, rules: &[RawRule], times: Option<(u32, Option<u6
     assert_eq!(barrier.apply(&announced), Ok(true));
 }
 
-/// The inputs in the order in which their frames arrive, output after output.
+/// The inputs in the order in which their frames come, output after output.
 fn order(inputs: usize, is_shuffled: bool) -> Vec<u16> {
     let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
     let mut all = Vec::with_capacity(OBSERVATIONS);
@@ -61,7 +61,7 @@ fn order(inputs: usize, is_shuffled: bool) -> Vec<u16> {
     all
 }
 
-/// Every output becomes ready with the last of its inputs, and not before.
+/// Every output becomes ready with the final input, and not before.
 fn run(barrier: &mut Barrier, order: &[u16], inputs: usize, from: u64) -> u64 {
     let mut out = from;
     for arrivals in order.chunks_exact(inputs) {
@@ -88,7 +88,7 @@ fn report(name: &str, inputs: usize, how: &str, mut run: impl FnMut(u64) -> u64)
     print(name, inputs, &format!("{ROUNDS} rounds of {OBSERVATIONS} observations, {how}"), costs);
 }
 
-/// The same 64 rules with another offset each time: nothing is left out as identical.
+/// The same 64 rules with a new offset each time, so that no map is skipped as identical.
 fn applying() {
     let maps = [rules(64, 0), rules(64, -1)];
     let mut barrier = Barrier::new(Kind::Sequence, 9, 0, &[]);
@@ -104,7 +104,7 @@ fn applying() {
 }
 
 fn print(name: &str, inputs: usize, how: &str, mut costs: Vec<f64>) {
-    // The first round is the warm-up.
+    // The first round is a warm-up.
     costs.remove(0);
     costs.sort_by(f64::total_cmp);
     let (best, median, worst) = (costs[0], costs[costs.len() / 2], costs[costs.len() - 1]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What does the join stage cost for each row: telling it a frame of every input, asking after each, and joining?
+//! What does the join stage cost for each row: taking a frame of every input, asking after each, and joining?
 //!
-//! One thread, every frame is there and can be read. Prints one JSON line a figure: median, best and worst of the
-//! rounds, in nanoseconds a row; and what asking costs while an output is not ready.
+//! One thread; every frame is there and readable. Prints one JSON line for each figure: median, best and worst of the
+//! rounds, in nanoseconds for each row; and the cost of asking while an output is not ready.
 
 use std::hint::black_box;
 use std::time::Instant;

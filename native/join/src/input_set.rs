@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A set of inputs, by index, that lives on the stack.
+//! A set of inputs, by index, kept on the stack.
 
-/// Inputs that one barrier can follow.
+/// Most inputs of one barrier.
 pub const INPUTS_MAX: usize = 256;
 
-/// Indices below [`INPUTS_MAX`].
+/// A set of indices below [`INPUTS_MAX`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InputSet([u64; INPUTS_MAX / 64]);
 
 impl InputSet {
-    /// Nothing in it.
+    /// The empty set.
     pub const EMPTY: Self = Self([0; INPUTS_MAX / 64]);
 
-    /// Adds an index.
+    /// Adds an index to the set.
     #[inline]
     pub fn insert(&mut self, index: usize) {
         self.0[index / 64] |= 1 << (index % 64);
     }
 
-    /// Whether an index is in it.
+    /// Whether an index is in the set.
     #[inline]
     #[must_use]
     pub fn contains(&self, index: usize) -> bool {
         index < INPUTS_MAX && self.0[index / 64] >> (index % 64) & 1 == 1
     }
 
-    /// What is in this set and not in the other.
+    /// The indices that are in this set but not in the other.
     #[must_use]
     pub fn without(mut self, other: &Self) -> Self {
         for (own, taken) in self.0.iter_mut().zip(other.0) {
@@ -34,20 +34,20 @@ impl InputSet {
         self
     }
 
-    /// Whether nothing is in it.
+    /// Whether the set is empty.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|word| *word == 0)
     }
 
-    /// How many are in it.
+    /// How many indices are in the set.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Every index, from the lowest on.
+    /// Every index in the set, lowest first.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         (0..INPUTS_MAX).filter(|index| self.contains(*index))
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which frames belong together: MergeMaps and the barriers that evaluate them. No Python, no Aeron, no clock.
+//! Decides which frames belong together: MergeMaps, and the barriers that evaluate them. No Python, no Aeron, no clock.
 //!
-//! `spec/join` is the specification in plain Python, and one suite runs over both.
+//! `spec/join` specifies the same in plain Python, and one test suite runs over both.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A MergeMap whose rules were checked (PROTOCOL 11.2). `joinbarrier/maps/rules.py` checks the same, in the same order.
+//! A MergeMap whose rules were checked (PROTOCOL 11.2). `joinbarrier/maps/rules.py` makes the same checks, in the same
+//! order.
 
 use serde::Deserialize;
 
-/// The field that a timestamp is read from.
+/// The field that a rule reads timestamps from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Source {
-    /// When the descriptor was published.
+    /// The time at which the descriptor was published.
     FrameDescriptor = 1,
-    /// When the frame was captured.
+    /// The time at which the frame was captured.
     SlotHeader = 2,
 }
 
-/// What the times of a map count.
+/// The clock that a map's times count by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ClockDomain {
@@ -24,111 +25,111 @@ pub enum ClockDomain {
     RealtimeSynced = 2,
 }
 
-/// What a rule asks of its input: sequences or nanoseconds, by the kind of the map.
+/// What a rule asks of its input, in sequences or nanoseconds, by the kind of the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// Output plus this.
+    /// The input must reach the output plus this offset.
     Offset(i64),
-    /// The output itself; no output before the window is full.
+    /// The input must reach the output itself; no output lies before the first full window.
     Window(u64),
 }
 
-/// One rule. `source` says nothing in a sequence map.
+/// One rule of a map. A sequence map ignores `source`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rule {
     /// The input stream.
     pub stream: u32,
     /// Offset or window.
     pub need: Need,
-    /// Where its timestamps stand.
+    /// The field that timestamps are read from.
     pub source: Source,
 }
 
 /// What only a timestamp map has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Times {
-    /// Of all its times.
+    /// The clock of all times of the map.
     pub clock_domain: ClockDomain,
-    /// Taken off in the readiness inequality, and nowhere else.
+    /// How much later frames may come. It is subtracted in the readiness inequality, and nowhere else.
     pub lateness_ns: u64,
 }
 
-/// The rules of one output stream in one epoch. Equal maps are an identical re-announce.
+/// The rules of one output stream in one epoch. An equal map is a repeated announce.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MergeMap {
     /// The output stream.
     pub out_stream: u32,
     /// The output's epoch.
     pub epoch: u64,
-    /// Silence after which an input may be absent; None: never.
+    /// How long an input may be silent before it counts as absent; None: for ever.
     pub stale_timeout_ns: Option<u64>,
-    /// Of a timestamp map; None: a sequence map.
+    /// What a timestamp map has in addition; None for a sequence map.
     pub times: Option<Times>,
-    /// One or more.
+    /// One rule or more.
     pub rules: Vec<Rule>,
 }
 
-/// A rule as it was announced, numbers and nulls.
+/// A rule as it was announced, with its plain numbers and nulls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawRule {
     /// The input stream.
     pub stream: u32,
-    /// 0 offset, 1 window.
+    /// 0 is an offset, 1 a window.
     pub rule_type: u32,
-    /// 1 frame descriptor, 2 slot header; nothing in a sequence map.
+    /// 1 is the frame descriptor, 2 the slot header. A sequence map ignores it.
     pub source: u32,
-    /// None: null.
+    /// The offset; None if it is null.
     pub offset: Option<i64>,
-    /// None: null.
+    /// The window; None if it is null.
     pub window: Option<u64>,
 }
 
-/// A map as it was announced. `times` are clock domain and lateness of a timestamp map.
+/// A map as it was announced.
 #[derive(Clone, Copy, Debug)]
 pub struct Announced<'a> {
     /// The output stream.
     pub out_stream: u32,
     /// The output's epoch.
     pub epoch: u64,
-    /// None: null.
+    /// The stale timeout; None if it is null.
     pub stale_timeout_ns: Option<u64>,
-    /// None: a sequence map.
+    /// Clock domain and lateness of a timestamp map; None for a sequence map.
     pub times: Option<(u32, Option<u64>)>,
-    /// Any number.
+    /// The announced rules, any number of them.
     pub rules: &'a [RawRule],
 }
 
 /// Why a map is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalCause {
-    /// A map has one rule or more.
+    /// The map has no rules.
     NoRules,
-    /// Neither offset nor window.
+    /// A rule is neither an offset nor a window.
     UnknownRuleType,
-    /// Neither descriptor nor slot header.
+    /// A source is neither the descriptor nor the slot header.
     UnknownTimestampSource,
-    /// Neither monotonic nor realtime.
+    /// The clock is neither monotonic nor realtime.
     UnknownClockDomain,
-    /// The parameter of the rule's type is null.
+    /// The parameter that the rule's type needs is null.
     ParameterMissing,
-    /// The other type's parameter is not null.
+    /// The parameter of the other rule type is not null.
     ParameterExtra,
-    /// A window is above 0.
+    /// A window is 0.
     WindowZero,
-    /// A number does not fit its field, or is its null.
+    /// A number does not fit its field, or equals its null value.
     OutOfRange,
-    /// More than [`crate::input_set::INPUTS_MAX`].
+    /// The map names more than [`crate::input_set::INPUTS_MAX`] inputs.
     TooManyInputs,
-    /// Ordered by timestamp, an input has one source.
+    /// The rules of one input read two sources, where frames are ordered by timestamp.
     TwoSources,
-    /// Of a stage: a rule names a stream that is no input.
+    /// A rule names a stream that is no input of the stage.
     UnknownStream,
-    /// Of a stage: what makes its outputs has no rule.
+    /// The input that makes the stage's outputs has no rule.
     DriveWithoutRule,
 }
 
 impl RefusalCause {
-    /// The word that the error's facts hold.
+    /// The word for this cause in the facts of an error.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -148,12 +149,12 @@ impl RefusalCause {
     }
 }
 
-/// A refused map: why, and by which rule of which stream, if one is to blame.
+/// Why a map is refused, and by which rule of which stream, if one is to blame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// What is wrong.
     pub cause: RefusalCause,
-    /// Index and stream of the rule.
+    /// Index and stream of the rule at fault.
     pub rule: Option<(usize, u32)>,
 }
 
@@ -164,10 +165,10 @@ impl From<RefusalCause> for Refusal {
 }
 
 impl MergeMap {
-    /// The map, if every rule holds what its type asks for; one bad rule refuses all of it.
+    /// Checks an announced map. One bad rule refuses all of it.
     ///
     /// # Errors
-    /// The first thing that is wrong.
+    /// The first thing that is wrong with the map.
     pub fn checked(announced: &Announced<'_>) -> Result<Self, Refusal> {
         let lateness_ns = announced.times.and_then(|(_, lateness_ns)| lateness_ns);
         if announced.stale_timeout_ns == Some(u64::MAX) || lateness_ns == Some(u64::MAX) {
@@ -210,7 +211,7 @@ fn checked_rule(raw: &RawRule, is_by_time: bool, limits: (i64, u64)) -> Result<R
         if raw.window.is_some() {
             return Err(RefusalCause::ParameterExtra);
         }
-        // The most negative number is the null.
+        // The most negative number stands for null.
         if !(-limits.0..=limits.0).contains(&offset) {
             return Err(RefusalCause::OutOfRange);
         }

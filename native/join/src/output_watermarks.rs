@@ -1,37 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Watermarks of an output: what the inputs' watermarks promise of the frames that are published.
+//! Watermarks of an output: what the inputs' watermarks promise about the published frames.
 //!
-//! A watermark says that no later frame of its stream is older. So the lowest of the inputs' goes on when every frame of
-//! the published input that came before it is decided: what waits may still be published, and is older. Where a frame
-//! may be published again, the newest published one bounds it too.
+//! A watermark says that no later frame of its stream is older. The output may carry the lowest of the inputs'
+//! watermarks once every frame of the published input that came before it is decided, because a frame that waits is
+//! older and may still be published. If a frame may be published twice, the newest published one limits the watermark
+//! too.
 
 use std::collections::VecDeque;
 
 use crate::barrier::NULL_TIMESTAMP;
 
 const NS_PER_MS: u64 = 1_000_000;
-/// Watermarks that wait; a newer one takes the place of the last.
+/// Most watermarks that wait. Beyond that, a newer one replaces the newest that waits.
 const WAITING_MAX: usize = 64;
 
-/// Says which watermark the output carries, and when.
+/// Decides which watermark the output carries, and when.
 #[derive(Debug)]
 pub struct OutputWatermarks {
-    /// The published input's stream; None: nothing is published.
+    /// The stream of the published input; None if nothing is published.
     stream: Option<usize>,
-    /// A frame that was published may be published again.
+    /// Whether a published frame may be published again.
     is_reusing: bool,
-    /// Each with the last frame that came before it.
+    /// Waiting watermarks, each with the newest frame that came before it.
     waiting: VecDeque<(u64, Option<(u64, u64)>)>,
-    /// What may go on as far as waiting frames are concerned.
+    /// The newest watermark that no waiting frame holds back.
     released_ms: Option<u64>,
     newest_ms: Option<u64>,
     passed_ms: Option<u64>,
-    /// Of the newest frame that was published.
+    /// The time of the newest published frame.
     published_ns: Option<u64>,
 }
 
 impl OutputWatermarks {
-    /// `is_reusing`: a frame that was published may be published again.
+    /// Makes the watermarks of an output. `is_reusing`: a published frame may be published again.
     #[must_use]
     pub fn new(stream: Option<usize>, is_reusing: bool) -> Self {
         Self {
@@ -45,30 +46,30 @@ impl OutputWatermarks {
         }
     }
 
-    /// Another map is in force: whether a frame that was published may be published again.
+    /// Sets whether a published frame may be published again, as a new map says.
     pub fn set_reusing(&mut self, is_reusing: bool) {
         self.is_reusing = is_reusing;
     }
 
-    /// The output begins anew.
+    /// Begins anew, with a new epoch of the output.
     pub fn forget(&mut self) {
         *self = Self::new(self.stream, self.is_reusing);
     }
 
-    /// The published input's stream.
+    /// The stream of the published input.
     #[must_use]
     pub const fn stream(&self) -> Option<usize> {
         self.stream
     }
 
-    /// One branch where nothing waits.
+    /// Whether a watermark may be due. Costs one branch if none waits.
     #[inline]
     #[must_use]
     pub fn is_waiting(&self) -> bool {
         !self.waiting.is_empty() || self.released_ms > self.passed_ms
     }
 
-    /// A frame of that time was published; all ones: it has none.
+    /// Notes the time of a published frame; all ones if it has none.
     #[inline]
     pub fn note_published(&mut self, timestamp_ns: u64) {
         if timestamp_ns != NULL_TIMESTAMP {
@@ -76,7 +77,7 @@ impl OutputWatermarks {
         }
     }
 
-    /// The lowest of the inputs' watermarks, and the last frame that came before it.
+    /// Takes the lowest of the inputs' watermarks, and the newest frame that came before it.
     pub fn note(&mut self, ms: u64, behind: Option<(u64, u64)>) {
         if Some(ms) <= self.newest_ms {
             return;
@@ -88,11 +89,11 @@ impl OutputWatermarks {
         self.waiting.push_back((ms, behind));
     }
 
-    /// Frames up to `decided` were joined or written down; `epoch` is the present one.
+    /// Releases watermarks behind decided frames. Frames up to `decided` are decided; `epoch` is the present one.
     pub fn release(&mut self, decided: Option<(u64, u64)>, epoch: Option<u64>) {
         while let Some((ms, behind)) = self.waiting.front().copied() {
             let is_decided = behind.is_none_or(|(of_epoch, seq)| {
-                // Frames of an epoch that is over were let go when the next one began.
+                // All frames of an epoch are decided when the next one begins.
                 epoch != Some(of_epoch) || decided.is_some_and(|decided| decided >= (of_epoch, seq))
             });
             if !is_decided {
@@ -103,7 +104,7 @@ impl OutputWatermarks {
         }
     }
 
-    /// What goes on now.
+    /// Takes the watermark that the output carries now, if there is a new one.
     pub fn due(&mut self) -> Option<u64> {
         let mut ms = self.released_ms?;
         if self.is_reusing {

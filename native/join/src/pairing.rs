@@ -1,52 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Best one-to-one nearest: which frame the first waiting output takes, and whether a later frame can change that.
+//! Pairs outputs one to one with the nearest frames: which frame the first waiting output takes, and whether a later
+//! frame can change that.
 //!
-//! `x` are the times that outputs ask for, `y` the times of an input's frames, both rising. The best pairing has the most
-//! pairs, then the least sum of distances. For distances on a line one without crossings is among the best, so it is an
-//! alignment of two sequences: a table of the best over the first i outputs and the first j frames. Of equally good ones
-//! the newer frame stays out, and then the newer output.
+//! `x` are the times that outputs ask for, `y` the times of an input's frames; both rise. The best pairing has the most
+//! pairs and, among those, the smallest sum of distances. On a line, one of the best pairings has no crossings, so it
+//! is an alignment of two sequences: a table of the best pairing of the first i outputs with the first j frames.
+//! Between equally good pairings, the newer frame stays out, and then the newer output.
 //!
-//! At most `outputs_max` outputs compete: what the first one takes is its partner in the best pairing of that many
-//! outputs with all frames, in whatever order they came. So an output never needs a frame beyond that many on either
-//! side of it, and the table has at most 64 rows of 129 cells, of which two are kept.
+//! At most `outputs_max` outputs compete. What the first one takes is its partner in the best pairing of that many
+//! outputs with all frames, in whatever order they came. So an output never needs a frame further away than that many
+//! on either side, and the table has at most 64 rows of 129 cells, of which two rows are kept.
 //!
-//! The twin in plain Python is `spec/join/pairing.py`.
+//! `spec/join/pairing.py` is the twin in plain Python.
 
-/// How many outputs compete at most.
+/// Most outputs that compete.
 pub const OUTPUTS_MAX: usize = 64;
-/// Of a reach: any distance. Of a horizon: nothing more comes; negative, anything may.
+/// Infinity. As a reach: any distance. As a horizon: nothing more comes; negated: anything may still come.
 pub const FAR: i128 = 1 << 100;
 
 const RING: usize = 256;
 const NO_FRAME: u64 = u64::MAX;
 
-/// What is asked. Times are nanoseconds.
+/// What `first_choice` is asked. Times are nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// How far before the time asked for a frame may lie.
+    /// How far a frame may lie before the time that an output asks for.
     pub behind: i128,
-    /// How far after it.
+    /// How far a frame may lie after that time.
     pub ahead: i128,
-    /// No output comes that asks for an earlier time.
+    /// No later output asks for an earlier time than this.
     pub x_horizon: i128,
-    /// No frame comes with an earlier time.
+    /// No later frame has an earlier time than this.
     pub y_horizon: i128,
-    /// How many outputs compete, at most [`OUTPUTS_MAX`].
+    /// Most outputs that compete, at most [`OUTPUTS_MAX`].
     pub outputs_max: usize,
-    /// Choose from what is here.
+    /// Whether to choose now from the frames that are here.
     pub is_forced: bool,
 }
 
-/// The first output's choice.
+/// What the first output takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
-    /// The frame, as the caller numbers frames.
+    /// The frame's number, as the caller counts frames.
     pub partner: Option<u64>,
-    /// Whether a later frame or output might change it.
+    /// Whether a later frame or output might have changed the choice.
     pub is_early: bool,
 }
 
-/// The best pairing of some first outputs with some first frames, and which frame the first output has in it.
+/// The best pairing of the first outputs with the first frames, and the frame of the first output in it.
 #[derive(Clone, Copy, Debug)]
 struct Cell {
     pairs: u32,
@@ -61,13 +62,14 @@ impl Cell {
         (self.pairs, other.distance) > (other.pairs, self.distance)
     }
 
-    /// With one pair more.
+    /// This pairing with one pair more.
     fn and(&self, distance: i128) -> Self {
         Self { pairs: self.pairs + 1, distance: self.distance + distance, ..*self }
     }
 }
 
-/// The frames that a row's output may be paired with: those after `low`, up to `high`. `passed` lie before its time.
+/// The frames that one row's output may take: those from `low` up to `high`. Those before `passed` are older than its
+/// time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Band {
     low: usize,
@@ -75,14 +77,14 @@ struct Band {
     high: usize,
 }
 
-/// Two rows of the table and what they were made of. Takes nothing from the heap after it was made.
+/// Two rows of the table and what they were made from. It allocates nothing after it was made.
 #[derive(Debug)]
 pub struct Pairing {
     rows: Box<[[Cell; RING]; 2]>,
-    /// The best of each number of outputs with all frames.
+    /// The best pairing of each number of outputs with all frames.
     whole: Box<[Cell; OUTPUTS_MAX + 1]>,
     xs: Box<[i128; OUTPUTS_MAX + 1]>,
-    /// Numbers and times of the frames that were read last.
+    /// Numbers and times of the most recently read frames.
     ys: Box<[(u64, i128); RING]>,
     read: usize,
     cells: u64,
@@ -102,7 +104,8 @@ impl Default for Pairing {
 }
 
 impl Pairing {
-    /// What the first of `xs` takes of `ys`; None while a later one could change it, or where nothing is asked for.
+    /// What the first of `xs` takes from `ys`. None if nothing is asked for, or if something later could change the
+    /// choice.
     pub fn first_choice(
         &mut self,
         asked: &Question,
@@ -129,7 +132,8 @@ impl Pairing {
                 let following = next_x.unwrap_or(asked.x_horizon);
                 let change = self.most_frames_that_change(asked, count, &band, following);
                 let is_last = count == outputs_max;
-                // Of the frames before the output's time, later outputs can take no more than there may be outputs.
+                // Later outputs can take at most as many of the frames before the output's time as there may be
+                // outputs.
                 if is_last || change.is_none_or(|frames| frames + (outputs_max - count) < band.passed) {
                     return Some(choice(&whole, is_last && change.is_some()));
                 }
@@ -141,13 +145,13 @@ impl Pairing {
         }
     }
 
-    /// How many cells were looked at since the start.
+    /// How many cells were computed since the start.
     #[must_use]
     pub fn cells(&self) -> u64 {
         self.cells
     }
 
-    /// The frame behind so many others, if there is one.
+    /// The frame at this index, read from `ys` if needed.
     fn frame(&mut self, at: usize, ys: &mut impl Iterator<Item = (u64, i128)>) -> Option<(u64, i128)> {
         while self.read <= at {
             self.ys[self.read % RING] = ys.next()?;
@@ -156,7 +160,7 @@ impl Pairing {
         Some(self.ys[at % RING])
     }
 
-    /// The row of one more output.
+    /// Computes the row of one more output.
     fn fill(
         &mut self,
         asked: &Question,
@@ -200,8 +204,8 @@ impl Pairing {
         band
     }
 
-    /// Whether the choice is another one where later frames take some of the last outputs. That is so only where these
-    /// outputs, each with a frame as near as one can come, make more of it than any fewer of them do.
+    /// Whether later frames that take some of the newest outputs change the choice. They do only if those outputs, each
+    /// with the nearest frame that can come, make a better pairing than fewer of them.
     fn may_outputs_change(&self, asked: &Question, count: usize, arriving: i128) -> bool {
         let first = self.whole[count].first;
         let (mut best, mut kept) = (self.whole[count], NOTHING);
@@ -221,7 +225,8 @@ impl Pairing {
         false
     }
 
-    /// The same for the last frames, that later outputs may take: how many frames at most are left where it is so.
+    /// Whether later outputs that take some of the newest frames change the choice. Returns the most frames that are
+    /// left if they do.
     fn most_frames_that_change(&self, asked: &Question, count: usize, band: &Band, following: i128) -> Option<usize> {
         let row = &self.rows[count % 2];
         let first = self.whole[count].first;

@@ -21,7 +21,7 @@ fn work(barrier: &mut Barrier) {
     for out in 0..20 {
         for stream in 0..200 {
             let index = barrier.index_of(stream).expect("an input");
-            // New epochs, nulls and decreasing times are as much a part of a day as anything else.
+            // New epochs, nulls and decreasing times are normal too.
             let times = [if out % 7 == 3 { NULL_TIMESTAMP } else { out * 10 }, 1000 - out];
             barrier.observe(index, &Observation { seq: out, epoch: Some(out / 10), times }, out);
             barrier.processed(index, &Processed { seq: Some(out), epoch: None, times });

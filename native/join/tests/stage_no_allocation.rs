@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A stage takes nothing from the heap once its map is applied, whatever it is told and asked (J-034).
+//! A stage allocates nothing once its map is applied, whatever it is told and asked (J-034).
 
 use std::hint::black_box;
 
@@ -70,7 +70,7 @@ fn apply(stage: &mut Stage) {
     }
 }
 
-/// Frames with gaps, losses, an end; outputs that are read, and some that cannot be.
+/// Feeds frames with gaps, losses and an end, and tries outputs, of which some cannot be read.
 fn play(stage: &mut Stage, rounds: std::ops::Range<u64>, state: &mut Vec<u8>) {
     for round in rounds {
         let now_ns = round * 10;

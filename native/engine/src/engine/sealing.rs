@@ -114,7 +114,7 @@ impl<W: Wires> Engine<W> {
     /// pending frames stay undecided, for a join that hears them again.
     pub fn finish(&mut self, is_to_go_on: bool) -> Result<(), JournalError> {
         let now_ns = monotonic_ns();
-        self.obey(now_ns);
+        self.take_commands(now_ns);
         (0..self.ports.len()).for_each(|index| self.recover_tail(index, self.time.stage_ns(now_ns)));
         // Releases what waits behind a barrier, so that it is recorded as well.
         self.abort_checkpoint(None, self.time.stage_ns(now_ns));

@@ -1,49 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Rules as they are evaluated: both kinds, offsets and windows, become a first output and what lies ahead or back.
+//! Rules in the form in which they are evaluated. Offsets and windows both become a first output and a shift.
 
 use super::seen::{Cursor, Seen};
 use super::{Kind, Reason};
 use crate::map::{MergeMap, Need, Rule, Source, Times};
 
-/// What a demand looks at.
+/// What a demand compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
     /// Sequences.
     Seq,
-    /// Times of this place: 0 slot header, 1 frame descriptor.
+    /// Times of one field: 0 slot header, 1 frame descriptor.
     Time(u8),
-    /// The newest frame, wherever it stands.
+    /// The newest frame, whatever its sequence or time.
     Newest,
 }
 
-/// Output `out` needs `out + ahead - back` of its input, not less than 0, from output `start` on.
+/// What one rule demands: output `out` needs `out + ahead - back` of its input, but not less than 0, from output
+/// `start` on.
 #[derive(Clone, Copy, Debug)]
 pub struct Demand {
-    /// Index of the input.
+    /// The index of the input.
     pub input: u16,
     field: Field,
-    /// Every timestamp field that any rule of this input reads, as bits.
+    /// Every timestamp field that a rule of this input reads, as bits.
     sources: u8,
-    /// Whether what was consumed downstream counts too.
+    /// Whether the processed cursor must have come as far too.
     needs_processed: bool,
-    /// The first output that the rule can be fulfilled for.
+    /// The first output that the rule allows.
     start: u64,
-    /// By how much the input must be ahead of the output. At most one of the two is not 0.
+    /// How far the input must be ahead of the output. At most one of `ahead` and `back` is not 0.
     ahead: u64,
-    /// By how much it may be back: an offset or the map's lateness.
+    /// How far the input may be behind the output: an offset or the map's lateness.
     back: u64,
     /// Whether any frame of the input fulfils it, whatever its time.
     pub is_first_only: bool,
 }
 
-/// What a demand means for an output.
+/// Whether an output's demand is met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is met.
+    /// The demand is met.
     Met,
-    /// It is not, and its input is silent for too long to be waited for.
+    /// The demand is not met, and its input has been silent too long to wait for.
     Stale,
-    /// It is not.
+    /// The demand is not met yet.
     Waiting(Reason),
 }
 
@@ -59,7 +60,7 @@ impl Demand {
         (self.known(&seen.processed) < self.required(out)).then_some(Reason::Behind)
     }
 
-    /// The same, wherever those are who consume the input.
+    /// What an output has to wait for, whatever was processed.
     #[inline]
     #[must_use]
     pub fn unseen(&self, seen: &Seen, out: u64) -> Option<Reason> {
@@ -77,12 +78,12 @@ impl Demand {
             return Some(Reason::Rejected);
         }
         let Some(known) = self.known(&seen.observed) else { return Some(Reason::NotObserved) };
-        // Beyond the last number there is none to wait for: the rule stays behind.
+        // Beyond the greatest number nothing can come: the demand stays unmet.
         (!self.is_first_only && self.required(out).is_none_or(|least| known < least)).then_some(Reason::Behind)
     }
 
-    /// What becomes of an output: a stale input is absent. There is no rule that an old value of the latest policy could
-    /// fulfil, so there it is absent whatever it last showed.
+    /// What becomes of the demand: a stale input may be absent. Under the latest policy a stale input is absent
+    /// whatever it showed, because no rule could be fulfilled by an old value.
     #[inline]
     #[must_use]
     pub fn verdict(&self, seen: &Seen, out: u64, now_ns: u64, stale_timeout_ns: Option<u64>) -> Verdict {
@@ -94,7 +95,7 @@ impl Demand {
         }
     }
 
-    /// The timestamp field that it reads.
+    /// The timestamp field that the demand reads: 0 slot header, 1 frame descriptor.
     #[must_use]
     pub fn place(&self) -> usize {
         if self.sources & 1 == 1 { 0 } else { 1 }
@@ -108,14 +109,15 @@ impl Demand {
         }
     }
 
-    /// What an output needs of the input; None: more than there can be.
+    /// What an output needs of the input; None: more than any number.
     #[inline]
     fn required(&self, out: u64) -> Option<u64> {
         Some(out.checked_add(self.ahead)?.saturating_sub(self.back))
     }
 }
 
-/// One demand for each rule or, where parameters are ignored, for each input. `index_of` names a stream's input.
+/// Makes one demand for each rule, or one for each input where parameters are ignored. `index_of` gives the input of a
+/// stream.
 #[must_use]
 pub fn demands(
     map: &MergeMap,
@@ -141,12 +143,12 @@ pub fn demands(
     made
 }
 
-/// The first output that a rule can be fulfilled for.
+/// The first output that a rule allows.
 #[must_use]
 pub fn start(need: Need, is_by_time: bool) -> u64 {
     match need {
         Need::Offset(offset) => offset.min(0).unsigned_abs(),
-        // [t - w, t] starts at t = w; [n - N + 1, n] one earlier.
+        // [t - w, t] fits from t = w on; [n - N + 1, n] from one earlier.
         Need::Window(window) => window - u64::from(!is_by_time),
     }
 }
@@ -154,7 +156,7 @@ pub fn start(need: Need, is_by_time: bool) -> u64 {
 fn demand(rule: &Rule, kind: Kind, input: u16, times: Option<&Times>) -> Demand {
     let shift = if let Need::Offset(offset) = rule.need { offset.into() } else { 0 };
     let shift = shift - times.map_or(0, |times| i128::from(times.lateness_ns));
-    // More back than any output is as much as the last output.
+    // A shift back further than any output counts as far as the greatest.
     let part = |shift: i128| u64::try_from(shift.max(0)).unwrap_or(u64::MAX);
     let field = match kind {
         Kind::Sequence => Field::Seq,
@@ -173,7 +175,7 @@ fn demand(rule: &Rule, kind: Kind, input: u16, times: Option<&Times>) -> Demand 
     }
 }
 
-/// The place of a timestamp field in pairs of times.
+/// The index of a timestamp field in pairs of times.
 fn place(source: Source) -> u8 {
     match source {
         Source::SlotHeader => 0,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The inputs of a barrier: dense, by index, in the order of the rules that name them first.
+//! The inputs of a barrier, by index, in the order of the rules that first name them.
 
 use super::seen::Seen;
 use crate::map::MergeMap;
 
-/// The inputs, with what was seen of each in its current epoch.
+/// The inputs, and what was seen of each in its current epoch.
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
     streams: Vec<u32>,
@@ -13,7 +13,7 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
-    /// Goes over to the inputs of a map; what is known stays where the stream does.
+    /// Replaces the inputs by those of a map. What is known of a stream stays if `keeps` allows it.
     pub(super) fn replace(&mut self, map: &MergeMap, keeps: impl Fn(u32) -> bool) {
         let mut firsts: Vec<(u32, u32)> = (0..).zip(&map.rules).map(|(at, rule)| (rule.stream, at)).collect();
         firsts.sort_unstable();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The gate before one output stream (PROTOCOL 11.3 to 11.7): told what was observed, asked what may be attempted.
+//! The gate before one output stream (PROTOCOL 11.3 to 11.7). It is fed observations, and says which outputs may be
+//! attempted.
 //!
-//! A barrier decides from what it was told; it asks no clock, waits for nothing and allocates only in `apply`.
-//! The twin in plain Python is `spec/join`.
+//! A barrier decides only from its observations. It reads no clock, waits for nothing, and allocates only in `apply`.
+//! `spec/join` is the twin in plain Python.
 
 mod demand;
 mod inputs;
@@ -18,32 +19,32 @@ use inputs::Inputs;
 use crate::input_set::InputSet;
 use crate::map::{Announced, ClockDomain, MergeMap, Refusal};
 
-/// The value of a timestamp field that says there is none.
+/// The value of a timestamp field that means null.
 pub const NULL_TIMESTAMP: u64 = u64::MAX;
 
-/// Why an output is not ready. Where several hold, a complete answer gives the first of this order.
+/// Why an output is not ready. If several reasons hold, `ready` gives the first of this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Reason {
-    /// No valid map for this output and epoch is applied.
+    /// No valid map is applied for this output and epoch.
     NoMap,
     /// A time of another clock domain was observed.
     Domain,
-    /// A later output time was emitted before.
+    /// A later output time was already emitted.
     OutOfOrder,
-    /// A rule asks for what lies before 0; no waiting helps.
+    /// A rule asks for something before 0; waiting does not help.
     BeforeStart,
     /// An input's timestamps decreased.
     Rejected,
-    /// An input showed no frame yet, or none with a timestamp.
+    /// An input showed no frame yet, or no frame with a timestamp.
     NotObserved,
-    /// The selected frame could not be read, and none newer has come.
+    /// The selected frame could not be read, and no newer one has come.
     Invalid,
     /// An input was not observed, or not processed, as far as its rule asks.
     Behind,
 }
 
-/// The complete answer for one output. `absent` inputs are stale: an output that is ready goes without them.
+/// The complete answer for one output. If it is ready, it goes without its `absent` inputs, which are stale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready {
     reason: Option<Reason>,
@@ -58,19 +59,19 @@ impl Ready {
         self.reason.is_none()
     }
 
-    /// Why not.
+    /// Why the output is not ready; None if it is.
     #[must_use]
     pub fn reason(&self) -> Option<Reason> {
         self.reason
     }
 
-    /// Inputs to wait for.
+    /// The inputs to wait for.
     #[must_use]
     pub fn waiting(&self) -> &InputSet {
         &self.waiting
     }
 
-    /// Stale inputs.
+    /// The stale inputs.
     #[must_use]
     pub fn absent(&self) -> &InputSet {
         &self.absent
@@ -81,23 +82,23 @@ impl Ready {
     }
 }
 
-/// What stood in the way of an attempt; the first thing found, not the whole answer.
+/// What blocked an attempt: the first thing found, not the whole answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocked {
-    /// Why.
+    /// The reason.
     pub reason: Reason,
-    /// The input to wait for, if it is one.
+    /// The input to wait for, if the reason concerns one.
     pub input: Option<u16>,
 }
 
-/// An output was emitted for an earlier time than the one before it.
+/// An output was emitted with an earlier time than the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputTimeDecreased {
-    /// The one before it.
+    /// The time of the previous output.
     pub last_ns: u64,
 }
 
-/// The gate.
+/// The gate before one output stream.
 pub struct Barrier {
     kind: Kind,
     out_stream: u32,
@@ -110,14 +111,15 @@ pub struct Barrier {
     inputs: Inputs,
     needs_processed: Vec<u32>,
     last_emitted_ns: u64,
-    /// The demand that blocked last: while it does, no other needs a look. Any value is right, some are quicker.
+    /// The demand that blocked the previous attempt. While it blocks, no other is looked at. Any index is correct, but
+    /// some are quicker.
     blocker: usize,
     unknown_streams: u64,
     older_epochs: u64,
 }
 
 impl Barrier {
-    /// Blocked until a map is applied.
+    /// Makes a barrier, which blocks until a map is applied.
     #[must_use]
     pub fn new(kind: Kind, out_stream: u32, epoch: u64, needs_processed: &[u32]) -> Self {
         Self {
@@ -138,12 +140,11 @@ impl Barrier {
         }
     }
 
-    /// Whether this map is in force now; one for another pair, or of the other kind, is not applied.
+    /// Applies a map. False if it is for another output or epoch, or of the other kind.
     ///
     /// An identical map changes nothing. A changed one keeps what is known of the inputs that stay.
     ///
-    /// # Errors
-    /// What is wrong with the map; the barrier is blocked then.
+    /// What is wrong with the map; then the barrier blocks.
     pub fn apply(&mut self, announced: &Announced<'_>) -> Result<bool, Refusal> {
         if (announced.out_stream, announced.epoch) != (self.out_stream, self.epoch)
             || !self.kind.takes(announced.times.is_some())
@@ -172,12 +173,12 @@ impl Barrier {
         Ok(())
     }
 
-    /// Blocks until a map is applied: the authority has announced another, or one that is invalid.
+    /// Blocks until a map is applied, because the authority announced another one, or an invalid one.
     pub fn invalidate(&mut self) {
         self.is_valid = false;
     }
 
-    /// Blocks until a map of this higher output epoch is applied; a lower one is ignored.
+    /// Blocks until a map of this higher output epoch is applied. False for an epoch that is not higher.
     pub fn new_epoch(&mut self, epoch: u64) -> bool {
         if epoch <= self.epoch {
             return false;
@@ -188,7 +189,8 @@ impl Barrier {
         true
     }
 
-    /// Where a stream stands among the inputs; it holds until the next changed map. None, and counted: it is no input.
+    /// The index of a stream's input, valid until a changed map is applied. None, and counted, if the stream is no
+    /// input.
     #[inline]
     pub fn index_of(&mut self, stream: u32) -> Option<usize> {
         let found = self.inputs.index_of(stream);
@@ -202,7 +204,7 @@ impl Barrier {
         self.inputs.streams()
     }
 
-    /// Whether a map is in force.
+    /// Whether a valid map is applied.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.is_valid
@@ -214,32 +216,33 @@ impl Barrier {
         self.epoch
     }
 
-    /// What was told of streams that are no inputs, and what belonged to an input's earlier epoch.
+    /// How many observations were ignored: those of streams that are no inputs, and those of an input's earlier epochs.
     #[must_use]
     pub fn ignored(&self) -> (u64, u64) {
         (self.unknown_streams, self.older_epochs)
     }
 
-    /// Whether times of this domain may be taken. Those of another reject the join until a fresh map is applied.
+    /// Whether times of this clock domain may be observed. Times of another domain reject the join until a new map is
+    /// applied.
     pub fn admit_domain(&mut self, domain: ClockDomain) -> bool {
         let is_foreign = self.is_foreign(domain);
         self.is_foreign_domain |= is_foreign;
         !is_foreign
     }
 
-    /// Whether times are read, and the last applied map declares another domain for them.
+    /// Whether the barrier reads times, and its map declares another clock domain than this.
     #[must_use]
     pub fn is_foreign(&self, domain: ClockDomain) -> bool {
         self.kind.reads_times() && self.declared_domain().is_some_and(|own| own != domain)
     }
 
-    /// The domain that the last applied map declared.
+    /// The clock domain that the applied map declares.
     #[must_use]
     pub fn declared_domain(&self) -> Option<ClockDomain> {
         self.map.as_ref().and_then(|map| map.times).map(|times| times.clock_domain)
     }
 
-    /// A descriptor, with its slot's timestamp. False: it belongs to an earlier epoch of its input.
+    /// Observes a frame by its descriptor. False if it belongs to an earlier epoch of its input.
     #[inline]
     pub fn observe(&mut self, index: usize, frame: &Observation, now_ns: u64) -> bool {
         let Some(seen) = self.inputs.get_mut(index) else { return false };
@@ -247,41 +250,42 @@ impl Barrier {
             self.older_epochs += 1;
             return false;
         }
-        // Of the latest kinds, there is one demand for each input.
+        // Barriers by newest frame have one demand for each input.
         let place = if self.kind == Kind::LatestByTime { self.demands[index].place() } else { 0 };
         self.kind.see(seen, frame, place, now_ns);
         true
     }
 
-    /// An input is known to go on in a higher epoch, of which no frame has come yet.
+    /// Notes a higher epoch of an input, of which no frame has come yet.
     pub fn input_epoch(&mut self, index: usize, epoch: u64) -> bool {
         let seen = self.inputs.get_mut(index);
         seen.is_some_and(|seen| seen.epoch.is_none_or(|own| epoch > own) && seen.enter(Some(epoch)))
     }
 
-    /// What the stage consumed. False: it is not of the input's current epoch.
+    /// Notes what consumers processed. False if it is not of the input's current epoch.
     #[inline]
     pub fn processed(&mut self, index: usize, processed: &Processed) -> bool {
         self.inputs.get_mut(index).is_some_and(|seen| seen.consumed(processed))
     }
 
-    /// By newest frame: its sequence; None while there is none that can be read.
+    /// The sequence of an input's newest frame, under a latest policy; None while none can be read.
     #[inline]
     #[must_use]
     pub fn selected(&self, index: usize) -> Option<u64> {
         self.inputs.get(index)?.selected()
     }
 
-    /// By newest frame: it could not be read, and the input is absent until a newer one comes. False: another is it.
+    /// Notes that the newest frame could not be read, so that the input is absent until a newer one comes. False if
+    /// another frame is the newest.
     #[inline]
     pub fn invalid(&mut self, index: usize, seq: u64) -> bool {
         self.inputs.get_mut(index).is_some_and(|seen| seen.invalid(seq))
     }
 
-    /// An output was made. By timestamp, from now on no earlier one is ready.
+    /// Notes that an output was made. By timestamp, no earlier output is ready afterwards.
     ///
     /// # Errors
-    /// It is itself earlier than the last.
+    /// The output is itself earlier than the previous one.
     pub fn emitted(&mut self, out: u64) -> Result<(), OutputTimeDecreased> {
         if self.kind != Kind::Timestamp {
             return Ok(());
@@ -294,13 +298,13 @@ impl Barrier {
         Ok(())
     }
 
-    /// Whether one attempt at this output is permitted: which inputs it goes without, or what blocks it.
+    /// Whether one attempt at this output is permitted, and which inputs it goes without; or what blocks it.
     ///
-    /// Looks at the demand that blocked last and, while it does, at nothing else. The same answer as `ready`, but what
-    /// blocks is not all that does.
+    /// Starts at the demand that blocked the previous attempt. The outcome is that of `ready`, but only the first
+    /// obstacle found is named.
     ///
     /// # Errors
-    /// What blocks.
+    /// What blocks the output.
     #[inline]
     pub fn attempt(&mut self, out: u64, now_ns: u64) -> Result<InputSet, Blocked> {
         if let Some(reason) = self.closed(out) {
@@ -314,7 +318,7 @@ impl Barrier {
             match self.verdict(demand, out, now_ns) {
                 Verdict::Met => {}
                 Verdict::Stale => absent.insert(usize::from(demand.input)),
-                // The usual outcome, mostly of the first look.
+                // This is the usual outcome, mostly at the first look.
                 Verdict::Waiting(reason) => {
                     self.blocker = index;
                     return Err(Blocked { reason, input: Some(demand.input) });

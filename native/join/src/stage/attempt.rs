@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the stage proposes: an output, and for each input a frame to read or the reason why it goes without.
+//! What the stage proposes: an output and, for each input, a frame to read or the reason why it is absent.
 
 use super::Stage;
 use super::decide::Choice;
@@ -10,16 +10,16 @@ use super::unmatched::Cause;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Absence {
-    /// It was silent for longer than the map's time-out.
+    /// The input was silent for longer than the map's timeout.
     Stale,
-    /// The output waited for it until its deadline.
+    /// The output waited for the input until its deadline.
     Late,
-    /// It is optional and had nothing, or the row is another input's.
+    /// The input is optional and had no frame, or the row is another input's.
     NotJoined,
 }
 
 impl Absence {
-    /// The word that the journal holds.
+    /// The word for this absence in the journal.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -30,42 +30,42 @@ impl Absence {
     }
 }
 
-/// One input of an attempt.
+/// What an attempt takes of one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pick {
     /// The frame to read.
     Frame {
-        /// The stream's place in [`super::StageConfig::streams`].
+        /// The index of the stream in [`super::StageConfig::streams`].
         stream: u16,
         /// The producer's epoch.
         epoch: u64,
         /// The frame's sequence.
         seq: u64,
-        /// Of the slot header, if it was read at arrival; all ones is null.
+        /// The slot header's time, if it was read when the frame came; all ones is null.
         timestamp_ns: u64,
-        /// Of the descriptor; all ones is null.
+        /// The descriptor's time; all ones is null.
         descriptor_timestamp_ns: u64,
-        /// Of the descriptor.
+        /// The descriptor's trace id.
         trace_id: u64,
     },
-    /// No frame.
+    /// The row goes without the input.
     Absent(Absence),
 }
 
-/// An output to try: read the picks, then say `joined`, or `failed` for each that could not be read.
+/// An output to try. Read its picks, then call `joined`, or `failed` for each frame that could not be read.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt<'a> {
     /// The output's epoch.
     pub out_epoch: u64,
     /// The output's sequence.
     pub out_seq: u64,
-    /// The output's time, where the policy or the drive has one.
+    /// The output's time, if the policy or the drive gives one.
     pub out_time_ns: Option<i64>,
     pub(super) picks: &'a [Pick],
 }
 
 impl Attempt<'_> {
-    /// One pick for each input, in their order.
+    /// The picks, one for each input, in their order.
     #[must_use]
     pub fn picks(&self) -> &[Pick] {
         self.picks
@@ -73,10 +73,10 @@ impl Attempt<'_> {
 }
 
 impl Stage {
-    /// An output whose frames to read, if one is possible.
+    /// The next output to try, if one is possible.
     pub fn next(&mut self, now_ns: u64) -> Option<Attempt<'_>> {
         if self.streams.has_fence && !self.is_finishing {
-            self.closes();
+            self.close_if_due();
         }
         if self.is_finishing || self.queue.is_backed_up() || !self.rules.is_valid {
             self.is_stuck = !self.is_finishing;
@@ -84,11 +84,11 @@ impl Stage {
         }
         self.is_waiting = false;
         if std::mem::take(&mut self.rules.is_just_applied) {
-            by_policy!(self, policy => policy.taken_up(self, now_ns));
+            by_policy!(self, policy => policy.map_applied(self, now_ns));
         }
         let is_possible = by_policy!(self, policy => policy.next(self, now_ns));
         if self.streams.has_fence && !is_possible && !self.is_waiting && self.has_all_ended() {
-            // Nothing comes that could make an output of what is left before the fence.
+            // No frame will come that could make another output of this epoch.
             self.close_epoch();
             self.is_waiting = true;
         }
@@ -121,7 +121,7 @@ impl Stage {
         }
     }
 
-    /// The attempt's frame of an input cannot be read: it is never tried again. Ask for the next attempt.
+    /// Notes that the attempt's frame of an input cannot be read; it is not tried again. Call `next` afterwards.
     pub fn failed(&mut self, input: usize, cause: Cause, _now_ns: u64) {
         let Some(seq) = self.chosen(input).map(|frame| frame.seq) else { return };
         self.by_input[input].overwritten += u64::from(cause == Cause::Overwritten);
@@ -134,7 +134,7 @@ impl Stage {
         by_policy!(self, policy => policy.failed(self, input, seq));
     }
 
-    /// The attempt's row is written.
+    /// Notes that the attempt's row was written.
     pub fn joined(&mut self, now_ns: u64) {
         self.counters.rows += 1;
         for input in 0..self.inputs.len() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Times that make outputs: ticks, watermarks, and those that are pushed.
+//! Times that make outputs: ticks of a clock, watermarks, and times that are pushed.
 
 use super::config::Drive;
 use super::{I64_MAX, Stage};
@@ -7,7 +7,7 @@ use super::{I64_MAX, Stage};
 pub(super) const NS_PER_MS: u64 = 1_000_000;
 
 impl Stage {
-    /// A stream's watermark; one that decreases is ignored.
+    /// Takes a stream's watermark; one that decreases is ignored.
     pub fn watermark(&mut self, stream: usize, ms: i64, _now_ns: u64) {
         let Some(ms) = u64::try_from(ms).ok().filter(|ms| *ms <= I64_MAX / NS_PER_MS) else {
             self.counters.time_refused += 1;
@@ -31,7 +31,7 @@ impl Stage {
         }
     }
 
-    /// How far time has come on every required stream that has not ended; None where one of them has said nothing.
+    /// The lowest watermark of all required streams that have not ended; None if one of them has none yet.
     #[must_use]
     pub fn lowest_watermark_ms(&self) -> Option<u64> {
         let mut lowest: Option<u64> = None;
@@ -46,7 +46,7 @@ impl Stage {
         lowest
     }
 
-    /// Whether a time is to be an output: it does not decrease, and there is room for it.
+    /// Takes an output time from the caller. False if it decreases, or if too many wait.
     pub fn push_time(&mut self, out_time_ns: i64) -> bool {
         if self.config.drive != Drive::External {
             return false;
@@ -74,7 +74,7 @@ impl Stage {
         Some(out_time_ns) < self.numbers.timing.last_ns
     }
 
-    /// Time passes. A clock drive begins with the first tick at which all required inputs were observed.
+    /// Takes the current time. A clock drive begins with the first tick at which all required inputs were observed.
     pub fn tick(&mut self, _now_ns: u64, clock_ns: u64) {
         if !matches!(self.config.drive, Drive::Clock { .. }) || clock_ns > I64_MAX {
             return;

@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a stage is told once: the policy, the inputs, and what makes outputs. Rules come with maps alone.
+//! The configuration of a stage, fixed for its whole run: policy, inputs, and what makes outputs. Rules come only with
+//! maps.
 
 use serde::Deserialize;
 
 use crate::barrier::Kind;
 use crate::map::Source;
 
-/// Which frames belong together.
+/// How the join decides which frames belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PolicyKind {
-    /// By sequence.
+    /// Frames with matching sequences.
     Sequence,
-    /// By timestamp.
+    /// Frames with matching times.
     Timestamp,
-    /// The newest of each input.
+    /// The newest frame of each input.
     Latest,
-    /// Every frame for itself.
+    /// Every frame alone.
     Union,
 }
 
 impl PolicyKind {
-    /// Whether sequences number the outputs.
+    /// Whether outputs are numbered by sequences of frames.
     #[must_use]
     pub const fn is_by_sequence(self) -> bool {
         matches!(self, Self::Sequence)
@@ -33,41 +34,41 @@ impl PolicyKind {
         matches!(self, Self::Timestamp)
     }
 
-    /// Whether the newest frame of an input is all that it can give.
+    /// Whether only the newest frame of an input can be joined.
     #[must_use]
     pub const fn keeps_newest_only(self) -> bool {
         matches!(self, Self::Latest)
     }
 
-    /// Whether a frame has one output of its own, and no other.
+    /// Whether a frame belongs to one output only.
     #[must_use]
     pub const fn has_place_of_its_own(self) -> bool {
         matches!(self, Self::Sequence | Self::Union)
     }
 
-    /// Whether the order of frames alone closes an epoch of the output.
+    /// Whether the order of frames alone decides when an epoch of the output closes.
     #[must_use]
     pub const fn closes_by_order(self) -> bool {
         matches!(self, Self::Union)
     }
 }
 
-/// What makes an output.
+/// What makes the outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Drive {
-    /// Counting up or, of the latest policy, every observation.
+    /// Counting up; under the latest policy, every observation.
     Counter,
-    /// The frames of this input, by index.
+    /// The frames of this input, given by its index.
     Input(usize),
     /// A clock with this period.
     Clock {
-        /// Between two outputs.
+        /// The time between two outputs.
         period_ns: u64,
     },
     /// Every advance of the lowest watermark.
     Watermark,
-    /// Times that are pushed.
+    /// Times that the caller pushes.
     External,
 }
 
@@ -75,9 +76,9 @@ pub enum Drive {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Preference {
-    /// The newest that is not later than asked for.
+    /// The newest frame that is not later than the time asked for.
     Newest,
-    /// The one with the least distance, before or after.
+    /// The frame at the smallest distance, before or after.
     Nearest,
     /// The newest that is not later than asked for, without waiting for another.
     Latest,
@@ -85,35 +86,35 @@ pub enum Preference {
     Sequence,
 }
 
-/// One `[[input]]`, which a map's rule may bind; several may name the same stream. What is said here chooses among the
-/// frames that the rule admits.
+/// One `[[input]]`, which a rule of the map may bind; several may name the same stream. These settings choose among the
+/// frames that the rule allows.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct InputConfig {
     /// The stream's id.
     pub stream: u32,
     /// How far from the time asked for a frame may lie; None: any distance.
     pub tolerance_ns: Option<u64>,
-    /// The timestamp that counts where a map names none.
+    /// The timestamp that counts if the map names none.
     pub source: Source,
-    /// Of a timestamp rule.
+    /// Which frame a timestamp rule takes.
     pub pick: Preference,
     /// Of [`Preference::Sequence`].
     #[serde(default)]
     pub seq_offset: i64,
     /// Whether a frame may be joined again.
     pub reuse: bool,
-    /// An output that waited longer goes on without this input; 0: it waits.
+    /// How long an output waits for this input before it goes on without it; 0: for ever.
     pub deadline_ns: u64,
-    /// Whether outputs never wait for it.
+    /// Whether outputs never wait for this input.
     pub optional: bool,
-    /// Whether the processed cursor counts too.
+    /// Whether the processed cursor must have come as far too.
     pub processed: bool,
-    /// Whether a frame whose time goes back is left out, instead of the whole stream.
+    /// Whether a frame whose time goes back is dropped; otherwise the whole stream is rejected.
     pub drops_regressed: bool,
 }
 
 impl InputConfig {
-    /// Whether the frame that is nearest to an output is picked, not the newest one. An anchor's own frames make outputs.
+    /// Whether the frame nearest to an output is picked, not the newest. An anchor's own frames make the outputs.
     pub(super) fn is_nearest(&self, is_anchor: bool) -> bool {
         self.pick == Preference::Nearest && !is_anchor
     }
@@ -123,7 +124,7 @@ impl InputConfig {
         matches!(self.pick, Preference::Latest | Preference::Sequence)
     }
 
-    /// An input of which only the stream matters, for tests. What users get is decided in `joinbarrier/config`.
+    /// Makes an input with default settings, for tests. `joinbarrier/config` decides the defaults of users.
     #[must_use]
     pub const fn of(stream: u32) -> Self {
         Self {
@@ -141,35 +142,36 @@ impl InputConfig {
     }
 }
 
-/// All of it. Staleness and lateness come with the map.
+/// The whole configuration of a stage. Staleness and lateness come with the map.
 #[derive(Clone, Debug, Deserialize)]
 pub struct StageConfig {
-    /// Which frames belong together.
+    /// How frames belong together.
     pub policy: PolicyKind,
     /// The output stream that maps are announced for.
     pub out_stream: u32,
     /// The inputs, in the order of the columns.
     pub inputs: Vec<InputConfig>,
-    /// What makes an output.
+    /// What makes the outputs.
     pub drive: Drive,
-    /// The first output of the sequence policy; None: the smallest that every rule can satisfy.
+    /// The first output under the sequence policy; None: the smallest that every rule can satisfy.
     pub first: Option<u64>,
-    /// Lateness counts as 0: nothing comes too late, and every input is waited for.
+    /// Whether lateness counts as 0, so that nothing comes too late and every input is waited for.
     pub is_late_stalled: bool,
-    /// Of the latest policy: newest by time, not by sequence.
+    /// Whether the latest policy takes the newest by time instead of by sequence.
     pub is_ordered_by_time: bool,
-    /// Picks may lie this far apart; 0: any distance.
+    /// How far apart the frames of a row may lie; 0: any distance.
     pub max_skew_ns: u64,
-    /// Older outputs are skipped for the newest possible; 0: never.
+    /// The age beyond which outputs are skipped for the newest possible one; 0: never.
     pub max_age_ns: u64,
-    /// Epoch of the output to begin with.
+    /// The first epoch of the output.
     pub out_epoch: u64,
     /// How many frames of each input may wait.
     pub history: u32,
 }
 
 impl StageConfig {
-    /// The stream ids without repetition, in the order of the inputs. A stage counts streams by their place here.
+    /// The stream ids without repetition, in the order of the inputs. Their position here is a stream's index in the
+    /// stage.
     #[must_use]
     pub fn streams(&self) -> Vec<u32> {
         let mut streams = Vec::new();
@@ -181,7 +183,7 @@ impl StageConfig {
         streams
     }
 
-    /// What readiness is about; None: nothing of a union waits for a map or for another input.
+    /// The kind of readiness. None for a union, which waits for no map and no other input.
     pub(super) fn kind(&self) -> Option<Kind> {
         match self.policy {
             PolicyKind::Sequence => Some(Kind::Sequence),
@@ -192,7 +194,7 @@ impl StageConfig {
         }
     }
 
-    /// Whether rules speak of times.
+    /// Whether rules compare times.
     pub(super) fn reads_times(&self) -> bool {
         self.kind().is_some_and(Kind::reads_times)
     }

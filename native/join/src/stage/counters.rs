@@ -5,23 +5,23 @@ use framegate_counters::counters;
 
 use super::unmatched::CAUSES;
 
-/// Of one input, since the start.
+/// What was counted of one input since the start.
 #[derive(Clone, Debug, Default)]
 pub struct InputCounters {
-    /// Rows without it.
+    /// Rows without the input.
     pub absent: u64,
     /// Frames that were lapped or could not be read.
     pub overwritten: u64,
-    /// One-to-one choices that were made before it was certain that nothing later changes them.
+    /// One-to-one choices made before it was certain that nothing later would change them.
     pub closed_early: u64,
     /// Frames that were not joined, by cause.
     pub unmatched: [u64; CAUSES],
 }
 
 counters! {
-    /// Of all inputs, since the start.
+    /// What was counted of all inputs since the start.
     pub struct Counters {
-        /// Rows.
+        /// Rows that were made.
         rows,
         /// Outputs that were asked for before they were possible.
         ticks_not_ready,
@@ -35,11 +35,11 @@ counters! {
         out_of_range,
         /// Frames whose sequence did not grow.
         repeated,
-        /// Frames of before a resume, seen again.
+        /// Frames that were decided before a resume and came again.
         already_decided,
-        /// Frames whose entries found no room: nobody drained.
+        /// Frames whose entries found no space, because nobody drained them.
         unmatched_dropped,
-        /// Maps that name other streams than the inputs'.
+        /// Maps that name a stream which is no input.
         maps_refused,
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a checkpoint keeps of a stage beside the state that every sealed batch holds, so that a stage which is told the
-//! same frames again goes on as this one would have. Asked for at a cut only: it allocates.
+//! What a checkpoint keeps of a stage beside the state of a sealed batch. A stage that gets it back, and the same
+//! frames again, continues as this one would have. Only used at a cut, because it allocates.
 
 use std::fmt::{Display, Formatter, Result as Written};
 use std::io::Write;
@@ -11,39 +11,39 @@ use super::history::Frame;
 use super::source::Source;
 use super::unmatched::Cause;
 
-/// A frame that waits to be joined, or was joined last and may be again.
+/// A frame that waits to be joined, or that was joined most recently and may be joined again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pending {
-    /// Frames came in this order, over all streams.
+    /// A number that rises in the order in which frames came, over all streams.
     pub order: u64,
-    /// The stream's place in [`super::StageConfig::streams`].
+    /// The index of the stream in [`super::StageConfig::streams`].
     pub stream: usize,
     /// The producer's epoch.
     pub epoch: u64,
-    /// The frame.
+    /// The frame's sequence.
     pub seq: u64,
-    /// All ones: null.
+    /// The descriptor's time; all ones is null.
     pub descriptor_timestamp_ns: u64,
-    /// All ones: null, or it was not read.
+    /// The slot header's time; all ones if it is null or was not read.
     pub slot_timestamp_ns: u64,
-    /// 0: none.
+    /// The trace id; 0 is none.
     pub trace_id: u64,
 }
 
-/// Frames that can never be joined, and are written down when everything older is decided.
+/// Frames that can never be joined, to be recorded once everything older is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
-    /// As of [`Pending`].
+    /// See [`Pending::order`].
     pub order: u64,
-    /// As of [`Pending`].
+    /// See [`Pending::stream`].
     pub stream: usize,
     /// The producer's epoch.
     pub epoch: u64,
-    /// The first of them.
+    /// The first sequence.
     pub seq: u64,
-    /// The last of them.
+    /// The last sequence.
     pub seq_last: u64,
-    /// Why.
+    /// Why they are not joined.
     pub cause: Cause,
 }
 
@@ -60,32 +60,32 @@ impl Display for Number {
 }
 
 impl Stage {
-    /// Something of a stream came that this stage is told later: the stream is not silent.
+    /// Notes that something of a stream came which the stage takes later, so the stream is not silent.
     pub fn heard(&mut self, stream: usize, now_ns: u64) {
         self.newest_mut(stream).seen.heard(now_ns);
     }
 
-    /// The next frame of a stream is one of a checkpoint's, or waited behind a barrier: it was promised its place.
+    /// Makes space for one more frame of a stream, which comes from a checkpoint or waited behind a barrier.
     pub fn make_room(&mut self, stream: usize) {
         for at in 0..self.streams.on[stream].len() {
             self.inputs[self.streams.on[stream][at]].reserve(1);
         }
     }
 
-    /// Whether nothing more comes of a stream's present epoch.
+    /// Whether nothing more comes of a stream's newest epoch.
     #[must_use]
     pub fn has_ended(&self, stream: usize) -> bool {
         self.newest(stream).is_ended
     }
 
-    /// Whether that epoch is the stream's present one or the one behind its fence, and is over.
+    /// Whether an epoch is over that is the stream's present one, or the one behind its fence.
     #[must_use]
     pub fn has_ended_in(&self, stream: usize, epoch: u64) -> bool {
         let records = [Some(self.streams.sources[stream]), self.streams.behind[stream]];
         records.iter().flatten().any(|record| record.is_ended && record.epoch() == Some(epoch))
     }
 
-    /// Every frame that waits, once, in the order in which they came; and what is lost.
+    /// All waiting frames, once each and in the order in which they came, and all lost ones.
     #[must_use]
     pub fn pending(&self) -> (Vec<Pending>, Vec<Lost>) {
         let (mut frames, mut lost) = (Vec::new(), Vec::new());
@@ -105,7 +105,7 @@ impl Stage {
                 }
             }
         }
-        // Several inputs may wait for one stream's frame.
+        // Several inputs may wait for the same frame of a stream.
         frames.sort_unstable_by_key(|frame| (frame.stream, frame.epoch, frame.seq, frame.order));
         frames.dedup_by_key(|frame| (frame.stream, frame.epoch, frame.seq));
         frames.sort_unstable_by_key(|frame| (frame.order, frame.epoch, frame.seq));
@@ -115,13 +115,13 @@ impl Stage {
         (frames, lost)
     }
 
-    /// Appends, as JSON, what is neither in the state nor said by telling the frames again: how far each stream was
-    /// heard, its times and watermark, and the times that wait to be outputs.
+    /// Appends, as JSON, what neither the state nor the frames say: how far each stream was heard, its times and
+    /// watermark, and the times that wait to be outputs.
     pub fn write_rest(&self, into: &mut Vec<u8>) {
         self.try_write_rest(into).expect("a vector takes every byte");
     }
 
-    /// What is known of one epoch of a stream.
+    /// Writes what is known of one epoch of a stream.
     fn try_write_record(&self, stream: usize, source: &Source, into: &mut Vec<u8>) -> std::io::Result<()> {
         write!(
             into,
@@ -215,7 +215,7 @@ mod tests {
         stage.missed(1, 5, 4, 6, 10);
         let (frames, lost) = stage.pending();
         let told: Vec<_> = frames.iter().map(|frame| (frame.stream, frame.seq)).collect();
-        // The last joined ones may be asked for again.
+        // A frame that was joined most recently may be needed again.
         assert_eq!(told, [(0, 0), (1, 0), (1, 1), (0, 1), (1, 2), (1, 3)]);
         assert_eq!(lost.len(), 1);
         assert_eq!((lost[0].seq, lost[0].seq_last, lost[0].cause), (4, 6, Cause::AgentDown));

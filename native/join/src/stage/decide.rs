@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Decisions about frames: each ends as joined, or as one entry of the unmatched.
+//! Decides frames: each ends either as joined, or in one entry of the unmatched.
 
 use super::attempt::{Absence, Pick};
 use super::fence::Side;
@@ -8,30 +8,30 @@ use super::unmatched::{Cause, Unmatched};
 use super::{I64_MAX, Stage};
 use crate::barrier::NULL_TIMESTAMP;
 
-/// Where an attempt's frame stands.
+/// Which frame an attempt takes of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
     /// No frame.
     Nothing,
-    /// The last joined one.
+    /// The frame that was joined most recently.
     Kept,
-    /// One that waits, by its position.
+    /// A waiting frame, by its position.
     At(u64),
 }
 
-/// The output that is asked for.
+/// The current output, which is being tried.
 pub(super) struct Current {
     pub choices: Box<[Choice]>,
     pub picks: Box<[Pick]>,
-    /// Which inputs it goes without.
+    /// The inputs that the output goes without, and why.
     pub absent: Box<[Option<Absence>]>,
-    /// Room for them, while another output is looked at.
+    /// A copy of `absent`, kept while the output after this one is looked at.
     pub spare: Box<[Option<Absence>]>,
-    /// Since when it waits.
+    /// When the output began to wait.
     pub asked_ns: Option<u64>,
-    /// Whether it was counted that it was asked for in vain.
+    /// Whether the output was already counted as not ready.
     pub is_counted: bool,
-    /// Whether what is asked about is the output after it.
+    /// Whether the stage looks at the output after this one.
     pub is_looking_ahead: bool,
 }
 
@@ -50,7 +50,7 @@ impl Current {
 }
 
 impl Stage {
-    /// Writes down a frame that is not joined.
+    /// Records a frame as not joined.
     pub(super) fn note(&mut self, input: usize, epoch: u64, frame: &Frame, cause: Cause) {
         let each = &self.inputs[input];
         let is_own = self.config.policy.is_by_sequence() && each.demand.is_some() && each.window.is_none();
@@ -71,7 +71,7 @@ impl Stage {
         }
     }
 
-    /// Decides an input's oldest frame: not joined.
+    /// Decides an input's oldest frame: it is not joined.
     pub(super) fn drop_front(&mut self, input: usize, cause: Cause) {
         let each = &mut self.inputs[input];
         let Some(frame) = each.pop() else { return };
@@ -80,7 +80,7 @@ impl Stage {
         self.note(input, epoch, &frame, frame.lost.unwrap_or(cause));
     }
 
-    /// Decides what is lost and has nothing older before it.
+    /// Decides lost frames that have nothing older before them.
     #[inline]
     pub(super) fn settle(&mut self, input: usize) {
         while self.inputs[input].front().is_some_and(|frame| !frame.is_readable()) {
@@ -88,14 +88,14 @@ impl Stage {
         }
     }
 
-    /// Decides everything that waits.
+    /// Decides all waiting frames of an input.
     pub(super) fn drop_all(&mut self, input: usize, cause: Cause) {
         while !self.inputs[input].is_empty() {
             self.drop_front(input, cause);
         }
     }
 
-    /// Adds a frame to those that wait, if there is room; returns the cause if it is lost.
+    /// Adds a frame to those that wait, if there is space. Returns the cause if the frame is lost.
     #[inline]
     pub(super) fn add(&mut self, input: usize, frame: Frame, side: Side) -> Option<Cause> {
         if self.inputs[input].is_full() {
@@ -106,16 +106,16 @@ impl Stage {
         frame.lost
     }
 
-    /// A full history loses what comes, as one range at its end: what waits longest is nearest to its partner. It has no
-    /// fence, which would have gone first.
+    /// Adds a frame to a full history, where it is lost, as part of a range at the end: the frames that wait longest
+    /// are nearest to their partners. A history that is full has no fence, because `enter` closes the epoch first.
     #[cold]
     fn add_to_full(&mut self, input: usize, frame: Frame) -> Cause {
         let cause = frame.lost.unwrap_or(Cause::NoRoom);
         if self.inputs[input].extend_lost(&frame, cause) {
             return cause;
         }
-        if self.inputs[input].is_crammed() {
-            // Two ranges that do not go on in one another: the oldest frame makes room for the second.
+        if self.inputs[input].is_overfull() {
+            // A second range does not continue the first, so the oldest frame is dropped to make space for it.
             self.drop_front(input, Cause::NoRoom);
             self.settle(input);
         }
@@ -124,7 +124,7 @@ impl Stage {
         cause
     }
 
-    /// A frame was joined; everything older is decided.
+    /// Takes a joined frame; every older one is decided.
     #[inline]
     pub(super) fn take(&mut self, input: usize, choice: Choice) {
         if let Choice::At(position) = choice {
@@ -139,7 +139,7 @@ impl Stage {
         self.settle(input);
     }
 
-    /// Chooses the frames of an output for the inputs that it does not go without. Whether a required one is missing.
+    /// Chooses frames for the inputs that the output does not go without. True if a required one is missing.
     #[inline]
     pub(super) fn choose(&mut self, candidate: impl Fn(&Self, usize) -> Choice) -> bool {
         let mut is_missing = false;
@@ -160,7 +160,7 @@ impl Stage {
         is_missing
     }
 
-    /// The frame that a choice names.
+    /// The frame that was chosen for an input.
     #[inline]
     pub(super) fn chosen(&self, input: usize) -> Option<&Frame> {
         match self.current.choices[input] {
@@ -178,7 +178,7 @@ impl Stage {
         self.current.choices.iter().any(|choice| *choice != Choice::Nothing)
     }
 
-    /// Whether the chosen frames lie further apart than a row's may.
+    /// Whether the chosen frames lie further apart than the row may have them.
     pub(super) fn is_skewed(&self) -> bool {
         if self.config.max_skew_ns == 0 {
             return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A new epoch of a stream whose frames still wait is a fence in the histories of its inputs: what comes stands behind
-//! it, and only frames before it are candidates. The output's epoch goes on until nothing more can be made of it, the
-//! new one is nearer, a third epoch begins, or room runs out; then all fences go at once.
+//! Fences in the histories of inputs. If a stream begins a new epoch while frames of the old one wait, new frames go
+//! behind a fence, and only frames before it are candidates. The output's epoch goes on until nothing more can be made
+//! of it, the next one is nearer, a third epoch begins, or space runs out. Then all fences are removed at once.
 
 use super::Stage;
 use super::config::Drive;
@@ -10,17 +10,17 @@ use super::policy::{Policy, by_policy};
 use super::source::Source;
 use super::unmatched::Cause;
 
-/// On which side of its stream's fence something belongs.
+/// The side of a stream's fence that something belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
-    /// Of the epoch that outputs are made of.
+    /// The epoch that outputs are made of.
     Present,
-    /// Of the one after it.
+    /// The epoch behind the fence.
     Behind,
 }
 
 impl Stage {
-    /// Where something of this epoch belongs; None: to an epoch that is over. A higher one begins.
+    /// The side that something of this epoch belongs to; None if the epoch is over. A higher epoch begins here.
     #[inline]
     pub(super) fn enter(&mut self, stream: usize, epoch: u64) -> Option<Side> {
         if !self.streams.has_fence && self.streams.sources[stream].epoch() == Some(epoch) {
@@ -34,7 +34,7 @@ impl Stage {
         let side = self.side_of(stream, epoch)?;
         let is_full = self.streams.on[stream].iter().any(|input| self.inputs[*input].is_full());
         if self.streams.has_fence && is_full {
-            // A newer frame would be lost for the sake of old ones.
+            // Otherwise a newer frame would be lost for the sake of old ones.
             self.close_epoch();
             return self.side_of(stream, epoch);
         }
@@ -65,7 +65,7 @@ impl Stage {
             self.fence(stream, epoch);
             return Side::Behind;
         }
-        self.pass(stream, Source::of(epoch));
+        self.begin_next(stream, Source::of(epoch));
         self.new_out_epoch();
         Side::Present
     }
@@ -75,12 +75,12 @@ impl Stage {
         for at in 0..self.streams.on[stream].len() {
             self.inputs[self.streams.on[stream][at]].fence();
         }
-        // Nothing more of it is waited for.
+        // No more frames of the old epoch are waited for.
         self.streams.sources[stream].is_ended = true;
         (self.streams.has_fence, self.streams.has_ended) = (true, true);
     }
 
-    /// The record of one side.
+    /// The record of one side, to be changed.
     #[inline]
     pub(super) fn source_mut(&mut self, stream: usize, side: Side) -> &mut Source {
         match (side, &mut self.streams.behind[stream]) {
@@ -89,7 +89,7 @@ impl Stage {
         }
     }
 
-    /// The same, to look at.
+    /// The record of one side, to be read.
     pub(super) fn source_at(&self, stream: usize, side: Side) -> &Source {
         match (side, &self.streams.behind[stream]) {
             (Side::Behind, Some(behind)) => behind,
@@ -106,20 +106,20 @@ impl Stage {
         self.streams.behind[stream].as_mut().unwrap_or(&mut self.streams.sources[stream])
     }
 
-    // --- The fence goes ------------------------------------------------------------------------------------
+    // --- The fences are removed ----------------------------------------------------------------------------
 
-    /// Goes over to the next epoch of all streams that have one. What is left of those before it is dropped.
+    /// Moves all streams that have a fence to their next epoch. What is left of the old ones is dropped.
     pub(super) fn close_epoch(&mut self) {
         for stream in 0..self.streams.sources.len() {
             if let Some(next) = self.streams.behind[stream].take() {
-                self.pass(stream, next);
+                self.begin_next(stream, next);
             }
         }
         self.new_out_epoch();
         self.advance_watermark();
     }
 
-    fn pass(&mut self, stream: usize, next: Source) {
+    fn begin_next(&mut self, stream: usize, next: Source) {
         for at in 0..self.streams.on[stream].len() {
             let input = self.streams.on[stream][at];
             self.drop_all(input, Cause::Epoch);
@@ -140,15 +140,16 @@ impl Stage {
         by_policy!(self, policy => policy.new_epoch(self));
     }
 
-    /// No output of the new epoch was asked for.
+    /// Begins the outputs of an epoch; none was asked for yet.
     pub(super) fn begin_outputs_anew(&mut self) {
         self.numbers.times.new_epoch();
         self.next_output();
     }
 
-    /// Closes the output's epoch if nothing more can be made of it, or the next one is nearer.
+    /// Closes the output's epoch if nothing more can be made of it, or if the next one is nearer. True if it was
+    /// closed.
     #[cold]
-    pub(super) fn closes(&mut self) -> bool {
+    pub(super) fn close_if_due(&mut self) -> bool {
         let is_due = !self.config.policy.closes_by_order()
             && (self.is_drained() || by_policy!(self, policy => policy.is_next_nearer(self)));
         if is_due {
@@ -157,12 +158,12 @@ impl Stage {
         is_due
     }
 
-    /// Whether nothing is left before any fence.
+    /// Whether nothing waits before any fence.
     fn is_drained(&self) -> bool {
         self.inputs.iter().all(|each| self.streams.behind[each.source].is_none() || each.is_empty())
     }
 
-    /// Whether all streams have ended, by these records of them.
+    /// Whether all streams have ended, according to these records.
     pub(super) fn has_all_ended_in<'a>(&self, record: impl Fn(usize) -> &'a Source) -> bool {
         (0..self.streams.sources.len()).all(|stream| {
             let is_awaited = self.streams.on[stream].iter().any(|input| self.is_required(*input));
@@ -173,7 +174,8 @@ impl Stage {
 
     // --- By sequence ---------------------------------------------------------------------------------------
 
-    /// Whether no input lacks what the first output of the next epoch would ask for, while one lacks this epoch's.
+    /// Whether every input has what the first output of the next epoch asks for, while one lacks what this epoch's
+    /// would.
     pub(super) fn is_next_nearer_at_begin(&self) -> bool {
         if !self.rules.is_valid || self.numbers.counting.n.is_some() || !self.is_all_observed() {
             return false;
@@ -183,7 +185,7 @@ impl Stage {
         n.is_none_or(is_far) && self.is_next_complete(None)
     }
 
-    /// The frame that came is too old for this output, and the first of the next epoch could be made with it.
+    /// Whether the new frame is too old for the current output, and would complete the first output of the next epoch.
     pub(super) fn is_nearer_to_next(&self, stream: usize, seq: u64) -> bool {
         let known = self.numbers.counting.n.filter(|_| self.config.policy.is_by_sequence());
         let (Some(n), None) = (known, &self.streams.behind[stream]) else { return false };
@@ -191,7 +193,7 @@ impl Stage {
         self.streams.on[stream].iter().all(is_below) && self.is_next_complete(Some((stream, seq)))
     }
 
-    /// Whether every input would have what the first output of the next epoch asks for; `newest` came just now.
+    /// Whether every input has what the first output of the next epoch asks for. `newest` is a frame that just came.
     fn is_next_complete(&self, newest: Option<(usize, u64)>) -> bool {
         let newest_of = |stream: usize| newest.filter(|(own, _)| *own == stream).map(|(_, seq)| seq);
         let first = |input: usize| {
@@ -211,7 +213,7 @@ impl Stage {
 
     // --- By timestamp --------------------------------------------------------------------------------------
 
-    /// Whether the current output lies in the next epoch of an input, or there can be no current output any more.
+    /// Whether the current output lies in the next epoch of an input, or this epoch can have no more outputs.
     pub(super) fn is_next_asked_for(&self) -> bool {
         let Some(t) = self.proposed(0) else { return self.has_no_more_times() };
         self.inputs.iter().any(|each| {
@@ -231,7 +233,7 @@ impl Stage {
 
     // --- Unions --------------------------------------------------------------------------------------------
 
-    /// Frames keep the order in which they came: a fence goes when it is the oldest thing that waits.
+    /// Keeps frames in the order in which they came: a fence is removed once everything that waits came after it.
     #[cold]
     pub(super) fn pass_in_order(&mut self) {
         loop {
@@ -244,7 +246,7 @@ impl Stage {
             let is_due = |stream: &usize| self.streams.behind[*stream].is_some() && is_oldest(order(*stream));
             let Some(stream) = (0..self.streams.sources.len()).find(is_due) else { return };
             if let Some(next) = self.streams.behind[stream].take() {
-                self.pass(stream, next);
+                self.begin_next(stream, next);
             }
             self.new_out_epoch();
         }

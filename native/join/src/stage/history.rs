@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The frames of one input that wait for a decision, oldest first. Memory for all that may wait is reserved, not touched.
+//! The frames of one input that wait for a decision, oldest first. Address space for all of them is reserved at the
+//! start, but memory is used only as they come.
 //!
-//! Frames are decided in order, so one cursor, `decided`, tells what is behind. A frame that is known to be lost stays
-//! in its place until everything older is decided.
+//! Frames are decided in order, so one number, `decided`, covers all older ones. A lost frame stays in its place until
+//! everything older is decided.
 
 use std::collections::VecDeque;
 
@@ -13,15 +14,15 @@ use super::unmatched::Cause;
 use crate::barrier::NULL_TIMESTAMP;
 use crate::map::{Need, Source};
 
-/// Sequences and times with room for every sum of them.
+/// A number wide enough for every sum of sequences and times.
 pub(super) type Wide = i128;
 
-/// One frame or, never to be joined, a range of them.
+/// One frame, or a range of frames that can never be joined.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     pub seq: u64,
     pub seq_last: u64,
-    /// By the rule's source; all ones: none.
+    /// The time by the rule's source; all ones is null.
     pub time: u64,
     pub slot_ns: u64,
     pub descriptor_ns: u64,
@@ -32,7 +33,7 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// Frames of which nothing but the sequence is known.
+    /// Makes an entry for frames of which only the sequences are known.
     pub const fn gone(seq: u64, seq_last: u64, arrival_ns: u64, order: u64) -> Self {
         Self {
             seq,
@@ -56,7 +57,7 @@ impl Frame {
         self.time != NULL_TIMESTAMP
     }
 
-    /// The time of a place; none where either does not fit its field.
+    /// The time of a field; null if any of the frame's times is out of range.
     fn time_at(&self, place: usize) -> u64 {
         let times = [self.slot_ns, self.descriptor_ns];
         let is_out_of_range = times.iter().any(|time| *time > I64_MAX && *time != NULL_TIMESTAMP);
@@ -64,44 +65,44 @@ impl Frame {
     }
 }
 
-/// Where a timestamp stands in pairs of slot header's and frame descriptor's.
+/// The index of a source in pairs of slot header's and frame descriptor's times.
 fn place_of(source: Source) -> usize {
     usize::from(source == Source::FrameDescriptor)
 }
 
-/// One `[[input]]` and its frames. Positions count all frames that ever waited. Candidates stand from `head` to `tail`, in
-/// front of the fence if there is one.
+/// One `[[input]]` and its waiting frames. Positions count all frames that ever waited. Candidates lie from `head` to
+/// `tail`, before the fence if there is one.
 #[derive(Debug)]
 pub(super) struct Input {
     pub config: InputConfig,
-    /// Index of its stream.
+    /// The index of its stream.
     pub source: usize,
-    /// From an output to what is asked of this input. Like what follows, of the map that was applied last.
+    /// The shift from an output to what it asks of this input. This field and the next two come from the applied map.
     pub shift: Wide,
-    /// Of a window rule.
+    /// The window, if its rule is one.
     pub window: Option<u64>,
-    /// Of the source of its times, in pairs of them.
+    /// The index of its time's source in pairs of times.
     pub place: usize,
     pub is_anchor: bool,
-    /// Its rule, among the demands of the stage; None: it takes no part in outputs.
+    /// The index of its rule among the demands of the stage; None if it takes no part in outputs.
     pub demand: Option<usize>,
     frames: VecDeque<Frame>,
-    /// How many may wait, beside one range of lost frames at the end.
-    room: usize,
+    /// How many frames may wait, apart from one range of lost frames at the end.
+    capacity: usize,
     pub head: u64,
     pub tail: u64,
-    /// Frames from `tail` on are of the next epoch.
+    /// Whether frames from `tail` on are of the next epoch.
     is_fenced: bool,
-    /// The last joined frame; it may be joined again.
+    /// The frame that was joined most recently; it may be joined again.
     pub kept: Option<Frame>,
     pub decided: Option<u64>,
     pub joined: Option<u64>,
-    /// Up to which sequence a window has looked at frames.
+    /// The newest sequence that a window has looked at.
     pub looked: Option<u64>,
 }
 
 impl Input {
-    pub fn new(config: InputConfig, source: usize, is_anchor: bool, room: usize) -> Self {
+    pub fn new(config: InputConfig, source: usize, is_anchor: bool, capacity: usize) -> Self {
         Self {
             config,
             source,
@@ -110,8 +111,8 @@ impl Input {
             place: place_of(config.source),
             is_anchor,
             demand: None,
-            frames: VecDeque::with_capacity(room + 1),
-            room,
+            frames: VecDeque::with_capacity(capacity + 1),
+            capacity,
             head: 0,
             tail: 0,
             is_fenced: false,
@@ -122,8 +123,8 @@ impl Input {
         }
     }
 
-    /// Goes over to another rule; None: to none. Whether frames have another time now.
-    pub fn obey(&mut self, demand: Option<usize>, need: Need, source: Source) -> bool {
+    /// Binds the input to another rule, or to none. True if its frames have other times now.
+    pub fn bind(&mut self, demand: Option<usize>, need: Need, source: Source) -> bool {
         self.demand = demand;
         (self.shift, self.window) = match need {
             Need::Offset(offset) => (offset.into(), None),
@@ -139,8 +140,8 @@ impl Input {
         is_changed
     }
 
-    pub fn room(&self) -> usize {
-        self.room
+    pub fn capacity(&self) -> usize {
+        self.capacity
     }
 
     #[inline]
@@ -154,7 +155,7 @@ impl Input {
     }
 
     pub fn is_full(&self) -> bool {
-        self.len() >= self.room
+        self.len() >= self.capacity
     }
 
     #[inline]
@@ -181,7 +182,7 @@ impl Input {
         self.tail += 1;
     }
 
-    /// A late frame of the epoch before the fence counts as if it had come before that.
+    /// Inserts a frame beside a fence. A late frame of the epoch before it counts as if it had come before the fence.
     #[cold]
     fn push_beside_fence(&mut self, mut frame: Frame, side: Side) {
         if side == Side::Behind {
@@ -192,17 +193,17 @@ impl Input {
         self.tail += 1;
     }
 
-    /// What comes from now on is of the next epoch.
+    /// Sets a fence: what comes from now on is of the next epoch.
     pub fn fence(&mut self) {
         self.is_fenced = true;
     }
 
-    /// The oldest frame of the next epoch.
+    /// The oldest frame behind the fence.
     pub fn first_behind(&self) -> Option<&Frame> {
         self.frames.get((self.tail - self.head) as usize)
     }
 
-    /// The newest frame of a side.
+    /// The newest frame on one side of the fence.
     pub fn last(&self, side: Side) -> Option<&Frame> {
         match side {
             Side::Present => (!self.is_empty()).then(|| self.at(self.tail - 1)),
@@ -210,13 +211,13 @@ impl Input {
         }
     }
 
-    /// All frames, those of the next epoch with their side.
+    /// All waiting frames, each with its side of the fence.
     pub fn all(&self) -> impl Iterator<Item = (Side, &Frame)> {
         let side = |position: u64| if position < self.tail { Side::Present } else { Side::Behind };
         (self.head..).map(side).zip(&self.frames)
     }
 
-    /// Takes the oldest frame. A history that is empty then begins at the start of its memory again.
+    /// Takes the oldest frame. An empty history starts at the beginning of its memory again.
     #[inline]
     pub fn pop(&mut self) -> Option<Frame> {
         if self.is_empty() {
@@ -230,7 +231,7 @@ impl Input {
         Some(frame)
     }
 
-    /// Makes lost frames part of the range at the end, if it goes on with them and has the same cause.
+    /// Adds lost frames to the range at the end, if they continue it and have the same cause.
     pub fn extend_lost(&mut self, frame: &Frame, cause: Cause) -> bool {
         let Some(newest) = self.frames.back_mut() else { return false };
         let goes_on = newest.lost == Some(cause) && newest.seq_last.checked_add(1) == Some(frame.seq);
@@ -240,29 +241,29 @@ impl Input {
         goes_on
     }
 
-    /// Whether nothing more can be added at all: the range at the end is there already.
-    pub fn is_crammed(&self) -> bool {
-        self.len() > self.room
+    /// Whether even the range at the end is there already, so that nothing more can be added.
+    pub fn is_overfull(&self) -> bool {
+        self.len() > self.capacity
     }
 
-    /// Room for so many more than wait now: a checkpoint may hold more than this join lets wait. Takes memory.
+    /// Makes space for more frames than wait now: a checkpoint may hold more than this join lets wait. Allocates.
     pub fn reserve(&mut self, more: usize) {
-        self.room = self.room.max(self.len() + more);
-        self.frames.reserve(self.room + 1 - self.len());
+        self.capacity = self.capacity.max(self.len() + more);
+        self.frames.reserve(self.capacity + 1 - self.len());
     }
 
-    /// The last joined frame, if it may be joined again.
+    /// The most recently joined frame, if it may be joined again.
     #[inline]
-    pub fn again(&self) -> Option<&Frame> {
+    pub fn reusable(&self) -> Option<&Frame> {
         self.kept.as_ref().filter(|_| self.config.reuse)
     }
 
-    /// Where the first frame with this sequence or a later one stands.
+    /// The position of the first frame with this sequence or a later one.
     pub fn position_from(&self, seq: Wide) -> u64 {
         self.position_within(seq, self.head, self.tail)
     }
 
-    /// The oldest readable frame of the next epoch with this sequence or a later one.
+    /// The oldest readable frame behind the fence with this sequence or a later one.
     pub fn behind_from(&self, seq: u64) -> Option<&Frame> {
         let end = self.head + self.frames.len() as u64;
         let first = self.position_within(seq.into(), self.tail, end);
@@ -281,12 +282,12 @@ impl Input {
         low
     }
 
-    /// The first frame from a position on that is not lost.
+    /// The position of the first readable frame from a position on.
     pub fn readable_from(&self, position: u64) -> Option<u64> {
         (position..self.tail).find(|at| self.at(*at).is_readable())
     }
 
-    /// Positions and times of the frames from a position on that are not lost.
+    /// Positions and times of the readable frames from a position on.
     pub fn readable(&self, from: u64) -> impl Iterator<Item = (u64, Wide)> + '_ {
         let behind = (from - self.head) as usize;
         let positions = from..self.tail;
@@ -302,12 +303,13 @@ impl Input {
         self.config.pick == Preference::Sequence
     }
 
-    /// Whether each frame is joined once at most, with the output that it suits best.
+    /// Whether each frame is joined at most once, with the output that it suits best.
     pub fn is_one_to_one(&self) -> bool {
         self.is_nearest() && !self.config.reuse
     }
 
-    /// A new epoch: its sequences start again, and what stood behind the fence are its frames.
+    /// Begins the epoch behind the fence. Its sequences start anew, and the frames behind the fence become the
+    /// candidates.
     pub fn begin(&mut self) {
         (self.tail, self.is_fenced) = (self.head + self.frames.len() as u64, false);
         (self.kept, self.decided, self.joined, self.looked) = (None, None, None, None);

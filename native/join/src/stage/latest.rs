@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Join the newest frame of every input, whatever its sequence or time.
+//! The latest policy: joins the newest frame of every input, whatever its sequence or time.
 
 use super::SKIPS_MAX;
 use super::Stage;
@@ -11,14 +11,15 @@ use super::policy::Policy;
 use super::unmatched::Cause;
 use crate::barrier::NULL_TIMESTAMP;
 
-/// An output is asked for by a tick: an observation, or a time. What comes between two calls of next is one tick.
+/// The tick that asks for an output: an observation or a time. All observations between two calls of `next` make one
+/// tick.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Ticking {
     pub has_tick: bool,
     pub t: Option<u64>,
 }
 
-/// Whatever is newest belongs together.
+/// The latest policy: the newest frames belong together.
 pub(super) struct Latest;
 
 impl Policy for Latest {
@@ -54,7 +55,7 @@ impl Policy for Latest {
         stage.next_output();
     }
 
-    /// The output is tried again at the next tick, with what is newest then.
+    /// Drops the tick; the next one tries the newest frames at that time.
     fn failed(&self, stage: &mut Stage, input: usize, seq: u64) {
         stage.streams.sources[stage.inputs[input].source].seen.invalid(seq);
         if stage.numbers.ticking.t.is_some() || stage.numbers.ticking.has_tick {
@@ -74,7 +75,7 @@ impl Stage {
         matches!(self.config.drive, Drive::Clock { .. } | Drive::Watermark | Drive::External)
     }
 
-    /// Only the newest frame stays; the others were replaced before they were joined.
+    /// Keeps only the newest frame; the others are recorded as superseded.
     #[inline]
     fn replace_older(&mut self, input: usize, arrived: &Frame) {
         let is_by_time = self.config.is_ordered_by_time;
@@ -147,7 +148,7 @@ impl Stage {
             let each = &self.inputs[input];
             self.current.choices[input] = match each.readable_from(each.head) {
                 Some(at) => Choice::At(at),
-                None if each.again().is_some() => Choice::Kept,
+                None if each.reusable().is_some() => Choice::Kept,
                 None if !each.config.optional => return false,
                 None => {
                     self.current.absent[input] = Some(Absence::NotJoined);

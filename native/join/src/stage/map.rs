@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which map is in force, which rule binds which input, and what it means for frames that wait.
+//! Applies maps: which map is valid, which rule binds which input, and what that means for waiting frames.
 
 use super::Stage;
 use super::config::Drive;
@@ -9,29 +9,29 @@ use super::unmatched::Cause;
 use crate::barrier::{Demand, Kind, demands, start};
 use crate::map::{Announced, MergeMap, Need, Refusal, RefusalCause, Rule};
 
-/// The rules of the map that was applied last.
+/// The rules of the map that was applied most recently.
 pub(super) struct Rules {
     pub kind: Option<Kind>,
     pub demands: Vec<Demand>,
-    /// The demand that blocked last. Any value is right, some are quicker.
+    /// The index of the demand that blocked most recently. Any index is correct, but some are quicker.
     pub blocker: usize,
-    /// Whether they are in force.
+    /// Whether the rules are in force.
     pub is_valid: bool,
-    /// They were applied since the last call of `next`.
+    /// Whether the rules were applied since the previous call of `next`.
     pub is_just_applied: bool,
-    /// What streams showed was not held against them yet.
+    /// Whether the streams' observations were not compared with these rules yet.
     pub is_untried: bool,
-    /// An input has no rule.
+    /// Whether an input has no rule.
     pub has_idle: bool,
     pub version: u64,
     pub lateness_ns: u64,
     pub stale_timeout_ns: Option<u64>,
-    /// The first output that every rule can be fulfilled for.
+    /// The first output that every rule allows.
     pub start: u64,
 }
 
 impl Rules {
-    /// None yet; a join that takes no map needs none.
+    /// Makes empty rules. A join without a barrier needs no map.
     pub fn of(kind: Option<Kind>) -> Self {
         Self {
             kind,
@@ -50,17 +50,17 @@ impl Rules {
 }
 
 impl Stage {
-    /// Whether the map is in force now: it is for this output and of the policy's kind. It is the only rule from the
-    /// next output on: what was decided stays decided, and the output never goes back.
+    /// Applies a map. False if it is for another output or of another kind. Its rules hold from the next output on:
+    /// decided frames stay decided, and the output never goes back.
     ///
     /// # Errors
-    /// Why it is invalid or is not for these inputs; nothing is attempted then.
+    /// Why the map is invalid, or does not fit the inputs; then nothing is attempted.
     pub fn apply(&mut self, announced: &Announced<'_>, version: u64) -> Result<bool, Refusal> {
         let Some(kind) = self.rules.kind.filter(|kind| self.takes(*kind, announced)) else { return Ok(false) };
         self.rules.is_valid = false;
         let mut fresh = MergeMap::checked(announced)?;
         kind.check(&fresh)?;
-        self.suits(&fresh).inspect_err(|_| self.counters.maps_refused += 1)?;
+        self.check_fits(&fresh).inspect_err(|_| self.counters.maps_refused += 1)?;
         if let Some(times) = fresh.times.as_mut().filter(|_| self.config.is_late_stalled) {
             times.lateness_ns = 0;
         }
@@ -68,7 +68,7 @@ impl Stage {
         self.rules.lateness_ns = fresh.times.map_or(0, |times| times.lateness_ns);
         self.rules.stale_timeout_ns = fresh.stale_timeout_ns;
         self.rules.start = fresh.rules.iter().map(|rule| start(rule.need, fresh.times.is_some())).max().unwrap_or(0);
-        self.obey(kind, &fresh);
+        self.bind(kind, &fresh);
         if let (Some(first), None) = (self.numbers.counting.first, self.numbers.counting.last_row) {
             self.numbers.counting.first = Some(first.max(self.rules.start));
             self.numbers.counting.n = self.numbers.counting.n.max(self.numbers.counting.first);
@@ -79,8 +79,8 @@ impl Stage {
         Ok(true)
     }
 
-    /// Every rule is of a stream that has an input, and what makes the outputs has a rule.
-    fn suits(&self, map: &MergeMap) -> Result<(), Refusal> {
+    /// Checks that every rule's stream has an input, and that what makes the outputs has a rule.
+    fn check_fits(&self, map: &MergeMap) -> Result<(), Refusal> {
         let unknown = map.rules.iter().position(|rule| self.streams.place(rule.stream).is_none());
         if let Some(index) = unknown {
             return Err(Refusal { cause: RefusalCause::UnknownStream, rule: Some((index, map.rules[index].stream)) });
@@ -96,8 +96,8 @@ impl Stage {
         if is_driven { Ok(()) } else { Err(RefusalCause::DriveWithoutRule.into()) }
     }
 
-    /// The rule that binds an input: the k-th of a stream that of its k-th input. Where parameters are ignored, a stream
-    /// that the map names binds all of its inputs.
+    /// The rule that binds an input: the k-th rule of a stream binds its k-th input. Where parameters are ignored, one
+    /// rule binds all inputs of its stream.
     fn rule_of<'a>(&self, map: &'a MergeMap, input: usize) -> Option<(usize, &'a Rule)> {
         let on = &self.streams.on[self.inputs[input].source];
         let stream = self.streams.ids[self.inputs[input].source];
@@ -106,7 +106,7 @@ impl Stage {
         map.rules.iter().enumerate().filter(|(_, rule)| rule.stream == stream).nth(place)
     }
 
-    fn obey(&mut self, kind: Kind, map: &MergeMap) {
+    fn bind(&mut self, kind: Kind, map: &MergeMap) {
         let needs: Vec<u32> = self.config.inputs.iter().filter(|each| each.processed).map(|each| each.stream).collect();
         let index_of = |stream| self.streams.place(stream);
         (self.rules.demands, self.rules.blocker) = (demands(map, kind, &needs, index_of), 0);
@@ -123,7 +123,7 @@ impl Stage {
             }
             let need = rule.filter(|_| !kind.is_latest()).map_or(Need::Offset(0), |(_, rule)| rule.need);
             let source = rule.filter(|_| kind.reads_times()).map_or(own_source, |(_, rule)| rule.source);
-            let is_other_time = self.inputs[input].obey(demand, need, source);
+            let is_other_time = self.inputs[input].bind(demand, need, source);
             if is_other_time && kind == Kind::LatestByTime {
                 self.select_anew(input);
             }
@@ -132,7 +132,7 @@ impl Stage {
         self.order_times();
     }
 
-    /// Times of two sources cannot be ordered: the newest frame is looked for among those that are there.
+    /// Searches the newest frame anew among the waiting ones, because times of two sources cannot be compared.
     fn select_anew(&mut self, input: usize) {
         let each = &mut self.inputs[input];
         let seen = &mut self.streams.sources[each.source].seen;
@@ -152,7 +152,7 @@ impl Stage {
         }
     }
 
-    /// Which timestamp fields must not decrease.
+    /// Computes which timestamp fields must not decrease.
     pub(super) fn order_times(&mut self) {
         let is_timed = self.config.policy.is_by_time();
         for (stream, on) in self.streams.on.iter().enumerate() {
@@ -161,7 +161,7 @@ impl Stage {
         }
     }
 
-    /// Frames that came without this map, or under another: those that no output takes by its rules are lost.
+    /// Judges the waiting frames by the new map: those that no output can take are lost.
     fn reconsider(&mut self) {
         for input in 0..self.inputs.len() {
             let (mut newest, mut goes_back) = (0, false);
@@ -183,7 +183,7 @@ impl Stage {
         }
     }
 
-    /// Why a frame that waits can never be joined by the map in force; `goes_back`: times decreased up to it.
+    /// Why a waiting frame can never be joined under the applied map. `goes_back`: times decreased up to it.
     fn never_cause(&self, input: usize, frame: &Frame, goes_back: bool) -> Option<Cause> {
         if !self.takes_part(input) {
             return Some(Cause::NoMatch);
@@ -201,24 +201,25 @@ impl Stage {
             && kind.takes(announced.times.is_some())
     }
 
-    /// Another map was announced, or an invalid one: nothing is attempted until one is applied.
+    /// Invalidates the map, because another one was announced, or an invalid one. Nothing is attempted until a map is
+    /// applied.
     pub fn invalidate(&mut self) {
         self.rules.is_valid = self.rules.kind.is_none();
     }
 
-    /// The output epoch that a map is wanted for.
+    /// The output epoch for which a map is needed; None if a map is in force.
     #[must_use]
     pub fn wants_map(&self) -> Option<u64> {
         (!self.rules.is_valid).then_some(self.out_epoch)
     }
 
-    /// Version of the map that was applied last.
+    /// The version of the map that was applied most recently.
     #[must_use]
     pub fn map_version(&self) -> u64 {
         self.rules.version
     }
 
-    /// Whether an input belongs to outputs: the map in force has a rule for it, or none is in force yet.
+    /// Whether outputs use an input: the valid map has a rule for it, or there is no valid map yet.
     #[inline]
     pub(super) fn takes_part(&self, input: usize) -> bool {
         self.rules.kind.is_none() || !self.rules.is_valid || self.inputs[input].demand.is_some()

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The join stage: told what came and what time it is, it says which frames to try to read next. It never reads.
+//! The join stage: a state machine that is told what came and what time it is, and says which frames to read next. It
+//! never reads them itself.
 //!
-//! Between `next` and `joined` or `failed` it is told nothing else. Allocates when it is made and when a map is applied.
-//! The twin in plain Python is `spec/join/stage.py`.
+//! Between `next` and `joined` or `failed`, nothing else may be called. A stage allocates only when it is made and when
+//! a map is applied. `spec/join/stage.py` is the twin in plain Python.
 
 mod attempt;
 mod by_anchor;
@@ -53,10 +54,10 @@ use unmatched::Queue;
 
 const I64_MAX: u64 = i64::MAX as u64;
 const QUEUE_MIN: usize = 1024;
-/// Outputs that one call of `next` passes over; the rest waits for the next call.
+/// Most outputs that one call of `next` skips; the next call goes on.
 pub const SKIPS_MAX: usize = 256;
 
-/// Decisions of one join.
+/// The state machine of one join.
 pub struct Stage {
     config: StageConfig,
     streams: Streams,
@@ -69,16 +70,16 @@ pub struct Stage {
     queue: Queue,
     counters: Counters,
     by_input: Vec<InputCounters>,
-    /// Frames that came, for the order among inputs.
+    /// How many frames came; orders frames of different inputs.
     order: u64,
-    /// The last `next` found something that is only not possible yet.
+    /// Whether the previous `next` found an output that is only not possible yet.
     is_waiting: bool,
     is_stuck: bool,
     is_finishing: bool,
 }
 
 impl Stage {
-    /// Nothing is attempted until a map is applied; a union needs none.
+    /// Makes a stage. It attempts nothing until a map is applied, except that a union needs no map.
     #[must_use]
     pub fn new(config: StageConfig) -> Self {
         let numbers = Numbers::new(&config);
@@ -97,7 +98,7 @@ impl Stage {
             })
             .collect();
         let count = inputs.len();
-        let waiting: usize = inputs.iter().map(Input::room).sum();
+        let waiting: usize = inputs.iter().map(Input::capacity).sum();
         let mut stage = Self {
             rules: Rules::of(config.kind()),
             current: Current::new(count),
@@ -121,7 +122,7 @@ impl Stage {
 
     // --- What was not joined, and the end ---
 
-    /// Hands over what was not joined, oldest first. The first that is not taken stays, with all behind it.
+    /// Hands out the unmatched, oldest first. The first that `take` refuses stays, with all behind it.
     pub fn drain_unmatched(&mut self, take: impl FnMut(&Unmatched) -> bool) -> usize {
         self.queue.drain(take)
     }
@@ -132,13 +133,13 @@ impl Stage {
         self.has_all_ended_in(|stream| self.newest(stream))
     }
 
-    /// Whether all inputs have ended and no output is possible any more.
+    /// Whether all inputs have ended and no more output is possible.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         !self.streams.has_fence && self.has_all_ended() && (!self.is_stuck || self.inputs.iter().all(Input::is_empty))
     }
 
-    /// A clean end: what waits is not joined any more.
+    /// Ends the join cleanly: waiting frames are recorded as pending at the end.
     pub fn finish(&mut self, _now_ns: u64) {
         self.is_finishing = true;
         loop {
@@ -148,35 +149,35 @@ impl Stage {
             if !self.streams.has_fence {
                 return;
             }
-            // What stands behind it waits too.
+            // What waits behind the fences is recorded too.
             self.close_epoch();
         }
     }
 
     // --- What is told about it ---
 
-    /// Since the start.
+    /// What was counted since the start.
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// The same of each input.
+    /// What was counted of each input.
     #[must_use]
     pub fn input_counters(&self) -> &[InputCounters] {
         &self.by_input
     }
 
-    /// Stream ids, by the index that the other functions take.
+    /// The stream ids, by the index that the other functions take.
     #[must_use]
     pub fn streams(&self) -> &[u32] {
         &self.streams.ids
     }
 
-    /// Whether a slot's header is to be read at arrival.
+    /// Whether a slot's header has to be read when its frame comes.
     #[must_use]
     pub fn needs_slot_time(&self, stream: usize) -> bool {
-        // Any map may ask for it.
+        // Any map may ask for its time.
         self.config.reads_times()
             || self.config.max_skew_ns > 0 && self.streams.on[stream].iter().any(|input| self.inputs[*input].place == 0)
     }
@@ -191,13 +192,13 @@ impl Stage {
             .all(|input| !self.is_required(input) || self.streams.sources[self.inputs[input].source].is_observed)
     }
 
-    /// Counts an output that was asked for in vain, once.
+    /// Counts once that the current output was asked for before it was possible.
     fn not_ready(&mut self) {
         self.counters.ticks_not_ready += u64::from(!self.current.is_counted);
         self.current.is_counted = true;
     }
 
-    /// Another output is the current one.
+    /// Goes on to the next output.
     #[inline]
     fn next_output(&mut self) {
         (self.current.asked_ns, self.current.is_counted) = (None, false);

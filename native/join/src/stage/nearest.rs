@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Nearest picks: whether one can be told yet and, where a frame is joined once only, which of the outputs gets it.
+//! Nearest picks: whether the nearest frame is certain yet and, if each frame is joined only once, which output gets
+//! it.
 
 use super::Stage;
 use super::decide::Choice;
@@ -7,38 +8,39 @@ use super::history::Wide;
 use super::{I64_MAX, StageConfig};
 use crate::pairing::{FAR, OUTPUTS_MAX, Pairing, Question};
 
-/// What one-to-one inputs have to do with the current output.
+/// What is known of one-to-one inputs and the current output.
 #[derive(Debug)]
 pub(super) struct OneToOne {
     pairing: Pairing,
     outputs_max: usize,
-    told: Box<[PairAnswer]>,
+    answers: Box<[PairAnswer]>,
 }
 
 /// The answer for one input.
 #[derive(Clone, Copy, Debug)]
 struct PairAnswer {
     choice: Choice,
-    /// A later frame or output might have changed it.
+    /// Whether a later frame or output might have changed the answer.
     is_early: bool,
-    /// What could not be answered; while nothing of it changes, it need not be asked again.
+    /// The question without an answer; while nothing in it changes, it is not asked again.
     open: Option<PairQuestion>,
 }
 
-/// What can be said of an input and an output.
+/// What is known of an input and an output.
 #[derive(Clone, Copy, Debug)]
 enum Pair {
-    /// It has to wait.
+    /// The output has to wait.
     Open,
-    /// The output has its frame, or none.
+    /// The output has its frame, or goes without one.
     Answered,
-    /// Nothing was there in time.
+    /// No frame came in time.
     Late,
 }
 
-const NOTHING_TOLD: PairAnswer = PairAnswer { choice: Choice::Nothing, is_early: false, open: None };
+const NO_ANSWER: PairAnswer = PairAnswer { choice: Choice::Nothing, is_early: false, open: None };
 
-/// A question, and how much had come when it was asked. `hasty` knows more than is certain.
+/// A question, and how much had come when it was asked. `sure` uses only what is certain, `hasty` also what the join
+/// does not wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PairQuestion {
     out: u64,
@@ -49,11 +51,12 @@ struct PairQuestion {
 }
 
 impl OneToOne {
-    /// At most half of what may wait competes, so that there is room for what decides.
+    /// Makes the answers. At most half of the frames that may wait compete, so that there is space for the frames that
+    /// decide.
     pub fn new(config: &StageConfig) -> Self {
         let outputs_max = (config.history as usize / 2).clamp(1, OUTPUTS_MAX);
-        let told = vec![NOTHING_TOLD; config.inputs.len()].into_boxed_slice();
-        Self { pairing: Pairing::default(), outputs_max, told }
+        let answers = vec![NO_ANSWER; config.inputs.len()].into_boxed_slice();
+        Self { pairing: Pairing::default(), outputs_max, answers }
     }
 }
 
@@ -72,7 +75,7 @@ impl Stage {
         })
     }
 
-    /// Whether a nearest frame can be told: the input, or the furthest of all, has passed the time.
+    /// Whether the nearest frame is certain: the input, or the furthest input of all, has passed the time asked for.
     fn is_near(&self, input: usize, out: u64, now_ns: u64) -> bool {
         let each = &self.inputs[input];
         if !each.is_nearest() {
@@ -84,28 +87,28 @@ impl Stage {
         is_there || is_overtaken() || source.is_ended || source.seen.is_stale(now_ns, self.rules.stale_timeout_ns)
     }
 
-    /// What a one-to-one input was told for the current output.
+    /// The answer of a one-to-one input for the current output.
     pub(super) fn paired(&self, input: usize) -> Choice {
-        self.numbers.one_to_one.as_ref().map_or(Choice::Nothing, |known| known.told[input].choice)
+        self.numbers.one_to_one.as_ref().map_or(Choice::Nothing, |known| known.answers[input].choice)
     }
 
-    /// The current output is decided: what was told for it is used up.
+    /// Clears the answers, because the current output is decided.
     pub(super) fn close_pairs(&mut self) {
         let Some(known) = &mut self.numbers.one_to_one else { return };
-        for ((told, absent), counters) in known.told.iter_mut().zip(&self.current.absent).zip(&mut self.by_input) {
+        for ((told, absent), counters) in known.answers.iter_mut().zip(&self.current.absent).zip(&mut self.by_input) {
             counters.closed_early += u64::from(told.is_early && absent.is_none());
-            *told = NOTHING_TOLD;
+            *told = NO_ANSWER;
         }
     }
 
-    /// Other rules hold: what was told by the ones before says nothing.
+    /// Forgets all answers, because other rules apply now.
     pub(super) fn forget_pairs(&mut self) {
         if let Some(known) = &mut self.numbers.one_to_one {
-            known.told.fill(NOTHING_TOLD);
+            known.answers.fill(NO_ANSWER);
         }
     }
 
-    /// Whether it is certain which frame the output gets of a one-to-one input, or nothing more is waited for.
+    /// Whether the frame that the output gets of a one-to-one input is certain, or nothing more is waited for.
     fn is_paired(&mut self, input: usize, out: u64, now_ns: u64) -> bool {
         let Some(mut known) = self.numbers.one_to_one.take() else { return true };
         let pair = self.pair(&mut known, input, out, now_ns);
@@ -113,7 +116,7 @@ impl Stage {
         match pair {
             Pair::Open => false,
             Pair::Answered => true,
-            // The input is absent as any that is too late.
+            // The input is absent, like any other that is too late.
             Pair::Late => self.excuse(input, now_ns),
         }
     }
@@ -122,10 +125,10 @@ impl Stage {
         let sure = self.question(input, out, known.outputs_max);
         let hasty = self.hasty(sure, input, now_ns);
         let asked = PairQuestion { out, order: self.order, times: self.numbers.times.pushed(), sure, hasty };
-        if known.told[input].open == Some(asked) {
+        if known.answers[input].open == Some(asked) {
             return Pair::Open;
         }
-        // Looking ahead, the current output has its frame and is no question any more.
+        // Looking ahead, the current output already has its frame and does not compete.
         let behind = match self.current.choices[input] {
             Choice::At(position) if self.current.is_looking_ahead => position + 1,
             _ => self.inputs[input].head,
@@ -141,9 +144,9 @@ impl Stage {
         if self.current.is_looking_ahead {
             return choice.map_or(Pair::Open, |_| Pair::Answered);
         }
-        let told = &mut known.told[input];
+        let told = &mut known.answers[input];
         *told = match choice {
-            None => PairAnswer { open: Some(asked), ..NOTHING_TOLD },
+            None => PairAnswer { open: Some(asked), ..NO_ANSWER },
             Some(choice) => PairAnswer {
                 choice: choice.partner.map_or(Choice::Nothing, Choice::At),
                 is_early: choice.is_early || is_hasty,
@@ -157,7 +160,7 @@ impl Stage {
         }
     }
 
-    /// The times that the current output and those behind it ask of an input.
+    /// The times that the current output and those after it ask of an input.
     fn outputs(&self, input: usize) -> impl Iterator<Item = Wide> + '_ {
         let shift = self.inputs[input].shift;
         let anchor = self.numbers.anchor.map(|anchor| &self.inputs[anchor]);
@@ -171,7 +174,7 @@ impl Stage {
             .map(move |out| out + shift)
     }
 
-    /// With the horizons that nothing can come before: times do not decrease.
+    /// The question with what is certain: times do not decrease.
     fn question(&self, input: usize, out: u64, outputs_max: usize) -> Question {
         let each = &self.inputs[input];
         let (low, high) = self.bounds(input, out);
@@ -193,8 +196,8 @@ impl Stage {
         }
     }
 
-    /// The same with what the join does not wait for: what is later than the map's lateness, what is stale, and of an
-    /// input that is optional or overdue anything more.
+    /// The question with what the join does not wait for: frames later than the map's lateness, stale inputs, and
+    /// anything more of an input that is optional or overdue.
     fn hasty(&self, sure: Question, input: usize, now_ns: u64) -> Question {
         let each = &self.inputs[input];
         let is_stale = |input: &super::Input| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What comes in: descriptors, losses, epochs and ends.
+//! Takes what comes: descriptors, losses, epochs and ends.
 
 use super::fence::Side;
 use super::history::Frame;
@@ -10,26 +10,26 @@ use crate::barrier::{NULL_TIMESTAMP, Observation, Processed};
 
 const NO_TIMES: [u64; 2] = [NULL_TIMESTAMP; 2];
 
-/// A descriptor, with its slot's timestamp where that was read. All ones is null.
+/// One frame, by its descriptor and, if it was read, its slot's timestamp. All ones is null.
 #[derive(Clone, Copy, Debug)]
 pub struct Observed {
     /// The producer's epoch.
     pub epoch: u64,
     /// The frame's sequence.
     pub seq: u64,
-    /// When the descriptor was published.
+    /// The time at which the descriptor was published.
     pub descriptor_timestamp_ns: u64,
-    /// When the frame was captured.
+    /// The time at which the frame was captured.
     pub slot_timestamp_ns: u64,
-    /// Handed through.
+    /// The trace id, which is only passed on.
     pub trace_id: u64,
 }
 
 impl Stage {
-    /// A descriptor came. False: a repetition, of an earlier epoch, or out of range.
+    /// Takes a frame that was announced. False if it is a repetition, of an earlier epoch, or out of range.
     ///
-    /// `stream` is the place in [`super::StageConfig::streams`]. With the latest policy call `next` after each: what
-    /// comes between two calls is one tick.
+    /// `stream` is the index in [`super::StageConfig::streams`]. Under the latest policy, call `next` after each frame:
+    /// all that come between two calls are one tick.
     pub fn observe(&mut self, stream: usize, seen: &Observed, now_ns: u64) -> bool {
         let given = [seen.slot_timestamp_ns, seen.descriptor_timestamp_ns];
         let Some(side) = self.admits(stream, seen.epoch, seen.seq, given) else { return false };
@@ -41,7 +41,7 @@ impl Stage {
         let times = if is_out_of_range { NO_TIMES } else { given };
         let is_left_out = self.is_left_out(stream, side, times);
         if is_left_out {
-            // Readiness goes by the others.
+            // The frame is left out, so it does not count for readiness.
             self.source_mut(stream, side).seen.observed.seq = Some(seen.seq);
         } else {
             self.see(stream, side, &Observation { seq: seen.seq, epoch: None, times }, now_ns);
@@ -59,7 +59,7 @@ impl Stage {
                 ..Frame::gone(seen.seq, seen.seq, now_ns, self.order)
             };
             if self.is_decided(input, side, seen.seq) {
-                self.seen_before(input, &frame);
+                self.take_decided(input, &frame);
                 continue;
             }
             is_new = true;
@@ -71,7 +71,7 @@ impl Stage {
         true
     }
 
-    /// A frame was announced, and its slot could not be read. False as for `observe`.
+    /// Takes a frame that was announced but could not be read. False as for `observe`.
     pub fn observe_lost(&mut self, stream: usize, epoch: u64, seq: u64, cause: Cause, now_ns: u64) -> bool {
         let Some(side) = self.admits(stream, epoch, seq, NO_TIMES) else { return false };
         self.see(stream, side, &Observation::of(seq), now_ns);
@@ -80,8 +80,8 @@ impl Stage {
         true
     }
 
-    /// A stream is written faster than it is joined: the frames that wait below `resume_at` are lost, but for those of
-    /// which somebody keeps a copy. Those below `gone_below` were overwritten, the others are passed over.
+    /// Loses the waiting frames below `resume_at`, except those with a copy, because the stream is written faster than
+    /// it is joined. Those below `gone_below` were overwritten; the others are skipped.
     pub fn lost_below(
         &mut self,
         stream: usize,
@@ -89,7 +89,7 @@ impl Stage {
         (gone_below, resume_at): (u64, u64),
         is_copied: impl Fn(u64) -> bool,
     ) {
-        // What stands behind a fence finds out when its turn comes.
+        // Frames behind a fence are checked when they are picked.
         if self.streams.sources[stream].epoch() != Some(epoch) || self.config.policy.keeps_newest_only() {
             return;
         }
@@ -109,7 +109,7 @@ impl Stage {
         }
     }
 
-    /// Nobody listened to these frames.
+    /// Takes a range of sequences to which nobody listened.
     pub fn missed(&mut self, stream: usize, epoch: u64, seq_first: u64, seq_last: u64, now_ns: u64) {
         let seq_last = seq_last.min(I64_MAX);
         if epoch > I64_MAX || seq_first > seq_last {
@@ -154,7 +154,7 @@ impl Stage {
             None => source.seen.observe(frame.seq, frame.times, 0, now_ns),
         }
         if drops_regressed {
-            // Before a map says which times count; until then the newest ones are kept.
+            // Until a map says which times count, the newest ones are kept.
             source.seen.rejected = 0;
         }
         let is_rejected = source.seen.rejected & ordered != 0;
@@ -179,12 +179,13 @@ impl Stage {
         }
     }
 
-    /// Something of an epoch came that is over, as far as is known of its stream.
+    /// Notes that something came of an epoch that is over.
     pub fn note_older(&mut self, stream: usize, epoch: u64) {
         self.newest_mut(stream).older_epoch = Some(epoch);
     }
 
-    /// Whose place a frame takes, if it is a new one of an epoch that is not over.
+    /// The side of the fence that a new frame belongs to; None if its epoch is over, or it is a repetition or out of
+    /// range.
     #[inline]
     fn admits(&mut self, stream: usize, epoch: u64, seq: u64, times: [u64; 2]) -> Option<Side> {
         let is_out_of_range = seq.max(epoch) > I64_MAX;
@@ -214,8 +215,9 @@ impl Stage {
         side == Side::Present && self.inputs[input].decided.is_some_and(|decided| seq <= decided)
     }
 
-    /// A resumed stage sees frames again. The last joined one may be joined again, of the others all is known.
-    fn seen_before(&mut self, input: usize, frame: &Frame) {
+    /// Takes a frame that was decided before a resume. Only the most recently joined one matters: it may be joined
+    /// again.
+    fn take_decided(&mut self, input: usize, frame: &Frame) {
         let is_joined = self.inputs[input].joined == Some(frame.seq);
         if is_joined && frame.is_readable() && self.arrival_cause(input, frame, Side::Present).is_none() {
             self.inputs[input].kept = Some(*frame);
@@ -227,7 +229,7 @@ impl Stage {
     #[inline]
     fn arrival_cause(&self, input: usize, frame: &Frame, side: Side) -> Option<Cause> {
         if side == Side::Behind {
-            return by_policy!(self, policy => policy.cause_behind(self, input, frame));
+            return by_policy!(self, policy => policy.fenced_cause(self, input, frame));
         }
         if !self.takes_part(input) {
             return Some(Cause::NoMatch);
@@ -235,7 +237,7 @@ impl Stage {
         by_policy!(self, policy => policy.arrival_cause(self, input, frame))
     }
 
-    /// What was consumed downstream, for inputs whose processed cursor counts. All ones: no such time.
+    /// Notes how far consumers processed a stream, for inputs whose processed cursor counts. All ones: no such time.
     pub fn processed(
         &mut self,
         stream: usize,
@@ -248,7 +250,7 @@ impl Stage {
         self.newest_mut(stream).seen.consumed(&Processed { seq: Some(seq), epoch: Some(epoch), times });
     }
 
-    /// No more frames of this epoch come.
+    /// Notes that no more frames of this epoch come.
     pub fn ended(&mut self, stream: usize, epoch: u64, _now_ns: u64) {
         if epoch > I64_MAX {
             return;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whether an output may be tried, and which inputs it then goes without.
+//! Whether an output may be tried, and which inputs it goes without.
 
 use super::Stage;
 use super::attempt::Absence;
 use crate::barrier::{Reason, Verdict};
 
 impl Stage {
-    /// Whether an output may be tried; `absent` says which inputs it then goes without.
+    /// Whether an output may be tried. Sets `absent` to the inputs that it goes without.
     ///
-    /// Looks at the demand that blocked last and, while it does, at no other.
+    /// Starts at the demand that blocked most recently; while that one blocks, no other is looked at.
     #[inline]
     pub(super) fn opens(&mut self, out: u64, now_ns: u64) -> bool {
         self.current.absent.fill(None);
         if self.rules.has_idle {
-            self.leave_idle_out();
+            self.mark_idle_absent();
         }
         let count = self.rules.demands.len();
         let mut at = self.rules.blocker;
@@ -35,15 +35,15 @@ impl Stage {
         !self.numbers.has_patient || self.is_all_near(out, now_ns)
     }
 
-    /// Inputs without a rule take no part.
+    /// Marks inputs without a rule as absent.
     #[cold]
-    fn leave_idle_out(&mut self) {
+    fn mark_idle_absent(&mut self) {
         for (absent, each) in self.current.absent.iter_mut().zip(&self.inputs) {
             *absent = each.demand.is_none().then_some(Absence::NotJoined);
         }
     }
 
-    /// The inputs of a demand, as long as each of them lets an output go on. A demand of no input excuses nobody.
+    /// Whether every input bound by a demand passes. A demand that binds no input excuses nobody.
     fn all_of(&mut self, demand: usize, mut passes: impl FnMut(&mut Self, usize) -> bool) -> bool {
         let stream = usize::from(self.rules.demands[demand].input);
         let mut is_passed = false;
@@ -59,8 +59,8 @@ impl Stage {
         is_passed
     }
 
-    /// Whether an output goes on though this input is stale: the last frame of one that has ended may be joined again,
-    /// and without its anchor's frame it is none.
+    /// Whether an output goes on although this input is stale. Without its anchor's frame there is no output, and the
+    /// newest frame of an input that has ended may be joined again.
     fn goes_stale(&mut self, input: usize, out: u64) -> bool {
         let each = &self.inputs[input];
         if each.is_anchor {
@@ -72,12 +72,13 @@ impl Stage {
         true
     }
 
-    /// Whether a stream has ended, and its last frame may be joined again for ever.
+    /// Whether a stream has ended and its newest frame may be joined again for ever.
     fn outlives_end(&self, stream: usize) -> bool {
         self.config.policy.is_by_time() && self.streams.sources[stream].is_ended && !self.is_rejected(stream)
     }
 
-    /// Whether an output goes on though this input is not as far. Without its anchor's frame it is none.
+    /// Whether an output goes on although this input lacks a frame for it. Without its anchor's frame there is no
+    /// output.
     pub(super) fn excuse(&mut self, input: usize, now_ns: u64) -> bool {
         let each = &self.inputs[input];
         if each.is_anchor {
@@ -108,7 +109,7 @@ impl Stage {
         demand.unseen(&self.streams.sources[each.source].seen, out)
     }
 
-    /// Whether the times of a stream's rules have decreased: nothing of it is joined by them any more.
+    /// Whether a stream was rejected because its times decreased, so that nothing of it is joined by them.
     #[inline]
     pub(super) fn is_rejected(&self, stream: usize) -> bool {
         self.streams.sources[stream].seen.rejected & self.streams.ordered[stream] != 0

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Output times that no input's frame gives: ticks of a clock, advances of the watermark, times that are pushed.
+//! Output times that no input's frame gives: ticks of a clock, advances of the watermark, and pushed times.
 
-/// Times that wait to be outputs.
+/// Most times that wait to be outputs.
 pub const OUT_TIMES_MAX: usize = 1024;
 
-/// What is to be an output next. A clock's ticks are counted, not stored.
+/// The times of the next outputs. Ticks of a clock are computed, not stored.
 #[derive(Debug)]
 pub(super) struct OutTimes {
     period_ns: u64,
@@ -26,12 +26,12 @@ impl OutTimes {
         (self.tail - self.head > ahead).then(|| self.queue[(self.head + ahead) % OUT_TIMES_MAX])
     }
 
-    /// The next output's time, if it is due.
+    /// The time of the next output, if it is due.
     pub fn current(&self) -> Option<u64> {
         self.waiting(0).or_else(|| self.next_tick.filter(|tick| *tick <= self.clock_ns))
     }
 
-    /// The one after it, if that is due too.
+    /// The time after the next output's, if that is due too.
     pub fn following(&self) -> Option<u64> {
         if self.head < self.tail {
             return self.waiting(1);
@@ -39,14 +39,14 @@ impl OutTimes {
         self.next_tick.map(|tick| tick.saturating_add(self.period_ns)).filter(|tick| *tick <= self.clock_ns)
     }
 
-    /// All that are due, oldest first.
+    /// All times that are due, oldest first.
     pub fn due(&self) -> impl Iterator<Item = u64> + '_ {
         let next_tick = self.next_tick.filter(|_| self.head == self.tail);
         let ticks = std::iter::successors(next_tick, |tick| tick.checked_add(self.period_ns.max(1)));
         self.all().chain(ticks.take_while(|tick| *tick <= self.clock_ns))
     }
 
-    /// The least time that one to come may have, if that is known.
+    /// The smallest time that may still come, if that is known.
     pub fn horizon(&self) -> Option<u64> {
         let following = |tick: u64| {
             let due = (self.clock_ns + 1).saturating_sub(tick).div_ceil(self.period_ns.max(1));
@@ -55,24 +55,24 @@ impl OutTimes {
         self.next_tick.map(following).max(self.last_pushed)
     }
 
-    /// How many were pushed.
+    /// How many times were pushed.
     pub fn pushed(&self) -> u64 {
         self.tail as u64
     }
 
-    /// All that were pushed and are not done, oldest first.
+    /// All pushed times that are not done, oldest first.
     pub fn all(&self) -> impl Iterator<Item = u64> + '_ {
         (0..self.tail - self.head).filter_map(|ahead| self.waiting(ahead))
     }
 
-    /// Ticks go on in step with this one, behind a time that was decided.
-    pub fn go_on(&mut self, tick_ns: u64, decided_ns: Option<u64>) {
+    /// Resumes ticks in step with this one, after a time that was decided.
+    pub fn resume_ticks(&mut self, tick_ns: u64, decided_ns: Option<u64>) {
         let behind_ns = decided_ns.map_or(0, |decided_ns| decided_ns.saturating_add(1).saturating_sub(tick_ns));
         let periods = behind_ns.div_ceil(self.period_ns.max(1));
         self.next_tick = Some(tick_ns.saturating_add(periods.saturating_mul(self.period_ns)));
     }
 
-    /// The current one is done.
+    /// Removes the current time, which is done.
     pub fn pop(&mut self) {
         if self.head < self.tail {
             self.head += 1;
@@ -81,12 +81,12 @@ impl OutTimes {
         }
     }
 
-    /// Whether a later one was pushed before.
+    /// Whether a later time was pushed before.
     pub fn is_decreasing(&self, time_ns: u64) -> bool {
         Some(time_ns) < self.last_pushed
     }
 
-    /// Whether there was room.
+    /// Adds a time; false if too many wait.
     pub fn push(&mut self, time_ns: u64) -> bool {
         if self.tail - self.head == OUT_TIMES_MAX {
             return false;
@@ -97,7 +97,7 @@ impl OutTimes {
         true
     }
 
-    /// The output's times may start again, behind those that wait already.
+    /// Allows times to start again, behind those that already wait.
     pub fn new_epoch(&mut self) {
         self.last_pushed = (self.head < self.tail).then(|| self.queue[(self.tail - 1) % OUT_TIMES_MAX]);
     }

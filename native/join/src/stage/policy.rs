@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What differs between the policies of a stage. One file implements each of them: `sequence`, `timestamp`, `latest` and
+//! The differences between the policies of a stage. One file implements each: `sequence`, `timestamp`, `latest` and
 //! `union`.
 
 use std::io::{Result as Written, Write};
@@ -12,14 +12,14 @@ use super::out_times::OutTimes;
 use super::unmatched::Cause;
 use super::{latest, sequence, timestamp};
 
-/// Where the outputs are, for the policies.
+/// Where the outputs stand, for each policy.
 pub(super) struct Numbers {
-    /// The input whose frames make the outputs of sequence and timestamp policies.
+    /// The input whose frames make the outputs under the sequence and timestamp policies.
     pub anchor: Option<usize>,
     pub counting: sequence::Counting,
     pub timing: timestamp::Timing,
     pub ticking: latest::Ticking,
-    /// Times that are to be outputs.
+    /// Times that will be outputs.
     pub times: OutTimes,
     pub last_watermark_ms: Option<u64>,
     /// Whether a frame may be waited for although the rule of its input is met.
@@ -52,38 +52,38 @@ impl Numbers {
     }
 }
 
-/// One way to tell which frames belong together. A policy keeps nothing itself: its numbers lie in the stage, where the
-/// steps that all policies share find them.
+/// Decides which frames belong together. A policy keeps no data itself: its numbers lie in the stage, so that the steps
+/// that all policies share can use them.
 pub(super) trait Policy {
     // --- Frames come ---
 
-    /// Why a frame can never be joined, as it comes.
+    /// Why a new frame can never be joined; None if it may be.
     fn arrival_cause(&self, _stage: &Stage, _input: usize, _frame: &Frame) -> Option<Cause> {
         None
     }
 
-    /// The same for one that waits, under another map; `goes_back`: times decreased up to it.
+    /// Why a waiting frame can never be joined under a new map. `goes_back`: times decreased up to it.
     fn waiting_cause(&self, stage: &Stage, _input: usize, frame: &Frame, _goes_back: bool) -> Option<Cause> {
         (stage.config.reads_times() && !frame.has_time()).then_some(Cause::NullTimestamp)
     }
 
-    /// The same for one behind a fence: the outputs that it may belong to are not known yet.
-    fn cause_behind(&self, _stage: &Stage, _input: usize, _frame: &Frame) -> Option<Cause> {
+    /// Why a new frame behind a fence can never be joined. Its outputs are not known yet.
+    fn fenced_cause(&self, _stage: &Stage, _input: usize, _frame: &Frame) -> Option<Cause> {
         None
     }
 
-    /// A frame, which may be lost, is among those that wait.
+    /// Called when a frame, perhaps a lost one, was added to those that wait.
     fn arrived(&self, _stage: &mut Stage, _input: usize, _frame: &Frame) {}
 
-    /// A frame of a stream came; whether it was new.
+    /// Called when a frame of a stream came; `is_new` if it was not decided before.
     fn observed(&self, _stage: &mut Stage, _stream: usize, _is_new: bool, _now_ns: u64) {}
 
-    /// What was there before, under no map or in an earlier life, counts from now on.
-    fn taken_up(&self, _stage: &mut Stage, _now_ns: u64) {}
+    /// Called when a map was applied: frames that came without one, or that an earlier run heard, count from now on.
+    fn map_applied(&self, _stage: &mut Stage, _now_ns: u64) {}
 
     // --- Outputs ---
 
-    /// Chooses the frames of the next output; whether there is one.
+    /// Chooses the frames of the next output; false if none is possible.
     fn next(&self, stage: &mut Stage, now_ns: u64) -> bool;
 
     /// Sequence and time of the output that `next` chose.
@@ -91,44 +91,44 @@ pub(super) trait Policy {
         (stage.out_seq, None)
     }
 
-    /// The row is written.
+    /// Called when the row was written.
     fn joined(&self, _stage: &mut Stage, _now_ns: u64) {}
 
-    /// A frame of the attempt could not be read.
+    /// Called when a frame of the attempt could not be read.
     fn failed(&self, _stage: &mut Stage, _input: usize, _seq: u64) {}
 
-    /// The current output, a sequence or a time, where it is known.
+    /// The current output, a sequence or a time, if it is known.
     fn proposed(&self, _stage: &Stage) -> Option<u64> {
         None
     }
 
     // --- Epochs ---
 
-    /// Whether the output's epoch is over although frames of it wait: the next one is nearer.
+    /// Whether to close the output's epoch although frames of it wait, because the next one is nearer.
     fn is_next_nearer(&self, _stage: &Stage) -> bool {
         false
     }
 
-    /// The output goes on in another epoch.
+    /// Called when a new epoch of the output begins.
     fn new_epoch(&self, stage: &mut Stage);
 
-    // --- What a resumed stage goes on from ---
+    // --- The state of a resumed stage ---
 
-    /// How many numbers it keeps.
+    /// How many numbers the policy keeps in the state.
     fn numbers_kept(&self) -> usize {
         0
     }
 
-    /// Writes them, each with its name.
+    /// Writes these numbers, each with its name.
     fn write(&self, _stage: &Stage, _into: &mut impl Write) -> Written<()> {
         Ok(())
     }
 
-    /// Takes them up, as many as it keeps.
+    /// Takes these numbers back.
     fn resume(&self, _stage: &mut Stage, _numbers: &[Option<u64>]) {}
 }
 
-/// Does something by the policy of a stage. The compiler sees each policy's own code: no call goes through a table.
+/// Runs an expression with the policy of a stage. The compiler makes code for each policy, so no call is dynamic.
 macro_rules! by_policy {
     ($stage:expr, $policy:ident => $done:expr) => {
         match $stage.config.policy {

@@ -5,26 +5,26 @@ use super::Stage;
 use super::config::Drive;
 use super::history::Wide;
 
-/// How far an input has come. Asked for seldom: it allocates.
+/// How far an input has come. Making it allocates, so ask seldom.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// The newest sequence.
     pub last_seq: Option<u64>,
     /// The newest time, by the rule's source.
     pub last_time_ns: Option<u64>,
-    /// When it came, local clock.
+    /// When the newest frame came, by the local clock.
     pub last_at_ns: Option<u64>,
-    /// The stream's place in [`super::StageConfig::streams`].
+    /// The index of the stream in [`super::StageConfig::streams`].
     pub stream: usize,
     /// Whether its epoch is over.
     pub is_ended: bool,
-    /// Frames that wait.
+    /// How many frames wait.
     pub pending: u64,
-    /// Frames that were lapped before they could be read.
+    /// How many frames were lapped before they could be read.
     pub overwritten: u64,
-    /// The epoch that is known of it, and the earlier one of frames that have come since.
+    /// The known epoch, and the earlier epoch of frames that came after it began.
     pub older_epoch: Option<(u64, u64)>,
-    /// How many frames it is ahead of the input that is furthest behind; of the sequence policy only.
+    /// Under the sequence policy, how many frames the input is ahead of the one that is furthest behind.
     pub ahead: Option<u64>,
 }
 
@@ -36,26 +36,26 @@ impl Stage {
         self.out_epoch
     }
 
-    /// Whether times have to be pushed.
+    /// Whether output times have to be pushed.
     #[must_use]
     pub fn needs_time(&self) -> bool {
         self.config.drive == Drive::External
     }
 
-    /// Whether something waits for `drain_unmatched`.
+    /// Whether there is something for `drain_unmatched`.
     #[must_use]
     pub fn has_unmatched(&self) -> bool {
         self.queue.len() > 0
     }
 
-    /// Epoch and sequence up to which every frame of a stream was joined or written down, by all of its inputs.
+    /// Epoch and sequence up to which all inputs of a stream have decided every frame.
     #[must_use]
     pub fn decided(&self, stream: usize) -> Option<(u64, u64)> {
         let decided = self.streams.on[stream].iter().map(|input| self.inputs[*input].decided).min()??;
         Some((self.streams.sources[stream].epoch()?, decided))
     }
 
-    /// Epoch and sequence of the last frame that came of a stream.
+    /// Epoch and sequence of the newest frame that came of a stream.
     #[must_use]
     pub fn last_heard(&self, stream: usize) -> Option<(u64, u64)> {
         let newest = self.newest(stream);
@@ -68,7 +68,7 @@ impl Stage {
         self.config.history as usize
     }
 
-    /// Epoch and sequence from which on frames of a stream's newest epoch may still be asked for.
+    /// Epoch and sequence from which frames of a stream's newest epoch may still be needed.
     #[inline]
     #[must_use]
     pub fn newest_needed_from(&self, stream: usize) -> Option<(u64, u64)> {
@@ -76,7 +76,7 @@ impl Stage {
         Some((behind.epoch()?, self.waits_from(stream, 0)?))
     }
 
-    /// The oldest frame of a stream's newest epoch from a sequence on that may still be asked for.
+    /// The oldest frame of a stream's newest epoch, from a sequence on, that may still be needed.
     #[must_use]
     pub fn waits_from(&self, stream: usize, seq: u64) -> Option<u64> {
         let oldest = |input: &usize| {
@@ -90,20 +90,20 @@ impl Stage {
         self.streams.on[stream].iter().filter_map(oldest).min()
     }
 
-    /// Whether a frame that was joined may be joined again by an output to come, under the map that was applied last.
+    /// Whether a joined frame may be joined again by a later output, under the applied map.
     #[must_use]
     pub fn is_reusing(&self) -> bool {
         !self.config.policy.has_place_of_its_own() || self.inputs.iter().any(|input| input.window.is_some())
     }
 
-    /// Whether the descriptor's time is an input's, not the slot header's.
+    /// Whether an input's time is the descriptor's instead of the slot header's.
     #[inline]
     #[must_use]
     pub fn reads_descriptor_time(&self, input: usize) -> bool {
         self.inputs[input].place == 1
     }
 
-    /// Each input's progress.
+    /// How far each input has come.
     #[must_use]
     pub fn progress(&self) -> Vec<Progress> {
         let place = |input: &super::Input| {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a stage that resumed takes back what a checkpoint keeps beside its state.
+//! How a resumed stage takes back what a checkpoint keeps beside its state.
 //!
-//! It is told, in this order: of each stream, by rising sequences, the frames that waited and what was lost, then how far
-//! everything was heard. Its state may be a later one than the checkpoint's: what was decided since stays decided.
-//! Asked for once, at the start: it allocates.
+//! The caller gives each stream's waiting and lost frames, by rising sequences, and then how far everything was heard.
+//! The stage's state may be newer than the checkpoint; what was decided since stays decided. Called once, at the start,
+//! because it allocates.
 
 use super::config::Drive;
 use super::fence::Side;
@@ -13,10 +13,10 @@ use super::unmatched::Cause;
 use super::{I64_MAX, Stage};
 use crate::barrier::{Kind, Regression};
 
-/// How far an epoch of a stream was heard.
+/// How far one epoch of a stream was heard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamRest {
-    /// Its place in [`super::StageConfig::streams`].
+    /// The index of the stream in [`super::StageConfig::streams`].
     pub stream: usize,
     /// The producer's epoch.
     pub epoch: Option<u64>,
@@ -26,18 +26,18 @@ pub struct StreamRest {
     pub watermark_ms: Option<u64>,
     /// Whether a frame of this epoch came.
     pub is_observed: bool,
-    /// Whether it is over.
+    /// Whether the epoch is over.
     pub is_ended: bool,
-    /// Whether its times have decreased.
+    /// Whether the stream's times have decreased.
     pub is_rejected: bool,
     /// The newest times of slot headers and of descriptors.
     pub last_times: [Option<u64>; 2],
 }
 
-/// What is neither in the state nor said by telling the frames again.
+/// What neither the state nor the frames say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rest {
-    /// Of each stream, and of the epoch behind its fence, which follows.
+    /// How far each stream was heard; the epoch behind its fence follows, if it has one.
     pub streams: Vec<StreamRest>,
     /// The lowest watermark that made an output.
     pub watermark_ms: Option<u64>,
@@ -48,9 +48,9 @@ pub struct Rest {
 }
 
 impl Stage {
-    /// A frame that waited, or was on its way. Whether it is waited for again, and its payload is needed.
+    /// Takes back a frame that waited or was in flight. True if it waits again, so that its payload is needed.
     pub fn recall_frame(&mut self, stream: usize, seen: &Observed, now_ns: u64) -> bool {
-        if self.is_of_another_life(stream, seen.epoch) {
+        if self.is_before_present(stream, seen.epoch) {
             return false;
         }
         self.make_room(stream);
@@ -65,10 +65,10 @@ impl Stage {
         })
     }
 
-    /// Frames that can never be joined, and were not written down as such.
+    /// Takes back frames that can never be joined and were not recorded yet.
     pub fn recall_lost(&mut self, stream: usize, epoch: u64, seqs: (u64, u64), cause: Cause, now_ns: u64) {
         let (seq_first, seq_last) = (seqs.0, seqs.1.min(I64_MAX));
-        if epoch > I64_MAX || self.is_of_another_life(stream, epoch) {
+        if epoch > I64_MAX || self.is_before_present(stream, epoch) {
             return;
         }
         self.make_room(stream);
@@ -82,11 +82,11 @@ impl Stage {
         self.add_lost(stream, side, (seq_first, seq_last), cause, now_ns);
     }
 
-    /// How far everything was heard. `is_same_cut`: the state is the checkpoint's, not one that was sealed later;
-    /// `keeps_clock`: ticks go on where they were, for time is that of what is fed.
+    /// Takes back how far everything was heard. `is_same_cut`: the state is the checkpoint's own, not a later one.
+    /// `keeps_clock`: ticks go on where they were, because time comes from what is fed.
     pub fn recall_rest(&mut self, rest: &Rest, now_ns: u64, is_same_cut: bool, keeps_clock: bool) {
         for each in &mut self.inputs {
-            // What comes now has all the room that it would have had.
+            // New frames get all the space that they would have had without the recalled ones.
             each.reserve(self.config.history as usize);
         }
         for told in &rest.streams {
@@ -95,12 +95,12 @@ impl Stage {
                 self.recall_stream(told, side, now_ns);
             }
         }
-        by_policy!(self, policy => policy.taken_up(self, now_ns));
+        by_policy!(self, policy => policy.map_applied(self, now_ns));
         if self.config.policy.keeps_newest_only() {
-            // Whatever was to be made of these frames at once was tried before the cut.
+            // What these frames could make at once was tried before the cut.
             self.numbers.ticking.has_tick = false;
             if !is_same_cut {
-                // Which of the times were outputs since then, no state of this policy says.
+                // No state of this policy says which of the times became outputs since the cut.
                 return;
             }
         }
@@ -112,31 +112,31 @@ impl Stage {
             }
         }
         if let (true, Some(tick_ns), Drive::Clock { .. }) = (keeps_clock, rest.next_tick_ns, self.config.drive) {
-            self.numbers.times.go_on(tick_ns, last_ns);
+            self.numbers.times.resume_ticks(tick_ns, last_ns);
         }
     }
 
-    /// Epoch and sequence up to which a stream was heard; up to which it was decided, where that is all that is known.
+    /// Epoch and sequence up to which a stream was heard or, if that is not known, decided.
     #[must_use]
     pub fn heard_until(&self, stream: usize) -> Option<(u64, u64)> {
         self.last_heard(stream).or_else(|| self.decided(stream))
     }
 
-    /// The source of a stream that had ended goes on in the same life: more of it comes.
+    /// Reopens a stream that had ended: its source continues its sequences, and more of it comes.
     pub fn reopen(&mut self, stream: usize) {
         self.newest_mut(stream).is_ended = false;
         self.streams.has_ended = self.streams.sources.iter().any(|source| source.is_ended);
     }
 
-    /// Whether the stream has gone on in a higher epoch since: all of this one is decided.
-    fn is_of_another_life(&mut self, stream: usize, epoch: u64) -> bool {
+    /// Whether the stream has gone on to a higher epoch, so that all of this one is decided.
+    fn is_before_present(&mut self, stream: usize, epoch: u64) -> bool {
         let is_other = self.streams.sources[stream].epoch().is_some_and(|own| own > epoch);
         self.counters.already_decided += u64::from(is_other);
         is_other
     }
 
     fn recall_stream(&mut self, told: &StreamRest, side: Side, now_ns: u64) {
-        // By the times of which map is not said: nothing of it is joined by either.
+        // The checkpoint does not say which field went back, so every field that counts is rejected.
         let ordered = self.rules.kind.map_or(0, Kind::ordered);
         let source = self.source_mut(told.stream, side);
         source.is_observed |= told.is_observed;

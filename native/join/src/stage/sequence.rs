@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Join by sequence: output n takes frame n + offset of an input, or its newest frame of the last N.
+//! The sequence policy: output n takes an input's frame n + offset, or its newest frame of the last N.
 
 use std::io::{Result as Written, Write};
 
@@ -10,7 +10,7 @@ use super::state::Number;
 use super::unmatched::Cause;
 use super::{I64_MAX, SKIPS_MAX, Stage};
 
-/// `n` is the current output; None until the first one can be told.
+/// Where the outputs stand. `n` is the current output, None until the first one is known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counting {
     pub n: Option<u64>,
@@ -18,20 +18,20 @@ pub(super) struct Counting {
     pub last_row: Option<u64>,
 }
 
-/// Where to go in place of an output that gives no row.
+/// Where to go on after an output that gives no row.
 struct Later {
     n: Wide,
     cause: Option<Cause>,
     is_skewed: bool,
 }
 
-/// Outputs are numbered as frames are.
+/// The sequence policy: outputs are numbered like frames.
 pub(super) struct BySequence;
 
 impl Policy for BySequence {
     #[inline]
     fn arrival_cause(&self, stage: &Stage, input: usize, frame: &Frame) -> Option<Cause> {
-        // The map that comes says what a frame is good for.
+        // Only a valid map says whether a frame can be joined.
         if stage.rules.is_valid { stage.arrival_by_sequence(input, frame) } else { None }
     }
 
@@ -41,13 +41,13 @@ impl Policy for BySequence {
 
     #[inline]
     fn observed(&self, stage: &mut Stage, stream: usize, _is_new: bool, now_ns: u64) {
-        stage.touch(stream, now_ns);
+        stage.start_wait(stream, now_ns);
     }
 
-    fn taken_up(&self, stage: &mut Stage, now_ns: u64) {
-        // It may be all that an input needs: the output waits from now on.
+    fn map_applied(&self, stage: &mut Stage, now_ns: u64) {
+        // The frames that are here may be all that an input needs, so the output may wait from now on.
         for stream in 0..stage.streams.sources.len() {
-            stage.touch(stream, now_ns);
+            stage.start_wait(stream, now_ns);
         }
     }
 
@@ -101,7 +101,7 @@ impl Stage {
     #[inline]
     fn next_by_sequence(&mut self, now_ns: u64) -> bool {
         for _ in 0..SKIPS_MAX {
-            if self.streams.has_fence && self.closes() {
+            if self.streams.has_fence && self.close_if_due() {
                 break;
             }
             if self.numbers.counting.n.is_none() && !self.begin(now_ns) {
@@ -116,7 +116,7 @@ impl Stage {
                     self.close_epoch();
                     break;
                 }
-                // Frames of windows wait on: another epoch may use them.
+                // Frames of windows keep waiting, because another epoch may use them.
                 for input in 0..self.inputs.len() {
                     if self.is_exact(input) {
                         self.drop_all(input, Cause::NoPartner);
@@ -132,7 +132,7 @@ impl Stage {
                 return false;
             }
             let is_missing = self.choose(|stage, input| stage.candidate_at(input, n.into()));
-            match self.instead(n, is_missing, now_ns) {
+            match self.skip_to(n, is_missing, now_ns) {
                 None => return self.has_choice(),
                 Some(later) => {
                     let skipped = later.n - Wide::from(n);
@@ -145,7 +145,8 @@ impl Stage {
         false
     }
 
-    /// The first output of an epoch: the smallest that the first frame of every required input allows.
+    /// Finds the first output of an epoch: the smallest that the first frame of every required input allows. False if
+    /// it is not known yet.
     fn begin(&mut self, now_ns: u64) -> bool {
         if !self.is_all_observed() {
             return false;
@@ -155,7 +156,8 @@ impl Stage {
         let Some(n) = self.first_output(first) else { return false };
         let lacks = |input: usize| self.is_awaited(input, now_ns) && self.lacks(input, n).is_some();
         if (0..self.inputs.len()).any(|input| self.is_required(input) && lacks(input)) {
-            // The numbers that an input had come to say nothing: it may begin anew, as the one did that made this epoch.
+            // The sequences that this input had reached prove nothing: its source may begin anew, as the one did that
+            // began this epoch.
             return false;
         }
         self.numbers.counting.first = Some(n);
@@ -163,14 +165,14 @@ impl Stage {
         true
     }
 
-    /// Whether no first row can be without a frame of this input that comes.
+    /// Whether the first row has to wait for a frame of this input.
     fn is_awaited(&self, input: usize, now_ns: u64) -> bool {
         let each = &self.inputs[input];
         let source = &self.streams.sources[each.source];
         !source.is_ended && each.config.deadline_ns == 0 && !source.seen.is_stale(now_ns, self.rules.stale_timeout_ns)
     }
 
-    /// The current output, or the first one as far as it can be told.
+    /// The current output, or the first one as far as it is known.
     pub(super) fn proposed_n(&self) -> Option<u64> {
         match self.numbers.counting.n {
             None if self.is_all_observed() => self.first_output(|input| self.first_seq(input)),
@@ -178,7 +180,7 @@ impl Stage {
         }
     }
 
-    /// The smallest output that the first frame of every required input allows; None: one of them has none yet.
+    /// The smallest output that the first frame of every required input allows; None if one of them has none yet.
     pub(super) fn first_output(&self, first: impl Fn(usize) -> Option<u64>) -> Option<u64> {
         let mut n = Wide::from(self.rules.start);
         for input in (0..self.inputs.len()).filter(|input| self.is_required(*input)) {
@@ -187,14 +189,14 @@ impl Stage {
         u64::try_from(n).ok()
     }
 
-    /// The oldest frame that waits or may come.
+    /// The sequence of the oldest frame that waits, or of the next one to come.
     pub(super) fn first_seq(&self, input: usize) -> Option<u64> {
         let each = &self.inputs[input];
         let next_seq = || self.streams.sources[each.source].next_seq().unwrap_or(0);
         Some(each.front().map_or_else(next_seq, |frame| frame.seq))
     }
 
-    /// The current output, once the map's first one and the anchor's next frame are heeded.
+    /// Moves the current output to the map's first one, or to the anchor's next frame, if that is later.
     #[inline]
     fn follow(&mut self, now_ns: u64) -> u64 {
         let n = self.numbers.counting.n.unwrap_or(0);
@@ -208,7 +210,7 @@ impl Stage {
         later
     }
 
-    /// Whether no output from n on can ever be: the input has ended before.
+    /// Whether an ended input makes every output from n on impossible.
     fn is_over(&self, input: usize, n: u64) -> bool {
         let each = &self.inputs[input];
         let may_be_absent = each.config.optional || each.config.deadline_ns > 0;
@@ -218,13 +220,13 @@ impl Stage {
             && self.lacks(input, n).is_some()
     }
 
-    /// Whether an output takes one certain frame of this input: by an offset, or as the anchor.
+    /// Whether an output takes one certain frame of this input: by an offset, or because it is the anchor.
     #[inline]
     fn is_exact(&self, input: usize) -> bool {
         self.inputs[input].window.is_none() || self.inputs[input].is_anchor
     }
 
-    /// The oldest frame that n or a later output can take.
+    /// The oldest sequence that n or a later output can take of an input.
     #[inline]
     pub(super) fn floor(&self, input: usize, n: Wide) -> Wide {
         let each = &self.inputs[input];
@@ -240,7 +242,7 @@ impl Stage {
         let (low, high) = (self.floor(input, n), n + each.shift);
         let is_within = |frame: &Frame| (low..=high).contains(&Wide::from(frame.seq));
         if self.is_exact(input) {
-            // Nothing below n waits any more, and the front is never lost.
+            // Older frames do not wait any more, and the front is never lost.
             let front = each.front().filter(|frame| Wide::from(frame.seq) >= low);
             let at = if front.is_some() { each.head } else { each.position_from(low) };
             let is_it = at < each.tail && is_within(each.at(at)) && each.at(at).is_readable();
@@ -250,26 +252,26 @@ impl Stage {
         let newest = (each.head..end).rev().take_while(|at| is_within(each.at(*at)));
         match newest.into_iter().find(|at| each.at(*at).is_readable()) {
             Some(at) => Choice::At(at),
-            None if each.again().is_some_and(is_within) => Choice::Kept,
+            None if each.reusable().is_some_and(is_within) => Choice::Kept,
             None => Choice::Nothing,
         }
     }
 
-    /// The first output from n on that the input may have a frame for.
+    /// The first output from n on for which the input may have a frame.
     fn possible(&self, input: usize, n: Wide) -> Wide {
         if self.candidate_at(input, n) != Choice::Nothing {
             return n;
         }
         let each = &self.inputs[input];
         let waiting = each.readable_from(each.position_from(n + each.shift)).map(|at| each.at(at).seq);
-        // Joined under a map that was further ahead.
-        let again = each.again().filter(|again| !self.is_exact(input) && Wide::from(again.seq) >= n + each.shift);
+        // It may have been joined under a map that was further ahead.
+        let again = each.reusable().filter(|again| !self.is_exact(input) && Wide::from(again.seq) >= n + each.shift);
         let known = again.map(|again| again.seq).into_iter().chain(waiting).min();
         let nearest = known.or_else(|| self.streams.sources[each.source].next_seq());
         nearest.map_or(n, |seq| n.max(Wide::from(seq) - each.shift))
     }
 
-    fn instead(&self, n: u64, is_missing: bool, now_ns: u64) -> Option<Later> {
+    fn skip_to(&self, n: u64, is_missing: bool, now_ns: u64) -> Option<Later> {
         let n = Wide::from(n);
         let present = || (0..self.inputs.len()).filter(|input| self.current.absent[*input].is_none());
         if is_missing {
@@ -290,7 +292,7 @@ impl Stage {
         self.is_skewed().then_some(Later { n: n + 1, cause: None, is_skewed: true })
     }
 
-    /// Goes on to n: decides the frames that neither it nor a later output can take.
+    /// Goes on to output n: decides the frames that neither n nor a later output can take.
     #[inline]
     fn advance(&mut self, n: u64, cause: Option<Cause>, is_skewed: bool, now_ns: u64) {
         self.numbers.counting.n = Some(n);
@@ -299,23 +301,23 @@ impl Stage {
             let floor = self.floor(input, n.into());
             while let Some(frame) = self.inputs[input].front().filter(|frame| Wide::from(frame.seq) < floor) {
                 let is_skewed = is_skewed && self.chosen(input).is_some_and(|chosen| chosen.seq == frame.seq);
-                let why = if is_skewed { Cause::Skew } else { cause.unwrap_or(self.alone(input)) };
+                let why = if is_skewed { Cause::Skew } else { cause.unwrap_or(self.unjoined_cause(input)) };
                 self.drop_front(input, why);
             }
             self.settle(input);
         }
         for stream in 0..self.streams.sources.len() {
-            self.touch(stream, now_ns);
+            self.start_wait(stream, now_ns);
         }
     }
 
-    fn alone(&self, input: usize) -> Cause {
+    fn unjoined_cause(&self, input: usize) -> Cause {
         if self.is_exact(input) { Cause::NoPartner } else { Cause::NoMatch }
     }
 
-    /// An output waits from when it is the current one and one input has what it needs.
+    /// Starts the wait of the current output, once one input has what it needs.
     #[inline]
-    pub(super) fn touch(&mut self, stream: usize, now_ns: u64) {
+    pub(super) fn start_wait(&mut self, stream: usize, now_ns: u64) {
         let Some(n) = self.numbers.counting.n.filter(|_| self.rules.is_valid && self.current.asked_ns.is_none()) else {
             return;
         };
@@ -326,7 +328,7 @@ impl Stage {
         self.rules.is_untried = false;
     }
 
-    /// Why a frame can never be joined, as it comes.
+    /// Why a new frame can never be joined; None if it may be.
     #[inline]
     fn arrival_by_sequence(&self, input: usize, frame: &Frame) -> Option<Cause> {
         let (n, seq) = (self.numbers.counting.n?, Wide::from(frame.seq));
@@ -338,6 +340,6 @@ impl Stage {
         }
         let own = seq - self.inputs[input].shift;
         let is_late = self.numbers.counting.last_row.is_some_and(|row| own <= Wide::from(row));
-        Some(if is_late { Cause::Late } else { self.alone(input) })
+        Some(if is_late { Cause::Late } else { self.unjoined_cause(input) })
     }
 }

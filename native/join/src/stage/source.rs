@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What is known of each stream in its producer's current epoch.
+//! What is known of each stream in one epoch of its producer.
 
 use super::config::StageConfig;
 use crate::barrier::Seen;
 
-/// One stream.
+/// What is known of one epoch of a stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Source {
     pub seen: Seen,
-    /// A frame came, not only news of frames that nobody heard.
+    /// Whether a frame of the epoch came, not only news of missed frames.
     pub is_observed: bool,
     pub is_ended: bool,
-    /// That it was rejected by its times.
-    pub is_rejection_told: bool,
+    /// Whether the engine has taken the rejection of the stream by its times.
+    pub is_rejection_taken: bool,
     pub watermark_ms: Option<u64>,
-    /// The epoch of frames that have come since the last one that counted, though a later epoch is known.
+    /// The earlier epoch of frames that came since the newest frame that counted.
     pub older_epoch: Option<u64>,
 }
 
 impl Source {
-    /// Of an epoch of which nothing came yet.
+    /// Makes the record of an epoch of which nothing came yet.
     pub fn of(epoch: u64) -> Self {
         Self { seen: Seen::of(epoch), ..Self::default() }
     }
@@ -32,7 +32,7 @@ impl Source {
         self.seen.observed.seq
     }
 
-    /// The least sequence that may still come.
+    /// The smallest sequence that may still come.
     pub fn next_seq(&self) -> Option<u64> {
         self.last_seq().map(|seq| seq.saturating_add(1))
     }
@@ -40,16 +40,16 @@ impl Source {
 
 /// All streams of a join.
 pub(super) struct Streams {
-    /// Their numbers.
+    /// The stream ids.
     pub ids: Vec<u32>,
-    /// Of each, the epoch whose frames make the present outputs.
+    /// For each stream, the epoch whose frames make the present outputs.
     pub sources: Vec<Source>,
-    /// Of each, the epoch behind its fence, if it has one.
+    /// For each stream, the epoch behind its fence, if it has one.
     pub behind: Vec<Option<Source>>,
     pub has_fence: bool,
-    /// The inputs on each.
+    /// For each stream, its inputs.
     pub on: Vec<Box<[usize]>>,
-    /// Timestamp fields of each that must not decrease, as bits.
+    /// For each stream, the timestamp fields that must not decrease, as bits.
     pub ordered: Vec<u8>,
     pub has_ended: bool,
 }
@@ -72,7 +72,7 @@ impl Streams {
         }
     }
 
-    /// The place of a stream.
+    /// The index of a stream.
     pub fn place(&self, id: u32) -> Option<usize> {
         self.ids.iter().position(|known| *known == id)
     }

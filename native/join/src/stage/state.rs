@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a stage of the same configuration goes on from: numbers only, as JSON. -1 is none.
+//! The state that a stage of the same configuration resumes from: JSON that holds only numbers. -1 stands for none.
 
 use std::fmt::{Display, Formatter, Result as Written};
 use std::io::Write;
@@ -9,7 +9,7 @@ use super::clocks::NS_PER_MS;
 use super::config::{Drive, StageConfig};
 use super::policy::{Policy, by_policy};
 
-/// A number, or -1.
+/// A number, or -1 for none.
 pub(super) struct Number(pub Option<u64>);
 
 impl Display for Number {
@@ -22,7 +22,7 @@ impl Display for Number {
 }
 
 impl Stage {
-    /// Appends the state. Takes nothing from the heap where `into` has room for `state_capacity`.
+    /// Appends the state. Allocates nothing if `into` has space for `state_capacity` bytes.
     pub fn write_state(&self, into: &mut Vec<u8>) {
         self.try_write_state(into).expect("a vector takes every byte");
     }
@@ -35,7 +35,7 @@ impl Stage {
         for (at, each) in self.inputs.iter().enumerate() {
             let source = &self.streams.sources[each.source];
             let comma = if at == 0 { "" } else { "," };
-            // What waits behind a fence will be told again by its producer, which has not ended.
+            // The producer of what waits behind a fence has not ended, so it will send that again.
             let is_ended = source.is_ended && self.streams.behind[each.source].is_none();
             let (epoch, decided, joined) = (Number(source.epoch()), Number(each.decided), Number(each.joined));
             write!(into, "{comma}[{epoch},{decided},{joined},{}]", u8::from(is_ended))?;
@@ -43,20 +43,21 @@ impl Stage {
         into.write_all(b"]}")
     }
 
-    /// Bytes of the longest state.
+    /// The length of the longest possible state.
     #[must_use]
     pub fn state_capacity(&self) -> usize {
         const NUMBER: usize = 20;
         128 + 6 * NUMBER + self.inputs.len() * (3 * NUMBER + 8)
     }
 
-    /// A stage of this one's configuration that goes on from a state.
+    /// Makes a stage of the same configuration that resumes from a state.
     #[must_use]
     pub fn resumed(&self, state: &[u8]) -> Option<Self> {
         Self::resume(self.config.clone(), state)
     }
 
-    /// A stage that goes on from what `write_state` wrote. None: it is not of these inputs and this policy.
+    /// Makes a stage that resumes from what `write_state` wrote. None if the state is of other inputs or another
+    /// policy.
     #[must_use]
     pub fn resume(config: StageConfig, state: &[u8]) -> Option<Self> {
         let mut stage = Self::new(config);
@@ -70,7 +71,7 @@ impl Stage {
         (stage.out_epoch, stage.out_seq, stage.rules.version) = (head[0]?, head[1]?, head[2]?);
         by_policy!(stage, policy => policy.resume(&mut stage, own));
         if stage.config.drive == Drive::Watermark {
-            // The watermark that made the last output makes no other one.
+            // The watermark that made the newest output must not make another one.
             stage.numbers.last_watermark_ms = stage.numbers.timing.last_ns.map(|last_ns| last_ns / NS_PER_MS);
         }
         for (each, known) in stage.inputs.iter_mut().zip(inputs.chunks_exact(4)) {
@@ -85,7 +86,7 @@ impl Stage {
     }
 }
 
-/// Every number of a text that holds no other digits; -1 as None.
+/// Every number of a state, with None for -1. None if the text holds anything else.
 fn numbers(state: &[u8]) -> Option<Vec<Option<u64>>> {
     let text = std::str::from_utf8(state).ok()?;
     let words = text.split(|letter: char| !letter.is_ascii_digit() && letter != '-').filter(|word| !word.is_empty());

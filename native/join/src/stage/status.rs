@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a stage waits for, in words for people. Asked for seldom: it allocates.
+//! What a stage waits for, in words for people. Making it allocates, so ask seldom.
 
 use super::Stage;
 use super::history::Wide;
 use super::policy::{Policy, by_policy};
 
-/// One input that holds the current output up.
+/// An input that the current output waits for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
     /// Index of the input.
@@ -16,7 +16,7 @@ pub struct Waiting {
     pub last_seq: Option<u64>,
     /// The newest time.
     pub last_time_ns: Option<u64>,
-    /// How much it lacks: sequences or nanoseconds.
+    /// How much the input lacks, in sequences or nanoseconds.
     pub missing: Option<u64>,
 }
 
@@ -25,20 +25,20 @@ pub struct Waiting {
 pub struct Status {
     /// The current output, a sequence or a time, if it is known.
     pub out: Option<u64>,
-    /// Since when it waits.
+    /// When the output began to wait.
     pub since_ns: Option<u64>,
-    /// Whether a valid map is in force, or none is needed.
+    /// Whether a valid map is applied, or none is needed.
     pub has_map: bool,
     /// Whether the unmatched must be drained first.
     pub is_backed_up: bool,
-    /// What holds it up.
+    /// The inputs that the output waits for.
     pub waiting: Vec<Waiting>,
-    /// Frames that wait, of each input.
+    /// How many frames of each input wait.
     pub pending: Vec<u32>,
 }
 
 impl Stage {
-    /// See [`Status`].
+    /// What the stage waits for now.
     #[must_use]
     pub fn status(&self) -> Status {
         let out = by_policy!(self, policy => policy.proposed(self));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Join by time: output t takes an input's newest frame up to t + offset, or of [t - w, t], or the nearest one.
+//! The timestamp policy: output t takes an input's newest frame up to t + offset or within [t - w, t], or the nearest
+//! one.
 
 use std::io::{Result as Written, Write};
 
@@ -12,20 +13,21 @@ use super::unmatched::Cause;
 use super::{I64_MAX, SKIPS_MAX, Stage};
 use crate::barrier::NULL_TIMESTAMP;
 
-/// `t` is the current output; None while nothing asks for one. `last_ns` was decided last, with a row or without.
+/// Where the outputs stand. `t` is the current output, None while nothing asks for one; `last_ns` is the newest decided
+/// output, with or without a row.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Timing {
     pub t: Option<u64>,
     pub last_ns: Option<u64>,
 }
 
-/// Outputs have times, and frames are near them.
+/// The timestamp policy: outputs have times, and frames near them belong together.
 pub(super) struct ByTimestamp;
 
 impl Policy for ByTimestamp {
     #[inline]
     fn arrival_cause(&self, stage: &Stage, input: usize, frame: &Frame) -> Option<Cause> {
-        // The map that comes says what a frame is good for.
+        // Only a valid map says whether a frame can be joined.
         if stage.rules.is_valid { stage.arrival_by_timestamp(input, frame) } else { None }
     }
 
@@ -36,7 +38,7 @@ impl Policy for ByTimestamp {
         (!frame.has_time()).then_some(Cause::NullTimestamp)
     }
 
-    fn cause_behind(&self, stage: &Stage, input: usize, frame: &Frame) -> Option<Cause> {
+    fn fenced_cause(&self, stage: &Stage, input: usize, frame: &Frame) -> Option<Cause> {
         let stream = stage.inputs[input].source;
         if stage.newest(stream).seen.rejected & stage.streams.ordered[stream] != 0 {
             return Some(Cause::Regressed);
@@ -91,7 +93,7 @@ impl Stage {
     #[inline]
     fn next_by_timestamp(&mut self, now_ns: u64) -> bool {
         for _ in 0..SKIPS_MAX {
-            if self.streams.has_fence && self.closes() {
+            if self.streams.has_fence && self.close_if_due() {
                 break;
             }
             let Some(t) = self.current_time() else { return false };
@@ -105,7 +107,7 @@ impl Stage {
                 return false;
             }
             for input in 0..self.inputs.len() {
-                self.leave(input, t, None, None);
+                self.drop_passed(input, t, None, None);
             }
             let is_missing = self.choose(|stage, input| stage.candidate_in_time(input, t));
             match self.why_no_row(is_missing, now_ns) {
@@ -117,7 +119,7 @@ impl Stage {
         false
     }
 
-    /// The next output that may be; what can be none is decided on the way.
+    /// The current output time. Times that can be no output are decided on the way.
     fn current_time(&mut self) -> Option<u64> {
         for _ in 0..SKIPS_MAX {
             let t = self.proposed(0)?;
@@ -133,13 +135,13 @@ impl Stage {
                 self.counters.skipped_outputs += 1;
                 if t < start { Cause::BeforeFirst } else { Cause::NoMatch }
             };
-            self.pass_by(cause);
+            self.drop_current(cause);
         }
         self.is_waiting = true;
         None
     }
 
-    /// The time of the current output, or of the one after it.
+    /// The time of the current output, or of the one `ahead` of it.
     pub(super) fn proposed(&self, ahead: usize) -> Option<Wide> {
         let Some(anchor) = self.numbers.anchor else {
             return if ahead > 0 { self.numbers.times.following() } else { self.numbers.times.current() }
@@ -151,8 +153,8 @@ impl Stage {
         Some(Wide::from(each.at(at).time) - each.shift)
     }
 
-    /// The current output is over; its anchor's frame, if it has one, is decided.
-    fn pass_by(&mut self, cause: Cause) {
+    /// Drops the current output; its anchor's frame, if it has one, is decided.
+    fn drop_current(&mut self, cause: Cause) {
         match self.numbers.anchor {
             None => self.numbers.times.pop(),
             Some(anchor) => {
@@ -162,16 +164,16 @@ impl Stage {
         }
     }
 
-    /// The oldest and newest time that an output may take.
+    /// The oldest and newest time that an output may take of an input.
     #[inline]
     pub(super) fn bounds(&self, input: usize, t: u64) -> (Wide, Wide) {
         let each = &self.inputs[input];
         let asked = Wide::from(t) + each.shift;
-        // A tolerance narrows what the rule admits.
+        // A tolerance narrows what the rule allows.
         let reach = each.window.into_iter().chain(each.config.tolerance_ns).min().map(Wide::from);
         let low = reach.map_or(Wide::MIN, |reach| asked - reach);
         match each.config.pick {
-            // A window ends at t.
+            // A window ends at t, so it has nothing after t.
             Preference::Nearest if each.window.is_none() => (low, reach.map_or(Wide::MAX, |reach| asked + reach)),
             _ => (low, asked),
         }
@@ -193,7 +195,7 @@ impl Stage {
         let is_newest = each.config.pick != Preference::Nearest;
         let distance = |frame: &Frame| (Wide::from(frame.time) - asked).abs();
         let (mut best, mut least) = (Choice::Nothing, Wide::MAX);
-        if let Some(again) = each.again().filter(|again| (low..=high).contains(&Wide::from(again.time))) {
+        if let Some(again) = each.reusable().filter(|again| (low..=high).contains(&Wide::from(again.time))) {
             (best, least) = (Choice::Kept, distance(again));
         }
         for at in each.head..each.tail {
@@ -202,11 +204,11 @@ impl Stage {
                 continue;
             }
             let time = Wide::from(frame.time);
-            // Times do not decrease: what follows lies further away.
+            // Times do not decrease, so later frames lie even further away.
             if time > high || (!is_newest && time > asked && distance(frame) > least) {
                 break;
             }
-            // Of two as near as each other the older stays.
+            // Of two frames at the same distance, the older one is taken.
             if time >= low && (is_newest || distance(frame) < least) {
                 (best, least) = (Choice::At(at), distance(frame));
             }
@@ -224,7 +226,7 @@ impl Stage {
         self.is_skewed().then_some(Cause::Skew)
     }
 
-    /// Whether the next output is possible already.
+    /// Whether the output after the current one is already possible.
     fn has_newer(&mut self, now_ns: u64) -> bool {
         let Some(t) = self.proposed(1).filter(|t| *t <= Wide::from(I64_MAX)) else { return false };
         let asked_ns = self.current.asked_ns.take();
@@ -237,12 +239,12 @@ impl Stage {
         is_open
     }
 
-    /// No row for t.
+    /// Decides output t without a row.
     fn skip(&mut self, t: u64, cause: Cause) {
         self.counters.skipped_outputs += 1;
         for input in 0..self.inputs.len() {
             if self.inputs[input].is_one_to_one() {
-                self.waste(input, cause);
+                self.drop_paired(input, cause);
                 continue;
             }
             if self.inputs[input].is_by_sequence() {
@@ -250,14 +252,14 @@ impl Stage {
                 continue;
             }
             let preferred = self.chosen(input).map(|frame| frame.seq);
-            self.leave(input, t, preferred, (cause == Cause::Aged).then_some(cause));
+            self.drop_passed(input, t, preferred, (cause == Cause::Aged).then_some(cause));
         }
-        self.pass_by(cause);
+        self.drop_current(cause);
         self.done(t);
     }
 
-    /// The frame of a one-to-one input has no other output than this one, which gave no row.
-    fn waste(&mut self, input: usize, cause: Cause) {
+    /// Drops the frame of a one-to-one input: it belonged to no other output than this one, which gave no row.
+    fn drop_paired(&mut self, input: usize, cause: Cause) {
         if let Choice::At(position) = self.current.choices[input] {
             while self.inputs[input].head < position {
                 self.drop_front(input, Cause::Superseded);
@@ -273,9 +275,10 @@ impl Stage {
         self.next_output();
     }
 
-    /// Decides the frames that no later output can take: older than the preferred one, or than what t reaches back to.
+    /// Decides the frames that no later output can take: those older than the preferred one, or older than t reaches
+    /// back.
     #[inline]
-    fn leave(&mut self, input: usize, t: u64, preferred: Option<u64>, cause: Option<Cause>) {
+    fn drop_passed(&mut self, input: usize, t: u64, preferred: Option<u64>, cause: Option<Cause>) {
         if self.inputs[input].is_anchor {
             return;
         }
@@ -303,7 +306,7 @@ impl Stage {
         }
     }
 
-    /// A window has seen every frame up to this time.
+    /// Notes that a window has seen every frame up to this time.
     fn look(&mut self, input: usize, high: Wide) {
         let each = &mut self.inputs[input];
         let mut looked = each.looked;
@@ -319,7 +322,7 @@ impl Stage {
         each.looked = looked;
     }
 
-    /// Why a frame can never be joined, as it comes.
+    /// Why a new frame can never be joined; None if it may be.
     #[inline]
     fn arrival_by_timestamp(&self, input: usize, frame: &Frame) -> Option<Cause> {
         let each = &self.inputs[input];
@@ -340,7 +343,7 @@ impl Stage {
     fn joined_by_timestamp(&mut self) {
         let t = self.numbers.timing.t.unwrap_or(0);
         for input in 0..self.inputs.len() {
-            self.leave(input, t, None, None);
+            self.drop_passed(input, t, None, None);
         }
         if self.numbers.anchor.is_none() {
             self.numbers.times.pop();

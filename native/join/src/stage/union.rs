@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every frame a row of its own, in the order of arrival.
+//! The union policy: every frame makes a row of its own, in the order of arrival.
 
 use super::Stage;
 use super::attempt::Absence;
 use super::decide::Choice;
 use super::policy::Policy;
 
-/// Nothing belongs together.
+/// The union policy: no frames belong together.
 pub(super) struct Union;
 
 impl Policy for Union {
@@ -15,7 +15,7 @@ impl Policy for Union {
         stage.next_by_union()
     }
 
-    // The current output is never asked for before its frame is there.
+    // An output is tried only when its frame is there, so there is none to begin anew.
     fn new_epoch(&self, _stage: &mut Stage) {}
 }
 

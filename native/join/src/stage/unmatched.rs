@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What was not joined: a bounded queue of ranges of frames, each with its cause.
+//! The unmatched: a bounded queue of ranges of frames that were not joined, each with its cause.
 
 use std::collections::VecDeque;
 
@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Cause {
-    /// The output it belonged to lacked another input's frame.
+    /// Another input had no frame for its output.
     NoPartner,
-    /// No output asked for it.
+    /// No output asked for the frame.
     NoMatch,
     /// The frames of its output lay too far apart.
     Skew,
@@ -17,32 +17,32 @@ pub enum Cause {
     Aged,
     /// A newer frame of the input was preferred.
     Superseded,
-    /// It could not be read any more.
+    /// The frame could not be read any more.
     Overwritten,
-    /// It was older than the window of the next output when it came.
+    /// The frame was older than the window of the next output when it came.
     BeforeWindow,
-    /// It was older than what the first output needs.
+    /// The frame was older than what the first output needs.
     BeforeFirst,
-    /// It came after the output that it belonged to.
+    /// The frame came after the output that it belonged to.
     Late,
     /// Its stream's timestamps decreased.
     Regressed,
-    /// It has no timestamp.
+    /// The frame has no timestamp.
     NullTimestamp,
     /// Its producer's epoch is over.
     Epoch,
-    /// Nobody listened.
+    /// No agent listened when the frame was sent.
     AgentDown,
-    /// It waited when the join ended.
+    /// The frame still waited when the join ended.
     PendingAtEnd,
-    /// It could not wait: there was no room for it.
+    /// There was no space for the frame to wait in.
     NoRoom,
 }
 
-/// Number of causes.
+/// The number of causes.
 pub const CAUSES: usize = 15;
 
-/// By number.
+/// The name of each cause, by its number.
 pub const CAUSE_NAMES: [&str; CAUSES] = [
     "no_partner",
     "no_match",
@@ -80,13 +80,13 @@ const ALL: [Cause; CAUSES] = [
 ];
 
 impl Cause {
-    /// The word that the journal holds.
+    /// The word for this cause in the journal.
     #[must_use]
     pub const fn name(self) -> &'static str {
         CAUSE_NAMES[self as usize]
     }
 
-    /// The cause that a word names.
+    /// The cause that has this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         ALL.into_iter().find(|cause| cause.name() == name)
@@ -98,7 +98,7 @@ impl Cause {
 pub struct Unmatched {
     /// Index of the input.
     pub input: u16,
-    /// Why.
+    /// Why they were not joined.
     pub cause: Cause,
     /// The producer's epoch.
     pub epoch: u64,
@@ -106,9 +106,9 @@ pub struct Unmatched {
     pub seq: u64,
     /// The last frame.
     pub seq_last: u64,
-    /// The first frame's time by the rule's source, if it is known.
+    /// The first frame's time by the rule's source, if known.
     pub timestamp_ns: Option<u64>,
-    /// The output that the first frame belonged to, where only one could be it.
+    /// The output that the first frame belonged to, if only one is possible.
     pub out_seq: Option<u64>,
 }
 
@@ -125,15 +125,15 @@ impl Unmatched {
     }
 }
 
-/// First in, first out. A range goes on where it stands as long as nobody has taken it.
+/// A first-in, first-out queue. A range grows in place until it is taken.
 #[derive(Debug)]
 pub(super) struct Queue {
-    /// Reserved for `capacity`, and not touched before.
+    /// The waiting entries. Space for `capacity` of them is reserved, but memory is used only as they come.
     entries: VecDeque<Unmatched>,
     capacity: usize,
-    /// How many were taken.
+    /// How many entries were taken.
     head: u64,
-    /// Position of each input's latest entry.
+    /// The position of each input's newest entry.
     latest: Box<[u64]>,
 }
 
@@ -143,7 +143,7 @@ impl Queue {
         Self { entries, capacity, head: 0, latest: vec![u64::MAX; inputs].into_boxed_slice() }
     }
 
-    /// False: there was no room, and the entry is lost.
+    /// Adds an entry; false if there was no space, and the entry is lost.
     pub(super) fn push(&mut self, entry: Unmatched) -> bool {
         let latest = self.latest[usize::from(entry.input)].checked_sub(self.head);
         if let Some(known) = latest.and_then(|at| self.entries.get_mut(usize::try_from(at).ok()?))
@@ -176,7 +176,8 @@ impl Queue {
         self.entries.len() as u64
     }
 
-    /// Half full: nothing more is decided until it was drained, for one decision may fill as much again.
+    /// Whether the queue is half full. Then nothing more is decided until it is drained, because one decision may fill
+    /// the other half.
     #[inline]
     pub(super) fn is_backed_up(&self) -> bool {
         self.entries.len() * 2 >= self.capacity
