@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! What does each step of a checkpoint cost: asking, sending, aligning, overtaking, writing?
 //!
-//! One thread, events of 40 bytes, memory touched before. Prints one JSON line a figure: median, best and worst of the
-//! rounds, after one that warms up, and how often the timed paths allocated in a round of their own.
+//! One thread, events of 40 bytes, memory touched before. Prints one JSON line for each figure: median, best and worst
+//! of the rounds after a warm-up, and how often the timed paths allocated in a separate round.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use framegate_checkpoint::message::{CheckpointBarrier, StreamMessage};
 use framegate_checkpoint::unaligned::{Options, Step, UnalignedCheckpointer};
 
 const ROUNDS: usize = 31;
-/// As large as a descriptor.
+/// The size of a descriptor.
 type Event = [u64; 5];
 const EVENT: Event = [7; 5];
 const LIMITS: Limits = Limits { inputs: 2, events_per_input: 100_000, bytes: 1 << 30, timeout_ns: 1000, floor: 0 };
@@ -67,7 +67,7 @@ fn nowhere(_: usize, event: Event) {
     black_box(event);
 }
 
-/// `work` does so many operations a call and gives the nanoseconds that it timed.
+/// Times `work`, which does this many operations in each call and returns the nanoseconds it measured.
 fn report(name: &str, operations: f64, how: &str, mut work: impl FnMut() -> f64) {
     let _warm = work();
     let mut costs: Vec<f64> = (0..ROUNDS).map(|_| work() / operations).collect();
@@ -194,7 +194,7 @@ fn bench_two_input_alignment() {
     });
 }
 
-/// Nanoseconds for buffering and for draining so many events.
+/// Nanoseconds for buffering and for draining this many events.
 fn buffered(aligner: &mut BarrierAligner<Event>, id: u64, events: usize) -> (f64, f64) {
     let barrier = StreamMessage::Barrier(CheckpointBarrier::new(id, 1));
     let _ = aligner.process(0, barrier.clone(), 0, 0, &mut nowhere);
@@ -234,7 +234,8 @@ fn bench_alignment_with_100k_buffered() {
 }
 
 fn bench_unaligned_trigger() {
-    // Many, so that the timed part is long against reading the clock: from the timer to the snapshot's action.
+    // Many inputs, so that the timed part is long compared to reading the clock: from the timer to the snapshot's
+    // action.
     let (limits, options) = (Limits { events_per_input: 16, ..LIMITS }, Options { inflight_events: 16, ..OPTIONS });
     let mut all: Vec<UnalignedCheckpointer<Event>> =
         (0..256).map(|_| UnalignedCheckpointer::new(limits, options)).collect();
@@ -279,7 +280,7 @@ fn bench_inflight_capture_10k() {
 }
 
 fn bench_inflight_serialize_1mb() {
-    // Each lies elsewhere, as captured frames do.
+    // Each payload lies elsewhere, as captured frames do.
     let captured: Vec<u8> = (0..1024 * 1024_u32).map(|at| at as u8).collect();
     let records = || black_box(&captured).chunks_exact(1024);
     let mut out = vec![1u8; encoded_bytes(records())];

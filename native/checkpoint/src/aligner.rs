@@ -9,90 +9,90 @@ use crate::message::{CheckpointBarrier, StreamMessage, Watermark};
 use crate::queues::Queues;
 use crate::watermarks::Watermarks;
 
-/// Events that can wait at all inputs together, whatever the limit of one is.
+/// Most events that can wait at all inputs together, whatever the limit of one input is.
 pub const BUFFERED_EVENTS_MAX: usize = 1 << 24;
 
 pub use crate::history::Ignored;
 
-/// Limits and time-out.
+/// The limits of an aligner.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// 1 to [`INPUTS_MAX`].
+    /// How many inputs there are, 1 to [`INPUTS_MAX`].
     pub inputs: usize,
-    /// Events that may wait at one input.
+    /// Most events that may wait at one input.
     pub events_per_input: usize,
-    /// Bytes that may wait at all inputs together.
+    /// Most bytes that may wait at all inputs together.
     pub bytes: u64,
     /// How long an alignment may take.
     pub timeout_ns: u64,
-    /// Ids up to this one are over.
+    /// The id up to which checkpoints are over.
     pub floor: u64,
 }
 
-/// Why a checkpoint is given up.
+/// Why a checkpoint is aborted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AbortCause {
     /// The alignment took too long.
     Timeout,
-    /// The bytes of all inputs together.
+    /// The events of all inputs together took too many bytes.
     MemoryLimit,
-    /// The events of one input.
+    /// One input had too many waiting events.
     InputLimit,
-    /// What an input delivered late outgrew its limit.
+    /// The events that a late input delivered took too many bytes.
     InflightLimit,
     /// A barrier with a higher id came first.
     HigherBarrier,
-    /// An input that owes its barrier crashed.
+    /// An input that owes its barrier was lost.
     InputLost,
-    /// A late barrier stayed out.
+    /// A late barrier did not come in time.
     LateBarrierTimeout,
-    /// The coordinator said so.
+    /// The coordinator aborted it.
     Coordinator,
 }
 
-/// A checkpoint that was given up.
+/// An aborted checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Aborted {
     /// Its barrier.
     pub barrier: CheckpointBarrier,
-    /// Why.
+    /// Why it was aborted.
     pub cause: AbortCause,
-    /// The input that is to blame, where there is one.
+    /// The input at fault, if there is one.
     pub input: Option<usize>,
     /// A bit for each input that had not delivered the barrier.
     pub pending: u128,
 }
 
-/// What to do about a message.
+/// What to do with a message.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Action<T> {
-    /// Process it now.
+    /// Process the event now.
     PassThrough(T),
-    /// Time has come that far at its input.
+    /// The input's time has reached this watermark.
     Watermark(Watermark),
-    /// It waits behind its input's barrier.
+    /// Nothing: the event waits behind its input's barrier.
     Buffered,
-    /// Its input is blocked now, for this barrier.
+    /// Nothing: the input is blocked now, for this barrier.
     Blocked(CheckpointBarrier),
-    /// Snapshot now, then forward the barrier and call [`BarrierAligner::complete_alignment`].
+    /// Take a snapshot now, then forward the barrier and call [`BarrierAligner::complete_alignment`].
     TriggerSnapshot(CheckpointBarrier),
-    /// There is no room at its input: it is handed back.
+    /// The input's queue is full: the event is handed back.
     InputFull(T),
-    /// The barrier means nothing any more.
+    /// Nothing: the barrier does not count any more.
     Ignored(Ignored, CheckpointBarrier),
-    /// The checkpoint is given up.
+    /// The checkpoint was aborted.
     Aborted(Aborted),
 }
 
-/// A barrier came, or the alignment was completed, where that makes no sense.
+/// A barrier came, or an alignment was completed, at a time when it must not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateError {
-    /// The checkpoint that is under way, if any.
+    /// The checkpoint under way, if there is one.
     pub current: Option<CheckpointBarrier>,
 }
 
 counters! {
-    /// What was done since the start.
+    /// What an aligner did since the start.
     pub struct AlignerCounters {
         /// Alignments that ended in a snapshot.
         alignments_completed,
@@ -100,15 +100,15 @@ counters! {
         total_events_buffered,
         /// The longest alignment.
         max_alignment_duration,
-        /// Alignments that were given up.
+        /// Alignments that were aborted.
         aborts,
-        /// Events that were handed back.
+        /// Events that were handed back because their input's queue was full.
         input_full,
         /// Barriers of checkpoints that are over.
         ignored_stale,
         /// Barriers that came twice.
         ignored_duplicate,
-        /// Barriers of checkpoints that were given up.
+        /// Barriers of aborted checkpoints.
         ignored_aborted,
         /// Barriers of one checkpoint with different epochs.
         epoch_mismatches,
@@ -119,31 +119,31 @@ counters! {
 enum Phase {
     Idle,
     Aligning,
-    /// The operator was told to snapshot, and has not said that it did.
+    /// The operator was told to take a snapshot, and has not confirmed it.
     Triggered,
 }
 
-/// Everything but limits, counters and what waits.
+/// The state of an aligner, without limits, counters and waiting events.
 #[derive(Debug)]
 struct State {
     phase: Phase,
     barrier: CheckpointBarrier,
     started_ns: u64,
-    /// A bit for each input that has delivered its barrier, or will deliver nothing any more.
+    /// A bit for each input that has delivered its barrier, or delivers nothing any more.
     delivered: u128,
-    /// A bit for each input that has ended, or was lost and is not back.
+    /// A bit for each input that has ended, or was lost and did not come back.
     left_out: u128,
     every: u128,
     held_bytes: u64,
 }
 
-// Beside it, in memory of their own: events that wait, 64 aborted ids, each input's watermarks; and the counters.
+// The rest lies in memory of its own: waiting events, 64 aborted ids, each input's watermarks, and the counters.
 const _: () = assert!(
     size_of::<State>() + size_of::<History>() + size_of::<Limits>() + size_of::<Watermarks>() < 200,
     "the state of an aligner is small"
 );
 
-/// At most one alignment at a time. Events it gives back through a callback are to be processed in that order.
+/// Aligns at most one checkpoint at a time. Process the events that it hands to a callback in that order.
 #[derive(Debug)]
 pub struct BarrierAligner<T> {
     state: State,
@@ -155,7 +155,7 @@ pub struct BarrierAligner<T> {
 }
 
 impl<T> BarrierAligner<T> {
-    /// Reserves all the room that the limits allow.
+    /// Makes an aligner, and reserves the memory for all events that the limits allow.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         assert!((1..=INPUTS_MAX).contains(&limits.inputs), "1 to 128 inputs");
@@ -181,10 +181,10 @@ impl<T> BarrierAligner<T> {
         self.limits.timeout_ns = timeout_ns;
     }
 
-    /// What to do about a message of an input, which holds `bytes`. `released` gets what a cancelled or aborted
-    /// alignment had held back; it is older than the message's barrier.
-    // Always: a barrier that its caller has in registers is not written to memory in parts and read from there as a whole,
-    // which costs more than all that is done with it.
+    /// Says what to do with a message of an input, which takes `bytes`. `released` gets the events that a cancelled or
+    /// aborted alignment had held back; they are older than the message's barrier.
+    // Always inlined. Otherwise a barrier that its caller has in registers is written to memory in parts and read back
+    // as a whole, which costs more than everything else done with it.
     #[inline(always)]
     pub fn process(
         &mut self,
@@ -228,7 +228,7 @@ impl<T> BarrierAligner<T> {
         Action::Buffered
     }
 
-    /// Which limit an event would break, asked before it is taken.
+    /// The limit that an event would exceed, asked before it is taken.
     #[inline]
     #[must_use]
     pub fn refusal(&self, input: usize, bytes: u64) -> Option<AbortCause> {
@@ -270,7 +270,7 @@ impl<T> BarrierAligner<T> {
         Ok(self.progress(now_ns))
     }
 
-    /// A higher barrier came.
+    /// Aborts the current checkpoint because a higher barrier came.
     #[cold]
     fn cancel(&mut self, released: &mut impl FnMut(usize, T)) {
         self.give_up();
@@ -319,7 +319,8 @@ impl<T> BarrierAligner<T> {
         }
     }
 
-    /// The snapshot is taken and the barrier forwarded: `drained` gets what waited behind the barriers.
+    /// Completes the alignment after the snapshot was taken and the barrier forwarded. `drained` gets the events that
+    /// waited behind the barriers.
     #[inline]
     pub fn complete_alignment(&mut self, drained: &mut impl FnMut(usize, T)) -> Result<(), StateError> {
         if self.state.phase != Phase::Triggered {
@@ -330,15 +331,15 @@ impl<T> BarrierAligner<T> {
         Ok(())
     }
 
-    /// Ends the alignment for an unaligned snapshot: its barrier, and who has delivered it. What waits stays until
-    /// [`Self::release`].
+    /// Ends the alignment for an unaligned snapshot. Returns its barrier and the inputs that delivered it; waiting
+    /// events stay until [`Self::release`].
     pub(crate) fn take_over(&mut self) -> (CheckpointBarrier, u128) {
         self.history.finish(self.state.barrier.checkpoint_id);
         self.state.phase = Phase::Idle;
         (self.state.barrier, self.state.delivered)
     }
 
-    /// Gives out what waits, and blocks nobody any longer.
+    /// Hands out all waiting events, and unblocks every input.
     #[inline]
     pub(crate) fn release(&mut self, out: &mut impl FnMut(usize, T)) {
         self.state.phase = Phase::Idle;
@@ -349,7 +350,7 @@ impl<T> BarrierAligner<T> {
         }
     }
 
-    /// Aborts an alignment that has lasted longer than the time-out.
+    /// Aborts an alignment that has taken longer than the timeout.
     pub fn check_timeout(&mut self, now_ns: u64, released: &mut impl FnMut(usize, T)) -> Option<Aborted> {
         if self.state.phase == Phase::Triggered || !self.is_overdue(now_ns) {
             return None;
@@ -359,7 +360,7 @@ impl<T> BarrierAligner<T> {
         Some(aborted)
     }
 
-    /// Gives up the current checkpoint, or remembers that another one is given up.
+    /// Aborts the current checkpoint if `checkpoint_id` names it or is None; otherwise remembers that id as aborted.
     pub fn abort(&mut self, checkpoint_id: Option<u64>, released: &mut impl FnMut(usize, T)) -> Option<Aborted> {
         let current = self.current().map(|barrier| barrier.checkpoint_id);
         if current.is_some() && (checkpoint_id.is_none() || checkpoint_id == current) {
@@ -373,14 +374,14 @@ impl<T> BarrierAligner<T> {
         None
     }
 
-    /// Gives up what is under way. What waits stays until [`Self::release`].
+    /// Aborts the current checkpoint. Waiting events stay until [`Self::release`].
     pub(crate) fn abort_current(&mut self, cause: AbortCause, input: Option<usize>) -> Aborted {
         let pending = self.pending();
         self.give_up();
         Aborted { barrier: self.state.barrier, cause, input, pending }
     }
 
-    /// Gives up because an event found no room; it comes last, so that order is kept.
+    /// Aborts because an event found no space. The event itself is released last, so that order is kept.
     pub(crate) fn overflow(
         &mut self,
         cause: AbortCause,
@@ -400,7 +401,7 @@ impl<T> BarrierAligner<T> {
         self.state.phase = Phase::Idle;
     }
 
-    /// An input has ended: it counts as delivering the current and every later barrier.
+    /// Notes that an input has ended: it counts as delivering the current and every later barrier.
     pub fn end_input(&mut self, input: usize, now_ns: u64) -> Option<CheckpointBarrier> {
         self.state.left_out |= 1 << input;
         if self.state.phase != Phase::Aligning {
@@ -410,7 +411,7 @@ impl<T> BarrierAligner<T> {
         if self.state.delivered == self.state.every { Some(self.trigger(now_ns)) } else { None }
     }
 
-    /// An input crashed. If it owes a barrier the checkpoint is aborted; later ones go on without it.
+    /// Notes that an input was lost. If it owes a barrier, the checkpoint is aborted; later ones do without it.
     pub fn lose_input(&mut self, input: usize, released: &mut impl FnMut(usize, T)) -> Option<Aborted> {
         let owes = self.pending() >> input & 1 == 1;
         self.state.left_out |= 1 << input;
@@ -422,12 +423,12 @@ impl<T> BarrierAligner<T> {
         Some(aborted)
     }
 
-    /// An input is back, in a new epoch: it takes part from the next checkpoint on.
+    /// Notes that an input is back, in a new epoch: it takes part from the next checkpoint on.
     pub const fn resume_input(&mut self, input: usize) {
         self.state.left_out &= !(1 << input);
     }
 
-    /// Whether events of this input wait.
+    /// Whether events of this input have to wait.
     #[inline]
     #[must_use]
     pub fn is_blocked(&self, input: usize) -> bool {
@@ -441,14 +442,14 @@ impl<T> BarrierAligner<T> {
         self.state.phase != Phase::Idle
     }
 
-    /// Whether the alignment has lasted longer than the time-out.
+    /// Whether the alignment has taken longer than the timeout.
     #[inline]
     #[must_use]
     pub fn is_overdue(&self, now_ns: u64) -> bool {
         self.is_aligning() && now_ns.saturating_sub(self.state.started_ns) > self.limits.timeout_ns
     }
 
-    /// The barrier that is under way.
+    /// The barrier being aligned.
     #[inline]
     #[must_use]
     pub fn current(&self) -> Option<CheckpointBarrier> {
@@ -469,7 +470,7 @@ impl<T> BarrierAligner<T> {
         self.state.every
     }
 
-    /// How many inputs have delivered it.
+    /// How many inputs have delivered the current barrier.
     #[must_use]
     pub fn aligned_inputs(&self) -> u32 {
         if self.is_aligning() { self.state.delivered.count_ones() } else { 0 }
@@ -481,25 +482,25 @@ impl<T> BarrierAligner<T> {
         self.waiting.len()
     }
 
-    /// How many bytes they hold.
+    /// How many bytes the waiting events take.
     #[must_use]
     pub const fn buffered_bytes(&self) -> u64 {
         self.state.held_bytes
     }
 
-    /// What was done since the start.
+    /// What the aligner did since the start.
     #[must_use]
     pub const fn counters(&self) -> AlignerCounters {
         self.counters
     }
 
-    /// The watermark of an input that counts: while it is blocked, the one from before its barrier.
+    /// The watermark of an input that counts. While the input is blocked, that is the one from before its barrier.
     #[must_use]
     pub fn input_watermark(&self, input: usize) -> Option<i64> {
         self.watermarks.counted(input)
     }
 
-    /// The least over the inputs that can still bring events.
+    /// The lowest watermark of the inputs that can still bring events.
     #[must_use]
     pub fn operator_watermark(&self) -> Option<i64> {
         let can_bring = |input: &usize| self.state.left_out >> *input & 1 == 0 || self.waiting.has(*input);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Atomic types and cells: the machine's, or those of the model checker.
+//! Atomic types and cells, either the machine's or those of the model checker.
 
 #[cfg(not(loom))]
 pub use portable_atomic::AtomicU128;
@@ -15,7 +15,7 @@ pub use loom::sync::Arc;
 #[cfg(loom)]
 pub use loom::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// The standard cell with the model checker's way in.
+/// The standard cell with the interface of the model checker's.
 #[cfg(not(loom))]
 #[derive(Debug)]
 pub struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
@@ -32,30 +32,30 @@ impl<T> UnsafeCell<T> {
     }
 }
 
-/// A shim: the model checker has no word of 128 bits, so small ids and epochs travel in one of 64.
+/// A stand-in for the model checker, which has no 128-bit word: small ids and epochs travel in 64 bits.
 #[cfg(loom)]
 #[derive(Debug)]
 pub struct AtomicU128(loom::sync::atomic::AtomicU64);
 
 #[cfg(loom)]
 impl AtomicU128 {
-    /// Holds a value.
+    /// Makes a word with this value.
     pub fn new(value: u128) -> Self {
         Self(loom::sync::atomic::AtomicU64::new(narrow(value)))
     }
 
-    /// As the machine's.
+    /// Loads the word, like the machine's.
     pub fn load(&self, order: Ordering) -> u128 {
         widen(self.0.load(order))
     }
 
-    /// An exchange, because the model orders a plain store only where it happened before or after another; on a machine
-    /// the stores and exchanges of one word always have an order, and an exchange is next to what it read.
+    /// Stores by an exchange. The model orders a plain store only by happens-before; on a machine, the stores and
+    /// exchanges of one word always have an order, and an exchange directly follows what it read.
     pub fn store(&self, value: u128, order: Ordering) {
         self.0.swap(narrow(value), order);
     }
 
-    /// As the machine's.
+    /// Exchanges the word, like the machine's.
     pub fn swap(&self, value: u128, order: Ordering) -> u128 {
         widen(self.0.swap(narrow(value), order))
     }

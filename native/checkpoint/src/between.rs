@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What stands between a producer's descriptors: barriers, watermarks and signals, and how they get there (PROTOCOL
-//! 12.4).
+//! Messages between a producer's descriptors: barriers, watermarks and signals, and how they are sent (PROTOCOL 12.4).
 //!
-//! A message goes to the shared descriptor stream and to every consumer's own, between the same two descriptors. So
-//! room is claimed on all of them before anything is written to any, and where one is full all of it waits, frames
-//! go on, and the message is sent at a later place. Its place is written into it when it goes: a barrier cuts where
-//! it stands, not where it was asked for.
+//! A message goes to the shared descriptor stream and to every consumer's own stream, between the same two descriptors.
+//! So space is claimed on all streams before anything is written. If one is full, the message waits while frames go on,
+//! and is sent at a later place. The place is written into the message when it is sent: a barrier cuts where it stands,
+//! not where it was asked for.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,16 +13,16 @@ use crate::injector::{Injector, InjectorCounters};
 use crate::mapping::SharedWord;
 use crate::message::CheckpointBarrier;
 
-/// Messages that wait for room, at most.
+/// Most messages that wait for space.
 pub const WAITING_MAX: usize = 64;
-/// For so long a consumer's own stream that is full holds up a message. Then the others get it, and that one does not:
-/// a single consumer that stands still must not keep a pipeline from its checkpoints.
+/// How long a full consumer stream can hold up a message. Then the others get the message and that one does not,
+/// because one consumer that stands still must not keep a pipeline from its checkpoints.
 pub const BRANCH_PATIENCE_NS: u64 = 1_000_000_000;
 
-/// Barriers that were sent and not asked after, at most; the oldest go.
+/// Most sent barriers that are kept for `take_sent_barriers`; older ones are dropped.
 pub const SENT_MAX: usize = 16;
 
-/// Bytes of a CheckpointBarrier message, its header included.
+/// The size of a CheckpointBarrier message with its header.
 const BARRIER_MESSAGE_BYTES: usize = 52;
 const SCHEMA: u16 = 920;
 const BARRIER: u16 = 1;
@@ -32,7 +31,7 @@ const SIGNAL: u16 = 3;
 const GRACEFUL_END: u8 = 0;
 const BARRIER_HEADER: u64 = 44 | (BARRIER as u64) << 16 | (SCHEMA as u64) << 32 | 1 << 48;
 
-/// Offsets in whole messages.
+/// Offsets of fields within a whole message.
 mod at {
     pub(super) const BARRIER_STREAM: usize = 32;
     pub(super) const BARRIER_SOURCE_EPOCH: usize = 36;
@@ -44,70 +43,70 @@ mod at {
 /// Why a stream takes no message now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// It has no room; later it will.
+    /// The stream has no space now, but will have later.
     Full,
-    /// Nobody listens.
+    /// Nobody listens to the stream.
     Unheard,
-    /// It will never take one again.
+    /// The stream is closed for good.
     Closed,
 }
 
-/// A stream of descriptors.
-pub trait Way {
-    /// Room for one message; dropped unused it is given back, and readers see nothing.
-    type Room<'a>: Room
+/// A descriptor stream that messages are sent on.
+pub trait DescriptorStream {
+    /// Space for one message. If dropped unused it is given back, and readers see nothing.
+    type Claim<'a>: Claim
     where
         Self: 'a;
 
-    /// Claims room for so many bytes.
+    /// Claims space for this many bytes.
     ///
     /// # Errors
-    /// When there is none.
-    fn claim(&self, bytes: usize) -> Result<Self::Room<'_>, Refusal>;
+    /// The stream takes no such message now.
+    fn claim(&self, bytes: usize) -> Result<Self::Claim<'_>, Refusal>;
 }
 
-/// See [`Way`].
-pub trait Room {
-    /// Fills it, and lets readers see it.
+/// Claimed space on a [`DescriptorStream`].
+pub trait Claim {
+    /// Writes the message, and lets readers see it.
     fn send(self, message: &[u8]);
 }
 
-/// Where a message stands.
+/// The place of a message in its stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// The stream.
+    /// The stream's id.
     pub stream_id: u32,
     /// The epoch of its regions.
     pub source_epoch: u64,
-    /// The last frame that was announced in it.
+    /// The newest frame that was announced before the message.
     pub after_seq: Option<u64>,
-    /// Where the source stands behind that frame, in a measure of its own.
+    /// How far the source is at that frame, in a measure of its own.
     pub position: u64,
 }
 
-/// A barrier that was sent, and where.
+/// A barrier that was sent, with its place.
 #[derive(Clone, Copy, Debug)]
 pub struct SentBarrier {
     /// The barrier.
     pub barrier: CheckpointBarrier,
-    /// Its place when the offer succeeded, which is where it cuts (P13).
+    /// Where it was sent, which is where it cuts (P13).
     pub place: Place,
 }
 
-/// What became of messages.
+/// What became of the messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BetweenCounters {
-    /// Sent, barriers and others.
+    /// Messages that were sent, barriers included.
     pub sent: u64,
-    /// Barriers among them.
+    /// Barriers that were sent.
     pub barriers_sent: u64,
-    /// Not sent at their first place, because a stream was full.
+    /// Messages that were not sent at their first place, because a stream was full.
     pub delayed: u64,
-    /// Barriers that waited until a newer one replaced them.
+    /// Barriers that a newer one replaced while they waited.
     pub barriers_superseded: u64,
-    /// Not sent at all: their epoch ended, or their stream was closed, while they waited.
+    /// Messages that were never sent, because their epoch ended or their stream was closed while they waited.
     pub lost: u64,
-    /// Left out of a consumer's own stream that stayed full.
+    /// Messages that a full consumer stream did not get.
     pub branch_lost: u64,
 }
 
@@ -118,17 +117,18 @@ enum Held {
 
 struct Waiting {
     held: Held,
-    /// When it was first refused.
+    /// When the message was first refused.
     since_ns: Option<u64>,
 }
 
-/// The messages of one producer that are due, and the injector of its barriers. Its owner locks it with the streams.
+/// The due messages of one producer, and the injector of its barriers. The producer locks it together with its streams.
 pub struct Between {
     injector: Option<Injector>,
     waiting: VecDeque<Waiting>,
-    /// A graceful end was given: nothing follows in this epoch.
+    /// Whether a graceful end was given, after which nothing follows in this epoch.
     is_over: bool,
-    /// The stream that was full at the last attempt. It is asked first: where it still is, no room is claimed in vain.
+    /// The index of the stream that was full at the previous attempt. It is tried first, so that no space is claimed in
+    /// vain.
     full: usize,
     lost_barrier: Option<CheckpointBarrier>,
     sent_barriers: VecDeque<SentBarrier>,
@@ -150,8 +150,8 @@ impl Default for Between {
 }
 
 impl Between {
-    /// Barriers are asked for by this word from now on, and come by themselves where there is an interval. Ids go on
-    /// behind those of the word, and behind those that were sent here before.
+    /// Takes barriers from this command word from now on, and at the interval if there is one. Ids continue after those
+    /// of the word, and after those sent here before.
     pub fn inject_by(&mut self, word: Arc<SharedWord>, interval_ns: Option<u64>) {
         let mut injector = Injector::new(word, interval_ns);
         if let Some(former) = &self.injector {
@@ -160,32 +160,32 @@ impl Between {
         self.injector = Some(injector);
     }
 
-    /// Lets the word go: another producer may poll it.
+    /// Releases the command word, so that another producer may poll it.
     pub fn stop_injecting(&mut self) {
         self.injector = None;
     }
 
-    /// A coordinator was heard: its ids are the only ones from now on.
+    /// Stops periodic barriers once a coordinator is heard: from now on only its ids count.
     pub fn leave_to_coordinator(&mut self) {
         if let Some(injector) = &mut self.injector {
             injector.set_interval(None);
         }
     }
 
-    /// What waits could not be sent where it had to stand, and must not be sent elsewhere.
+    /// Gives up all waiting messages: they could not be sent at their place, and must not be sent elsewhere.
     pub fn give_up_waiting(&mut self) {
         for waiting in std::mem::take(&mut self.waiting) {
             self.lose(waiting);
         }
     }
 
-    /// The epoch has ended, or another begins: what waited belonged between the frames of the old one.
+    /// Ends the epoch: messages that still wait belonged between its frames.
     pub fn leave_epoch(&mut self) {
         self.give_up_waiting();
         self.is_over = false;
     }
 
-    /// Whether something is to be sent before the next frame. Where nothing is, that costs one load.
+    /// Whether a message has to be sent before the next frame. Costs one load if there is none.
     #[inline]
     pub fn is_due(&mut self, clock: impl Fn() -> u64) -> bool {
         if let Some(injector) = &mut self.injector
@@ -197,7 +197,7 @@ impl Between {
         !self.waiting.is_empty()
     }
 
-    /// The same, where the time is known.
+    /// Like `is_due`, for callers that know the time.
     pub fn is_due_at(&mut self, now_ns: u64) -> bool {
         if let Some(injector) = &mut self.injector
             && !self.is_over
@@ -208,14 +208,14 @@ impl Between {
         !self.waiting.is_empty()
     }
 
-    /// Sends a message of schema 920 with the others that wait; false when too many do.
+    /// Adds a message of schema 920 to those that wait; false if too many do.
     #[must_use]
     pub fn hold(&mut self, message: Vec<u8>) -> bool {
         if is_of(&message, WATERMARK)
             && let Some(Waiting { held: Held::Written(newest), .. }) = self.waiting.back_mut()
             && is_of(newest, WATERMARK)
         {
-            // Nothing stands between the two, so the later one says all.
+            // No message stands between the two watermarks, so the later one replaces the earlier.
             *newest = message;
             return true;
         }
@@ -227,7 +227,7 @@ impl Between {
         true
     }
 
-    /// Sends a barrier that nobody asked the injector for; it will not send one at or below it.
+    /// Sends a barrier that did not come from the injector, which will send none at or below its id.
     pub fn force(&mut self, barrier: CheckpointBarrier) {
         if let Some(injector) = &mut self.injector {
             injector.note(barrier);
@@ -238,22 +238,22 @@ impl Between {
     #[cold]
     fn hold_barrier(&mut self, barrier: CheckpointBarrier) {
         let before = self.waiting.len();
-        // The newest wins: who waits for the older one gives it up at the newer one anyway.
+        // The newest barrier wins: who waits for the older one gives it up at the newer one anyway.
         self.waiting.retain(|waiting| !matches!(waiting.held, Held::Barrier(_)));
         self.counters.barriers_superseded += (before - self.waiting.len()) as u64;
         self.waiting.push_back(Waiting { held: Held::Barrier(barrier), since_ns: None });
     }
 
-    /// Sends what waits, in its order, here; false when some of it goes on waiting. `ways` are the shared stream and
-    /// behind it the consumers' own.
+    /// Sends the waiting messages in order, at this place; false if some still wait. The first of `streams` is the
+    /// shared one, the others are the consumers' own.
     #[cold]
-    pub fn send<W: Way>(&mut self, ways: &[&W], place: Place, now_ns: u64) -> bool {
+    pub fn send<W: DescriptorStream>(&mut self, streams: &[&W], place: Place, now_ns: u64) -> bool {
         while let Some(mut waiting) = self.waiting.pop_front() {
             let is_patient =
                 waiting.since_ns.is_none_or(|since_ns| now_ns.saturating_sub(since_ns) < BRANCH_PATIENCE_NS);
             let mut barrier = [0; BARRIER_MESSAGE_BYTES];
             let message = waiting.held.placed(place, &mut barrier);
-            match self.send_one(ways, message, is_patient) {
+            match self.send_one(streams, message, is_patient) {
                 Ok(()) => self.note_sent(&waiting.held, place),
                 Err(Refusal::Full) => {
                     self.waiting.push_front(waiting);
@@ -266,31 +266,36 @@ impl Between {
         true
     }
 
-    /// On all streams or on none, but for consumers' own that are closed, or full for too long.
-    fn send_one<W: Way>(&mut self, ways: &[&W], message: &[u8], is_patient: bool) -> Result<(), Refusal> {
-        let first = if self.full < ways.len() { self.full } else { 0 };
-        let mut rooms = Vec::with_capacity(ways.len());
-        for index in std::iter::once(first).chain((0..ways.len()).filter(|index| *index != first)) {
+    /// Sends a message on all streams or on none, except consumer streams that are closed, or full for too long.
+    fn send_one<W: DescriptorStream>(
+        &mut self,
+        streams: &[&W],
+        message: &[u8],
+        is_patient: bool,
+    ) -> Result<(), Refusal> {
+        let first = if self.full < streams.len() { self.full } else { 0 };
+        let mut claims = Vec::with_capacity(streams.len());
+        for index in std::iter::once(first).chain((0..streams.len()).filter(|index| *index != first)) {
             let is_shared = index == 0;
-            match ways[index].claim(message.len()) {
-                Ok(room) => rooms.push(room),
+            match streams[index].claim(message.len()) {
+                Ok(claim) => claims.push(claim),
                 Err(Refusal::Full) if is_shared || is_patient => {
                     self.full = index;
                     return Err(Refusal::Full);
                 }
                 Err(Refusal::Full) => self.counters.branch_lost += 1,
                 Err(Refusal::Closed) if is_shared => return Err(Refusal::Closed),
-                // Nobody is there to miss it.
+                // Nobody listens there, so nobody misses it.
                 Err(Refusal::Closed | Refusal::Unheard) => {}
             }
         }
-        for room in rooms {
-            room.send(message);
+        for claim in claims {
+            claim.send(message);
         }
         Ok(())
     }
 
-    /// All that waits, for what is behind a message that cannot go does not go either.
+    /// Counts every waiting message as delayed: none may overtake the one that was refused.
     fn note_delayed(&mut self, now_ns: u64) {
         for waiting in &mut self.waiting {
             self.counters.delayed += u64::from(waiting.since_ns.is_none());
@@ -316,13 +321,13 @@ impl Between {
         }
     }
 
-    /// The last barrier that was taken and could not be sent, once: its coordinator is to know.
+    /// Takes the newest barrier that could not be sent, once: its coordinator has to know.
     pub fn take_lost_barrier(&mut self) -> Option<CheckpointBarrier> {
         self.lost_barrier.take()
     }
 
-    /// The barriers that were sent since the last call, oldest first. A source that a checkpoint can take back to where
-    /// it stood asks for them; for all others the newest few are kept, and nobody asks.
+    /// Takes the barriers sent since the previous call, oldest first. Only a source that a checkpoint can set back to
+    /// its place asks for them.
     pub fn take_sent_barriers(&mut self) -> impl Iterator<Item = SentBarrier> + '_ {
         self.sent_barriers.drain(..)
     }
@@ -333,7 +338,7 @@ impl Between {
         self.counters
     }
 
-    /// What became of commands since the present word was taken up.
+    /// What became of commands since the present command word was taken.
     #[must_use]
     pub fn injected(&self) -> InjectorCounters {
         self.injector.as_ref().map(Injector::counters).unwrap_or_default()
@@ -341,9 +346,9 @@ impl Between {
 }
 
 impl Held {
-    /// The message, with its place in it.
+    /// The message with its place written into it.
     fn placed<'a>(&'a mut self, place: Place, barrier: &'a mut [u8; BARRIER_MESSAGE_BYTES]) -> &'a [u8] {
-        // All ones is the null sequence, and no frame has it.
+        // All ones is the null sequence, which no frame has.
         let after = place.after_seq.unwrap_or(u64::MAX);
         match self {
             Self::Barrier(asked) => {
@@ -387,7 +392,7 @@ mod tests {
     use super::*;
     use crate::injector::Handle;
 
-    /// A stream that remembers what it was given; what is claimed and not sent is counted.
+    /// A stream that keeps what it got, and counts space that was claimed and not used.
     #[derive(Default)]
     struct Log {
         refusal: Cell<Option<Refusal>>,
@@ -401,8 +406,8 @@ mod tests {
         is_open: bool,
     }
 
-    impl Way for Log {
-        type Room<'a> = LogRoom<'a>;
+    impl DescriptorStream for Log {
+        type Claim<'a> = LogRoom<'a>;
 
         fn claim(&self, _bytes: usize) -> Result<LogRoom<'_>, Refusal> {
             if let Some(refusal) = self.refusal.get() {
@@ -413,7 +418,7 @@ mod tests {
         }
     }
 
-    impl Room for LogRoom<'_> {
+    impl Claim for LogRoom<'_> {
         fn send(mut self, message: &[u8]) {
             self.is_open = false;
             self.log.messages.borrow_mut().push(message.to_vec());
@@ -475,7 +480,7 @@ mod tests {
         assert_eq!(log.barriers(), [(1, u64::MAX)]);
     }
 
-    /// P13: where it stands is said when it goes, not when it was asked for.
+    /// P13: the message's place is the one where it is sent, not where it was asked for.
     #[test]
     fn a_barrier_that_waited_says_the_place_where_it_went() {
         let (mut between, handle) = injecting();
@@ -490,7 +495,7 @@ mod tests {
         assert_eq!(between.counters(), BetweenCounters { sent: 1, barriers_sent: 1, delayed: 1, ..Default::default() });
     }
 
-    /// P13 again, for a source that goes back there: frames went on while the barrier waited.
+    /// P13 for a source that goes back to its barrier: frames went on while the barrier waited.
     #[test]
     fn a_source_learns_where_its_barriers_went_and_not_where_they_were_asked_for() {
         let (mut between, handle) = injecting();
@@ -529,7 +534,7 @@ mod tests {
             assert!(!between.send(&[&logs[0], &logs[1], &logs[2]], after(0), 0));
             assert!(logs.iter().all(|log| log.messages.borrow().is_empty()));
             assert!(logs.iter().all(|log| log.claimed.get() == log.given_back.get()));
-            // The one that is still full is asked first, and nothing is claimed in vain again.
+            // The stream that is still full is tried first, so nothing is claimed in vain again.
             let claimed: usize = logs.iter().map(|log| log.claimed.get()).sum();
             assert!(!between.send(&[&logs[0], &logs[1], &logs[2]], after(0), 1));
             assert_eq!(logs.iter().map(|log| log.claimed.get()).sum::<usize>(), claimed);
@@ -571,7 +576,7 @@ mod tests {
         let mut between = Between::default();
         assert!((0..WAITING_MAX).all(|_| between.hold(vec![0])));
         assert!(!between.hold(vec![0]));
-        // A barrier always has a place.
+        // There is always space for a barrier.
         between.force(barrier(1));
         assert_eq!(between.waiting.len(), WAITING_MAX + 1);
     }
@@ -624,7 +629,7 @@ mod tests {
         }
         assert_eq!(log.barriers(), [(5, 0), (6, 0)]);
         assert_eq!(between.injected().duplicates_ignored, 3);
-        // A forced one below it does not lower it.
+        // A forced barrier with a lower id does not lower the floor.
         between.force(barrier(2));
         assert!(between.send(&[&log], after(0), 0));
         handle.inject(barrier(6)).expect("it fits");

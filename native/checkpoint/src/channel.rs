@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A bounded channel from one sender to one receiver, with one place that only a barrier may take.
+//! A bounded channel from one sender to one receiver, with one slot that only a barrier may take.
 //!
 //! ```text
 //!   taken by the receiver     sent by the sender, waiting          free      kept for a barrier
@@ -7,22 +7,22 @@
 //!                           ^ head: the receiver stores it       ^ tail: the sender stores it
 //! ```
 //!
-//! Both positions count from 0 and never go back. A full channel refuses a message and hands it back: a barrier is
-//! late, never lost. `tests/loom_channel.rs` runs it under every allowed order.
+//! Both positions count from 0 and never go back. A full channel hands a message back, so a barrier is late but never
+//! lost. `tests/loom_channel.rs` checks the channel under every allowed order.
 
 use crate::atomics::{Arc, AtomicBool, AtomicUsize, Ordering, UnsafeCell};
 use crate::message::{MESSAGE_BYTES_MAX, StreamMessage};
 
-/// Why a message was not taken.
+/// Why a message was not sent.
 #[derive(Debug, PartialEq, Eq)]
 pub enum NotSent<T> {
-    /// There is no room for it now.
+    /// The channel has no free slot now.
     Full(StreamMessage<T>),
     /// The receiver is gone.
     Closed(StreamMessage<T>),
 }
 
-/// Alone in its cache lines, so that sender and receiver do not slow each other down.
+/// A value alone in its cache lines, so that sender and receiver do not slow each other down.
 #[derive(Debug)]
 #[repr(align(128))]
 struct Padded<T>(T);
@@ -30,7 +30,7 @@ struct Padded<T>(T);
 #[derive(Debug)]
 struct Shared<T> {
     places: Box<[UnsafeCell<Option<StreamMessage<T>>>]>,
-    /// How many messages that are no barrier.
+    /// How many messages other than barriers fit.
     capacity: usize,
     mask: usize,
     head: Padded<AtomicUsize>,
@@ -38,33 +38,33 @@ struct Shared<T> {
     is_closed: AtomicBool,
 }
 
-// SAFETY: a place is touched by the sender while it is free and by the receiver while it is filled; head and tail hand it
-// over by release and acquire. There is one of each end.
+// SAFETY: the sender touches a slot only while it is free, and the receiver only while it is filled; head and tail hand
+// it over by release and acquire. There is one sender and one receiver.
 unsafe impl<T: Send> Sync for Shared<T> {}
-// SAFETY: it owns what it holds.
+// SAFETY: the channel owns the messages it holds.
 unsafe impl<T: Send> Send for Shared<T> {}
 
-/// The end that sends.
+/// The sending end.
 #[derive(Debug)]
 pub struct Sender<T> {
     shared: Arc<Shared<T>>,
     tail: usize,
-    /// The receiver was seen to be at least here.
+    /// The newest head that this end has read: the receiver is at least there.
     seen_head: usize,
 }
 
-/// The end that receives.
+/// The receiving end.
 #[derive(Debug)]
 pub struct Receiver<T> {
     shared: Arc<Shared<T>>,
     head: usize,
-    /// The sender was seen to be at least here.
+    /// The newest tail that this end has read: the sender is at least there.
     seen_tail: usize,
 }
 
-/// A channel for `capacity` messages, and one barrier more. `capacity` is at least 1.
+/// Makes a channel for `capacity` messages, at least 1, and one barrier more.
 ///
-/// A message is at most 128 bytes, which is known when it is compiled:
+/// A message is at most 128 bytes, which is checked at compile time:
 ///
 /// ```
 /// framegate_checkpoint::channel::channel::<[u64; 15]>(1);
@@ -94,7 +94,8 @@ impl<T> Sender<T> {
     pub fn push(&mut self, message: StreamMessage<T>) -> Result<(), NotSent<T>> {
         let room = self.shared.capacity + usize::from(message.is_barrier());
         if self.tail - self.seen_head >= room {
-            // Acquire: pairs with the receiver's release, so that it has let go of the place before it is filled again.
+            // Acquire: pairs with the receiver's release, so the receiver is done with a slot before it is filled
+            // again.
             self.seen_head = self.shared.head.0.load(Ordering::Acquire);
         }
         if self.shared.is_closed.load(Ordering::Relaxed) {
@@ -103,60 +104,61 @@ impl<T> Sender<T> {
         if self.tail - self.seen_head >= room {
             return Err(NotSent::Full(message));
         }
-        // SAFETY: fewer than `places` messages wait, so the receiver has emptied this place and will not look at it
+        // SAFETY: fewer than `places` messages wait, so the receiver has emptied this slot and will not look at it
         // before the tail is stored; there is one sender, and it is borrowed uniquely.
         self.shared.places[self.tail & self.shared.mask].with_mut(|place| unsafe { *place = Some(message) });
         self.tail += 1;
-        // Release: pairs with the receiver's acquire. Without it the message may be seen after its count.
+        // Release: pairs with the receiver's acquire. Without it the receiver could see the new tail before the
+        // message.
         self.shared.tail.0.store(self.tail, Ordering::Release);
         Ok(())
     }
 
-    /// How many wait, as far as is known here: at least as many as there are.
+    /// How many messages wait, as far as this end knows: never fewer than there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tail - self.shared.head.0.load(Ordering::Relaxed)
     }
 
-    /// Whether nothing waits.
+    /// Whether no message waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the channel takes nothing any more.
+    /// Whether the channel is closed: it takes no more messages.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.shared.is_closed.load(Ordering::Relaxed)
     }
 
-    /// Closes it; what waits can still be received.
+    /// Closes the channel; messages that wait can still be received.
     pub fn close(&self) {
         self.shared.is_closed.store(true, Ordering::Relaxed);
     }
 }
 
 impl<T> Receiver<T> {
-    /// The oldest message.
+    /// Takes the oldest message.
     #[inline]
     pub fn pop(&mut self) -> Option<StreamMessage<T>> {
         if self.head == self.seen_tail {
-            // Acquire: pairs with the sender's release; what it counts, it has written.
+            // Acquire: pairs with the sender's release; every message below the tail is written.
             self.seen_tail = self.shared.tail.0.load(Ordering::Acquire);
             if self.head == self.seen_tail {
                 return None;
             }
         }
-        // SAFETY: the sender has counted this message and does not touch the place before the head passes it; there is
+        // SAFETY: the sender has published this message and does not touch the slot before the head passes it; there is
         // one receiver, and it is borrowed uniquely.
         let message = self.shared.places[self.head & self.shared.mask].with_mut(|place| unsafe { (*place).take() });
         self.head += 1;
-        // Release: pairs with the sender's acquire. The place is empty before it is given back.
+        // Release: pairs with the sender's acquire. The slot is empty before it is given back.
         self.shared.head.0.store(self.head, Ordering::Release);
         message
     }
 
-    /// Closes it: the sender's next message is refused.
+    /// Closes the channel, so that the sender's next message is refused.
     pub fn close(&self) {
         self.shared.is_closed.store(true, Ordering::Relaxed);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Which checkpoints are over for an operator, and how they ended.
+//! Remembers which checkpoints are over for an operator, and how they ended.
 
-/// Beyond these, an aborted id is only stale: it is ignored all the same.
+/// How many aborted ids are remembered. Barriers of older ones are ignored as stale.
 const ABORTED_REMEMBERED: usize = 64;
 
 /// Why a barrier is ignored.
@@ -9,13 +9,13 @@ const ABORTED_REMEMBERED: usize = 64;
 pub enum Ignored {
     /// Its checkpoint is over, or older than the current one.
     Stale,
-    /// Its input has delivered it already.
+    /// Its input has already delivered it.
     Duplicate,
     /// Its checkpoint was aborted or cancelled.
     Aborted,
 }
 
-/// Ids at or below `highest` are over.
+/// The ids of checkpoints that are over: all up to `highest`.
 #[derive(Debug)]
 pub(crate) struct History {
     pub(crate) highest: u64,
@@ -41,13 +41,13 @@ impl History {
         }
     }
 
-    /// None for a barrier that begins something.
+    /// Why a barrier is ignored; None if it begins a checkpoint.
     #[inline]
     pub(crate) fn verdict(&self, checkpoint_id: u64, current_id: u64) -> Option<Ignored> {
         if checkpoint_id > self.highest.max(current_id) {
             return None;
         }
-        // A place that was never used holds 0, which is no id.
+        // An unused entry holds 0, which is no id.
         let was_aborted = checkpoint_id != 0 && self.aborted.contains(&checkpoint_id);
         Some(if was_aborted { Ignored::Aborted } else { Ignored::Stale })
     }

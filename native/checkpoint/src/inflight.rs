@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The bytes of `inflight_<input>.buf`.
+//! The file format of in-flight events, `inflight_<input>.buf`.
 //!
 //! ```text
 //!   input_id u32 | event_count u64 | then for each event: length u32, bytes           all little-endian
@@ -9,30 +9,30 @@
 pub const HEADER_BYTES: usize = 12;
 const LENGTH_BYTES: usize = 4;
 
-/// Bytes that are no in-flight events.
+/// Why bytes are not a valid file of in-flight events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damaged {
-    /// They end before what they promise.
+    /// The bytes end too early.
     Short {
-        /// Bytes that there should be, at least.
+        /// How many bytes there must be, at least.
         wanted: u64,
     },
-    /// They go on behind the last event.
+    /// Bytes follow the last event.
     Long {
-        /// Bytes that there should be.
+        /// How many bytes there must be.
         wanted: u64,
     },
-    /// They promise more events than they can hold.
+    /// The header names more events than the bytes can hold.
     Count(u64),
 }
 
-/// How many bytes the file has.
+/// The size of the file with these records.
 #[must_use]
 pub fn encoded_bytes<'a>(records: impl Iterator<Item = &'a [u8]>) -> usize {
     records.fold(HEADER_BYTES, |bytes, record| bytes + LENGTH_BYTES + record.len())
 }
 
-/// Writes the file into `out`; the bytes written, or None where it does not fit or a record is longer than 4 GiB.
+/// Writes the file into `out`, and returns its size. None if it does not fit, or if a record is longer than 4 GiB.
 pub fn write_records<'a>(input: u32, records: impl Iterator<Item = &'a [u8]>, out: &mut [u8]) -> Option<usize> {
     let (mut at, mut count) = (HEADER_BYTES, 0u64);
     for record in records {
@@ -48,7 +48,7 @@ pub fn write_records<'a>(input: u32, records: impl Iterator<Item = &'a [u8]>, ou
     Some(at)
 }
 
-/// The input and the number of its events. Whatever the bytes are, an answer comes and nothing past them is read.
+/// Reads the input's id and the number of its events. Any bytes get an answer, and nothing past them is read.
 pub fn read_header(data: &[u8]) -> Result<(u32, u64), Damaged> {
     let short = Damaged::Short { wanted: HEADER_BYTES as u64 };
     let input = data.first_chunk::<4>().ok_or(short)?;
@@ -60,7 +60,7 @@ pub fn read_header(data: &[u8]) -> Result<(u32, u64), Damaged> {
     Ok((u32::from_le_bytes(*input), count))
 }
 
-/// Gives every event to `each`, in order, and then the input; stops at the first byte that makes no sense.
+/// Hands every event to `each`, in order, and returns the input's id. Stops at the first invalid byte.
 pub fn read_records<'a>(data: &'a [u8], mut each: impl FnMut(&'a [u8])) -> Result<u32, Damaged> {
     let (input, count) = read_header(data)?;
     let mut at = HEADER_BYTES;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The gate of a stream that several agents cut by themselves, at one place that their coordinator fixes (P10).
+//! The gate of a stream that several agents cut by themselves, at one place fixed by their coordinator (P10).
 //!
 //! ```text
 //!            hold                     cut, behind what was taken
@@ -7,45 +7,45 @@
 //!     ^                 | cut, here: at once                          | the place comes
 //!     +-----------------+---------------------------------------------+
 //! ```
-//! While it is held nothing passes, so that no agent is beyond the place when it is told: the place is the highest at
-//! which one of them stands.
+//! While the gate is held nothing passes, so no agent is beyond the place when the coordinator names it: it is the
+//! furthest place at which one of the agents stands.
 
 use crate::message::CheckpointBarrier;
 
-/// Where somebody stands in a stream.
+/// A place in a stream, as a reader stands there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Of the stream's regions; None: none are read.
+    /// The epoch of the stream's regions; None if none are read.
     pub epoch: Option<u64>,
-    /// The last sequence that was taken; None: none of that epoch.
+    /// The newest sequence that was taken; None if none of that epoch was.
     pub seq: Option<u64>,
 }
 
-/// What becomes of a frame at the gate.
+/// What to do with a frame at the gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
-    /// It goes on.
+    /// Let the frame pass.
     Pass,
-    /// It waits, and is asked about again when the gate is no longer held.
+    /// Let the frame wait, and ask again when the gate is no longer held.
     Wait,
-    /// The barrier stands before it.
+    /// Cut before the frame, with this barrier.
     CutBefore(CheckpointBarrier),
-    /// The barrier stands behind it.
+    /// Cut behind the frame, with this barrier.
     CutBehind(CheckpointBarrier),
 }
 
-/// What becomes of a cut that the coordinator has fixed.
+/// What a fixed cut means for the gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// The barrier stands here, before whatever waits.
+    /// The cut is here, before whatever waits.
     Now,
-    /// The place has not come yet.
+    /// The stream has not reached the place yet.
     Later,
-    /// More was taken already: the streams would be cut apart.
+    /// More frames were taken already, so the agents would cut at different places.
     Past,
-    /// Another epoch of the stream is read.
+    /// The stream is in another epoch.
     OtherEpoch,
-    /// This checkpoint was cut, or given up, before.
+    /// This checkpoint was already cut or given up.
     Over,
 }
 
@@ -56,7 +56,7 @@ enum State {
     Due { barrier: CheckpointBarrier, place: Place },
 }
 
-/// One stream's. Frames are asked about in their order.
+/// The gate of one stream. Ask about its frames in order.
 #[derive(Clone, Copy, Debug)]
 pub struct IngressGate {
     state: State,
@@ -71,19 +71,20 @@ impl Default for IngressGate {
 }
 
 impl IngressGate {
-    /// Open, and nothing was cut before.
+    /// Makes an open gate.
     #[must_use]
     pub const fn new() -> Self {
         Self { state: State::Open, last_id: 0 }
     }
 
-    /// Stops here: the place to tell. What was told before it moves is told again. None: this checkpoint is over.
+    /// Holds the stream, and returns the place where it stands. A second call returns the same place until the stream
+    /// moves. None if this checkpoint is over.
     pub fn hold(&mut self, barrier: CheckpointBarrier, present: Place, now_ns: u64) -> Option<Place> {
         if barrier.checkpoint_id <= self.last_id || self.current().is_some_and(|id| barrier.checkpoint_id < id) {
             return None;
         }
         let (place, since_ns) = match self.state {
-            // What waits was not taken, whichever checkpoint it waits for.
+            // Waiting frames were not taken, whichever checkpoint they wait for.
             State::Held { place, since_ns, .. } => (place, since_ns),
             State::Due { barrier: due, .. } if due.checkpoint_id == barrier.checkpoint_id => return None,
             State::Due { .. } | State::Open => (present, now_ns),
@@ -92,8 +93,8 @@ impl IngressGate {
         Some(place)
     }
 
-    /// The place is fixed. `present`: where whoever was not asked to hold stands. With [`Cut::Now`] the barrier is the
-    /// caller's to send, with [`Cut::Later`] a frame will say so.
+    /// Fixes the place of the cut. `present` is where the stream stands if its gate was not held. After [`Cut::Now`]
+    /// the caller sends the barrier; after [`Cut::Later`] a frame's [`Passage`] says when.
     pub fn cut(&mut self, barrier: CheckpointBarrier, at: Place, present: Place) -> Cut {
         let id = barrier.checkpoint_id;
         let standing = match self.state {
@@ -116,7 +117,7 @@ impl IngressGate {
         }
     }
 
-    /// A frame comes, or is asked about again.
+    /// Says what to do with a frame that comes, or that is asked about again.
     #[inline]
     pub fn frame(&mut self, epoch: u64, seq: u64) -> Passage {
         match self.state {
@@ -130,14 +131,15 @@ impl IngressGate {
                 if Some(seq) == place.seq { Passage::CutBehind(barrier) } else { Passage::CutBefore(barrier) }
             }
             State::Due { barrier, .. } => {
-                // The place was in an epoch that is over.
+                // The place lay in an epoch that is over.
                 self.end(barrier.checkpoint_id);
                 Passage::Pass
             }
         }
     }
 
-    /// Opens, if it is for this checkpoint or an older one (None: whichever); its barrier then.
+    /// Opens a gate that is held or due for this checkpoint or an older one, and returns its barrier. None opens it for
+    /// any.
     pub fn give_up(&mut self, checkpoint_id: Option<u64>) -> Option<CheckpointBarrier> {
         let (State::Held { barrier, .. } | State::Due { barrier, .. }) = self.state else { return None };
         if checkpoint_id.is_some_and(|given| given < barrier.checkpoint_id) {
@@ -147,13 +149,13 @@ impl IngressGate {
         Some(barrier)
     }
 
-    /// Whether it has been held for longer than that.
+    /// Whether the gate has been held for longer than the timeout.
     #[must_use]
     pub const fn is_overdue(&self, now_ns: u64, timeout_ns: u64) -> bool {
         matches!(self.state, State::Held { since_ns, .. } if now_ns.saturating_sub(since_ns) > timeout_ns)
     }
 
-    /// Whether whatever comes has to wait.
+    /// Whether everything that comes has to wait.
     #[inline]
     #[must_use]
     pub const fn is_held(&self) -> bool {
@@ -167,7 +169,7 @@ impl IngressGate {
         matches!(self.state, State::Open)
     }
 
-    /// The epoch of the place at which it stands, or is to be cut.
+    /// The epoch of the place where the gate is held, or due to cut.
     #[must_use]
     pub const fn epoch(&self) -> Option<u64> {
         match self.state {
@@ -176,7 +178,7 @@ impl IngressGate {
         }
     }
 
-    /// The checkpoint that it is held or due for.
+    /// The checkpoint that the gate is held or due for.
     #[must_use]
     pub const fn current(&self) -> Option<u64> {
         match self.state {

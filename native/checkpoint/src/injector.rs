@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! When a source sends a barrier: by its own interval, or when the coordinator asks.
+//! Decides when a source sends a barrier: at its own interval, or when the coordinator asks.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,42 +10,43 @@ use crate::mapping::SharedWord;
 use crate::message::{CheckpointBarrier, EPOCH_MAX};
 use crate::word::{self, Unfit};
 
-/// Reading the clock costs more than everything else in an idle poll.
+/// How many polls pass between two looks at the clock, which costs more than the rest of an idle poll.
 pub const POLLS_PER_CLOCK: u32 = 64;
 
 counters! {
-    /// What was done since the start.
+    /// What an injector did since the start.
     pub struct InjectorCounters {
         /// Barriers that `poll` returned.
         barriers_injected,
-        /// Commands with an id that is over.
+        /// Commands whose id is over.
         duplicates_ignored,
         /// Commands whose epoch was below the current one.
         epochs_raised,
     }
 }
 
-/// Asks for barriers, from any thread; see [`SharedWord::open`] for other processes.
+/// Asks an injector for barriers, from any thread. Other processes use [`SharedWord::open`].
 #[derive(Clone, Debug)]
 pub struct Handle {
     shared: Arc<SharedWord>,
 }
 
 impl Handle {
-    /// Over a word that is mapped.
+    /// Makes a handle for a mapped command word.
     #[must_use]
     pub const fn new(shared: Arc<SharedWord>) -> Self {
         Self { shared }
     }
 
-    /// Asks for a barrier; one that was not yet taken is replaced.
+    /// Asks for a barrier. A command that was not taken yet is replaced.
     #[inline]
     pub fn inject(&self, barrier: CheckpointBarrier) -> Result<(), Unfit> {
         word::inject(self.shared.word(), barrier)
     }
 }
 
-/// Polled between two events. Ids strictly increase over both causes; an epoch never goes back.
+/// Says which barrier a source sends now; polled between two events. Ids strictly increase, whether the interval or a
+/// command asks; an epoch never goes back.
 #[derive(Debug)]
 pub struct Injector {
     shared: Arc<SharedWord>,
@@ -58,7 +59,7 @@ pub struct Injector {
 }
 
 impl Injector {
-    /// Goes on behind the last barrier that was emitted over the same word.
+    /// Makes an injector that continues after the newest barrier emitted through this word.
     #[must_use]
     pub fn new(shared: Arc<SharedWord>, interval_ns: Option<u64>) -> Self {
         let last = word::unpack(shared.last().load(Ordering::Acquire));
@@ -67,13 +68,13 @@ impl Injector {
         Self { shared, interval_ns, waiting_since_ns: None, last_id, epoch, polls: 0, counters }
     }
 
-    /// For a coordinator.
+    /// Makes a handle for a coordinator.
     #[must_use]
     pub fn handle(&self) -> Handle {
         Handle::new(Arc::clone(&self.shared))
     }
 
-    /// The barrier to send here, if any.
+    /// The barrier to send now, if there is one.
     #[inline]
     pub fn poll(&mut self, now_ns: u64) -> Option<CheckpointBarrier> {
         if let Some(asked) = self.asked(|| now_ns) {
@@ -85,7 +86,7 @@ impl Injector {
         }
     }
 
-    /// The same, where reading the clock is dear: it is read at every 64th poll, or when a command came.
+    /// Like `poll`, for callers to whom the clock is dear: it is read at every 64th poll, or when a command came.
     #[inline]
     pub fn poll_by_count(&mut self, clock: impl Fn() -> u64) -> Option<CheckpointBarrier> {
         if let Some(asked) = self.asked(&clock) {
@@ -142,33 +143,34 @@ impl Injector {
     fn keep_last(&mut self, plain: CheckpointBarrier) {
         (self.last_id, self.epoch) = (plain.checkpoint_id, plain.epoch);
         if let Ok(packed) = word::pack(plain) {
-            // Release: an injector that takes over sees a barrier that was emitted, and goes on behind it.
+            // Release: an injector that takes over sees every emitted barrier, and continues after it.
             self.shared.last().store(packed, Ordering::Release);
         }
     }
 
-    /// Goes on behind this barrier, which was sent without being asked for here.
+    /// Continues after this barrier, which was sent without being asked for here.
     pub fn note(&mut self, barrier: CheckpointBarrier) {
         let (id, epoch) = (self.last_id.max(barrier.checkpoint_id), self.epoch.max(barrier.epoch).min(EPOCH_MAX));
         self.keep_last(CheckpointBarrier::new(id, epoch));
     }
 
-    /// Goes on where another one stops: behind its last barrier, and with the command that it did not take.
+    /// Takes over from another injector: continues after its newest barrier, and takes the command that it did not
+    /// take.
     pub fn follow(&mut self, former: &Self) {
         if former.last_id != 0 {
             self.note(CheckpointBarrier::new(former.last_id, former.epoch));
         }
         let command = word::take(former.shared.word());
-        // One that came by the new word is newer.
+        // A command that came through the new word is newer.
         let _ = self.shared.word().compare_exchange(word::EMPTY, command, Ordering::AcqRel, Ordering::Relaxed);
     }
 
-    /// After how long barriers come by themselves; None: never.
+    /// Sets the interval of periodic barriers; None: no periodic barriers.
     pub const fn set_interval(&mut self, interval_ns: Option<u64>) {
         self.interval_ns = interval_ns;
     }
 
-    /// What was done since the start.
+    /// What the injector did since the start.
     #[must_use]
     pub const fn counters(&self) -> InjectorCounters {
         self.counters

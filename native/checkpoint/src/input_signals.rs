@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Signals of one channel whose upstreams are known by their places: those that ended or were lost are not waited for.
+//! Aligns the signals of one channel by input: it does not wait for inputs that ended or were lost.
 //!
-//! [`crate::signals::SignalCounter`] counts, as the source text has it. Over real streams a count is not enough: a stream
-//! that ended owes nothing more and may come back in another epoch, one that was lost delivers nothing, and what one of
-//! them skipped will never be complete.
+//! [`crate::signals::SignalCounter`] counts upstreams, as the protocol's text says. Over real streams a count is not
+//! enough: an ended stream owes nothing more and may come back in another epoch, a lost one delivers nothing, and a
+//! signal that one of them skipped will never be complete.
 
 use crate::INPUTS_MAX;
 use crate::signals::Key;
 
-/// What an arrival, or an upstream that goes, brings about.
+/// What changes when a signal arrives, or an upstream goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// Nothing yet.
+    /// Nothing is complete yet.
     Pending,
-    /// Every upstream has delivered it, or owes nothing any more.
+    /// Every upstream has delivered this signal, or owes nothing any more.
     Complete(Key),
-    /// Another signal is pending, all had delivered this one before, or this upstream did. Nothing has changed.
+    /// The signal was refused: another is pending, this upstream had delivered it, or all had.
     Refused,
 }
 
-/// Aligns the one signal that is pending.
+/// Aligns the one pending signal.
 #[derive(Clone, Copy, Debug)]
 pub struct InputSignals {
     every: u128,
@@ -32,17 +32,17 @@ pub struct InputSignals {
 }
 
 impl InputSignals {
-    /// For so many upstreams, at most [`INPUTS_MAX`].
+    /// Makes the alignment for this many upstreams, at most [`INPUTS_MAX`].
     #[must_use]
     pub const fn new(inputs: usize) -> Self {
         let every = if inputs >= INPUTS_MAX { u128::MAX } else { (1 << inputs) - 1 };
         Self { every, delivered: 0, away: 0, pending: None, last: None, given_up: 0 }
     }
 
-    /// An upstream delivered a signal.
+    /// Takes a signal that an upstream delivered.
     ///
-    /// Ids only grow, and an upstream's signals stay in their order: one that delivers a higher id without having
-    /// delivered the pending signal never will, so that one is given up.
+    /// Ids only grow, and an upstream sends its signals in order. If it delivers a higher id without the pending one,
+    /// it never will deliver that, so the pending signal is given up.
     pub fn arrive(&mut self, input: usize, key: Key) -> Change {
         let bit = bit(input);
         if bit & self.every == 0 || self.away & bit != 0 || self.last.is_some_and(|last| key.0 <= last.0) {
@@ -61,13 +61,13 @@ impl InputSignals {
         self.settled()
     }
 
-    /// An upstream has ended: it counts as delivering the pending signal and every later one.
+    /// Notes that an upstream has ended: it counts as delivering the pending signal and every later one.
     pub fn end(&mut self, input: usize) -> Change {
         self.away |= bit(input);
         self.settled()
     }
 
-    /// An upstream was lost: what it still owed is given up, and later signals are not waited for from it.
+    /// Notes that an upstream was lost: a pending signal that it owes is given up, and later ones do not wait for it.
     pub fn lose(&mut self, input: usize) {
         let bit = bit(input);
         if self.away & bit == 0 && self.delivered & bit == 0 {
@@ -76,7 +76,7 @@ impl InputSignals {
         self.away |= bit;
     }
 
-    /// An upstream is there again, in another epoch.
+    /// Notes that an upstream is back, in another epoch.
     pub const fn resume(&mut self, input: usize) {
         let bit = bit(input);
         if self.away & bit != 0 {
@@ -99,26 +99,26 @@ impl InputSignals {
         self.delivered = 0;
     }
 
-    /// The signal that is waited for.
+    /// The signal that still waits for upstreams.
     #[must_use]
     pub const fn pending(&self) -> Option<Key> {
         self.pending
     }
 
-    /// The last one that was complete.
+    /// The signal that became complete most recently.
     #[must_use]
     pub const fn last(&self) -> Option<Key> {
         self.last
     }
 
-    /// Signals that could not become complete any more.
+    /// How many signals could not become complete any more.
     #[must_use]
     pub const fn given_up(&self) -> u64 {
         self.given_up
     }
 }
 
-/// 0: there is no such upstream.
+/// The bit of an input; 0 if there is no such input.
 const fn bit(input: usize) -> u128 {
     if input < INPUTS_MAX { 1 << input } else { 0 }
 }

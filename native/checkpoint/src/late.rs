@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What still arrives before the late barriers of an unaligned checkpoint: it belongs to the checkpoint.
+//! What arrives before the late barriers of an unaligned checkpoint, and so belongs to it.
 
 use crate::INPUTS_MAX;
 use crate::message::{CheckpointBarrier, Watermark};
@@ -7,12 +7,12 @@ use crate::queues::Queues;
 
 const WATERMARK_BYTES: u64 = 8;
 
-/// A copy of what a late input delivered.
+/// A copy of something that a late input delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Captured<T> {
     /// An event.
     Event(T),
-    /// A watermark, in its place between them.
+    /// A watermark, at its place between the events.
     Watermark(Watermark),
 }
 
@@ -58,7 +58,7 @@ impl<T> LateInputs<T> {
         self.owing >> input & 1 == 1
     }
 
-    /// Remembers an event of an input that owes its barrier; false where it does not fit. `copy` is made only then.
+    /// Captures an event of an input that owes its barrier; false if it does not fit. `copy` runs only if it does.
     #[inline]
     pub(crate) fn capture(&mut self, input: usize, bytes: u64, copy: impl FnOnce() -> T) -> bool {
         self.fits(input, bytes) && self.captured.push(input, Captured::Event(copy()))
@@ -83,7 +83,7 @@ impl<T> LateInputs<T> {
         self.captured.of(input)
     }
 
-    /// What was captured is not wanted any more.
+    /// Drops what was captured.
     pub(crate) fn forget(&mut self) {
         self.owing = 0;
         self.captured.clear();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Consistent cuts through several streams. No Python, no Aeron, no clock; nothing allocates after it was made.
+//! Consistent cuts through several streams. No Python, no Aeron, no clock; nothing allocates once it is made.
 //!
 //! | file | what it is |
 //! |---|---|
-//! | `message` | barriers, watermarks, and what carries them between two stages |
+//! | `message` | barriers, watermarks, and the message that carries them between two stages |
 //! | `atomics` | the atomic types, or those of the model checker |
 //! | `word`, `mapping`, `injector` | how a coordinator asks for a barrier, also from another process; when a source sends one |
 //! | `between` | what a producer sends between its descriptors, in one place on all of its streams |
@@ -14,7 +14,7 @@
 //! | `ingress` | where a stream is cut that several agents cut by themselves |
 //! | `inflight` | the bytes of captured events |
 //!
-//! Every one has a plain Python twin in `spec/checkpoint` that is its specification.
+//! Each has a twin in plain Python in `spec/checkpoint`, which is its specification.
 #![deny(missing_docs)]
 
 pub mod aligner;
@@ -38,5 +38,5 @@ pub mod unaligned;
 mod watermarks;
 pub mod word;
 
-/// Inputs of one aligner at most: they are bits of a 128-bit word.
+/// Most inputs of one aligner: each is a bit of a 128-bit word.
 pub const INPUTS_MAX: usize = 128;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The command word in memory that another process can map.
+//! The command word in a file that another process can map.
 //!
 //! ```text
 //!  0          8       12                64             80              128             144        4096
@@ -8,8 +8,8 @@
 //!  +----------+-------+-----------------+--------------+---------------+---------------+----------+
 //! ```
 //!
-//! Handles write the command word, and the injector takes it. The injector alone writes the last barrier that it
-//! emitted, in the form of a command; it outlives the injector. Each has a cache line of its own. Little-endian.
+//! Handles write the command word, and the injector takes it. Only the injector writes the newest barrier it emitted,
+//! in the form of a command; that outlives the injector. Each has a cache line of its own. Little-endian.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -32,20 +32,20 @@ pub const FILE_BYTES: usize = 4096;
 
 const _: () = assert!(WORD_AT.is_multiple_of(16) && LAST_AT.is_multiple_of(16) && LAST_AT + 16 <= FILE_BYTES);
 
-/// Why a file is not used.
+/// Why a file is refused.
 #[derive(Debug)]
 pub enum Refused {
-    /// The system says no.
+    /// The system refused an operation.
     Io(io::Error),
-    /// It is no regular file of this user.
+    /// The file is not a regular file of this user.
     NotOurs,
-    /// It has another size.
+    /// The file has another size.
     Bytes(u64),
-    /// It begins otherwise.
+    /// The file has another magic.
     Magic,
-    /// It has another version.
+    /// The file has another version.
     Version(u64),
-    /// Another injector polls it.
+    /// Another injector polls the file.
     Busy,
 }
 
@@ -55,29 +55,29 @@ impl From<io::Error> for Refused {
     }
 }
 
-/// Command word and last barrier, shared by whoever maps the same file, or by the clones of an `Arc` of it.
+/// Command word and newest emitted barrier. Shared by all who map the same file, or who hold a clone of its `Arc`.
 #[derive(Debug)]
 pub struct SharedWord {
     start: NonNull<u8>,
-    /// Keeps the lock of a source.
+    /// The open file, which holds the lock of a source.
     _file: Option<File>,
 }
 
-// SAFETY: an address range of this process, of which only atomic words are used.
+// SAFETY: the address range belongs to this process, and only atomic words of it are used.
 unsafe impl Send for SharedWord {}
 // SAFETY: as above.
 unsafe impl Sync for SharedWord {}
 
 impl SharedWord {
-    /// Memory of this process alone.
+    /// Maps memory that only this process can reach.
     pub fn anonymous() -> Result<Self, Refused> {
         Ok(Self { start: map(libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1)?, _file: None })
     }
 
-    /// For the source: makes the file when it is not there, and keeps every other source away until it is dropped.
+    /// Maps the file for the source. Makes it if it is missing, and locks out every other source until it is dropped.
     pub fn create(path: &Path) -> Result<Self, Refused> {
         let file = options().create(true).open(path)?;
-        // SAFETY: a lock on an open descriptor.
+        // SAFETY: locks an open descriptor.
         if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } != 0 {
             return Err(Refused::Busy);
         }
@@ -89,13 +89,13 @@ impl SharedWord {
         let (magic, version) = (shared.number(0), shared.number(VERSION_AT));
         if magic.load(Ordering::Acquire) == 0 {
             version.store(VERSION.to_le(), Ordering::Relaxed);
-            // Release: whoever sees the magic sees the version.
+            // Release: a process that sees the magic also sees the version.
             magic.store(MAGIC.to_le(), Ordering::Release);
         }
         shared.checked()
     }
 
-    /// For a handle in another process.
+    /// Maps the file for a handle in another process.
     pub fn open(path: &Path) -> Result<Self, Refused> {
         let file = options().open(path)?;
         is_ours(&file)?;
@@ -129,7 +129,7 @@ impl SharedWord {
         self.wide(WORD_AT)
     }
 
-    /// The last barrier that was emitted.
+    /// The newest barrier that was emitted, as a command.
     #[inline]
     #[must_use]
     pub fn last(&self) -> &AtomicU128 {
@@ -138,20 +138,20 @@ impl SharedWord {
 
     #[inline]
     fn wide(&self, offset: usize) -> &AtomicU128 {
-        // SAFETY: one of the two offsets above, inside the mapping and on a 16-byte boundary of it; mappings begin on
-        // pages and live as long as `self`.
+        // SAFETY: WORD_AT or LAST_AT, inside the mapping and aligned to 16 bytes; mappings begin on pages and live as
+        // long as `self`.
         unsafe { AtomicU128::from_ptr(self.start.as_ptr().add(offset).cast()) }
     }
 
     fn number(&self, offset: usize) -> &AtomicU64 {
-        // SAFETY: 0 or VERSION_AT, inside the mapping and on an 8-byte boundary of it.
+        // SAFETY: 0 or VERSION_AT, inside the mapping and aligned to 8 bytes.
         unsafe { AtomicU64::from_ptr(self.start.as_ptr().add(offset).cast()) }
     }
 }
 
 impl Drop for SharedWord {
     fn drop(&mut self) {
-        // SAFETY: mapped in `map`, unmapped once, here.
+        // SAFETY: mapped in `map`, unmapped only here.
         unsafe { libc::munmap(self.start.as_ptr().cast(), FILE_BYTES) };
     }
 }
@@ -165,13 +165,13 @@ fn options() -> OpenOptions {
 
 fn is_ours(file: &File) -> Result<(), Refused> {
     let about = file.metadata()?;
-    // SAFETY: asks for a number.
+    // SAFETY: reads this process's user id.
     if about.is_file() && about.uid() == unsafe { libc::geteuid() } { Ok(()) } else { Err(Refused::NotOurs) }
 }
 
 fn map(flags: libc::c_int, descriptor: libc::c_int) -> Result<NonNull<u8>, Refused> {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a new mapping of FILE_BYTES, of memory or of a file of that size, where the kernel wants it.
+    // SAFETY: a new mapping of FILE_BYTES, of memory or of a file of that size, at an address that the kernel chooses.
     let start = unsafe { libc::mmap(std::ptr::null_mut(), FILE_BYTES, protection, flags, descriptor, 0) };
     if start == libc::MAP_FAILED {
         return Err(Refused::Io(io::Error::last_os_error()));

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What flows through a stream of the pipeline.
+//! What flows through a stream of the pipeline: events, watermarks and barriers.
 
-/// Bit 0 of the flags.
+/// The flag of an unaligned barrier: bit 0.
 pub const UNALIGNED: u64 = 1;
 /// The largest epoch: the command word has 48 bits for it.
 pub const EPOCH_MAX: u64 = (1 << 48) - 1;
-/// A message between two stages is at most this large.
+/// The largest size of a message between two stages.
 pub const MESSAGE_BYTES_MAX: usize = 128;
 
-/// Cuts a stream: what came before it belongs to the checkpoint.
+/// A checkpoint barrier, which cuts a stream: what came before it belongs to the checkpoint.
 ///
 /// ```text
 ///  0               8               16              24
@@ -19,9 +19,9 @@ pub const MESSAGE_BYTES_MAX: usize = 128;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct CheckpointBarrier {
-    /// Strictly increasing in its pipeline; 0 is none.
+    /// The id, which strictly increases within a pipeline; 0 is none.
     pub checkpoint_id: u64,
-    /// At most [`EPOCH_MAX`]; never goes back.
+    /// The coordinator's epoch, at most [`EPOCH_MAX`]; it never goes back.
     pub epoch: u64,
     flags: u64,
 }
@@ -29,42 +29,42 @@ pub struct CheckpointBarrier {
 const _: () = assert!(size_of::<CheckpointBarrier>() == 24);
 
 impl CheckpointBarrier {
-    /// One that waits for the other inputs.
+    /// Makes a barrier that waits for the other inputs.
     #[inline]
     #[must_use]
     pub const fn new(checkpoint_id: u64, epoch: u64) -> Self {
         Self { checkpoint_id, epoch, flags: 0 }
     }
 
-    /// One that overtakes.
+    /// Makes a barrier that overtakes waiting events.
     #[inline]
     #[must_use]
     pub const fn new_unaligned(checkpoint_id: u64, epoch: u64) -> Self {
         Self { checkpoint_id, epoch, flags: UNALIGNED }
     }
 
-    /// Either.
+    /// Makes a barrier of either kind.
     #[inline]
     #[must_use]
     pub const fn with(checkpoint_id: u64, epoch: u64, is_unaligned: bool) -> Self {
         Self { checkpoint_id, epoch, flags: is_unaligned as u64 }
     }
 
-    /// The same one, taken unaligned.
+    /// The same barrier, marked as unaligned.
     #[inline]
     #[must_use]
     pub const fn flagged(self) -> Self {
         Self { flags: self.flags | UNALIGNED, ..self }
     }
 
-    /// Whether it overtakes.
+    /// Whether the barrier overtakes waiting events.
     #[inline]
     #[must_use]
     pub const fn is_unaligned(&self) -> bool {
         self.flags & UNALIGNED != 0
     }
 
-    /// Whether it waits.
+    /// Whether the barrier waits for the other inputs.
     #[inline]
     #[must_use]
     pub const fn is_aligned(&self) -> bool {
@@ -72,30 +72,30 @@ impl CheckpointBarrier {
     }
 }
 
-/// No later event of the stream is older than this many milliseconds.
+/// A promise that no later event of the stream is older than this many milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Watermark(pub i64);
 
 /// What a channel between two stages carries, at most [`MESSAGE_BYTES_MAX`] bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamMessage<T> {
-    /// Something to process.
+    /// An event to process.
     Event(T),
-    /// How far time has come.
+    /// How far the stream's time has come.
     Watermark(Watermark),
-    /// A cut.
+    /// A cut of the stream.
     Barrier(CheckpointBarrier),
 }
 
 impl<T> StreamMessage<T> {
-    /// Whether it is a barrier.
+    /// Whether the message is a barrier.
     #[inline]
     #[must_use]
     pub const fn is_barrier(&self) -> bool {
         matches!(self, Self::Barrier(_))
     }
 
-    /// The barrier, if it is one.
+    /// The barrier, if the message is one.
     #[inline]
     #[must_use]
     pub const fn as_barrier(&self) -> Option<&CheckpointBarrier> {
@@ -105,7 +105,7 @@ impl<T> StreamMessage<T> {
         }
     }
 
-    /// The same message with another payload.
+    /// The same message with its event changed.
     #[inline]
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> StreamMessage<U> {
         match self {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Room for events of all inputs in one piece, reserved at the start; a first-in-first-out queue for each input.
+//! One queue for each input, all in one block of memory that is reserved at the start.
 
 use crate::INPUTS_MAX;
 
@@ -8,7 +8,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Debug)]
 struct Place<T> {
     value: Option<T>,
-    /// The next of the same input.
+    /// The index of the input's next entry.
     next: u32,
 }
 
@@ -21,39 +21,40 @@ struct Queue {
 
 const EMPTY: Queue = Queue { first: NONE, last: NONE, count: 0 };
 
-/// Queues that share `capacity` places. Places are given back when everything is drained, and not before.
+/// First-in-first-out queues that share `capacity` entries. An entry becomes free again only when everything is
+/// drained.
 #[derive(Debug)]
 pub struct Queues<T> {
     places: Vec<Place<T>>,
     capacity: usize,
     queues: Box<[Queue; INPUTS_MAX]>,
-    /// A bit for each input that has something.
+    /// A bit for each input whose queue is not empty.
     filled: u128,
 }
 
 impl<T> Queues<T> {
-    /// Reserves the room; the system gives the memory when it is first used, or in [`Self::prefault`].
+    /// Reserves the entries. The system provides their memory when it is first used, or in [`Self::prefault`].
     #[must_use]
     pub fn new(capacity: usize) -> Self {
         let capacity = capacity.min(NONE as usize);
         Self { places: Vec::with_capacity(capacity), capacity, queues: Box::new([EMPTY; INPUTS_MAX]), filled: 0 }
     }
 
-    /// Takes the memory from the system now: the first touch is several times slower than a copy.
+    /// Takes the memory from the system now, because a first touch is several times slower than a copy.
     pub fn prefault(&mut self) {
         let filled = self.places.len();
         self.places.resize_with(self.capacity, || Place { value: None, next: NONE });
         self.places.truncate(filled);
     }
 
-    /// Whether nothing more fits.
+    /// Whether no entry is free.
     #[inline]
     #[must_use]
     pub const fn is_full(&self) -> bool {
         self.places.len() >= self.capacity
     }
 
-    /// Adds to an input's queue; false where there is no room.
+    /// Adds to an input's queue; false if no entry is free.
     #[inline]
     pub fn push(&mut self, input: usize, value: T) -> bool {
         if self.is_full() {
@@ -72,7 +73,7 @@ impl<T> Queues<T> {
         true
     }
 
-    /// Takes everything out, round-robin over inputs from 0.
+    /// Takes everything out, round-robin over the inputs from 0.
     pub fn drain(&mut self, out: &mut impl FnMut(usize, T)) {
         while self.filled != 0 {
             let mut round = self.filled;
@@ -99,7 +100,7 @@ impl<T> Queues<T> {
         place.value.take()
     }
 
-    /// Drops everything.
+    /// Drops all entries.
     pub fn clear(&mut self) {
         let mut filled = self.filled;
         while filled != 0 {
@@ -110,7 +111,7 @@ impl<T> Queues<T> {
         self.places.clear();
     }
 
-    /// What an input's queue holds, in order.
+    /// The entries of an input, in order.
     pub fn of(&self, input: usize) -> impl Iterator<Item = &T> {
         let mut next = if self.has(input) { self.queues[input].first } else { NONE };
         std::iter::from_fn(move || {
@@ -120,28 +121,28 @@ impl<T> Queues<T> {
         })
     }
 
-    /// Whether an input's queue holds anything.
+    /// Whether an input's queue has entries.
     #[inline]
     #[must_use]
     pub const fn has(&self, input: usize) -> bool {
         self.filled >> input & 1 == 1
     }
 
-    /// How many events of an input there are.
+    /// How many entries an input has.
     #[inline]
     #[must_use]
     pub fn count(&self, input: usize) -> usize {
         if self.has(input) { self.queues[input].count as usize } else { 0 }
     }
 
-    /// How many there are in all.
+    /// How many entries there are in all.
     #[inline]
     #[must_use]
     pub const fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Whether there is none.
+    /// Whether all queues are empty.
     #[inline]
     #[must_use]
     pub const fn is_empty(&self) -> bool {

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Signals that wait for every upstream, by count alone: who sent which is not known.
+//! Aligns signals of every upstream by count alone: it does not know which upstream sent one.
 
-/// A barrier's id, and the number of its kind.
+/// The id of a signal, and the number of its kind.
 pub type Key = (u64, u8);
 
-/// What an arrival means.
+/// What the arrival of a signal means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
-    /// Upstreams are missing.
+    /// Some upstreams have not delivered the signal yet.
     Pending,
-    /// All have delivered it.
+    /// All upstreams have delivered the signal.
     Complete,
     /// Another signal is pending.
     Overlapping,
-    /// All had delivered it before.
+    /// All upstreams had delivered the signal before.
     Duplicate,
 }
 
-/// How many kinds of signals there are.
+/// The number of kinds of signals.
 const KINDS: usize = 2;
 
-/// Counts arrivals of the one signal that is pending. A refused arrival changes nothing.
+/// Counts arrivals of the one pending signal. A refused arrival changes nothing.
 ///
-/// Ids of a kind only grow. So an id at or below the last complete one of its kind is a repeat: it must not become
+/// Ids of a kind only grow. So an id at or below the newest complete one of its kind is a repeat. It must not become
 /// pending, because nobody would ever complete it, and every later signal would overlap.
 #[derive(Clone, Copy, Debug)]
 pub struct SignalCounter {
@@ -31,12 +31,12 @@ pub struct SignalCounter {
     arrived: u32,
     pending: Option<Key>,
     last: Option<Key>,
-    /// By kind: the highest id that was complete.
+    /// For each kind, the highest id that was complete.
     complete: [Option<u64>; KINDS],
 }
 
 impl SignalCounter {
-    /// For so many upstreams.
+    /// Makes a counter for this many upstreams.
     #[must_use]
     pub const fn new(expected: u32) -> Self {
         Self { expected, ended: 0, arrived: 0, pending: None, last: None, complete: [None; KINDS] }
@@ -46,7 +46,7 @@ impl SignalCounter {
         self.complete.get(usize::from(kind)).is_some_and(|highest| highest.is_some_and(|highest| barrier_id <= highest))
     }
 
-    /// One upstream delivered this signal.
+    /// Counts a signal that one upstream delivered.
     pub fn arrive(&mut self, key: Key) -> Arrival {
         if self.pending.is_some_and(|pending| pending != key) {
             return Arrival::Overlapping;
@@ -60,8 +60,8 @@ impl SignalCounter {
         self.one_more()
     }
 
-    /// An upstream has ended: it counts as delivering the pending signal, unless it had, and every later one. None:
-    /// more upstreams have ended than there are.
+    /// Notes that an upstream has ended: it counts as delivering every later signal, and the pending one unless it
+    /// already had. None if more upstreams have ended than there are.
     pub fn end(&mut self, has_delivered: bool) -> Option<Arrival> {
         if self.ended >= self.expected {
             return None;
@@ -87,13 +87,13 @@ impl SignalCounter {
         Arrival::Complete
     }
 
-    /// The signal that is waited for.
+    /// The signal that still waits for upstreams.
     #[must_use]
     pub const fn pending(&self) -> Option<Key> {
         self.pending
     }
 
-    /// The last one that was complete.
+    /// The signal that became complete most recently.
     #[must_use]
     pub const fn last(&self) -> Option<Key> {
         self.last

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Checkpoints that may overtake: aligned as long as that is quick, unaligned when back-pressure would stall it.
+//! Checkpoints that may overtake: they are aligned as long as that is quick, and become unaligned when back-pressure
+//! would stall them.
 
 use framegate_counters::counters;
 
@@ -9,82 +10,82 @@ use crate::message::{CheckpointBarrier, StreamMessage, Watermark};
 
 pub use crate::late::Captured;
 
-/// What is told at the start, beside the aligner's limits.
+/// The options of a checkpointer, beside the aligner's limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// Whether it may switch at all.
+    /// Whether a checkpoint may become unaligned at all.
     pub is_enabled: bool,
-    /// Whether it switches at every first barrier.
+    /// Whether every checkpoint becomes unaligned at its first barrier.
     pub is_forced: bool,
-    /// Bytes that may be captured of one input.
+    /// Most bytes that may be captured of one input.
     pub inflight_bytes: u64,
-    /// Events that may be captured of all inputs.
+    /// Most events that may be captured of all inputs together.
     pub inflight_events: usize,
-    /// How long a late barrier may stay out.
+    /// How long to wait for a late barrier; None: for ever.
     pub late_timeout_ns: Option<u64>,
 }
 
 /// Why a checkpoint is taken unaligned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
-    /// Its barrier says so, or the options.
+    /// Its barrier asks for it, or the options.
     Requested,
     /// The alignment took longer than the threshold.
     Threshold,
-    /// A buffer was full.
+    /// A queue of waiting events was full.
     Limit,
 }
 
-/// One thing to do; a call may give several, to be carried out in their order.
+/// One thing for the operator to do. A call may give several, to be carried out in order.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Step<T> {
     /// Process an event now.
     PassThrough(usize, T),
-    /// Time has come that far at an input.
+    /// The input's time has reached this watermark.
     Watermark(usize, Watermark),
-    /// An event waits behind its input's barrier.
+    /// Nothing: the event waits behind its input's barrier.
     Buffered(usize),
-    /// An input is blocked now, for this barrier.
+    /// Nothing: the input is blocked now, for this barrier.
     Blocked(usize, CheckpointBarrier),
-    /// Snapshot now; with why it overtakes and a bit for each late input, if it does.
+    /// Take a snapshot now. If it overtakes: why, and a bit for each late input.
     TriggerSnapshot(CheckpointBarrier, Option<(Switch, u128)>),
     /// Send the barrier on.
     ForwardBarrier(CheckpointBarrier),
-    /// Process an event that had waited behind a barrier.
+    /// Process an event that waited behind a barrier.
     Drain(usize, T),
-    /// A barrier that means nothing any more.
+    /// Nothing: the barrier does not count any more.
     Ignored(usize, Ignored, CheckpointBarrier),
-    /// The checkpoint is given up; [`Step::Released`] events follow.
+    /// The checkpoint was aborted; [`Step::Released`] events follow.
     Aborted(Aborted),
-    /// Process an event that had waited for the checkpoint that was given up.
+    /// Process an event that waited for the aborted checkpoint.
     Released(usize, T),
-    /// An input has delivered its late barrier.
+    /// Nothing: the input delivered its late barrier.
     LateBarrier(usize, CheckpointBarrier),
-    /// Snapshot and in-flight events are whole.
+    /// The snapshot and all in-flight events are there.
     Complete(CheckpointBarrier),
 }
 
 counters! {
-    /// What was done since the start, beside the aligner's.
+    /// What a checkpointer did since the start, beside what its aligner counts.
     pub struct UnalignedCounters {
         /// Snapshots that were taken unaligned.
         unaligned_count,
-        /// Of those, for the threshold.
+        /// Unaligned snapshots because of the threshold.
         threshold_switches,
-        /// Of those, for a full buffer.
+        /// Unaligned snapshots because of a full queue.
         limit_switches,
         /// Bytes of captured events.
         total_inflight_bytes,
-        /// The last so many were unaligned.
+        /// How many unaligned snapshots came one after another, up to the newest.
         unaligned_in_a_row,
-        /// Checkpoints that were complete here.
+        /// Checkpoints that became complete here.
         checkpoints_completed,
-        /// Checkpoints that were given up while late barriers were waited for.
+        /// Checkpoints that were aborted while late barriers were waited for.
         late_aborts,
     }
 }
 
-/// Idle; or aligning, by the aligner; or waiting for the late barriers of a snapshot that was taken unaligned.
+/// A checkpointer. It is idle, aligning, or waiting for the late barriers of an unaligned snapshot.
 #[derive(Debug)]
 pub struct UnalignedCheckpointer<T> {
     aligner: BarrierAligner<T>,
@@ -95,7 +96,7 @@ pub struct UnalignedCheckpointer<T> {
 }
 
 impl<T> UnalignedCheckpointer<T> {
-    /// Reserves all the room that the limits allow.
+    /// Makes a checkpointer, and reserves the memory for all events that the limits allow.
     #[must_use]
     pub fn new(limits: Limits, options: Options) -> Self {
         Self {
@@ -107,7 +108,7 @@ impl<T> UnalignedCheckpointer<T> {
         }
     }
 
-    /// What the coordinator says holds from now on, also for what is under way.
+    /// Sets what the coordinator announced; it also applies to the checkpoint under way.
     pub const fn set_times(
         &mut self,
         is_enabled: bool,
@@ -120,12 +121,12 @@ impl<T> UnalignedCheckpointer<T> {
         self.aligner.set_timeout(timeout_ns);
     }
 
-    /// Ids up to this one are over.
+    /// Marks ids up to this one as over.
     pub fn raise_floor(&mut self, checkpoint_id: u64) {
         self.aligner.history.finish(checkpoint_id);
     }
 
-    /// The checkpoint that is under way.
+    /// The barrier of the checkpoint under way.
     #[must_use]
     pub fn current(&self) -> Option<CheckpointBarrier> {
         if self.is_waiting() { Some(self.late.barrier) } else { self.aligner.current() }
@@ -137,7 +138,7 @@ impl<T> UnalignedCheckpointer<T> {
         self.late.prefault();
     }
 
-    /// What to do about an event that holds `bytes`; `copy` is asked for one to keep where it is in flight.
+    /// Says what to do with an event that takes `bytes`. `copy` makes a copy to keep, if the event is in flight.
     #[inline]
     pub fn event(
         &mut self,
@@ -150,7 +151,7 @@ impl<T> UnalignedCheckpointer<T> {
     ) {
         if self.late.owes(input) {
             if self.late.capture(input, bytes, || copy(&event)) {
-                // Whatever sizes callers give: a count that is full stays full.
+                // The sum saturates, whatever sizes callers give.
                 self.counters.total_inflight_bytes = self.counters.total_inflight_bytes.saturating_add(bytes);
             } else {
                 act(Step::Aborted(self.abort_late(AbortCause::InflightLimit, Some(input))));
@@ -173,7 +174,8 @@ impl<T> UnalignedCheckpointer<T> {
 
     fn full(&mut self, refusal: AbortCause, input: usize, event: T, now_ns: u64, act: &mut impl FnMut(Step<T>)) {
         if self.options.is_enabled {
-            // The input has delivered its barrier, so it goes on as soon as what waits before this event was drained.
+            // The input has delivered its barrier, so it goes on as soon as the events that waited before this one are
+            // drained.
             self.switch(Switch::Limit, now_ns, act);
             return act(Step::PassThrough(input, event));
         }
@@ -182,7 +184,7 @@ impl<T> UnalignedCheckpointer<T> {
         act(Step::Released(input, event));
     }
 
-    /// What to do about a watermark.
+    /// Says what to do with a watermark.
     #[inline]
     pub fn watermark(&mut self, input: usize, watermark: Watermark, now_ns: u64, act: &mut impl FnMut(Step<T>)) {
         if self.late.owes(input) && !self.late.capture_watermark(input, watermark) {
@@ -192,7 +194,7 @@ impl<T> UnalignedCheckpointer<T> {
         act(Step::Watermark(input, watermark));
     }
 
-    /// What to do about a barrier.
+    /// Says what to do with a barrier.
     pub fn barrier(&mut self, input: usize, barrier: CheckpointBarrier, now_ns: u64, act: &mut impl FnMut(Step<T>)) {
         if self.is_waiting() && barrier.checkpoint_id == self.late.barrier.checkpoint_id {
             return self.late_barrier(input, barrier, act);
@@ -200,7 +202,7 @@ impl<T> UnalignedCheckpointer<T> {
         self.cancel(barrier, act);
         let is_new = self.aligner.current().is_none_or(|current| current.checkpoint_id != barrier.checkpoint_id);
         let no_release = &mut |_, _| ();
-        // Never an error: a triggered alignment is completed before the call that triggered it returns.
+        // This is never an error: a triggered alignment is completed before the call that triggered it returns.
         let Ok(action) = self.aligner.process(input, StreamMessage::Barrier(barrier), 0, now_ns, no_release) else {
             return;
         };
@@ -208,7 +210,7 @@ impl<T> UnalignedCheckpointer<T> {
             Action::Ignored(verdict, barrier) => return act(Step::Ignored(input, verdict, barrier)),
             Action::Blocked(current) => (current, false),
             Action::TriggerSnapshot(current) => (current, true),
-            // Answers to events and watermarks.
+            // These answer events and watermarks only.
             Action::PassThrough(_)
             | Action::Watermark(_)
             | Action::Buffered
@@ -230,7 +232,7 @@ impl<T> UnalignedCheckpointer<T> {
         }
     }
 
-    /// Gives up what a higher barrier makes pointless.
+    /// Aborts the checkpoint under way if a higher barrier makes it pointless.
     fn cancel(&mut self, barrier: CheckpointBarrier, act: &mut impl FnMut(Step<T>)) {
         let Some(current) = self.current() else { return };
         if barrier.checkpoint_id <= current.checkpoint_id.max(self.aligner.history.highest) {
@@ -251,7 +253,7 @@ impl<T> UnalignedCheckpointer<T> {
 
     fn complete_aligned(&mut self, barrier: CheckpointBarrier, act: &mut impl FnMut(Step<T>)) {
         act(Step::TriggerSnapshot(barrier, None));
-        // Before anything that is drained, or output from behind the barrier would come before it.
+        // The barrier goes before anything that is drained; otherwise output of later events would precede it.
         act(Step::ForwardBarrier(barrier));
         let _ = self.aligner.complete_alignment(&mut |input, event| act(Step::Drain(input, event)));
         self.begins_aligned = false;
@@ -264,7 +266,8 @@ impl<T> UnalignedCheckpointer<T> {
         act(Step::Complete(barrier));
     }
 
-    /// Snapshots now. Who has delivered its barrier goes on; from the others, what still comes is captured.
+    /// Takes an unaligned snapshot now. Inputs that delivered their barrier go on; what the others still bring is
+    /// captured.
     fn switch(&mut self, why: Switch, now_ns: u64, act: &mut impl FnMut(Step<T>)) {
         let (barrier, delivered) = self.aligner.take_over();
         let (barrier, owing) = (barrier.flagged(), self.aligner.every() & !delivered);
@@ -306,7 +309,7 @@ impl<T> UnalignedCheckpointer<T> {
         Aborted { barrier: self.late.barrier, cause, input, pending }
     }
 
-    /// What time brings about; called often, so that a silent input cannot stall a checkpoint.
+    /// Lets timeouts take effect. Call it often, so that a silent input cannot stall a checkpoint.
     #[inline]
     pub fn on_tick(&mut self, now_ns: u64, act: &mut impl FnMut(Step<T>)) {
         if self.is_waiting() {
@@ -320,8 +323,8 @@ impl<T> UnalignedCheckpointer<T> {
         }
     }
 
-    /// Gives an alignment up that took too long and may not switch. An operator asks for it as often as for `on_tick`,
-    /// which alone never gives up an alignment.
+    /// Aborts an overdue alignment that may not become unaligned. Call it as often as `on_tick`, which never aborts
+    /// one.
     #[inline]
     pub fn give_up_overdue(&mut self, now_ns: u64, act: &mut impl FnMut(Step<T>)) {
         if !self.options.is_enabled && self.aligner.is_overdue(now_ns) {
@@ -330,7 +333,7 @@ impl<T> UnalignedCheckpointer<T> {
         }
     }
 
-    /// Gives up the current checkpoint and what it captured, or remembers that another one is given up.
+    /// Aborts the current checkpoint and drops what it captured, or remembers that another one is aborted.
     pub fn abort(&mut self, checkpoint_id: Option<u64>, act: &mut impl FnMut(Step<T>)) {
         let is_the_captured = checkpoint_id.is_none_or(|asked| asked == self.late.barrier.checkpoint_id);
         if self.is_waiting() && is_the_captured {
@@ -348,13 +351,13 @@ impl<T> UnalignedCheckpointer<T> {
         }
     }
 
-    /// What was captured could not be written or read: gives the checkpoint up, and begins the next aligned.
+    /// Aborts a checkpoint whose captured events could not be written or read; the next one begins aligned.
     pub fn fail(&mut self, checkpoint_id: Option<u64>, act: &mut impl FnMut(Step<T>)) {
         self.begins_aligned = true;
         self.abort(checkpoint_id, act);
     }
 
-    /// An input has ended: it owes no barrier any more.
+    /// Notes that an input has ended: it owes no barrier any more.
     pub fn end_input(&mut self, input: usize, now_ns: u64, act: &mut impl FnMut(Step<T>)) {
         if let Some(barrier) = self.aligner.end_input(input, now_ns) {
             self.complete_aligned(barrier, act);
@@ -363,7 +366,7 @@ impl<T> UnalignedCheckpointer<T> {
         }
     }
 
-    /// An input crashed; a checkpoint to which it owes its barrier is aborted.
+    /// Notes that an input was lost: a checkpoint to which it owes its barrier is aborted.
     pub fn lose_input(&mut self, input: usize, act: &mut impl FnMut(Step<T>)) {
         let owes = self.aligner.pending() >> input & 1 == 1;
         if owes {
@@ -375,44 +378,44 @@ impl<T> UnalignedCheckpointer<T> {
         let _ = self.aligner.lose_input(input, &mut |_, _| ());
     }
 
-    /// An input is back: it takes part from the next checkpoint on.
+    /// Notes that an input is back: it takes part from the next checkpoint on.
     pub const fn resume_input(&mut self, input: usize) {
         self.aligner.resume_input(input);
     }
 
-    /// Whether this input's late barrier is waited for: what it delivers is captured.
+    /// Whether the late barrier of this input is awaited, so that what it delivers is captured.
     #[inline]
     #[must_use]
     pub const fn owes(&self, input: usize) -> bool {
         self.late.owes(input)
     }
 
-    /// Whether anything but passing through may come of a message.
+    /// Whether a checkpoint is under way, so that messages may do more than pass through.
     #[inline]
     #[must_use]
     pub fn is_under_way(&self) -> bool {
         self.is_waiting() || self.aligner.is_aligning()
     }
 
-    /// Whether late barriers are waited for.
+    /// Whether late barriers are awaited.
     #[inline]
     #[must_use]
     pub const fn is_waiting(&self) -> bool {
         self.late.owing != 0
     }
 
-    /// What an input delivered between the snapshot and its late barrier, so far.
+    /// What an input has delivered between the snapshot and its late barrier, so far.
     pub fn captured(&self, input: usize) -> impl Iterator<Item = &Captured<T>> {
         self.late.of(input)
     }
 
-    /// The aligner beneath, for what can be asked of it.
+    /// The aligner of this checkpointer, to be read.
     #[must_use]
     pub const fn aligner(&self) -> &BarrierAligner<T> {
         &self.aligner
     }
 
-    /// What was done since the start.
+    /// What the checkpointer did since the start.
     #[must_use]
     pub const fn counters(&self) -> UnalignedCounters {
         self.counters
@@ -478,7 +481,7 @@ mod tests {
         checkpointer.set_times(true, false, 2 * MS, None);
         checkpointer.on_tick(2 * MS + 1, &mut |_| ());
         assert!(checkpointer.is_waiting());
-        // Without a time-out a late barrier may stay out for ever.
+        // Without a timeout, a late barrier may be awaited for ever.
         assert!(steps(|mut act| checkpointer.on_tick(u64::MAX, &mut act)).is_empty());
     }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How far each input's time has come, and how far the operator may believe it.
+//! How far each input's time has come, and how much of that counts for the operator.
 //!
-//! A blocked input's watermark passes, but counts only when what is buffered behind its barrier was processed: otherwise
-//! those events would be late before they were seen.
+//! The watermark of a blocked input passes, but counts only after the events behind its barrier were processed;
+//! otherwise they would be late before they were seen.
 
 use crate::INPUTS_MAX;
 use crate::message::Watermark;
@@ -16,7 +16,7 @@ struct Seen {
 #[derive(Debug)]
 pub(crate) struct Watermarks {
     seen: Box<[Seen; INPUTS_MAX]>,
-    /// A bit for each input whose newest does not count yet.
+    /// A bit for each input whose newest watermark does not count yet.
     held: u128,
 }
 
@@ -28,7 +28,7 @@ impl Watermarks {
     #[inline]
     pub(crate) fn see(&mut self, input: usize, watermark: Watermark, is_blocked: bool) {
         let seen = &mut self.seen[input];
-        // Time does not go back; None is below every number.
+        // Time does not go back; None compares below every number.
         seen.newest = seen.newest.max(Some(watermark.0));
         if is_blocked {
             self.held |= 1 << input;
@@ -37,7 +37,7 @@ impl Watermarks {
         }
     }
 
-    /// No input is blocked any longer.
+    /// Lets all watermarks count, because no input is blocked any longer.
     #[inline]
     pub(crate) fn unblock(&mut self) {
         while self.held != 0 {
@@ -51,7 +51,7 @@ impl Watermarks {
         self.seen[input].counted
     }
 
-    /// The least over these inputs; None while one of them has said nothing, or without any.
+    /// The lowest watermark of these inputs; None while one of them has none, or if there are no inputs.
     pub(crate) fn operator(&self, inputs: impl Iterator<Item = usize>) -> Option<i64> {
         inputs.map(|input| self.seen[input].counted).min().flatten()
     }

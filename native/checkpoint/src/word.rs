@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The word by which a coordinator asks for a barrier: all of it in one atomic operation.
+//! The command word, by which a coordinator asks for a barrier in one atomic operation.
 //!
 //! ```text
 //!   127                        64 63                 16  15  14        0
@@ -8,8 +8,8 @@
 //!  +-----------------------------+---------------------+---+-----------+
 //! ```
 //!
-//! Any number of handles write commands, the newest wins; one injector takes them. What may happen to a command C that
-//! is written while the injector polls:
+//! Any number of handles write commands, and the newest wins; one injector takes them. What may happen to a command C
+//! that is written while the injector polls:
 //!
 //! | outcome | |
 //! |---|---|
@@ -18,27 +18,27 @@
 //! | C is erased without being taken or replaced | **forbidden**: taking is one exchange, not a load and a store |
 //! | id, epoch or flag of one command with another's | **forbidden**: there is one word |
 //!
-//! `tests/loom_word.rs` runs these under every allowed order.
+//! `tests/loom_word.rs` checks these under every allowed order.
 
 use crate::atomics::Ordering;
 use crate::message::{CheckpointBarrier, EPOCH_MAX};
 
 pub use crate::atomics::AtomicU128;
 
-/// Nothing is asked for.
+/// The word that asks for nothing.
 pub const EMPTY: u128 = 0;
 const UNALIGNED_BIT: u32 = 15;
 
-/// What no command can carry; nothing is ever cut short.
+/// Why a barrier does not fit a command word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// Id 0 means that nothing is asked for.
+    /// The id is 0, which means that nothing is asked for.
     Id,
     /// The epoch needs more than 48 bits.
     Epoch,
 }
 
-/// The word that asks for a barrier.
+/// Packs a barrier into a command word.
 pub const fn pack(barrier: CheckpointBarrier) -> Result<u128, Unfit> {
     if barrier.checkpoint_id == 0 {
         return Err(Unfit::Id);
@@ -50,7 +50,8 @@ pub const fn pack(barrier: CheckpointBarrier) -> Result<u128, Unfit> {
     Ok((barrier.checkpoint_id as u128) << 64 | (barrier.epoch as u128) << 16 | flag << UNALIGNED_BIT)
 }
 
-/// The barrier that a word asks for; None for the empty word, and for one that another process wrote without an id.
+/// Unpacks the barrier that a word asks for. None for the empty word, and for a word without an id, which another
+/// process may have written.
 #[inline]
 #[must_use]
 pub const fn unpack(word: u128) -> Option<CheckpointBarrier> {
@@ -61,24 +62,25 @@ pub const fn unpack(word: u128) -> Option<CheckpointBarrier> {
     Some(CheckpointBarrier::with(checkpoint_id, epoch, word >> UNALIGNED_BIT & 1 != 0))
 }
 
-/// Asks for a barrier; a command that was not yet taken is replaced.
+/// Asks for a barrier. A command that was not taken yet is replaced.
 pub fn inject(word: &AtomicU128, barrier: CheckpointBarrier) -> Result<(), Unfit> {
-    // Release: pairs with `take`. What the coordinator wrote before, its persisted counter above all, comes first.
+    // Release: pairs with `take`. Everything that the coordinator wrote before, above all its stored counter, comes
+    // first.
     word.store(pack(barrier)?, Ordering::Release);
     Ok(())
 }
 
-/// What is asked for, once. The usual case, nothing, is one load.
+/// Takes the command, once. Mostly there is none, which costs one load.
 #[inline]
 pub fn take(word: &AtomicU128) -> u128 {
     if word.load(Ordering::Relaxed) == EMPTY {
         return EMPTY;
     }
-    // One exchange: between a load and a store a newer command would be erased unseen.
+    // One exchange: between a load and a store, a newer command could be erased unseen.
     word.swap(EMPTY, Ordering::AcqRel)
 }
 
-/// Whether the operations need no lock. With one, other processes would not see it.
+/// Whether the operations need no lock. Other processes would not see a lock.
 #[cfg(not(loom))]
 #[must_use]
 pub fn is_lock_free() -> bool {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whatever comes, in whatever order: nothing panics, and no event is lost, doubled or out of its order.
+//! Whatever comes, in any order: nothing panics, and no event is lost, doubled or out of order.
 //!
-//! Built with the checks for overflow that a release leaves out, and fed with the numbers at which those happen.
-//! `FRAMEGATE_FUZZ_RUNS` says how many schedules of each kind; a failure names the seed of its schedule.
+//! Built with the overflow checks that a release leaves out, and fed with numbers near the limits of their types.
+//! `FRAMEGATE_FUZZ_RUNS` sets the number of schedules of each kind; a failure names the seed of its schedule.
 #![cfg(not(loom))]
 
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 
 use framegate_checkpoint::INPUTS_MAX;
 use framegate_checkpoint::aligner::{Action, BarrierAligner, Limits};
-use framegate_checkpoint::between::{Between, Place, Refusal, Room, Way};
+use framegate_checkpoint::between::{Between, Claim, DescriptorStream, Place, Refusal};
 use framegate_checkpoint::channel::{NotSent, channel};
 use framegate_checkpoint::inflight::{encoded_bytes, read_records, write_records};
 use framegate_checkpoint::injector::Injector;
@@ -23,7 +23,7 @@ const RUNS: u64 = 3000;
 const STEPS: u64 = 60;
 const EXTREMES: [u64; 10] = [0, 1, 2, 7, 1 << 32, EPOCH_MAX, EPOCH_MAX + 1, i64::MAX as u64, u64::MAX - 1, u64::MAX];
 
-/// splitmix64: the same numbers from the same seed.
+/// splitmix64, which gives the same numbers for the same seed.
 struct Dice(u64);
 
 impl Dice {
@@ -42,7 +42,7 @@ impl Dice {
         self.roll() & 1 == 1
     }
 
-    /// Mostly small, so that ids meet; else where numbers end.
+    /// A number that is mostly small, so that ids repeat, and otherwise near the limits of its type.
     fn number(&mut self) -> u64 {
         match self.below(8) {
             0 => EXTREMES[self.below(EXTREMES.len() as u64) as usize],
@@ -84,7 +84,7 @@ impl Drop for Shown {
     }
 }
 
-/// Numbers the events of each input, and sees that they are processed in that order.
+/// Numbers the events of each input, and checks that they are processed in that order.
 struct Events {
     sent: Vec<u64>,
     processed: Vec<u64>,
@@ -199,7 +199,7 @@ fn an_injector_takes_every_word_and_never_goes_back() {
     let shared = Arc::new(SharedWord::anonymous().expect("a page"));
     in_any_order(|dice| {
         shared.word().store(0, Ordering::Relaxed);
-        // Another process may have written it, and anything.
+        // Another process may have written any value there.
         let last = if dice.is_heads() { wide(dice) } else { 0 };
         shared.last().store(last, Ordering::Relaxed);
         let mut injector = Injector::new(Arc::clone(&shared), dice.perhaps());
@@ -308,12 +308,12 @@ fn in_flight_bytes_are_read_whole_or_refused() {
     });
 }
 
-/// A descriptor stream that refuses as it likes.
+/// A descriptor stream that refuses at random.
 struct Moody(std::cell::Cell<u64>);
 struct NoRoom;
 
-impl Way for Moody {
-    type Room<'a> = NoRoom;
+impl DescriptorStream for Moody {
+    type Claim<'a> = NoRoom;
 
     fn claim(&self, _bytes: usize) -> Result<NoRoom, Refusal> {
         let mut dice = Dice(self.0.get());
@@ -327,7 +327,7 @@ impl Way for Moody {
     }
 }
 
-impl Room for NoRoom {
+impl Claim for NoRoom {
     fn send(self, message: &[u8]) {
         std::hint::black_box(message);
     }
@@ -337,7 +337,7 @@ impl Room for NoRoom {
 fn a_producer_sends_between_its_frames_whatever_it_is_given() {
     let shared = Arc::new(SharedWord::anonymous().expect("a page"));
     in_any_order(|dice| {
-        let (mut between, ways) =
+        let (mut between, streams) =
             (Between::default(), [0, 1, 2].map(|seed| Moody(std::cell::Cell::new(dice.roll() ^ seed))));
         between.inject_by(Arc::clone(&shared), dice.perhaps());
         for _ in 0..STEPS {
@@ -355,7 +355,7 @@ fn a_producer_sends_between_its_frames_whatever_it_is_given() {
                 4 => drop(between.is_due_at(dice.number())),
                 5 => drop(between.is_due(|| u64::MAX)),
                 6 => drop(between.take_lost_barrier()),
-                _ => drop(between.send(&[&ways[0], &ways[1], &ways[2]], place, dice.number())),
+                _ => drop(between.send(&[&streams[0], &streams[1], &streams[2]], place, dice.number())),
             }
         }
         let counted = between.counters();
@@ -363,7 +363,7 @@ fn a_producer_sends_between_its_frames_whatever_it_is_given() {
     });
 }
 
-/// What begins like a message of schema 920 as often as not, cut anywhere.
+/// Bytes that begin like a message of schema 920 about half of the time, cut anywhere.
 fn message(dice: &mut Dice) -> Vec<u8> {
     let header = dice.below(64) | dice.below(5) << 16 | 920 << 32 | 1 << 48;
     let mut bytes = header.to_le_bytes().to_vec();

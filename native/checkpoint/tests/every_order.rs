@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Every order in which a few inputs can deliver barriers and events, with the time-out at every point.
+//! Every order in which a few inputs can deliver barriers and events, with the timeout at every point.
 //!
-//! `tests/property/test_checkpoint_every_order.py` does the same over both implementations, for fewer events. Checked for
-//! every schedule: the cut of each complete checkpoint is consistent, every event is in the state or in flight, once and in
-//! order, nothing is lost or doubled, snapshots, completions and aborts come exactly when they must, and a run that is
-//! restored from it processes what is left once, and cuts the next checkpoint where it was cut before.
+//! `tests/property/test_checkpoint_every_order.py` does the same over both implementations, for fewer events. Every
+//! schedule is checked for this: the cut of each complete checkpoint is consistent; every event is in the state or in
+//! flight, once and in order; nothing is lost or doubled; snapshots, completions and aborts come exactly when they
+//! must; and a run restored from the checkpoint processes what is left once, and cuts the next checkpoint at the same
+//! place.
 #![cfg(not(loom))]
 
 use framegate_checkpoint::aligner::Limits;
@@ -19,7 +20,7 @@ const EVENT: u8 = 0;
 /// What an input delivers: `EVENT`, or the id of a barrier.
 type Script = Vec<u8>;
 
-/// A delivery, or the time-out.
+/// A delivery, or the timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Move {
     Deliver(usize, u8),
@@ -33,7 +34,7 @@ enum Told {
     Aborted,
 }
 
-/// Every script with these checkpoints and up to so many events.
+/// Every script with these checkpoints and up to this many events.
 fn scripts(checkpoints: u8, events_max: usize) -> Vec<Script> {
     let mut found = Vec::new();
     for events in 0..=events_max {
@@ -53,7 +54,7 @@ fn place(checkpoints: u8, id: u8, from: usize, script: &[u8], found: &mut Vec<Sc
     }
 }
 
-/// Every script with one of these barriers missing, whichever: it was lost on its way.
+/// Every script in which one of these barriers was lost.
 fn with_a_lost_barrier(checkpoints: u8, events_max: usize) -> Vec<Script> {
     let lost = |id: u8| {
         let others = scripts(checkpoints - 1, events_max);
@@ -62,7 +63,7 @@ fn with_a_lost_barrier(checkpoints: u8, events_max: usize) -> Vec<Script> {
     (1..=checkpoints).flat_map(lost).collect()
 }
 
-/// Processes what it is told to and remembers what its snapshots held.
+/// Carries out its steps, and remembers what its snapshots held.
 #[derive(Default)]
 struct Operator {
     processed: Vec<u64>,
@@ -125,7 +126,7 @@ fn replay(schedule: &[Move], scripts: &[&Script]) {
     assert_eq!(operator.told, expected(schedule, inputs), "{schedule:?}");
 }
 
-/// What came before each barrier is in the state or in flight, once; nothing else is.
+/// Checks that exactly the events before each barrier are in the state or in flight, once.
 fn check_cut(checkpointer: &UnalignedCheckpointer<u64>, operator: &Operator, id: u64, scripts: &[&Script]) {
     let state = operator.snapshots.iter().find(|(snapshot, _)| *snapshot == id).expect("it was complete");
     for (input, script) in scripts.iter().enumerate() {
@@ -139,7 +140,8 @@ fn check_cut(checkpointer: &UnalignedCheckpointer<u64>, operator: &Operator, id:
     }
 }
 
-/// From state and in-flight events a new run processes all that is left, once and in order; its next checkpoint is whole.
+/// Checks that a new run processes from state and in-flight events everything that is left, once and in order, and that
+/// its next checkpoint is whole.
 fn check_restored(checkpointer: &UnalignedCheckpointer<u64>, before: &Operator, id: u64, scripts: &[&Script]) {
     let inputs = scripts.len();
     let (_, state) = before.snapshots.iter().find(|(snapshot, _)| *snapshot == id).expect("it was complete");
@@ -151,7 +153,7 @@ fn check_restored(checkpointer: &UnalignedCheckpointer<u64>, before: &Operator, 
             let Captured::Event(number) = captured else { unreachable!("there are no watermarks here") };
             restored.event(input, *number, 1, 0, |number| *number, &mut |step| operator.obey(&step, 0));
         }
-        // It follows what was in flight, and is over.
+        // The restored barrier follows what was in flight, and is ignored.
         restored.barrier(input, barrier, 0, &mut |step| operator.obey(&step, 0));
     }
     assert!(operator.told.is_empty() && !restored.is_under_way(), "checkpoint {id} is over: {:?}", operator.told);
@@ -177,7 +179,7 @@ fn check_restored(checkpointer: &UnalignedCheckpointer<u64>, before: &Operator, 
     let all: Vec<u64> =
         scripts.iter().map(|script| script.iter().filter(|symbol| **symbol == EVENT).count() as u64).collect();
     assert_eq!(operator.processed, all, "lost after a restore from checkpoint {id}");
-    // One whose barrier an input lost is not complete when the run ends.
+    // A checkpoint whose barrier an input lost is not complete when the run ends.
     let wanted = u64::from(rests.iter().all(|rest| rest.iter().any(|symbol| *symbol != EVENT)));
     let complete = operator.told.iter().filter(|(_, told, _)| *told == Told::Complete).count() as u64;
     assert_eq!(complete, wanted, "the next checkpoint of a restored run");
@@ -192,7 +194,7 @@ fn events_before(script: &Script, id: u64) -> u64 {
     script.iter().take_while(|symbol| u64::from(**symbol) != id).filter(|symbol| **symbol == EVENT).count() as u64
 }
 
-/// When what must come, from the whole schedule and not step by step.
+/// When each thing must happen, computed from the whole schedule instead of step by step.
 fn expected(schedule: &[Move], inputs: usize) -> Vec<(usize, Told, u64)> {
     let end = schedule.len();
     let barriers: Vec<(usize, u8)> = schedule
@@ -226,7 +228,7 @@ fn expected(schedule: &[Move], inputs: usize) -> Vec<(usize, Told, u64)> {
     told
 }
 
-/// Every interleaving from here on; the number of schedules.
+/// Runs every interleaving from here on; returns the number of schedules.
 fn interleave(scripts: &[&Script], at: &mut [usize], so_far: &mut Vec<Move>) -> u64 {
     let mut count = 0;
     let mut is_done = true;

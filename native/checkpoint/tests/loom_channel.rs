@@ -4,7 +4,7 @@
 //! | what the receiver may see | |
 //! |---|---|
 //! | a prefix of what was taken, in order, each message whole and once | allowed |
-//! | a message twice, out of order, or a place that the sender is still filling | **forbidden** |
+//! | a message twice, out of order, or a slot that the sender is still filling | **forbidden** |
 //! | a barrier refused while no more than `capacity` messages wait | **forbidden** |
 #![cfg(loom)]
 

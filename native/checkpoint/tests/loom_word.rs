@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The command word under every order that the memory model allows; the table in `word` says what may happen.
 //!
-//! The word of 128 bits is a shim here: one of 64 with small numbers, and the same operations and orders.
+//! The 128-bit word is replaced by one of 64 bits with small numbers, with the same operations and orders.
 #![cfg(loom)]
 
 use framegate_checkpoint::message::CheckpointBarrier;
@@ -17,7 +17,7 @@ fn explore(body: impl Fn() + Sync + Send + 'static) {
 }
 
 fn command(id: u64) -> CheckpointBarrier {
-    // Id and epoch say the same, so that a mixture would show.
+    // Id and epoch are equal, so that a mixture of two commands would show.
     CheckpointBarrier::new(id, id)
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Nothing takes anything from the heap once it was made.
+//! Nothing allocates once it is made.
 #![cfg(not(loom))]
 
 use std::hint::black_box;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The real word of 128 bits in a real file, between two processes that both go as fast as they can.
+//! The real 128-bit word in a real file, between two processes that both go as fast as they can.
 //!
-//! The other process asks in bursts, and after each waits until the newest command of it was emitted: one that is erased
-//! without being taken never is. Every command that is taken is whole: id, epoch and flag say the same number.
+//! The other process asks in bursts, and after each burst waits until its newest command was emitted; a command that is
+//! erased without being taken never is. Every taken command is whole: id, epoch and flag say the same number.
 #![cfg(not(loom))]
 
 use std::path::{Path, PathBuf};
@@ -18,17 +18,19 @@ use framegate_checkpoint::word::{self, unpack};
 
 const BURSTS: u64 = 10_000;
 const FILE: &str = "FRAMEGATE_TEST_WORD";
-/// After so long without an answer a command is lost.
+/// After this long without an answer, a command counts as lost.
 const WATCHDOG: Duration = Duration::from_secs(60);
 
 fn command(number: u64) -> CheckpointBarrier {
     CheckpointBarrier::with(number, number, number % 2 == 1)
 }
 
-/// On a core of its own where there is one: on the same one the two would take turns, and never meet.
+/// Pins this thread to a core of its own, if there is one: on a shared core the two processes would take turns and
+/// never meet.
 fn stay_on(core: usize) {
     if std::thread::available_parallelism().is_ok_and(|cores| core < cores.get()) {
-        // SAFETY: a set of this thread's own, all zero and then with one core in it, which is read and not kept.
+        // SAFETY: a set of this thread's own, zeroed and then with one core in it; the call reads it and does not keep
+        // it.
         unsafe {
             let mut cores: libc::cpu_set_t = std::mem::zeroed();
             libc::CPU_SET(core, &mut cores);
@@ -71,7 +73,7 @@ fn no_command_is_erased_and_none_is_a_mixture() {
     assert!(taken >= BURSTS && last > taken, "no command ever met another");
 }
 
-/// Not a test by itself: the other process of the one above.
+/// The other process of the test above, not a test by itself.
 #[test]
 #[ignore = "run by the other test, in a process of its own"]
 fn ask_from_another_process() {

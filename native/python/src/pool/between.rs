@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //! Barriers, watermarks and signals go onto a producer's streams of descriptors.
 
-use framegate_checkpoint::between::{Refusal, Room, Way};
+use framegate_checkpoint::between::{Claim, DescriptorStream, Refusal};
 
 use crate::aeron::{ADMIN_ACTION, BACK_PRESSURED, ClaimedRoom, NOT_CONNECTED, PublicationShared};
 
-impl Way for PublicationShared {
-    type Room<'a> = ClaimedRoom<'a>;
+impl DescriptorStream for PublicationShared {
+    type Claim<'a> = ClaimedRoom<'a>;
 
     fn claim(&self, bytes: usize) -> Result<ClaimedRoom<'_>, Refusal> {
         self.claim_room(bytes).map_err(|answer| match answer {
@@ -17,7 +17,7 @@ impl Way for PublicationShared {
     }
 }
 
-impl Room for ClaimedRoom<'_> {
+impl Claim for ClaimedRoom<'_> {
     fn send(self, message: &[u8]) {
         ClaimedRoom::send(self, message);
     }
