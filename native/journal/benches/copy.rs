@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What does a payload's way into the journal cost, beside the bare copy of the same bytes?
+//! What does copying a payload into the journal cost, compared with the bare copy of the same bytes?
 //!
-//! One thread. Payloads come from a ring and go into 256 MiB end to end, all of it touched before. Prints one JSON line
-//! a figure: the median, best and worst of the rounds, in GB/s.
+//! One thread. Payloads come from a ring and go into 256 MiB, one after another, all of it touched before. Prints one
+//! JSON line for each figure: the median, best and worst of the rounds, in GB/s.
 
 use std::time::Instant;
 
@@ -21,7 +21,7 @@ fn main() {
         let ring: Vec<u8> = (0..payload * slots).map(|index| (index * 31) as u8).collect();
         let name = |what: &str| format!("{what}, {} KiB from a ring of {} MiB", payload >> 10, ring.len() >> 20);
         report(&name("copy with its CRC"), &ring, target, payload, |from, to, bytes| {
-            // SAFETY: both are valid for so many bytes, by `round`.
+            // SAFETY: both ranges are valid for this many bytes, by `round`.
             unsafe { copy_with_crc(from, to, bytes, 0) }
         });
         report(&name("bare copy"), &ring, target, payload, |from, to, bytes| {
@@ -40,7 +40,7 @@ fn report(
     mut copy: impl FnMut(*const u8, *mut u8, usize) -> u32,
 ) {
     let mut rates: Vec<f64> = (0..=ROUNDS).map(|_| round(ring, target, payload, &mut copy)).collect();
-    // The first round is the warm-up.
+    // The first round is a warm-up.
     rates.remove(0);
     rates.sort_by(f64::total_cmp);
     let (worst, median, best) = (rates[0], rates[rates.len() / 2], rates[rates.len() - 1]);

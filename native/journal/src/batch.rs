@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The open batch: a payload region per input in the segment, everything else beside it until the seal.
+//! The open batch. Payloads lie in the segment, in one region for each input; everything else lies beside it until the
+//! seal.
 //!
-//! How many rows to lay out for is learnt: a batch that was full raises it to what comes until one is due by its age,
-//! one that was sealed by its age brings it back to what came. What is laid out and not used stays empty in the file, so there is a credit for it:
-//! it grows with what is written, and no batch is laid out so that it could leave more than the credit empty.
+//! The number of rows to lay out is learnt. A batch that was full raises it to the rows that come before a batch is due
+//! by age; a batch sealed by age lowers it to the rows that came. Space that was laid out and not used stays empty in
+//! the file. So there is a credit, which grows with what is written, and no batch is laid out that could leave more
+//! than the credit empty.
 
 use crate::config::Config;
 use crate::copy;
@@ -13,13 +15,13 @@ use crate::layout::{ALIGNMENT, COLUMN_BYTES_MAX, DIMS_MAX, DTYPE_NAME_BYTES, DTY
 use crate::row::{Cell, RowHead, Status};
 use crate::schema::BUFFERS_PER_INPUT;
 
-/// Rows of the first layout.
+/// The number of rows in the first layout.
 const FIRST_ROWS: u32 = 4;
 
-/// Of the bytes that are written, this part may be left empty.
+/// One part in so many of the written bytes may be left empty.
 const CREDIT_PART: usize = 16;
 
-/// One input of one row.
+/// One input's cell in a row that waits for the seal.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CellRow {
     pub(crate) status: Status,
@@ -72,18 +74,18 @@ impl CellRow {
     }
 }
 
-/// Where an input's payloads go, and what is there.
+/// The region of an input's payloads, and what lies there.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Region {
-    /// From the body's beginning.
+    /// Its offset in the body.
     pub(crate) start: usize,
     capacity: usize,
     used: usize,
     pub(crate) crc: u32,
     pub(crate) joiner: Joiner,
-    /// Payload bytes a row, as last seen.
+    /// Payload bytes in a row, as last learnt.
     bytes_per_row: usize,
-    /// Of the reserved row.
+    /// Payload bytes of the reserved row.
     reserved: u32,
     copied_crc: Option<u32>,
 }
@@ -98,16 +100,16 @@ pub(crate) struct Batch {
     seal_rows: u32,
     seal_bytes: usize,
     last: Last,
-    /// Rows of this layout at most.
+    /// Most rows of this layout.
     rows_max: u32,
-    /// The body's place in the segment.
+    /// The body's offset in the segment.
     pub(crate) body: usize,
     pub(crate) payload_bytes: u64,
     pub(crate) first_row_ns: u64,
     is_reserved: bool,
     was_filled: bool,
     seal_ns: u64,
-    /// Bytes that the next layouts may leave empty.
+    /// How many bytes the next layouts may leave empty.
     credit: usize,
     credit_max: usize,
 }
@@ -144,7 +146,7 @@ impl Batch {
         self.is_reserved
     }
 
-    /// Whether no further row fits this layout.
+    /// Whether no more row fits this layout.
     pub(crate) const fn is_full(&self) -> bool {
         self.rows > 0 && self.rows >= self.rows_max
     }
@@ -158,19 +160,19 @@ impl Batch {
         &self.cells[start..start + self.rows as usize]
     }
 
-    /// Bytes that a body needs at most for one row of these payloads.
+    /// An upper bound for a body with one row of these payloads.
     pub(crate) fn least_bytes(&self, payload_bytes: &[u32]) -> usize {
         let payloads: usize = payload_bytes.iter().map(|bytes| aligned(*bytes as usize)).sum();
         payloads + fixed_bytes_max(self.regions.len(), 1)
     }
 
-    /// Lays out an empty batch whose body may be `room` bytes long, at least for a row of these payloads.
-    pub(crate) fn lay_out(&mut self, payload_bytes: &[u32], body: usize, room: usize, now_ns: u64) {
+    /// Lays out an empty batch, at least for one row of these payloads. `space` is how long its body may be.
+    pub(crate) fn lay_out(&mut self, payload_bytes: &[u32], body: usize, space: usize, now_ns: u64) {
         self.body = body;
         self.was_filled = false;
         let expected = self.last.rows_in_time(now_ns, self.seal_ns).max(1);
         let mut rows = expected.min(self.seal_rows).min(self.rows_by_credit(payload_bytes));
-        while rows > 1 && !self.fits(payload_bytes, rows, room) {
+        while rows > 1 && !self.fits(payload_bytes, rows, space) {
             rows /= 2;
         }
         self.rows_max = rows;
@@ -182,8 +184,8 @@ impl Batch {
         }
     }
 
-    /// So many rows that the credit is enough where only one of them comes. What the last region does not use is not
-    /// lost: the fixed columns begin there.
+    /// The most rows for which the credit is enough even if only one of them comes. The final region is left out,
+    /// because the fixed columns begin where it ends.
     fn rows_by_credit(&self, payload_bytes: &[u32]) -> u32 {
         let row = |(region, bytes): (&Region, &u32)| region.bytes_per_row.max(*bytes as usize);
         let empty_by_row: usize = self.regions.iter().zip(payload_bytes).rev().skip(1).map(row).sum();
@@ -191,31 +193,31 @@ impl Batch {
         u32::try_from(rows.saturating_add(1)).unwrap_or(u32::MAX)
     }
 
-    /// Bytes laid out before the last payload and not used.
+    /// How many bytes were laid out before the final payload and not used.
     fn empty_bytes(&self) -> usize {
         let is_empty = |region: &&Region| region.used == 0;
         let before_last = self.regions.iter().rev().skip_while(is_empty).skip(1);
         before_last.map(|region| aligned(region.capacity) - aligned(region.used)).sum()
     }
 
-    fn fits(&self, payload_bytes: &[u32], rows: u32, room: usize) -> bool {
+    fn fits(&self, payload_bytes: &[u32], rows: u32, space: usize) -> bool {
         let wanted = self.regions.iter().zip(payload_bytes).map(|(region, bytes)| region.wanted(*bytes as usize, rows));
         let payloads: usize = wanted.map(aligned).sum();
-        payloads <= self.seal_bytes && payloads + fixed_bytes_max(self.regions.len(), rows as usize) <= room
+        payloads <= self.seal_bytes && payloads + fixed_bytes_max(self.regions.len(), rows as usize) <= space
     }
 
-    /// Whether a row of these payloads fits behind those that are there.
-    pub(crate) fn has_room(&mut self, payload_bytes: &[u32]) -> bool {
-        let mut has_room = self.rows < self.rows_max;
+    /// Whether a row of these payloads fits behind those in the batch.
+    pub(crate) fn has_space(&mut self, payload_bytes: &[u32]) -> bool {
+        let mut has_space = self.rows < self.rows_max;
         for (region, bytes) in self.regions.iter_mut().zip(payload_bytes) {
             if region.used + *bytes as usize > region.capacity {
-                has_room = false;
-                // Sizes vary: what was seen is not enough for the next layout.
+                has_space = false;
+                // Sizes vary: the next layout needs more than was seen so far.
                 region.bytes_per_row = (region.bytes_per_row * 5 / 4).max(*bytes as usize);
             }
         }
-        self.was_filled |= !has_room;
-        has_room
+        self.was_filled |= !has_space;
+        has_space
     }
 
     pub(crate) fn reserve(&mut self, payload_bytes: &[u32], now_ns: u64) {
@@ -232,11 +234,11 @@ impl Batch {
         }
     }
 
-    /// Where an input's payload goes, in the segment that begins at `segment`.
+    /// The address for an input's payload, in the segment that begins at `segment`.
     pub(crate) fn place(&self, input: usize, segment: *mut u8) -> *mut u8 {
         assert!(self.is_reserved, "nothing was reserved");
         let region = &self.regions[input];
-        // SAFETY: the layout put the region with its capacity inside the segment.
+        // SAFETY: the layout put the region with its whole capacity inside the segment.
         unsafe { segment.add(self.body + region.start + region.used) }
     }
 
@@ -246,7 +248,7 @@ impl Batch {
         assert!(bytes <= self.regions[input].reserved as usize, "more than was reserved");
         let target = self.place(input, segment);
         let region = &mut self.regions[input];
-        // SAFETY: the caller vouches for the source; the target has `reserved` bytes left, by `has_room`.
+        // SAFETY: the caller vouches for the source; the target has `reserved` bytes left, by `has_space`.
         region.copied_crc = Some(unsafe { copy::copy_with_crc(source, target, bytes, region.crc) });
     }
 
@@ -272,7 +274,7 @@ impl Batch {
         place.has_timestamp = cell.timestamp_ns.is_some();
         place.timestamp_ns = signed(cell.timestamp_ns.unwrap_or(0));
         place.epoch = signed(cell.epoch);
-        // Any 64 bits, so it is taken as they are.
+        // A trace id is any 64 bits, so the cast is lossless.
         place.trace_id = cell.trace_id as i64;
     }
 
@@ -302,12 +304,12 @@ impl Batch {
         self.is_reserved = false;
     }
 
-    /// Where the fixed columns begin in the body: behind the last payload.
+    /// Where the fixed columns begin in the body: behind the final payload.
     pub(crate) fn fixed_start(&self) -> usize {
         self.regions.iter().filter(|region| region.used > 0).map(|region| region.start + region.used).max().unwrap_or(0)
     }
 
-    /// The batch was sealed: learns from it and is empty again.
+    /// Empties the batch after its seal, and learns from it.
     pub(crate) fn restart(&mut self) {
         let rows = self.rows;
         let earned = usize::try_from(self.payload_bytes).unwrap_or(usize::MAX) / CREDIT_PART;
@@ -324,7 +326,7 @@ impl Batch {
     }
 }
 
-/// The last batch with rows.
+/// The previous batch that had rows.
 #[derive(Clone, Copy, Debug)]
 struct Last {
     rows: u32,
@@ -333,8 +335,8 @@ struct Last {
 }
 
 impl Last {
-    /// How many rows come until a batch is due by its age, as fast as they came from this batch's first to `now_ns`; a
-    /// little less, so that the next one is full a moment before. At most twice as many.
+    /// How many rows come before a batch is due by age, at the pace since the first row of this one. It is slightly
+    /// less, so that the next batch fills just before it is due, and at most twice as many as now.
     fn rows_in_time(&self, now_ns: u64, seal_ns: u64) -> u32 {
         if !self.was_full {
             return self.rows;
@@ -347,12 +349,12 @@ impl Last {
 }
 
 impl Region {
-    /// What a row takes, from the batch that was just sealed.
+    /// Learns how many bytes a row takes, from the batch that was just sealed.
     fn learn(&mut self, rows: usize, was_filled: bool) {
         let Some(average) = self.used.checked_div(rows) else { return };
         let is_even = average * rows == self.used;
         self.bytes_per_row = match (self.used, is_even || !was_filled) {
-            // It was absent. It is not forgotten at once: a union takes turns.
+            // The input was absent. It is forgotten slowly, because the inputs of a union take turns.
             (0, _) => self.bytes_per_row * 7 / 8,
             (_, true) => average + usize::from(!is_even),
             (_, false) => self.bytes_per_row.max(average + 1),
@@ -360,23 +362,23 @@ impl Region {
     }
 
     fn wanted(&self, bytes: usize, rows: u32) -> usize {
-        // A single row gets what it needs and no more.
+        // A single row gets exactly what it needs.
         let learnt = if rows > 1 { self.bytes_per_row.max(bytes).saturating_mul(rows as usize) } else { bytes };
         learnt.min(COLUMN_BYTES_MAX).max(bytes)
     }
 }
 
-/// Bytes of a body without rows: one offset for each text, list and payload.
+/// The size of a body without rows: one offset for each text, list and payload.
 pub(crate) const fn empty_body_bytes(inputs: usize) -> usize {
     inputs * 4 * ALIGNMENT
 }
 
-/// Bytes that the fixed columns of so many rows need at most.
+/// An upper bound for the fixed columns of this many rows.
 pub(crate) const fn fixed_bytes_max(inputs: usize, rows: usize) -> usize {
     let buffers = HEAD_COLUMNS.len() * 2 + inputs * BUFFERS_PER_INPUT;
-    // Ten integers and two bits; status, four integers, dtype, shape, payload offset and seven bits.
+    // Head: ten integers and two bits. Input: status, four integers, dtype, shape, payload offset and seven bits.
     let head_row = HEAD_COLUMNS.len() * 8 + 2;
     let input_row = (4 + 10) + 4 * 8 + (4 + DTYPE_NAME_BYTES) + (4 + 4 * DIMS_MAX) + 4 + 7;
-    // Each buffer is rounded up, and offsets have one more than rows.
+    // Each buffer is rounded up, and offsets have one entry more than rows.
     buffers * (ALIGNMENT + 8) + rows * (head_row + inputs * input_row)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A table's segments: finished ones, the open one, and the files of those to come.
+//! The segments of one table: the finished ones, the open one, and the files made ahead for the next ones.
 
 use std::collections::VecDeque;
 use std::ffi::CString;
@@ -16,15 +16,15 @@ use crate::schema::{SegmentNumbers, TableSchema};
 use crate::segment::Segment;
 use crate::spare::{Make, Maker, Order, Prepared, Warm, remove};
 
-/// How long to leave the file system alone after it had no room.
+/// How long to wait before trying again after the file system was full.
 const NO_ROOM_PAUSE_NS: u64 = 100_000_000;
 
-/// Files are made ahead for what is written in so long a time.
+/// Files are made ahead for what is written in this time.
 const AHEAD_NS: u64 = 2_000_000_000;
-/// At most this part of the room that the file system has goes to one file made ahead.
-const ROOM_PART: u64 = 4;
+/// A file is made ahead only if it takes at most this part of the file system's free space.
+const FREE_PART: u64 = 4;
 
-/// Finished segments whose files stay open and mapped, to be used again as they are.
+/// Most finished segments whose files stay open and mapped, to be reused as they are.
 const WARM_MAX: usize = 256;
 
 /// A finished segment.
@@ -38,7 +38,7 @@ pub(crate) struct Finished {
     pub(crate) warm: Option<Warm>,
 }
 
-/// How a chain's files are made.
+/// How the files of a chain are made.
 #[derive(Clone, Debug)]
 pub(crate) struct ChainRules {
     pub(crate) folder: PathBuf,
@@ -47,11 +47,11 @@ pub(crate) struct ChainRules {
     pub(crate) segment_bytes: usize,
     pub(crate) max_bytes: u64,
     pub(crate) durability: Durability,
-    /// Length of prefix and metadata of a batch.
+    /// The length of a batch's prefix and metadata.
     pub(crate) message_bytes: usize,
 }
 
-/// What happened to a chain's files.
+/// What happened to the files of a chain.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ChainCounters {
     pub(crate) made: u64,
@@ -59,7 +59,7 @@ pub(crate) struct ChainCounters {
     pub(crate) dropped: u64,
     pub(crate) held: u64,
     pub(crate) no_room: u64,
-    /// Rows of segments that were dropped below `max_bytes`, because the file system had no room.
+    /// Rows of segments that were dropped below `max_bytes`, because the file system was full.
     pub(crate) rows_dropped_early: u64,
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
-    /// Begins the first segment behind those that were found.
+    /// Begins a new segment behind those that were found.
     pub(crate) fn start(
         schema: TableSchema,
         rules: ChainRules,
@@ -113,12 +113,12 @@ impl Chain {
         Ok(chain)
     }
 
-    /// The first row that is still there.
+    /// The first row that still exists.
     pub(crate) fn first_row(&self) -> u64 {
         self.finished.front().map_or(self.open.first_row, |segment| segment.first_row)
     }
 
-    /// Length of the files of the table, those to come included.
+    /// The length of all files of the table, including those being made.
     fn bytes(&self) -> u64 {
         let finished: u64 = self.finished.iter().map(|segment| segment.bytes).sum();
         finished + (1 + self.stock.len() + self.maker.coming()) as u64 * self.rules.segment_bytes as u64
@@ -129,7 +129,7 @@ impl Chain {
         !self.stock.is_empty()
     }
 
-    /// Why the last file could not be made. That there was no room is tried again, and forgotten when there is.
+    /// Takes the reason why no file could be made. A full file system is no such reason: making is tried again.
     pub(crate) fn take_failure(&mut self) -> Option<JournalError> {
         self.failure.take_if(|failure| !matches!(failure, JournalError::NoRoom { .. }))
     }
@@ -143,8 +143,8 @@ impl Chain {
         }
     }
 
-    /// Sees to it that a spare segment is there or on its way. `may_drop` says which rows may go, by the row behind
-    /// the last of a segment; `before_drop` is told the first row that stays.
+    /// Makes sure that a spare segment exists or is being made, and drops the oldest ones if needed. `may_drop` says
+    /// whether a segment may go, by the row behind its end; `before_drop` gets the first row that stays.
     pub(crate) fn look_after(&mut self, now_ns: u64, may_drop: impl Fn(u64) -> bool, before_drop: impl Fn(u64)) {
         self.take_made();
         if now_ns < self.retry_at_ns {
@@ -170,7 +170,7 @@ impl Chain {
             if !is_at_its_bound {
                 self.counters.rows_dropped_early += oldest.end_row - oldest.first_row;
             }
-            // One that kept its length becomes the spare; a short one only makes room.
+            // A segment of full length becomes the spare; a shorter one only frees space.
             is_recycled = oldest.bytes == segment_bytes;
             dropped.push(oldest);
             if is_recycled {
@@ -186,13 +186,14 @@ impl Chain {
         self.retry_at_ns = if self.failure.is_some() { now_ns + NO_ROOM_PAUSE_NS } else { 0 };
     }
 
-    /// Whether the open segment will need a next one. To be opened again and again costs a journal no row.
+    /// Whether the open segment will need a next one. A journal that is opened again and again must lose no rows for
+    /// that.
     fn is_in_use(&self) -> bool {
         self.open.end_row > self.open.first_row || self.open.next > self.rules.segment_bytes / 2
     }
 
-    /// Whether a further file should be made ahead: at the open segment's pace those on their way are soon full. A
-    /// fresh file is filled many times as fast as it is made, so a journal that begins fast has its files made at once.
+    /// Whether to make one more file ahead, because those that exist will soon be full at the open segment's pace. A
+    /// fresh file is filled many times as fast as it is made, so a journal that starts fast needs several at once.
     fn is_another_wanted(&self, now_ns: u64) -> bool {
         let segment_bytes = self.rules.segment_bytes as u64;
         let Some(began_ns) = self.open.first_sealed_ns else { return false };
@@ -202,10 +203,10 @@ impl Chain {
         soon.is_some_and(|bytes| bytes > spares * u128::from(segment_bytes))
             && self.failure.is_none()
             && self.bytes() + segment_bytes <= self.rules.max_bytes
-            && room_in(&self.rules.folder).is_some_and(|bytes| bytes / ROOM_PART >= segment_bytes)
+            && free_bytes_in(&self.rules.folder).is_some_and(|bytes| bytes / FREE_PART >= segment_bytes)
     }
 
-    /// Makes every segment that there may be.
+    /// Makes every segment that `max_bytes` allows.
     pub(crate) fn make_all(&mut self) -> Result<(), JournalError> {
         while self.bytes() + self.rules.segment_bytes as u64 <= self.rules.max_bytes {
             let before = self.maker.outstanding();
@@ -223,7 +224,7 @@ impl Chain {
         Ok(())
     }
 
-    /// Waits for a spare segment that is on its way.
+    /// Waits for a spare segment that is being made; false if there is none.
     pub(crate) fn wait(&mut self, at_most: Duration) -> bool {
         while self.stock.is_empty()
             && let Some(made) = self.maker.wait(at_most)
@@ -233,7 +234,7 @@ impl Chain {
         !self.stock.is_empty()
     }
 
-    /// Finishes the open segment and opens the next one; false where there is none yet.
+    /// Finishes the open segment and opens the next one; false if that one is not ready.
     pub(crate) fn next_segment(&mut self) -> Result<bool, JournalError> {
         if !self.has_spare() {
             return Ok(false);
@@ -259,7 +260,7 @@ impl Chain {
         Ok(true)
     }
 
-    /// Finishes the open segment, once; one without batches is taken away.
+    /// Finishes the open segment, once; removes it if it has no batches.
     pub(crate) fn finish_open(&mut self) -> Result<(), JournalError> {
         if self.open.is_finished() {
             return Ok(());
@@ -274,8 +275,8 @@ impl Chain {
         Ok(())
     }
 
-    /// The file of the segment that was finished a moment ago is used again when its turn comes. One without batches
-    /// was taken away, and stands nowhere.
+    /// Keeps the file of the segment that was just finished open, to be reused when it is dropped. A segment without
+    /// batches was removed and is not kept.
     fn keep_warm(&mut self, segment: Segment) {
         let is_whole = |last: &&mut Finished| last.bytes == self.rules.segment_bytes as u64;
         if segment.has_batches()
@@ -286,7 +287,7 @@ impl Chain {
         }
     }
 
-    /// Takes away files that never became segments.
+    /// Removes files that never became segments.
     pub(crate) fn remove_spares(&mut self) {
         while let Some(made) = self.maker.wait(Duration::from_secs(3600)) {
             self.keep(made);
@@ -296,7 +297,7 @@ impl Chain {
         }
     }
 
-    /// Waits until the names of the files are on the disk, where that was asked for.
+    /// Waits until the names of the files are on the disk, if the durability asks for it.
     pub(crate) fn sync_folder(&self) -> Result<(), JournalError> {
         if !matches!(self.rules.durability, Durability::Fsync | Durability::Checkpoint) {
             return Ok(());
@@ -329,7 +330,7 @@ impl Chain {
         }
     }
 
-    /// The oldest segment, gone from the table. The newest one with batches stays: it holds the state.
+    /// Drops the oldest segment from the table. The newest one with batches stays, because it holds the state.
     fn drop_oldest(&mut self, may_drop: impl Fn(u64) -> bool, before_drop: impl Fn(u64)) -> Option<Finished> {
         let is_needed = self.finished.len() == 1 && !self.open.has_batches();
         let oldest = self.finished.front().filter(|oldest| !is_needed && may_drop(oldest.end_row))?;
@@ -343,22 +344,22 @@ impl Chain {
         Make { path: free_path(&self.rules.folder, &mut self.next_free), bytes: self.rules.segment_bytes }
     }
 
-    /// Orders a fresh file.
+    /// Orders a new file.
     fn order(&mut self) {
         let make = Some(self.next_file());
         self.maker.order(Order { dropped: Vec::new(), make, is_recycled: false });
     }
 }
 
-/// Bytes that the file system of a folder has for this process.
-fn room_in(folder: &Path) -> Option<u64> {
+/// The bytes that a folder's file system has free for this process.
+fn free_bytes_in(folder: &Path) -> Option<u64> {
     let path = CString::new(folder.as_os_str().as_bytes()).ok()?;
     let mut found = MaybeUninit::<libc::statvfs>::uninit();
-    // SAFETY: a text that ends with a zero, and room for the answer.
+    // SAFETY: a zero-terminated text, and space for the answer.
     if unsafe { libc::statvfs(path.as_ptr(), found.as_mut_ptr()) } != 0 {
         return None;
     }
-    // SAFETY: the call has filled it.
+    // SAFETY: the call succeeded and filled it.
     let found = unsafe { found.assume_init() };
     Some(found.f_bavail.saturating_mul(found.f_frsize))
 }

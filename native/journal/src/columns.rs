@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Fixed columns, written into a body one after the other, with their nodes, buffers and CRC.
+//! Writes the fixed columns of a batch into its body, one after the other, with their nodes, buffers and CRC.
 
 use arrow_ipc::{Buffer, FieldNode};
 
@@ -7,7 +7,7 @@ use crate::crc::{self, Joiner};
 use crate::layout::{ALIGNMENT, aligned};
 use crate::message::Encoder;
 
-/// Writes columns in the order of the schema. All rows of a column are written at once.
+/// Writes columns in the order of the schema, all rows of a column at once.
 pub(crate) struct Columns<'a> {
     body: &'a mut [u8],
     at: usize,
@@ -18,19 +18,19 @@ pub(crate) struct Columns<'a> {
     buffers: &'a mut Vec<Buffer>,
 }
 
-/// What came of it.
+/// What was written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Written {
-    /// Length of the body, a multiple of the alignment.
+    /// The length of the body, a multiple of the alignment.
     pub(crate) body_bytes: usize,
-    /// CRC over all buffers.
+    /// The CRC over all buffers.
     pub(crate) crc: u32,
-    /// Bytes that buffers hold.
+    /// How many bytes the buffers hold.
     pub(crate) used_bytes: usize,
 }
 
 impl<'a> Columns<'a> {
-    /// Columns of `rows` rows from byte `at` of `body` on.
+    /// Begins the columns of `rows` rows at byte `at` of `body`.
     pub(crate) fn new(body: &'a mut [u8], at: usize, rows: usize, encoder: &'a mut Encoder) -> Self {
         encoder.nodes.clear();
         encoder.buffers.clear();
@@ -50,7 +50,7 @@ impl<'a> Columns<'a> {
         self.buffers.push(Buffer::new(self.at as i64, 0));
     }
 
-    /// The next buffer, filled by `fill`.
+    /// Adds the next buffer, which `fill` fills.
     fn buffer(&mut self, bytes: usize, fill: impl FnOnce(&mut [u8])) {
         let start = self.at;
         let target = &mut self.body[start..start + bytes];
@@ -61,7 +61,7 @@ impl<'a> Columns<'a> {
         self.at = aligned(start + bytes);
     }
 
-    /// A validity buffer, which is left out where nothing is null, and the node before it.
+    /// Adds the node of a column and its validity buffer, which stays empty if nothing is null.
     fn validity(&mut self, is_valid: impl Fn(usize) -> bool) {
         let (rows, nulls) = (self.rows, (0..self.rows).filter(|row| !is_valid(*row)).count());
         self.node(rows, nulls);
@@ -76,7 +76,7 @@ impl<'a> Columns<'a> {
         });
     }
 
-    /// A column of 64-bit integers, null where there is none.
+    /// Adds a column of 64-bit integers; None is null.
     pub(crate) fn int64(&mut self, value: impl Fn(usize) -> Option<i64>) {
         self.validity(|row| value(row).is_some());
         self.buffer(self.rows * 8, |target| {
@@ -86,7 +86,7 @@ impl<'a> Columns<'a> {
         });
     }
 
-    /// A column of short texts, null where there is none.
+    /// Adds a column of short texts; None is null.
     pub(crate) fn text<'t>(&mut self, value: impl Fn(usize) -> Option<&'t str>) {
         self.validity(|row| value(row).is_some());
         let bytes = self.offsets(|row| value(row).map_or(0, str::len));
@@ -100,7 +100,7 @@ impl<'a> Columns<'a> {
         });
     }
 
-    /// A column of lists of 32-bit integers, null where there is none.
+    /// Adds a column of lists of 32-bit integers; None is null.
     pub(crate) fn list<'t>(&mut self, value: impl Fn(usize) -> Option<&'t [i32]>) {
         self.validity(|row| value(row).is_some());
         let count = self.offsets(|row| value(row).map_or(0, <[i32]>::len));
@@ -115,7 +115,7 @@ impl<'a> Columns<'a> {
         });
     }
 
-    /// A column of payloads that already lie in the body at `start`, with their CRC.
+    /// Adds a column of payloads that already lie in the body at `start`, with their CRC.
     pub(crate) fn payload(
         &mut self,
         value: impl Fn(usize) -> Option<u32>,
@@ -128,17 +128,17 @@ impl<'a> Columns<'a> {
         let bytes = self.offsets(|row| value(row).unwrap_or(0) as usize);
         self.crc = joiner.join(self.crc, crc, bytes as u64);
         self.used_bytes += bytes;
-        // An empty region may lie behind the end that the body has in the end.
+        // The region may lie behind the body's end if it is empty.
         self.buffers.push(Buffer::new(if bytes == 0 { self.at } else { start } as i64, bytes as i64));
     }
 
-    /// The node and the absent validity buffer of a struct.
+    /// Adds the node and the empty validity buffer of a struct.
     pub(crate) fn structure(&mut self) {
         self.node(self.rows, 0);
         self.empty_buffer();
     }
 
-    /// One offset more than rows; the last is what is returned.
+    /// Adds one offset more than there are rows; returns the final offset.
     fn offsets(&mut self, length: impl Fn(usize) -> usize) -> usize {
         let (rows, mut end) = (self.rows, 0);
         self.buffer((rows + 1) * 4, |target| {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a writer is told when it opens, and what it tells.
+//! The configuration of a writer, and the answers it gives.
 
 use std::fmt;
 use std::io;
@@ -8,69 +8,69 @@ use std::path::PathBuf;
 use framegate_counters::counters;
 use serde::Deserialize;
 
-/// What happens when the journal is full and a named reader has not read on.
+/// What happens when the journal is full and a named reader lags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenFull {
-    /// The oldest segment goes, readers are overtaken.
+    /// The oldest segment is dropped, whatever readers have read.
     DropOldest,
     /// The writer takes no more rows.
     Block,
 }
 
-/// What survives what.
+/// What the journal survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Durability {
-    /// Nothing beyond the processes: a file system in memory.
+    /// Only the end of its processes: the file system is in memory.
     Memory,
-    /// The page cache of a file system on a disk.
+    /// Also what a page cache survives: the file system is on a disk.
     Disk,
-    /// Each seal is on the disk before it is seen.
+    /// Also a power loss: each seal is on the disk before readers see it.
     Fsync,
-    /// What was sealed is on the disk when [`crate::Writer::sync`] returns.
+    /// Also a power loss, up to the newest [`crate::Writer::sync`] that returned.
     Checkpoint,
 }
 
-/// How a writer works.
+/// The configuration of a writer.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The journal's directory; made where it is missing.
+    /// The journal's directory, made if it is missing.
     #[serde(skip)]
     pub dir: PathBuf,
-    /// The output stream.
+    /// The output stream's id.
     pub out_stream: u32,
     /// When the journal was created, realtime ns.
     pub journal_epoch: u64,
-    /// Column names of the inputs, in order.
+    /// The column names of the inputs, in order.
     pub inputs: Vec<String>,
-    /// Rows of a batch at most.
+    /// Most rows of a batch.
     pub seal_rows: u32,
-    /// Payload bytes of a batch, beyond which it is due.
+    /// Payload bytes of a batch at which it is due.
     pub seal_bytes: u64,
-    /// Age of a batch's first row, beyond which it is due.
+    /// Age of a batch's first row at which it is due.
     pub seal_ns: u64,
-    /// Length of a segment file.
+    /// The length of a segment file.
     pub segment_bytes: u64,
-    /// Age of a segment with rows, beyond which the next one begins.
+    /// Age of a segment with rows at which the next one begins.
     pub segment_ns: u64,
-    /// Length of all segments of rows together, the spare one included.
+    /// The length of all segments of rows together, the spare one included.
     pub max_bytes: u64,
     /// See [`WhenFull`].
     pub when_full: WhenFull,
     /// See [`Durability`].
     pub durability: Durability,
-    /// Make every segment that `max_bytes` allows before `open` returns, so that none is made later.
+    /// Whether `open` makes every segment that `max_bytes` allows, so that none is made later.
     pub prefault_all: bool,
-    /// Longest state that a seal carries.
+    /// The longest state that a seal carries.
     pub state_capacity: usize,
     /// Realtime minus monotonic clock, added to the `now_ns` of a seal.
     pub realtime_offset_ns: i64,
 }
 
 impl Default for Config {
-    /// A small journal in memory, for tests and tools. What users get is decided in `joinbarrier/config`.
+    /// A small journal in memory, for tests and tools. `joinbarrier/config` decides the defaults of users.
     fn default() -> Self {
         Self {
             dir: PathBuf::new(),
@@ -92,97 +92,97 @@ impl Default for Config {
     }
 }
 
-/// What an existing journal held.
+/// What an existing journal held when it was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovered {
-    /// The next row's number.
+    /// The number of the next row.
     pub next_row: u64,
-    /// Seals so far.
+    /// How many seals there were.
     pub seals: u64,
-    /// The state of the last sealed batch, without padding.
+    /// The state of the newest sealed batch, without padding.
     pub state: Option<Vec<u8>>,
-    /// Batches at the end of the open segments that were not whole, or not accounted for, and are gone.
+    /// Batches that were cut off at the end of the open segments, because they were not whole or not accounted for.
     pub cut_batches: u64,
-    /// Their rows, as far as they said how many.
+    /// The rows of these batches, as far as their metadata told.
     pub cut_rows: u64,
-    /// Whether the last writer closed it.
+    /// Whether the previous writer closed the journal.
     pub was_clean: bool,
 }
 
-/// What a seal did.
+/// What a seal sealed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sealed {
     /// The number of this seal, from 1.
     pub seal: u64,
-    /// The batch's first row.
+    /// The number of the batch's first row.
     pub first_row: u64,
-    /// Its rows.
+    /// How many rows the batch has.
     pub rows: u32,
-    /// Unmatched rows sealed before it.
+    /// How many unmatched rows were sealed before the batch.
     pub unmatched_rows: u32,
 }
 
-/// What became of a request for room.
+/// The answer to a request for a row's space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reserved {
-    /// Place the payloads, then commit or abandon.
+    /// Place the payloads, then commit or abandon the row.
     Ready,
-    /// The open batch has no room for it: seal, and ask again.
+    /// The open batch has no space for the row: seal it, and ask again.
     SealFirst,
-    /// There is no segment for it yet; nothing was taken. Ask again later.
+    /// There is no segment for the row yet, and nothing was reserved. Ask again later.
     Full,
 }
 
 /// Why the journal cannot go on.
 #[derive(Debug)]
 pub enum JournalError {
-    /// Another writer holds it.
+    /// Another writer holds the journal.
     Locked {
-        /// What it has locked.
+        /// The file that it has locked.
         path: PathBuf,
     },
-    /// The file system has no room; everything is as it was. Try again later.
+    /// The file system is full. Nothing has changed; try again later.
     NoRoom {
-        /// Bytes wanted.
+        /// How many bytes were wanted.
         want_bytes: u64,
     },
-    /// There is no segment to write into; everything is as it was. Try again later.
+    /// There is no segment to write into. Nothing has changed; try again later.
     Full,
-    /// The same, but the next segment's file is being made: nobody has to do anything. Try again in a moment.
+    /// The next segment's file is just being made. Try again in a moment.
     SegmentComing,
-    /// The journal's files were deleted, or others lie in their place. What is there now is left alone.
+    /// The journal's files were deleted or replaced. What lies there now is left alone.
     Gone {
-        /// What is not there.
+        /// The path that is gone.
         path: PathBuf,
     },
-    /// A row that no segment of this length can hold.
+    /// A row does not fit any segment of the configured length.
     RowTooLarge {
-        /// Bytes that it needs.
+        /// How many bytes the row needs.
         want_bytes: u64,
-        /// Length of a segment.
+        /// The length of a segment.
         segment_bytes: u64,
     },
-    /// A state longer than was said.
+    /// A state is longer than `state_capacity`.
     StateTooLong {
-        /// Its length.
+        /// The length of the state.
         want_bytes: usize,
-        /// What was said.
+        /// The configured capacity.
         capacity: usize,
     },
-    /// A configuration that cannot work.
+    /// The configuration cannot work.
     Config(String),
-    /// A file that this writer did not write, or that was damaged where nothing can be cut.
+    /// A file was not written by this kind of writer, or is damaged where nothing can be cut off.
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// What is wrong with it.
         reason: String,
     },
-    /// Anything else that the system said.
+    /// Any other error of the system.
     Io {
-        /// The file.
+        /// The file concerned.
         path: PathBuf,
-        /// What it said.
+        /// The system's error.
         error: io::Error,
     },
 }
@@ -216,33 +216,33 @@ impl std::error::Error for JournalError {}
 counters! {
     /// What happened since the writer opened.
     pub struct Counters {
-        /// Rows sealed.
+        /// Rows that were sealed.
         rows,
-        /// Their payload bytes.
+        /// Payload bytes of these rows.
         bytes,
-        /// Seals.
+        /// How many seals there were.
         seals,
-        /// Unmatched rows sealed.
+        /// Unmatched rows that were sealed.
         unmatched_rows,
-        /// Segments made of fresh files.
+        /// Segments whose file was newly made.
         segments_made,
-        /// Segments made of dropped ones.
+        /// Segments whose file was reused from a dropped one.
         segments_recycled,
-        /// Segments dropped by retention.
+        /// Segments that retention dropped.
         segments_dropped,
-        /// Dropped segments that a reader still held, so that they could not be used again.
+        /// Dropped segments that a reader still held, so that their files could not be reused.
         segments_held,
-        /// Bytes of sealed batches that hold nothing.
+        /// Bytes of sealed batches that hold no data.
         slack_bytes,
-        /// How often there was no segment when one was needed.
+        /// How often a segment was needed and none was ready.
         blocked,
-        /// How often the file system had no room.
+        /// How often the file system was full.
         no_room,
-        /// Rows dropped below `max_bytes`, because the file system had no room for another segment.
+        /// Rows dropped below `max_bytes`, because the file system had no space for another segment.
         rows_dropped_early,
-        /// The oldest row still there.
+        /// The oldest row that still exists.
         first_row,
-        /// The next row's number, unsealed ones not counted.
+        /// The number of the next row, not counting unsealed ones.
         next_row,
     }
 }

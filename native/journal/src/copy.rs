@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A payload's way into the journal. Where the CPU can, its CRC is taken of the registers that are stored; elsewhere a
-//! piece is stored, which fetches it into the cache, and its CRC is taken there.
+//! Copies payloads into the journal and takes their CRC. Where the CPU can, the CRC is taken from the registers being
+//! stored; elsewhere a piece is stored, which brings it into the cache, and its CRC is taken there.
 
 use framegate_core::pool::copy::{CopyKind, copy_unfenced};
 
@@ -8,40 +8,41 @@ use crate::crc;
 #[cfg(target_arch = "x86_64")]
 use crate::register_copy;
 
-/// From this many bytes on stores go past the cache: nobody on this core reads them again soon.
+/// The size from which stores bypass the cache, because nobody on this core reads the bytes again soon.
 pub const NON_TEMPORAL_FROM_BYTES: usize = 4096;
-/// A piece stays in the first-level cache between its store and its CRC. The store goes first: it reads in a straight
-/// line, and the CPU fetches ahead of it; a CRC in several lanes waits for every line. Measured with rings of 40 to
-/// 256 MiB: 20 to 25 GB/s so, 15 with the CRC first, 19 with eight times as much, 25 without a CRC.
+/// A piece that stays in the first-level cache between its store and its CRC. The store goes first: it reads
+/// sequentially, and the CPU fetches ahead of it, while a CRC in several lanes waits for every cache line. Measured
+/// with rings of 40 to 256 MiB: 20 to 25 GB/s this way, 15 with the CRC first, 19 with pieces eight times as large, 25
+/// without a CRC.
 pub const PIECE_BYTES: usize = 4 * 1024;
 
-/// Copies `bytes` from `source` to `target` and continues `crc` over them. Stores past the cache are not fenced
-/// here: [`framegate_core::pool::copy::fence`] comes once, before a seal is shown.
+/// Copies `bytes` from `source` to `target`, and continues `crc` over them. Stores that bypass the cache are not fenced
+/// here: [`framegate_core::pool::copy::fence`] runs once, before readers see a seal.
 ///
 /// # Safety
-/// Both ranges must be valid for `bytes` bytes and must not overlap. Another process may write into the source
-/// meanwhile; then CRC and copy may differ, and the caller must throw both away.
+/// Both ranges must be valid for `bytes` bytes and must not overlap. If another process writes into the source
+/// meanwhile, CRC and copy may differ, and the caller must discard both.
 pub unsafe fn copy_with_crc(source: *const u8, target: *mut u8, bytes: usize, crc: u32) -> u32 {
     let is_past_cache = bytes >= NON_TEMPORAL_FROM_BYTES;
     #[cfg(target_arch = "x86_64")]
     if is_past_cache && register_copy::is_supported() {
-        // SAFETY: the CPU can, and the caller vouches for the ranges.
+        // SAFETY: the CPU supports it, and the caller vouches for the ranges.
         return unsafe { copy_through_registers(source, target, bytes, crc) };
     }
     // SAFETY: the caller vouches for the ranges.
     unsafe { copy_in_pieces(source, target, bytes, crc, is_past_cache) }
 }
 
-/// The registers that are stored give the CRC too; what does not fill them goes the other way.
+/// Takes the CRC from the registers being stored; bytes that do not fill them are copied in pieces.
 ///
 /// # Safety
-/// As [`copy_with_crc`], on a CPU that [`register_copy::is_supported`] says yes of.
+/// As [`copy_with_crc`], on a CPU for which [`register_copy::is_supported`] holds.
 #[cfg(target_arch = "x86_64")]
 unsafe fn copy_through_registers(source: *const u8, target: *mut u8, bytes: usize, crc: u32) -> u32 {
     let head = target.align_offset(register_copy::LANE_BYTES).min(bytes);
     let body = (bytes - head) / register_copy::STEP_BYTES * register_copy::STEP_BYTES;
     let end = head + body;
-    // SAFETY: head + body <= bytes, so all three lie in the caller's ranges; `target + head` is aligned.
+    // SAFETY: head + body <= bytes, so all three ranges lie in the caller's; `target + head` is aligned.
     unsafe {
         let mut crc = copy_in_pieces(source, target, head, crc, false);
         if body > 0 {

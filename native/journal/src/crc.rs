@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-//! CRC-32C (Castagnoli), continued and joined.
+//! CRC-32C (Castagnoli), with functions to continue and to join CRCs.
 
 use crc_fast::{CrcAlgorithm, Digest};
 
-/// The polynomial, bits reversed.
+/// The CRC's polynomial, with its bits reversed.
 const POLYNOMIAL: u32 = 0x82F6_3B78;
-/// From this many bytes on the vectorised crate is faster than one instruction after another.
+/// The size from which the vectorised crate is faster than the CPU's single instruction.
 const VECTOR_FROM_BYTES: usize = 512;
 
-/// The CRC of what `crc` was taken of, followed by `bytes`. The CRC of nothing is 0.
+/// Continues a CRC over more bytes. The CRC of no bytes is 0.
 #[inline]
 #[must_use]
 pub fn extend(crc: u32, bytes: &[u8]) -> u32 {
@@ -38,7 +38,7 @@ fn by_instruction(crc: u32, bytes: &[u8]) -> u32 {
     !register
 }
 
-/// Joins CRCs of parts. Remembers the last length, because the parts of one input are mostly of one length.
+/// Joins the CRCs of two parts. It keeps the previous length, because the parts of one input mostly have the same.
 #[derive(Clone, Copy, Debug)]
 pub struct Joiner {
     bytes: u64,
@@ -62,10 +62,10 @@ impl Joiner {
     }
 }
 
-/// The polynomial 1, bits reversed.
+/// The polynomial 1, with its bits reversed.
 const ONE: u32 = 1 << 31;
 
-/// `x` to the power of two to the `index`, modulo the polynomial.
+/// For each index, `x` to the power of two to the index, modulo the polynomial.
 const POWERS: [u32; 64] = {
     let mut powers = [1 << 30; 64];
     let mut index = 1;
@@ -76,7 +76,7 @@ const POWERS: [u32; 64] = {
     powers
 };
 
-/// The product of two polynomials modulo the polynomial, bits reversed.
+/// The product of two polynomials modulo the CRC's, with their bits reversed.
 const fn multiply(a: u32, b: u32) -> u32 {
     let (mut product, mut b, mut bit) = (0, b, 32);
     while bit > 0 {
@@ -89,11 +89,11 @@ const fn multiply(a: u32, b: u32) -> u32 {
 
 /// `x` to the power of eight times `bytes`.
 fn shift_by_bytes(bytes: u64) -> u32 {
-    // Wraps only for lengths that no file has.
+    // The product wraps only for lengths that no file has.
     power(bytes.wrapping_mul(8))
 }
 
-/// `x` to a power, modulo the polynomial, bits reversed.
+/// `x` to a power modulo the polynomial, with its bits reversed.
 pub(crate) const fn power(exponent: u64) -> u32 {
     let (mut found, mut rest, mut index) = (ONE, exponent, 0);
     while rest != 0 {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Named places where a test may kill the writer. `FRAMEGATE_FAULT=name[:count]` in the environment when a journal
-//! is opened arms one: the process ends by SIGKILL the `count`-th time it gets there.
+//! Named points at which a test may kill the writer. `FRAMEGATE_FAULT=name[:count]` in the environment arms one when a
+//! journal is opened: the process ends by SIGKILL when it passes the point for the `count`-th time.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-/// Every place, in the order of a journal's life.
+/// All points, in the order in which a journal passes them.
 pub const FAULT_POINTS: [&str; 32] = [
     "open.locked",
     "recovery.cut",
@@ -46,7 +46,7 @@ static ARMED: AtomicUsize = AtomicUsize::new(OFF);
 static LEFT: AtomicU32 = AtomicU32::new(0);
 static READ: Once = Once::new();
 
-/// Passes the named place; the name is looked up when this is compiled.
+/// Passes a named point. The name is looked up at compile time.
 macro_rules! fault {
     ($name:literal) => {{
         const POINT: usize = $crate::faults::index_of($name);
@@ -55,7 +55,7 @@ macro_rules! fault {
 }
 pub(crate) use fault;
 
-/// Where a name stands; a name that is not there does not compile.
+/// The index of a name; an unknown name does not compile.
 pub(crate) const fn index_of(name: &str) -> usize {
     let mut index = 0;
     while index < FAULT_POINTS.len() {
@@ -75,7 +75,7 @@ const fn is_same(a: &[u8], b: &[u8]) -> bool {
     index == a.len() && index == b.len()
 }
 
-/// Passes a place by its number.
+/// Passes a point, given by its index.
 #[inline]
 pub(crate) fn pass(point: usize) {
     if ARMED.load(Ordering::Relaxed) == point {
@@ -86,12 +86,12 @@ pub(crate) fn pass(point: usize) {
 #[cold]
 fn count_down() {
     if LEFT.fetch_sub(1, Ordering::Relaxed) == 1 {
-        // SAFETY: a signal to this process, which does not come back from it.
+        // SAFETY: sends a signal to this process, which does not survive it.
         unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
     }
 }
 
-/// Reads the environment, once in a process. Something that names no place is ignored, as if it were not there.
+/// Reads the environment, once in a process. An unknown name is ignored.
 pub(crate) fn arm_from_environment() {
     READ.call_once(|| {
         let Ok(text) = std::env::var("FRAMEGATE_FAULT") else { return };

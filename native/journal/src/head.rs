@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `journal.head`: what the writer tells readers, one word each.
+//! `journal.head`, the file in which the writer tells readers about the journal, one word for each fact.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -13,8 +13,8 @@ use crate::mapping::Mapping;
 use crate::segment::is_same_file;
 use crate::spare::lock_exclusively;
 
-/// The mapped head. The writer alone stores into it, and holds it locked: whoever starts a writer has the lock on
-/// the journal already, but two writers must not meet even where somebody forgot.
+/// The mapped head file. Only the writer stores into it, and holds it locked. A journal's own lock already excludes a
+/// second writer; this one holds even if somebody forgot to take that.
 #[derive(Debug)]
 pub(crate) struct Head {
     mapping: Mapping,
@@ -23,8 +23,8 @@ pub(crate) struct Head {
 }
 
 impl Head {
-    /// Opens or makes it; also whether the last writer closed the journal. A reader that has it mapped keeps a live
-    /// mapping: the file is never replaced.
+    /// Opens or makes the head; also says whether the previous writer closed the journal. The file is never replaced, so
+    /// a reader's mapping stays valid.
     pub(crate) fn open(path: &Path) -> Result<(Self, bool), JournalError> {
         let failed = |error| JournalError::Io { path: path.to_owned(), error };
         let file = open_file(path).map_err(failed)?;
@@ -44,7 +44,7 @@ impl Head {
         Ok((head, was_clean))
     }
 
-    /// Says that this process writes the journal now. The words about rows come from `set`.
+    /// Says that this process writes the journal now. `set` writes the words about rows.
     pub(crate) fn begin(&self, journal_epoch: u64) {
         self.set(HeadWord::Version, 1);
         self.set(HeadWord::JournalEpoch, journal_epoch);
@@ -61,7 +61,7 @@ impl Head {
         u64::from_le(self.mapping.word(word as usize * 8).load(Ordering::Acquire))
     }
 
-    /// Whether the journal is still where it was opened: nobody deleted or replaced its directory.
+    /// Whether the journal still lies where it was opened: nobody deleted or replaced its directory.
     pub(crate) fn is_there(&self) -> bool {
         is_same_file(&self.locked, &self.path)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The columns of a row before those of its inputs: name, type and value, one line each. Nothing else lists them.
+//! The columns of a row before those of its inputs: name, type and value, one per line. This is their only list.
 
 use arrow_schema::{DataType, Field, TimeUnit};
 
@@ -7,10 +7,10 @@ use crate::columns::Columns;
 use crate::row::RowHead;
 use crate::rows::Shared;
 
-/// What a column holds. All are 64 bits wide, and may be null.
+/// The type of a column. All are 64 bits wide and may be null.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadType {
-    /// A number.
+    /// A 64-bit integer.
     Int64,
     /// Microseconds since 1970, in UTC.
     Timestamp,
@@ -18,14 +18,14 @@ pub enum HeadType {
 
 macro_rules! head_columns {
     (|$shared:ident, $head:ident, $row:ident| $($name:literal $kind:ident = $value:expr;)*) => {
-        /// The columns of a row before those of its inputs, in their order.
+        /// The columns of a row before those of its inputs, in order.
         pub const HEAD_COLUMNS: [(&str, HeadType); [$($name),*].len()] = [$(($name, HeadType::$kind)),*];
 
-        /// Writes their values, a column after the other.
+        /// Writes the values of these columns, one column after the other.
         pub(crate) fn write(columns: &mut Columns<'_>, $shared: &Shared, heads: &[RowHead]) {
             $(columns.int64(|$row| {
                 let $head = &heads[$row];
-                // Not every column is of the row's own.
+                // Some columns do not use the row's head.
                 let _ = $head;
                 $value
             });)*
@@ -46,7 +46,7 @@ head_columns! { |shared, head, row|
     "checkpoint_id" Int64 = Some(head.checkpoint_id as i64);
 }
 
-/// The same columns, as Arrow describes them.
+/// The same columns as Arrow fields.
 pub(crate) fn fields() -> impl Iterator<Item = Field> {
     HEAD_COLUMNS.into_iter().map(|(name, kind)| {
         let kind = match kind {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where things stand in a segment file and in `journal.head`.
+//! The layout of a segment file and of `journal.head`.
 //!
 //! ```text
 //!  segment
@@ -22,45 +22,45 @@
 //!  +----------------+-----+-----+----------------+-----+----------------+-----+---------+
 //! ```
 
-/// Messages, bodies and buffers begin on this.
+/// The boundary on which messages, bodies and buffers begin.
 pub const ALIGNMENT: usize = 64;
-/// First bytes of an Arrow file, padded.
+/// The first bytes of an Arrow file, padded.
 pub const MAGIC: &[u8; 8] = b"ARROW1\0\0";
-/// Last bytes of an Arrow file.
+/// The final bytes of an Arrow file.
 pub const END_MAGIC: &[u8; 6] = b"ARROW1";
 /// The first four bytes of a message.
 pub const CONTINUATION: u32 = u32::MAX;
-/// Continuation and length of a message.
+/// The length of a message's prefix: continuation and length.
 pub const PREFIX_BYTES: usize = 8;
-/// Behind the last message of a finished segment: a message of length 0.
+/// The end mark behind the final message of a finished segment: a message of length 0.
 pub const END_OF_STREAM: u64 = CONTINUATION as u64;
-/// Length of the footer and the magic behind it.
+/// The length of what follows the footer: its length and the magic.
 pub const TRAILER_BYTES: usize = 4 + END_MAGIC.len();
-/// A payload column of a batch is at most this long, well below what an i32 offset reaches.
+/// The longest payload column of a batch, well below what an i32 offset can reach.
 pub const COLUMN_BYTES_MAX: usize = 1 << 30;
-/// Batches of a segment at most, so that its footer has a bound.
+/// Most batches of a segment, so that its footer is bounded.
 pub const BATCHES_MAX: usize = 1 << 16;
-/// A block of the footer: offset, metadata length, padding, body length.
+/// The length of a block in the footer: offset, metadata length, padding, body length.
 pub const BLOCK_BYTES: usize = 24;
-/// Rows of the unmatched table that wait for a seal at most.
+/// Most rows of the unmatched table that wait for a seal.
 pub const UNMATCHED_ROWS_MAX: usize = 4096;
-/// Length of a segment of the unmatched table.
+/// The length of a segment of the unmatched table.
 pub const UNMATCHED_SEGMENT_BYTES: usize = 2 << 20;
-/// Segments of the unmatched table at most, the spare one included.
+/// Most segments of the unmatched table, the spare one included.
 pub const UNMATCHED_SEGMENTS_MAX: usize = 32;
 /// The longest name of an input.
 pub const NAME_BYTES_MAX: usize = 128;
 /// The longest cause of an unmatched row.
 pub const CAUSE_BYTES: usize = 16;
-/// Dimensions of a frame at most.
+/// Most dimensions of a frame.
 pub const DIMS_MAX: usize = 8;
 
-/// Length of `journal.head`.
+/// The length of `journal.head`.
 pub const HEAD_BYTES: usize = 4096;
-/// `FGJHEAD1`.
+/// The magic of `journal.head`: `FGJHEAD1`.
 pub const HEAD_MAGIC: u64 = u64::from_le_bytes(*b"FGJHEAD1");
 
-/// The words of `journal.head`: little-endian u64, all written by the writer alone.
+/// The words of `journal.head`: little-endian u64, written only by the writer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
 #[allow(missing_docs, reason = "PROTOCOL names each")]
@@ -82,9 +82,9 @@ pub enum HeadWord {
     DoorbellEpoch = 14,
 }
 
-/// `State`: a writer has it open, or had it when it died.
+/// The `State` of a journal that a writer has open, or had open when it died.
 pub const STATE_RUNNING: u64 = 1;
-/// `State`: the last writer closed it.
+/// The `State` of a journal that its writer closed.
 pub const STATE_CLOSED: u64 = 2;
 
 const _: () = assert!(HEAD_MAGIC == 0x3144_4145_484A_4746);
@@ -93,18 +93,18 @@ const _: () = assert!(END_OF_STREAM == 0x0000_0000_FFFF_FFFF);
 const _: () = assert!(MAGIC.len() == 8 && TRAILER_BYTES == 10 && BLOCK_BYTES == 24);
 const _: () = assert!(ALIGNMENT.is_multiple_of(PREFIX_BYTES));
 
-/// `bytes`, rounded up to the next boundary.
+/// Rounds `bytes` up to the next multiple of the alignment.
 #[inline]
 #[must_use]
 pub const fn aligned(bytes: usize) -> usize {
     (bytes + ALIGNMENT - 1) & !(ALIGNMENT - 1)
 }
 
-/// Names of the dtypes by number, as numpy has them; empty for numbers that no frame may carry. Bytes are uint8, and
-/// a bit is one byte an element, as everywhere.
+/// The names of the dtypes by number, as numpy spells them; empty for numbers that no frame may carry. Bytes are uint8,
+/// and a bit is stored as one byte per element.
 pub const DTYPE_NAMES: [&str; 15] = [
     "", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64", "bool", "",
     "uint8", "bool",
 ];
-/// The longest of them.
+/// The length of the longest dtype name.
 pub const DTYPE_NAME_BYTES: usize = 7;

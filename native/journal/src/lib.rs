@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The journal's writer: Arrow segments, sealed batch by batch, with one copy of each payload (PROTOCOL 16). No
-//! Python, no Aeron, no clock.
+//! The journal's writer: Arrow segments, sealed batch by batch, with one copy of each payload (PROTOCOL 16). No Python,
+//! no Aeron, no clock.
 //!
 //! | file | what it is |
 //! |---|---|
@@ -46,5 +46,5 @@ pub use layout::CAUSE_BYTES;
 pub use row::{Cell, RowHead, Status, Unmatched};
 pub use writer::Writer;
 
-/// Inputs of a journal at most.
+/// Most inputs of a journal.
 pub const INPUTS_MAX: usize = 256;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The metadata of a batch message, always of one length, and read back.
+//! The metadata of a batch message: always of the same length when written, and read back by recovery.
 
 use std::io::Write as _;
 
@@ -12,13 +12,13 @@ use crate::layout::{PREFIX_BYTES, aligned};
 
 const BATCH_KEY: &str = "framegate.batch";
 const STATE_KEY: &str = "framegate.state";
-/// Keys of a batch's numbers, with the width of each.
+/// The keys of a batch's numbers, with the width of each.
 const KEYS: [(&str, usize); 6] =
     [("first_row", 20), ("rows", 10), ("generation", 20), ("seal", 20), ("sealed_at_ns", 20), ("crc32c", 10)];
-/// Room for differences of alignment inside a flatbuffer.
+/// Spare bytes for differences of alignment inside a flatbuffer.
 const SPARE_BYTES: usize = 64;
 
-/// What a batch says about itself.
+/// The numbers that describe a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BatchNumbers {
     pub(crate) first_row: u64,
@@ -44,7 +44,7 @@ impl BatchNumbers {
         text.push(b'}');
     }
 
-    /// Reads exactly what `write` writes.
+    /// Reads exactly what `write` writes; None for anything else.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let (mut rest, mut values) = (text, [0; 6]);
         for (index, (key, width)) in KEYS.into_iter().enumerate() {
@@ -59,14 +59,14 @@ impl BatchNumbers {
     }
 }
 
-/// The numbers and the padded state of a message, or what is wrong with them.
+/// The numbers and the padded state in a message; None if they are missing or malformed.
 pub(crate) fn read_metadata<'a>(message: &arrow_ipc::Message<'a>) -> Option<(BatchNumbers, &'a str)> {
     let pairs = message.custom_metadata()?;
     let find = |key: &str| pairs.iter().find(|pair| pair.key() == Some(key)).and_then(|pair| pair.value());
     Some((BatchNumbers::read(find(BATCH_KEY)?)?, find(STATE_KEY)?))
 }
 
-/// Builds the metadata of one table's batches, without allocating after it was made.
+/// Builds the metadata of one table's batches. It allocates nothing once it is made.
 pub(crate) struct Encoder {
     builder: FlatBufferBuilder<'static>,
     pub(crate) nodes: Vec<FieldNode>,
@@ -100,7 +100,7 @@ impl Encoder {
         encoder
     }
 
-    /// Length of prefix and metadata of every batch.
+    /// The length of every batch's prefix and metadata.
     pub(crate) fn message_bytes(&self) -> usize {
         self.message_bytes
     }
@@ -110,7 +110,7 @@ impl Encoder {
         &self.state
     }
 
-    /// Lets `write` say the state; the length that did not fit, where it did not. It must be UTF-8.
+    /// Sets the state to what `write` appends, which must be UTF-8; returns its length if it does not fit.
     pub(crate) fn set_state(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), usize> {
         self.state.clear();
         write(&mut self.state);
@@ -121,13 +121,13 @@ impl Encoder {
         if is_sound { Ok(()) } else { Err(length) }
     }
 
-    /// The metadata for the nodes and buffers that stand in this encoder.
+    /// Builds the metadata for the nodes and buffers in this encoder.
     pub(crate) fn build(&mut self, numbers: &BatchNumbers, body_bytes: usize) -> &[u8] {
         numbers.write(&mut self.text);
         let builder = &mut self.builder;
         builder.reset();
         let pair = |builder: &mut FlatBufferBuilder<'static>, key: &str, value: &[u8]| {
-            // Both values were made as text.
+            // Both values are made of text.
             let value = builder.create_string(std::str::from_utf8(value).unwrap_or_default());
             let key = builder.create_string(key);
             KeyValue::create(builder, &KeyValueArgs { key: Some(key), value: Some(value) })

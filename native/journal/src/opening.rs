@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Opening a journal: its head, its folders, what an earlier writer left, the first segments.
+//! Opens a journal: its head and folders, what an earlier writer left, and the first segments.
 
 use std::fs::DirBuilder;
 use std::io;
@@ -25,10 +25,10 @@ use crate::schema::{
 use crate::unmatched::{self, UnmatchedRows};
 use crate::writer::{CLOSING_BATCHES, Writer};
 
-/// Cells that are kept beside the open batch at most.
+/// Most cells that are kept beside the open batch.
 const CELLS_MAX: usize = 1 << 22;
 
-/// See [`Writer::open`].
+/// Opens or makes a journal; see [`Writer::open`].
 pub(crate) fn open(config: Config) -> Result<(Writer, Recovered), JournalError> {
     arm_from_environment();
     let inputs = config.inputs.len();
@@ -39,8 +39,8 @@ pub(crate) fn open(config: Config) -> Result<(Writer, Recovered), JournalError> 
     let rows_encoder = Encoder::new(nodes, buffers, config.state_capacity);
     let unmatched_encoder = Encoder::new(UNMATCHED_NODES, UNMATCHED_BUFFERS, unmatched::STATE_BYTES);
     let closing_bytes = CLOSING_BATCHES * (rows_encoder.message_bytes() + empty_body_bytes(inputs));
-    let fresh_room = fresh_room(&config, &rows_schema, closing_bytes);
-    check(&config, fresh_room, rows_encoder.message_bytes())?;
+    let fresh_space = fresh_space(&config, &rows_schema, closing_bytes);
+    check(&config, fresh_space, rows_encoder.message_bytes())?;
 
     make_folders(&config.dir)?;
     let (head, was_closed) = Head::open(&config.dir.join("journal.head"))?;
@@ -97,7 +97,7 @@ pub(crate) fn open(config: Config) -> Result<(Writer, Recovered), JournalError> 
         seals,
         unmatched_next_row,
         floor: None,
-        fresh_room,
+        fresh_space,
         closing_bytes,
         is_closing: false,
         looked_at_ns: 0,
@@ -119,7 +119,7 @@ fn recovered(rows: &Recovery, unmatched: &Recovery, was_closed: bool) -> Recover
         state: rows.last.as_ref().map(|(_, state)| state.clone().into_bytes()),
         cut_batches: rows.cut_batches + unmatched.cut_batches,
         cut_rows: rows.cut_rows,
-        // A journal that was never written was not left unclean.
+        // A journal that was never written counts as clean.
         was_clean: was_closed || (rows.last.is_none() && rows.cut_batches == 0),
     }
 }
@@ -128,18 +128,18 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> JournalError + '_ {
     move |error| JournalError::Io { path: path.to_owned(), error }
 }
 
-/// Room for one message in an empty segment, beside what is kept for the journal's end.
-fn fresh_room(config: &Config, schema: &TableSchema, closing_bytes: usize) -> usize {
+/// The space for one message in an empty segment, without what is kept for the journal's end.
+fn fresh_space(config: &Config, schema: &TableSchema, closing_bytes: usize) -> usize {
     let longest =
         SegmentNumbers { out_stream: u64::MAX, journal_epoch: u64::MAX, ordinal: u64::MAX, generation: u64::MAX };
     let header = schema.header(&longest).len();
-    // As `Segment::limit` has it for the first batch.
+    // This must equal `Segment::limit` for the first batch.
     let tail = PREFIX_BYTES + header + 256 + BLOCK_BYTES * (1 + CLOSING_BATCHES) + TRAILER_BYTES + closing_bytes;
     let segment_bytes = usize::try_from(config.segment_bytes).unwrap_or(usize::MAX);
     (segment_bytes.saturating_sub(tail) & !63).saturating_sub(header)
 }
 
-fn check(config: &Config, fresh_room: usize, message_bytes: usize) -> Result<(), JournalError> {
+fn check(config: &Config, fresh_space: usize, message_bytes: usize) -> Result<(), JournalError> {
     let refused = |reason: String| Err(JournalError::Config(reason));
     let inputs = config.inputs.len();
     let Config { seal_rows, segment_bytes, max_bytes, .. } = config;
@@ -156,9 +156,9 @@ fn check(config: &Config, fresh_room: usize, message_bytes: usize) -> Result<(),
         return refused(format!("segment_bytes={segment_bytes} is not a multiple of 4096"));
     }
     let least = message_bytes + fixed_bytes_max(inputs, 1);
-    if fresh_room < least {
+    if fresh_space < least {
         return refused(format!(
-            "segment_bytes={segment_bytes} holds no row: {least} bytes more than {fresh_room} are needed"
+            "segment_bytes={segment_bytes} holds no row: {least} bytes more than {fresh_space} are needed"
         ));
     }
     if *max_bytes < segment_bytes.saturating_mul(2) {

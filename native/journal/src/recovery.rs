@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an earlier writer left: open segments are cut behind their last whole batch and finished.
+//! Recovers what an earlier writer left: open segments are cut behind their final whole batch, and finished.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
@@ -19,12 +19,12 @@ use crate::schema::{SegmentNumbers, Table, TableSchema};
 use crate::segment::Segment;
 use crate::walk::{Found, Walk, walk};
 
-/// What is asked of the files of a table.
+/// What the files of a table must say.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
     pub(crate) out_stream: u64,
     pub(crate) journal_epoch: u64,
-    /// Batches whose state names a later seal are not accounted for.
+    /// The newest seal of rows. Batches whose state names a later seal are not accounted for.
     pub(crate) last_seal: Option<u64>,
     pub(crate) durability: Durability,
 }
@@ -45,7 +45,7 @@ impl Recovery {
     }
 }
 
-/// A file that is named as a segment.
+/// A file whose name is that of a segment.
 struct Named {
     path: PathBuf,
     ordinal: u64,
@@ -53,7 +53,7 @@ struct Named {
     is_open: bool,
 }
 
-/// Brings a table's files in order, newest first, and says what is there.
+/// Recovers a table's files, newest first, and says what they hold.
 pub(crate) fn recover(folder: &Path, schema: &TableSchema, wanted: &Wanted) -> Result<Recovery, JournalError> {
     let mut table = Recovery::default();
     let mut next_first_row = None;
@@ -76,7 +76,8 @@ pub(crate) fn recover(folder: &Path, schema: &TableSchema, wanted: &Wanted) -> R
     Ok(table)
 }
 
-/// Takes away what a writer had counted as removed and not removed yet. The newest segment stays: it holds the state.
+/// Removes segments that a writer had counted as removed but not yet deleted. The newest segment stays, because it
+/// holds the state.
 pub(crate) fn finish_drops(table: &mut Recovery, retired: &Retired) -> Result<(), JournalError> {
     while table.finished.len() > 1
         && let Some(counted) = table.finished.front().filter(|oldest| oldest.end_row <= retired.before)
@@ -91,7 +92,7 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> JournalError + '_ {
     move |error| JournalError::Io { path: path.to_owned(), error }
 }
 
-/// The segments, newest first. Files on their way to become one are taken away.
+/// The segments of a folder, newest first. Files that had not become segments yet are removed.
 fn segments(folder: &Path, table: Table) -> Result<Vec<Named>, JournalError> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed(folder))? {
@@ -122,15 +123,15 @@ fn named(path: &Path, name: &str, table: Table) -> Option<Named> {
     Some(Named { path: path.to_owned(), ordinal: ordinal.parse().ok()?, first_row, is_open })
 }
 
-/// A finished segment that has a newer one with batches: its name and the newer one say where its rows lie, its header
-/// how often the file was used, so that its next use does not have the number of an earlier one. A header that cannot
-/// be read stops nobody here: whoever verifies the journal tells of it.
+/// Takes a finished segment without walking it, because a newer one with batches exists. The names of both give its
+/// rows; its header tells how often the file was used, so that its next use gets a new number. An unreadable header
+/// stops nothing here; `journal verify` reports it.
 fn unwalked(named: &Named, schema: &TableSchema, end_row: Option<u64>) -> Result<Option<Finished>, JournalError> {
     let bytes = fs::symlink_metadata(&named.path).map_err(failed(&named.path))?.len();
     let end_row = end_row.unwrap_or(0);
     let mapping = map(&named.path).ok().map(|(_, mapping)| mapping);
     let header = mapping.as_ref().and_then(|mapping| schema.read_header(mapping.content()).ok());
-    // The names of unmatched segments do not say it.
+    // The names of unmatched segments do not contain the row.
     let first_row = named.first_row.or_else(|| first_row_of(mapping.as_ref()?.content())).unwrap_or(end_row);
     let generation = header.map_or(1, |(_, numbers)| numbers.generation);
     Ok(Some(Finished { path: named.path.clone(), bytes, first_row, end_row, generation, warm: None }))
@@ -195,7 +196,7 @@ fn check_numbers(numbers: &SegmentNumbers, named: &Named, wanted: &Wanted) -> Re
     Err(format!("it says (out_stream, journal_epoch, ordinal) = {have:?}, and {want:?} belongs here"))
 }
 
-/// Forgets what is not whole or not accounted for; whether a finished segment must be written again for it.
+/// Cuts off batches that are not whole or not accounted for; true if a finished segment must be written again.
 fn cut(walk: &mut Walk, mapping: &Mapping, wanted: &Wanted, table: &mut Recovery) -> bool {
     if walk.fault.is_some() {
         table.cut_batches += 1;
@@ -212,7 +213,7 @@ fn cut(walk: &mut Walk, mapping: &Mapping, wanted: &Wanted, table: &mut Recovery
     true
 }
 
-/// The seal of the table of rows that accounts for an unmatched batch.
+/// The seal of rows that accounts for an unmatched batch, from the batch's state.
 fn seal_of(state: &str) -> Option<u64> {
     state.strip_prefix("{\"seal\":")?.strip_suffix('}')?.trim().parse().ok()
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Stores past the cache, and the CRC of the same registers on their way: for CPUs that multiply polynomials of 512 bits.
+//! Copies with stores that bypass the cache, and takes the CRC from the same registers, on CPUs that multiply
+//! polynomials of 512 bits.
 //!
-//! Four registers hold 256 bytes that have the CRC of everything before. Each step multiplies them by `x` to the power
-//! of 2,048, which moves them on by 256 bytes, and adds the next 256. What is left in the end is short, and
-//! [`crc::extend`] takes its CRC: nothing is reduced here.
+//! Four registers hold 256 bytes with the same CRC as everything before. Each step multiplies them by `x` to the power
+//! of 2,048, which moves them on by 256 bytes, and adds the next 256. The remainder is short, and [`crc::extend`] takes
+//! its CRC; nothing is reduced here.
 
 use std::arch::x86_64::{
     __m512i, _mm_cvtsi32_si128, _mm512_clmulepi64_epi128, _mm512_loadu_si512, _mm512_set_epi64, _mm512_storeu_si512,
@@ -12,30 +13,30 @@ use std::arch::x86_64::{
 
 use crate::crc::{self, power};
 
-/// A register.
+/// The size of a register.
 pub const LANE_BYTES: usize = size_of::<__m512i>();
 const LANES: usize = 4;
-/// What one step takes.
+/// How many bytes one step takes.
 pub const STEP_BYTES: usize = LANES * LANE_BYTES;
-/// Of a ternary operation that is a sum of three.
+/// The code of the ternary operation that adds three values.
 const XOR: i32 = 0x96;
 
-/// Whether this CPU can.
+/// Whether this CPU has the instructions.
 #[must_use]
 pub fn is_supported() -> bool {
     std::arch::is_x86_feature_detected!("avx512f") && std::arch::is_x86_feature_detected!("vpclmulqdq")
 }
 
-/// Copies and continues `crc`, as [`crate::copy::copy_with_crc`]. Not fenced.
+/// Copies and continues `crc`, like [`crate::copy::copy_with_crc`]. The stores are not fenced.
 ///
 /// # Safety
-/// [`is_supported`]. Both ranges must be valid for `bytes` bytes and must not overlap; `target` must be a multiple of
-/// `LANE_BYTES`, and `bytes` one of `STEP_BYTES` that is not 0.
+/// [`is_supported`] must hold. Both ranges must be valid for `bytes` bytes and must not overlap; `target` must be a
+/// multiple of `LANE_BYTES`, and `bytes` a non-zero multiple of `STEP_BYTES`.
 #[target_feature(enable = "avx512f,vpclmulqdq")]
 pub unsafe fn copy_with_crc(source: *const u8, target: *mut u8, bytes: usize, crc: u32) -> u32 {
-    // SAFETY: there is a first step by the contract, and its registers lie in both ranges.
+    // SAFETY: the contract guarantees a first step, whose registers lie in both ranges.
     let mut lanes: [__m512i; LANES] = std::array::from_fn(|lane| unsafe { moved(source, target, lane * LANE_BYTES) });
-    // The register of the CRC so far is a sum with the first bytes that follow.
+    // The CRC so far is added to the first bytes that follow.
     lanes[0] = _mm512_xor_si512(lanes[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128((!crc).cast_signed())));
     let [by_one, by_two, by_three, by_step] = FACTORS.map(|factors| factors.in_every_half());
     let mut done = STEP_BYTES;
@@ -47,7 +48,7 @@ pub unsafe fn copy_with_crc(source: *const u8, target: *mut u8, bytes: usize, cr
         }
         done += STEP_BYTES;
     }
-    // Three registers are moved on to where the last one lies.
+    // Move the first three registers on to the place of the final one.
     let [first, second, third, last] = lanes;
     let last = folded(first, by_three, last);
     let last = folded(second, by_two, last);
@@ -55,7 +56,7 @@ pub unsafe fn copy_with_crc(source: *const u8, target: *mut u8, bytes: usize, cr
     let mut left = [0_u8; LANE_BYTES];
     // SAFETY: the array has the size of the register.
     unsafe { _mm512_storeu_si512(left.as_mut_ptr().cast(), last) };
-    // A register of 0 to begin with: the CRC before is in the sum already.
+    // Begin with a register of 0: the CRC before is already in the sum.
     crc::extend(u32::MAX, &left)
 }
 
@@ -71,7 +72,7 @@ unsafe fn moved(source: *const u8, target: *mut u8, place: usize) -> __m512i {
     }
 }
 
-/// The lane moved on by what the factors stand for, and what it meets there.
+/// Moves a lane on by the distance of the factors, and adds what lies there.
 #[target_feature(enable = "avx512f,vpclmulqdq")]
 fn folded(lane: __m512i, factors: __m512i, next: __m512i) -> __m512i {
     let low = _mm512_clmulepi64_epi128::<0x00>(lane, factors);
@@ -79,10 +80,10 @@ fn folded(lane: __m512i, factors: __m512i, next: __m512i) -> __m512i {
     _mm512_ternarylogic_epi64::<XOR>(low, high, next)
 }
 
-/// By which the two halves of 16 bytes are multiplied to be moved on by so many bytes.
+/// The factors that move 16 bytes on by a distance, one for each half.
 ///
-/// Bits are reversed: the low half has the higher powers. Its 64 bits are moved on by 64 more than those of the high
-/// one; both products are 32 longer than what a CRC is reduced to, and 1 short of a whole half.
+/// Bits are reversed, so the low half has the higher powers. Its 64 bits move 64 further than those of the high half.
+/// Both products are 32 bits longer than a reduced CRC, and 1 bit short of a whole half.
 #[derive(Clone, Copy)]
 struct Factors {
     low: i64,
@@ -102,7 +103,7 @@ impl Factors {
     }
 }
 
-/// By one to four registers.
+/// The factors for moving on by one to four registers.
 const FACTORS: [Factors; LANES] = [
     Factors::moving(LANE_BYTES),
     Factors::moving(2 * LANE_BYTES),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What retention removed from a table, as an account in a file of its folder: PROTOCOL 16.8.
+//! The account of what retention removed from a table, in a file of its folder (PROTOCOL 16.8).
 //!
-//! The thread that makes the table's files keeps it. A segment is counted and the file replaced before the segment
-//! goes, so an account is never behind what is gone.
+//! The thread that makes the table's files keeps the account. It counts a segment and replaces the file before the
+//! segment is removed, so the account never lags behind what is gone.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -22,9 +22,9 @@ use crate::schema::{BUFFERS_PER_INPUT, Table, TableSchema};
 const FORMAT: u64 = 1;
 const FILE: &str = "retired.json";
 const TEMPORARY: &str = "retired.tmp";
-/// Exact ranges of an entry at most.
+/// Most exact ranges of an entry.
 const RANGES_MAX: usize = 64;
-/// Entries of an input and fate at most.
+/// Most entries of one input and fate.
 const EPOCHS_MAX: usize = 64;
 /// The fate of a frame in the table of rows.
 const JOINED: &str = "joined";
@@ -37,14 +37,14 @@ pub(crate) struct Retired {
     journal_epoch: u64,
     is_durable: bool,
     inputs: Vec<String>,
-    /// Every row below it is counted, or still there.
+    /// Every row below this one is counted, or still exists.
     pub(crate) before: u64,
     segments: u64,
     unread_rows: u64,
     entries: Vec<Entry>,
 }
 
-/// What became of frames of one input and epoch in one way.
+/// How many frames of one input and epoch had one fate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Entry {
     input: String,
@@ -61,14 +61,14 @@ struct Entry {
 }
 
 impl Retired {
-    /// What the folder's file says of this journal epoch; nothing where there is none.
+    /// Reads the account of this journal epoch from the folder's file; empty if there is none.
     pub(crate) fn open(
         folder: &Path,
         schema: &TableSchema,
         journal_epoch: u64,
         durability: Durability,
     ) -> Result<Self, JournalError> {
-        // A writer that was killed while it replaced the account left this.
+        // A writer that was killed while it replaced the account leaves this file.
         let _ = fs::remove_file(folder.join(TEMPORARY));
         let path = folder.join(FILE);
         let inputs = schema.fields.iter().skip(HEAD_COLUMNS.len()).map(|field| field.name().clone()).collect();
@@ -107,7 +107,8 @@ impl Retired {
         Some(())
     }
 
-    /// Counts a segment whose rows end at `end_row`, and replaces the file. What was counted before is not again.
+    /// Counts a segment whose rows end at `end_row`, and replaces the file. A segment that was already counted is
+    /// ignored.
     pub(crate) fn count(&mut self, segment: &[u8], first_row: u64, end_row: u64) -> Result<(), JournalError> {
         if end_row <= self.before {
             return Ok(());
@@ -121,7 +122,7 @@ impl Retired {
         self.save()
     }
 
-    /// Adds what a segment holds; the rows that could be read, where not all could.
+    /// Adds what a segment holds. The error is the number of rows read, if not all could be.
     fn fold(&mut self, segment: &[u8]) -> Result<(), u64> {
         let mut read_rows = 0;
         let mut next = first_batch(segment).ok_or(0_u64)?;
@@ -160,7 +161,8 @@ impl Retired {
         Some(())
     }
 
-    /// The entry of an epoch, begun where there is none; entries are sorted, and the oldest are merged.
+    /// The entry of an epoch, added if it is missing. Entries are sorted; if there are too many, the oldest two are
+    /// merged.
     fn entry(&mut self, input: &str, epoch: u64, fate: &str) -> &mut Entry {
         let is_of = |entry: &Entry| entry.input == input && entry.fate == fate;
         let holds = |entry: &Entry| entry.epoch == epoch || (entry.epochs > 1 && epoch < entry.epoch);
@@ -182,7 +184,7 @@ impl Retired {
     fn save(&self) -> Result<(), JournalError> {
         let (path, temporary) = (self.folder.join(FILE), self.folder.join(TEMPORARY));
         let written = self.write(&temporary).inspect_err(|_| {
-            // Half a file helps nobody, and there may be no room for it.
+            // Half a file is useless, and there may be no space for it.
             let _ = fs::remove_file(&temporary);
         });
         fault!("retired.written");
@@ -247,7 +249,7 @@ impl Entry {
         })
     }
 
-    /// A cell of the table of rows: a frame counts once.
+    /// Counts a frame of the table of rows, once.
     fn join(&mut self, seq: u64) {
         let is_known = match &self.ranges {
             Some(ranges) => ranges[..ranges.partition_point(|range| range.0 <= seq)].last().is_some_and(|r| seq <= r.1),
@@ -260,7 +262,7 @@ impl Entry {
         }
     }
 
-    /// These frames, whether they were mentioned before or not.
+    /// Counts these frames, whether they were counted before or not.
     fn mention(&mut self, first: u64, last: u64) {
         let is_first = self.frames == 0;
         self.frames = self.frames.wrapping_add((last - first).wrapping_add(1));
@@ -294,7 +296,7 @@ impl Entry {
     }
 }
 
-/// Adds a range to ranges that rise and do not touch.
+/// Adds a range to sorted ranges that do not touch each other.
 fn insert(ranges: &mut Vec<(u64, u64)>, first: u64, last: u64) {
     let from = ranges.partition_point(|range| range.1.saturating_add(1) < first);
     let to = ranges.partition_point(|range| range.0 <= last.saturating_add(1));
@@ -302,14 +304,14 @@ fn insert(ranges: &mut Vec<(u64, u64)>, first: u64, last: u64) {
     ranges.splice(from..to, [merged]);
 }
 
-/// 0 + 1 + ... + `last`, modulo 2^64.
+/// The sum 0 + 1 + ... + `last`, modulo 2^64.
 const fn sum(last: u64) -> u64 {
     let (a, b) = (last as u128, last as u128 + 1);
     let (a, b) = if a % 2 == 0 { (a / 2, b) } else { (a, b / 2) };
     (a as u64).wrapping_mul(b as u64)
 }
 
-/// 0 + 1 + 4 + ... + the square of `last`, modulo 2^64.
+/// The sum of the squares of 0 to `last`, modulo 2^64.
 const fn squares(last: u64) -> u64 {
     let (mut a, mut b, mut c) = (last as u128, last as u128 + 1, 2 * last as u128 + 1);
     if a % 2 == 0 {
@@ -327,7 +329,7 @@ const fn squares(last: u64) -> u64 {
     (a as u64).wrapping_mul(b as u64).wrapping_mul(c as u64)
 }
 
-/// The first row of a segment, as its first batch says.
+/// The number of a segment's first row, from its first batch.
 pub(crate) fn first_row_of(segment: &[u8]) -> Option<u64> {
     let start = first_batch(segment)?;
     let length = (word(segment, start)? >> 32) as usize;
@@ -339,13 +341,13 @@ fn word(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at.checked_add(8)?)?.try_into().ok()?))
 }
 
-/// Where the first batch begins: behind the magic and the schema message.
+/// The offset of the first batch, behind the magic and the schema message.
 fn first_batch(segment: &[u8]) -> Option<usize> {
     let prefix = word(segment, 8)?;
     (prefix as u32 == CONTINUATION).then_some(8 + PREFIX_BYTES + (prefix >> 32) as usize)
 }
 
-/// One batch of a segment, read without its payloads.
+/// One batch of a segment, without its payloads.
 struct Batch<'a> {
     rows: usize,
     body: &'a [u8],
@@ -354,7 +356,8 @@ struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// The batch at a place; the inner None is the end that a writer leaves, the outer one anything that is no batch.
+    /// Reads the batch at an offset. The inner None is the end of the batches; the outer None means that no batch lies
+    /// there.
     fn at(segment: &'a [u8], start: usize) -> Option<Option<Self>> {
         let prefix = word(segment, start)?;
         if prefix >> 32 == 0 {
@@ -375,7 +378,7 @@ impl<'a> Batch<'a> {
         self.body.get(start..start.checked_add(length)?)
     }
 
-    /// A column of integers, by the place of its validity among the buffers.
+    /// A column of integers, by the index of its validity buffer.
     fn int64(&self, index: usize) -> Option<Int64s<'a>> {
         Some(Int64s { validity: self.buffer(index)?, values: self.buffer(index + 1)? })
     }
@@ -391,7 +394,7 @@ struct Int64s<'a> {
 }
 
 impl Int64s<'_> {
-    /// The value of a row; the outer None where the column is too short.
+    /// The value of a row, None if it is null; the outer None if the column is too short.
     fn get(&self, row: usize) -> Option<Option<u64>> {
         let value = word(self.values, row * 8)?;
         if self.validity.is_empty() {

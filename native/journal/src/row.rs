@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a row says, and what an unmatched frame's row says.
+//! The contents of a row, and of a row of the unmatched table.
 
-/// Whether an input's frame is in a row.
+/// Whether a row has a frame of an input, or why not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Status {
-    /// It is.
+    /// The row has the input's frame.
     Present = 0,
     /// The input has been silent for too long.
     Stale = 1,
-    /// Its deadline passed.
+    /// The input's deadline passed.
     Late = 2,
-    /// Another input's row, or an optional input that was not there.
+    /// The row is another input's, or the input is optional and had no frame.
     #[default]
     NotJoined = 3,
 }
 
 impl Status {
-    /// Its name in the column `status`.
+    /// The word for this status in the column `status`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -29,43 +29,43 @@ impl Status {
     }
 }
 
-/// One input of a row. With a status other than present the rest is ignored and the columns are null.
+/// One input of a row. If its status is not present, the rest is ignored and the columns are null.
 #[derive(Clone, Copy, Debug)]
 pub struct Cell<'a> {
-    /// Whether the frame is there.
+    /// Whether the frame is there, or why not.
     pub status: Status,
-    /// Its sequence, at most `i64::MAX`, as everything here.
+    /// The frame's sequence. Like all numbers here, at most `i64::MAX`.
     pub seq: u64,
-    /// Its timestamp.
+    /// The frame's timestamp.
     pub timestamp_ns: Option<u64>,
-    /// Its epoch.
+    /// The frame's epoch.
     pub epoch: u64,
-    /// Its trace id, any 64 bits.
+    /// The frame's trace id, any 64 bits.
     pub trace_id: u64,
-    /// Its dtype number.
+    /// The number of the frame's dtype.
     pub dtype: i16,
-    /// Elements along each dimension, at most eight.
+    /// The elements along each dimension, at most eight dimensions.
     pub dims: &'a [i32],
-    /// Bytes of its payload, as reserved.
+    /// The size of the frame's payload, as reserved.
     pub bytes: u32,
 }
 
-/// What a row says about itself.
+/// The columns of a row before those of its inputs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RowHead {
-    /// Output epoch.
+    /// The epoch of the output.
     pub out_epoch: u64,
-    /// Output sequence.
+    /// The sequence of the output.
     pub out_seq: u64,
-    /// Output time.
+    /// The time of the output.
     pub out_time_ns: Option<i64>,
-    /// Wall clock when the row was made, microseconds.
+    /// The wall clock when the row was made, in microseconds.
     pub joined_at_us: i64,
-    /// Largest minus smallest timestamp.
+    /// The largest minus the smallest timestamp of the row's frames.
     pub skew_ns: Option<i64>,
-    /// Which applied map made it.
+    /// The version of the map that made the row.
     pub map_version: u64,
-    /// Last checkpoint barrier before it.
+    /// The newest checkpoint barrier before the row.
     pub checkpoint_id: u64,
 }
 
@@ -74,20 +74,20 @@ pub struct RowHead {
 pub struct Unmatched<'a> {
     /// Index of the input.
     pub input: usize,
-    /// Its stream.
+    /// The id of the frames' stream.
     pub stream: u32,
-    /// Its epoch.
+    /// The frames' epoch.
     pub epoch: u64,
     /// The first sequence.
     pub seq: u64,
-    /// The last one.
+    /// The last sequence.
     pub seq_last: u64,
-    /// Timestamp of the first.
+    /// The timestamp of the first frame.
     pub timestamp_ns: Option<u64>,
-    /// The output that it was not joined to.
+    /// The output that the frame was not joined to.
     pub out_seq: Option<u64>,
-    /// When, realtime.
+    /// When this was decided, realtime.
     pub at_ns: i64,
-    /// Why, at most [`crate::CAUSE_BYTES`] long.
+    /// Why the frames were not joined, at most [`crate::CAUSE_BYTES`] long.
     pub cause: &'a str,
 }

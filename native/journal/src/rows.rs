@@ -20,7 +20,7 @@ pub(crate) fn write(batch: &mut Batch, shared: &Shared, body: &mut [u8], encoder
     let mut columns = Columns::new(body, start, rows, encoder);
     head_columns::write(&mut columns, shared, batch.heads());
     for input in 0..batch.regions.len() {
-        // A copy: what it remembers of joining goes back below.
+        // A copy; its joiner is stored back below.
         let mut region = batch.regions[input];
         let cells = batch.cells(input);
         columns.structure();

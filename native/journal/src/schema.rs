@@ -13,7 +13,7 @@ use crate::layout::{ALIGNMENT, CONTINUATION, MAGIC, PREFIX_BYTES, aligned};
 
 /// The key of a segment's description in its schema.
 const SEGMENT_KEY: &str = "framegate.segment";
-/// Length of the description, padded.
+/// The length of the description, padded.
 const SEGMENT_JSON_BYTES: usize = 256;
 
 /// Field nodes of an input: the struct, its eight children, the element of the list.
@@ -22,10 +22,10 @@ pub(crate) const NODES_PER_INPUT: usize = 10;
 pub(crate) const BUFFERS_PER_INPUT: usize = 22;
 /// Field nodes of an unmatched row.
 pub(crate) const UNMATCHED_NODES: usize = 9;
-/// Its buffers: strings 2 x 3, integers 7 x 2.
+/// Buffers of an unmatched row: strings 2 x 3, integers 7 x 2.
 pub(crate) const UNMATCHED_BUFFERS: usize = 20;
 
-/// Which of a journal's two tables.
+/// One of a journal's two tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Table {
     Rows,
@@ -75,7 +75,7 @@ pub(crate) fn unmatched_fields() -> Fields {
     [text("input")].into_iter().chain(numbers.map(int64)).chain([text("cause")]).collect()
 }
 
-/// What a segment says about itself.
+/// The numbers that describe a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SegmentNumbers {
     pub(crate) out_stream: u64,
@@ -84,7 +84,7 @@ pub(crate) struct SegmentNumbers {
     pub(crate) generation: u64,
 }
 
-/// A table's schema, as every one of its segments begins with.
+/// A table's schema, with which every segment of it begins.
 #[derive(Clone, Debug)]
 pub(crate) struct TableSchema {
     pub(crate) table: Table,
@@ -103,7 +103,7 @@ impl TableSchema {
         Schema::new_with_metadata(self.fields.clone(), HashMap::from([(SEGMENT_KEY.to_owned(), padded)]))
     }
 
-    /// The magic and the schema message, up to where the first batch begins.
+    /// The first bytes of a segment: the magic and the schema message, up to the first batch.
     pub(crate) fn header(&self, numbers: &SegmentNumbers) -> Vec<u8> {
         let mut builder = FlatBufferBuilder::new();
         let schema = IpcSchemaEncoder::new().schema_to_fb_offset(&mut builder, &self.schema(numbers));
@@ -125,7 +125,7 @@ impl TableSchema {
         bytes
     }
 
-    /// The schema for a footer.
+    /// Writes the schema for a footer.
     pub(crate) fn in_footer<'a>(
         &self,
         builder: &mut FlatBufferBuilder<'a>,
@@ -134,7 +134,7 @@ impl TableSchema {
         IpcSchemaEncoder::new().schema_to_fb_offset(builder, &self.schema(numbers))
     }
 
-    /// Reads a segment's first bytes: where its batches begin, and what it says about itself.
+    /// Reads a segment's first bytes: where its batches begin, and its description.
     pub(crate) fn read_header(&self, bytes: &[u8]) -> Result<(usize, SegmentNumbers), String> {
         let start = MAGIC.len() + PREFIX_BYTES;
         if bytes.len() < start || &bytes[..MAGIC.len()] != MAGIC {
@@ -167,7 +167,7 @@ impl TableSchema {
             ordinal: number("ordinal")?,
             generation: number("generation")?,
         };
-        // The text is ours to the byte: whatever else stands there is damage.
+        // The text is fixed to the byte; anything else means damage.
         let ours = self.schema(&numbers);
         (ours.metadata.get(SEGMENT_KEY).map(String::as_str) == Some(json)).then_some(numbers)
     }

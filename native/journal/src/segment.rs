@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One segment file while it is written: begun from a prepared file, filled by seals, finished as an Arrow file.
+//! One segment file while it is written: begun from a prepared file, filled by seals, and finished as an Arrow file.
 
 use std::fs::{self, File};
 use std::io;
@@ -37,18 +37,18 @@ pub(crate) struct Segment {
     pub(crate) numbers: SegmentNumbers,
     pub(crate) first_row: u64,
     pub(crate) end_row: u64,
-    /// Where the next message goes.
+    /// The offset of the next message.
     pub(crate) next: usize,
     pub(crate) blocks: Vec<Block>,
-    /// When its first batch was sealed, monotonic ns.
+    /// When the first batch was sealed, monotonic ns.
     pub(crate) first_sealed_ns: Option<u64>,
-    /// Everything before it is on the disk, where that was asked for.
+    /// The offset up to which everything is on the disk, if the durability asks for it.
     synced: usize,
     footer_base_bytes: usize,
     is_finished: bool,
 }
 
-/// `00000003-0000000000012000` for rows, `00000003` for unmatched frames.
+/// The name of a segment: `00000003-0000000000012000` for rows, `00000003` for unmatched frames.
 pub(crate) fn stem(table: Table, ordinal: u64, first_row: u64) -> String {
     match table {
         Table::Rows => format!("{ordinal:08}-{first_row:016}"),
@@ -56,7 +56,7 @@ pub(crate) fn stem(table: Table, ordinal: u64, first_row: u64) -> String {
     }
 }
 
-/// Whether a path leads to the file that is open. A deleted folder, or another one in its place, does not.
+/// Whether a path still leads to an open file. It does not if its folder was deleted or replaced.
 pub(crate) fn is_same_file(open: &File, path: &Path) -> bool {
     let is_same = |open: fs::Metadata, found: fs::Metadata| (open.dev(), open.ino()) == (found.dev(), found.ino());
     open.metadata().and_then(|open| Ok(is_same(open, fs::symlink_metadata(path)?))).unwrap_or(false)
@@ -67,7 +67,7 @@ fn failed(path: &Path) -> impl FnOnce(io::Error) -> JournalError + '_ {
 }
 
 impl Segment {
-    /// Makes a prepared file the open segment. Under its old name it gets its new first bytes; only then its name.
+    /// Makes a prepared file the open segment. It gets its first bytes under its old name, and its own name afterwards.
     pub(crate) fn begin(
         mut prepared: Prepared,
         schema: &TableSchema,
@@ -80,7 +80,7 @@ impl Segment {
         prepared.mapping.content_mut()[..header.len()].copy_from_slice(&header);
         prepared.mapping.publish(header.len(), 0);
         fault!("segment.header");
-        // Readers may come in from here on: what they see is an empty segment.
+        // Readers may open the file from here on: they see an empty segment.
         unlock(&prepared.file);
         let path = prepared.path.with_file_name(stem(schema.table, numbers.ordinal, first_row) + ".open");
         if let Err(error) = fs::rename(&prepared.path, &path) {
@@ -99,13 +99,13 @@ impl Segment {
             blocks: Vec::with_capacity(batches),
             first_sealed_ns: None,
             synced: 0,
-            // Schema, vtables and alignment: the header holds the same schema.
+            // Schema, vtables and alignment: the header holds the same schema as the footer.
             footer_base_bytes: header.len() + 256,
             is_finished: false,
         })
     }
 
-    /// A segment of an earlier writer, whose batches were found by walking.
+    /// Takes a segment of an earlier writer, whose batches were found by walking.
     pub(crate) fn found(file: File, mapping: Mapping, path: PathBuf, numbers: SegmentNumbers, first_row: u64) -> Self {
         Self {
             mapping,
@@ -127,7 +127,7 @@ impl Segment {
         self.is_finished
     }
 
-    /// Its file and mapping.
+    /// Takes the segment apart into its file and mapping.
     pub(crate) fn into_warm(self) -> Warm {
         Warm { file: self.file, mapping: self.mapping }
     }
@@ -136,8 +136,8 @@ impl Segment {
         !self.blocks.is_empty()
     }
 
-    /// Where a message may end at most: the end mark and the footer must still fit behind it, and so must
-    /// `kept_batches` further messages of `kept_bytes` together.
+    /// The offset that a message must not exceed: behind it the end mark and the footer must fit, and `kept_batches`
+    /// more messages of `kept_bytes` together.
     pub(crate) fn limit(&self, kept_batches: usize, kept_bytes: usize) -> usize {
         let batches = self.blocks.len() + 1 + kept_batches;
         if self.is_finished || batches > self.blocks.capacity() {
@@ -147,13 +147,13 @@ impl Segment {
         self.mapping.bytes().saturating_sub(PREFIX_BYTES + footer + TRAILER_BYTES + kept_bytes) & !63
     }
 
-    /// Whether the name that the writer gave it still names this file.
+    /// Whether the segment's name still leads to this file.
     pub(crate) fn is_there(&self) -> bool {
         is_same_file(&self.file, &self.path)
     }
 
-    /// Seals the batch whose body lies behind the place of the next message: metadata, then an empty place behind
-    /// it, then the prefix, which shows it.
+    /// Seals the batch whose body lies behind the next message's metadata. Writes the metadata, then a zero prefix
+    /// behind the batch, and finally the batch's prefix, which lets readers see it.
     pub(crate) fn seal(
         &mut self,
         encoder: &mut Encoder,
@@ -192,22 +192,22 @@ impl Segment {
         Ok(())
     }
 
-    /// Waits until everything sealed is on the disk.
+    /// Waits until everything that was sealed is on the disk.
     pub(crate) fn sync(&mut self) -> Result<(), JournalError> {
         self.mapping.sync(self.synced, self.next + PREFIX_BYTES).map_err(failed(&self.path))?;
         self.synced = self.next;
         Ok(())
     }
 
-    /// Takes a segment away that never got a batch.
+    /// Removes a segment that never got a batch.
     pub(crate) fn abandon(&mut self) {
         self.is_finished = true;
-        // Without batches it says nothing; the next writer takes it away if this one cannot.
+        // A segment without batches holds nothing; the next writer removes it if this one cannot.
         let _ = fs::remove_file(&self.path);
     }
 
-    /// Ends the stream, writes the footer, gives the file its final name. A file less than half full gives back
-    /// what it does not need. The length of the file and its new name.
+    /// Ends the stream, writes the footer, and gives the file its final name. A file that is less than half full is
+    /// shortened. Returns the file's length and its new path.
     pub(crate) fn finish(
         &mut self,
         schema: &TableSchema,
@@ -257,7 +257,8 @@ impl Segment {
     }
 }
 
-/// A footer and its trailer, so long that the footer begins on 8 bytes when the file's length is a multiple of 8.
+/// The length of a footer and its trailer, such that the footer begins on 8 bytes if the file's length is a multiple of
+/// 8.
 fn footer_bytes(flat: &[u8]) -> usize {
     (flat.len() + TRAILER_BYTES).next_multiple_of(8)
 }

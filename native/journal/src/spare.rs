@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The thread that makes the next segment's file ahead of need: out of a dropped segment, whose pages are warm, or
-//! fresh.
+//! The thread that makes the next segment's file before it is needed: from a dropped segment, whose pages are warm, or
+//! as a new file.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -17,52 +17,52 @@ use crate::faults::fault;
 use crate::mapping::Mapping;
 use crate::retired::Retired;
 
-/// Orders that wait at most; more segments than that make no journal faster.
+/// Most orders that wait; more segments make no journal faster.
 const ORDERS_MAX: usize = 1024;
 const MODE: u32 = 0o660;
 
-/// A file on its way to be a segment, locked against readers.
+/// A file prepared to become a segment, locked against readers.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) file: File,
     pub(crate) mapping: Mapping,
     pub(crate) path: PathBuf,
-    /// How often the file will have been used.
+    /// The number of its next use, counted from 1.
     pub(crate) generation: u64,
-    /// Whether a reader still held the dropped segment that was to be used again.
+    /// Whether a reader still held the dropped segment that should have been reused.
     pub(crate) was_held: bool,
 }
 
-/// A finished segment's file as its writer had it, open and mapped. To map a file again costs the kernel more than to
-/// copy the payloads that it holds.
+/// The file of a finished segment, still open and mapped. To map it again would cost the kernel more than to copy the
+/// payloads that it holds.
 #[derive(Debug)]
 pub(crate) struct Warm {
     pub(crate) file: File,
     pub(crate) mapping: Mapping,
 }
 
-/// A dropped segment's file.
+/// The file of a dropped segment.
 #[derive(Debug)]
 pub(crate) struct Used {
-    /// How often it was used.
+    /// The number of its previous use, counted from 1.
     pub(crate) generation: u64,
-    /// None: an earlier writer made it, or more files than that are not kept open.
+    /// The open file. None if an earlier writer made it, or if too many files are kept open.
     pub(crate) warm: Option<Warm>,
 }
 
-/// What is asked of the thread.
+/// What the thread is asked to do.
 #[derive(Debug)]
 pub(crate) struct Order {
-    /// Segments that go, oldest first.
+    /// The segments to remove, oldest first.
     pub(crate) dropped: Vec<Finished>,
-    /// A file that is to be made then.
+    /// The file to make afterwards, if one is wanted.
     pub(crate) make: Option<Make>,
-    /// Out of the last of those that go.
+    /// Whether that file is made from the newest of the removed segments.
     pub(crate) is_recycled: bool,
 }
 
 impl Order {
-    /// Each segment is counted before it goes.
+    /// Counts and removes each segment, then makes the file.
     fn carry_out(self, retired: &mut Retired) -> Result<Option<Prepared>, JournalError> {
         let Self { dropped, make, is_recycled } = self;
         let (mut used, last) = (None, dropped.len().saturating_sub(1));
@@ -89,35 +89,35 @@ fn count(retired: &mut Retired, segment: &Finished) -> Result<(), JournalError> 
     };
     let mapping = segment.warm.as_ref().map(|warm| &warm.mapping).or(found.as_ref());
     match retired.count(mapping.map_or(&[], Mapping::content), segment.first_row, segment.end_row) {
-        // The segment has to go to make room. What it held is counted, and written with the next account.
+        // The segment has to go, to free space. It is counted in memory, and written with the next account.
         Err(JournalError::NoRoom { .. }) => Ok(()),
         counted => counted,
     }
 }
 
-/// Takes a file away. It may be gone already, and there is nothing to do about one that will not go.
+/// Removes a file, if it still exists and can be removed.
 pub(crate) fn remove(path: &Path) {
     let _ = fs::remove_file(path);
     fault!("retention.dropped");
 }
 
-/// A file that is to be made.
+/// A file to be made.
 #[derive(Debug)]
 pub(crate) struct Make {
-    /// Where it shall be.
+    /// The path of the new file.
     pub(crate) path: PathBuf,
     pub(crate) bytes: usize,
 }
 
 impl Make {
-    /// Takes a dropped segment's file; None where somebody took it away, and a fresh one is made.
+    /// Takes the file of a dropped segment. None if somebody removed it; then a new file is made.
     fn rename(&self, segment: Finished) -> Option<Used> {
         fs::rename(&segment.path, &self.path).ok()?;
         fault!("recycle.renamed");
         Some(Used { generation: segment.generation, warm: segment.warm })
     }
 
-    /// Makes it, on whatever thread; a fresh one where nothing is used again.
+    /// Makes the file, on any thread; a new one if no used file is given.
     pub(crate) fn carry_out(self, used: Option<Used>) -> Result<Prepared, JournalError> {
         let generation = used.as_ref().map_or(1, |used| used.generation + 1);
         let again = used.map(|used| self.again(used)).transpose()?;
@@ -134,7 +134,8 @@ impl Make {
         Ok(prepared)
     }
 
-    /// The dropped file, if no reader holds it; else it is taken out of the directory and theirs alone.
+    /// Reuses the dropped file. None if a reader holds it; then the directory entry is removed, and the reader keeps
+    /// the file.
     fn again(&self, used: Used) -> Result<Option<Warm>, JournalError> {
         let (file, mapping) = match used.warm {
             Some(Warm { file, mapping }) => (file, Some(mapping)),
@@ -159,7 +160,7 @@ impl Make {
     fn fresh(&self) -> Result<File, JournalError> {
         let file = self.options().create_new(true).open(&self.path).map_err(|error| self.failed(error))?;
         allocate(&file, self.bytes).map_err(|error| {
-            // Ours: `create_new` made it a moment ago.
+            // `create_new` has just made this file, so it is ours to remove.
             let _ = fs::remove_file(&self.path);
             self.failed(error)
         })?;
@@ -183,21 +184,21 @@ impl Make {
     }
 }
 
-/// Gives a file all its blocks now; later a full file system would be a SIGBUS.
+/// Allocates all blocks of a file now. Later, a full file system would mean a SIGBUS.
 fn allocate(file: &File, bytes: usize) -> io::Result<()> {
     let length = libc::off_t::try_from(bytes).map_err(|_| io::Error::from_raw_os_error(libc::EFBIG))?;
     loop {
         // SAFETY: an open descriptor and two numbers.
         match unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, length) } {
             0 => return Ok(()),
-            // It has done nothing, so it is simply asked again.
+            // An interrupted call has done nothing, so it is repeated.
             libc::EINTR => {}
             code => return Err(io::Error::from_raw_os_error(code)),
         }
     }
 }
 
-/// Takes the lock that keeps readers away; false when one holds it.
+/// Takes the lock that keeps readers away; false if a reader holds the file.
 pub(crate) fn lock_exclusively(file: &File) -> io::Result<bool> {
     // SAFETY: an open descriptor and a number.
     if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } == 0 {
@@ -207,23 +208,23 @@ pub(crate) fn lock_exclusively(file: &File) -> io::Result<bool> {
     if error.kind() == io::ErrorKind::WouldBlock { Ok(false) } else { Err(error) }
 }
 
-/// Lets readers in.
+/// Releases the lock that keeps readers away.
 pub(crate) fn unlock(file: &File) {
-    // SAFETY: an open descriptor and a number. Letting go of a lock that is held does not fail.
+    // SAFETY: an open descriptor and a number. Releasing a held lock does not fail.
     unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_UN) };
 }
 
-/// Whether a file was to be made, and what came of the order.
+/// Whether the order was for a file, and the result.
 type Made = (bool, Result<Option<Prepared>, JournalError>);
 
-/// The thread and what it has yet to deliver.
+/// The thread that makes files, and what it still has to deliver.
 #[derive(Debug)]
 pub(crate) struct Maker {
     orders: Option<SyncSender<Order>>,
     made: Receiver<Made>,
     thread: Option<JoinHandle<()>>,
     outstanding: usize,
-    /// Of those, the files.
+    /// How many of the outstanding orders make a file.
     coming: usize,
 }
 
@@ -246,7 +247,7 @@ impl Maker {
         self.outstanding
     }
 
-    /// Files that are on their way.
+    /// How many files are being made.
     pub(crate) const fn coming(&self) -> usize {
         self.coming
     }
@@ -258,7 +259,7 @@ impl Maker {
         self.coming += usize::from(is_taken && is_file);
     }
 
-    /// The next file, if one is ready.
+    /// The next result, if one is ready.
     pub(crate) fn poll(&mut self) -> Option<Result<Option<Prepared>, JournalError>> {
         match (self.outstanding > 0).then(|| self.made.try_recv())? {
             Ok(made) => Some(self.delivered(made)),
@@ -267,7 +268,7 @@ impl Maker {
         }
     }
 
-    /// The next file, waiting for it.
+    /// The next result, waiting for it for at most this long.
     pub(crate) fn wait(&mut self, at_most: Duration) -> Option<Result<Option<Prepared>, JournalError>> {
         match (self.outstanding > 0).then(|| self.made.recv_timeout(at_most))? {
             Ok(made) => Some(self.delivered(made)),
@@ -292,7 +293,7 @@ impl Drop for Maker {
     fn drop(&mut self) {
         self.orders = None;
         if let Some(thread) = self.thread.take() {
-            // A panic of it was reported when it happened.
+            // If the thread panicked, that was reported when it happened.
             let _ = thread.join();
         }
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The table of frames that were not joined: rows wait here for the seal that accounts for them.
+//! The table of frames that were not joined. Its rows wait here for the seal that accounts for them.
 
 use std::io::Write as _;
 
@@ -9,7 +9,7 @@ use crate::message::Encoder;
 use crate::row::Unmatched;
 use crate::schema::UNMATCHED_BUFFERS;
 
-/// Length of `{"seal":K}`, padded.
+/// The length of the state `{"seal":K}`, padded.
 pub(crate) const STATE_BYTES: usize = 32;
 
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ struct Waiting {
     cause_bytes: u8,
 }
 
-/// The rows that wait.
+/// The rows that wait for a seal.
 #[derive(Debug)]
 pub(crate) struct UnmatchedRows {
     waiting: Vec<Waiting>,
@@ -42,7 +42,7 @@ impl UnmatchedRows {
         self.waiting.len() as u32
     }
 
-    /// When the first of them came.
+    /// When the first waiting row came.
     pub(crate) fn first_ns(&self) -> Option<u64> {
         (!self.waiting.is_empty()).then_some(self.first_ns)
     }
@@ -81,7 +81,7 @@ impl UnmatchedRows {
         self.waiting.clear();
     }
 
-    /// Bytes that their columns need at most.
+    /// An upper bound for the columns of the waiting rows.
     pub(crate) fn bytes_max(&self, inputs: &[String]) -> usize {
         let names: usize = self.waiting.iter().map(|row| inputs[row.input as usize].len()).sum();
         UNMATCHED_BUFFERS * (64 + 8) + names + self.waiting.len() * (7 * 8 + 4 + 4 + CAUSE_BYTES + 2)
@@ -100,14 +100,14 @@ impl UnmatchedRows {
         columns.int64(|row| Some(rows[row].at_ns));
         columns.text(|row| {
             let Waiting { cause, cause_bytes, .. } = &rows[row];
-            // It was text when it came, and is cut only where a caller ignored the bound.
+            // The cause was text when it came; it is cut only if a caller ignored the bound.
             Some(std::str::from_utf8(&cause[..usize::from(*cause_bytes)]).unwrap_or("unknown"))
         });
         columns.finish()
     }
 }
 
-/// The state of an unmatched batch.
+/// Writes the state of an unmatched batch.
 pub(crate) fn write_state(state: &mut Vec<u8>, seal: u64) {
     // Writing into a vector cannot fail.
     let _ = write!(state, "{{\"seal\":{seal}}}");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Reads a segment's batches one after the other, and believes none that is not whole.
+//! Reads the batches of a segment one after the other, and accepts only whole ones.
 
 use std::ops::Range;
 
@@ -11,14 +11,14 @@ use crate::layout::{ALIGNMENT, CONTINUATION, END_OF_STREAM, PREFIX_BYTES};
 use crate::message::{BatchNumbers, read_metadata};
 use crate::schema::{Table, TableSchema};
 
-/// A whole batch.
+/// A whole batch of a segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) start: usize,
     pub(crate) message_bytes: usize,
     pub(crate) body_bytes: usize,
     pub(crate) numbers: BatchNumbers,
-    /// Without its padding.
+    /// The batch's state, without padding.
     pub(crate) state: String,
 }
 
@@ -26,13 +26,13 @@ pub(crate) struct Found {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Walk {
     pub(crate) batches: Vec<Found>,
-    /// Where the first message is that is not a whole batch.
+    /// The offset of the first message that is not a whole batch.
     pub(crate) end: usize,
-    /// Why that is not the end that a writer leaves.
+    /// Why that message is not the end that a writer leaves; None if it is.
     pub(crate) fault: Option<String>,
 }
 
-/// Walks the messages of `content` from `start` on. `first_row` is the first batch's, where it is known.
+/// Walks the messages of `content` from `start` on. `first_row` is the first batch's row, if it is known.
 pub(crate) fn walk(
     content: &[u8],
     start: usize,
@@ -69,7 +69,7 @@ pub(crate) fn walk(
     }
 }
 
-/// The batch whose prefix stands at `start`; None where a writer would have written none yet, or ended.
+/// The batch whose prefix lies at `start`; None if the batches end there.
 fn next_batch(content: &[u8], start: usize, fields: &Fields) -> Result<Option<Found>, String> {
     let prefix = content.get(start..start + PREFIX_BYTES).ok_or("the file ends before it")?;
     let prefix = u64::from_le_bytes(prefix.try_into().unwrap_or_default());
@@ -89,7 +89,7 @@ fn next_batch(content: &[u8], start: usize, fields: &Fields) -> Result<Option<Fo
     let batch = message.header_as_record_batch().ok_or("it is not a record batch")?;
     let (numbers, state) = read_metadata(&message).ok_or("it does not say its numbers and its state")?;
     let body_bytes = usize::try_from(message.bodyLength()).map_err(|_| "a negative body")?;
-    // The place behind it must be there too, or nobody could tell that it is the last.
+    // The prefix behind the batch must exist too; without it nobody could tell that the batch is the final one.
     let end = body.checked_add(body_bytes).filter(|end| end + PREFIX_BYTES <= content.len());
     let bytes = &content[body..end.ok_or("its body ends behind the file")?];
     if body_bytes % ALIGNMENT != 0 || batch.length() != i64::from(numbers.rows) || batch.compression().is_some() {
@@ -123,7 +123,7 @@ pub(crate) fn batch_crc(buffers: u32, state: &[u8], numbers: &BatchNumbers) -> u
     crc::extend(crc::extend(buffers, state), &tail)
 }
 
-/// Goes through a batch's columns, and finds that every length fits the others.
+/// Goes through a batch's columns, and checks that all lengths fit together.
 struct Check<'a> {
     bytes: &'a [u8],
     nodes: Vec<FieldNode>,
@@ -154,7 +154,7 @@ impl Check<'_> {
         }
     }
 
-    /// The node of a column and the buffer that says what is null.
+    /// Checks a column's node and its validity buffer.
     fn validity(&mut self, length: usize) -> Option<()> {
         let node = *self.nodes.get(self.node)?;
         self.node += 1;
@@ -167,7 +167,7 @@ impl Check<'_> {
         (usize::try_from(node.length()).ok()? == length && is_sound).then_some(())
     }
 
-    /// Offsets from 0 on that never fall; the last.
+    /// Checks offsets, which begin at 0 and never fall; returns the final one.
     fn offsets(&mut self, length: usize) -> Option<usize> {
         let range = self.exactly(length.checked_add(1)?.checked_mul(4)?)?;
         let mut last = 0;
@@ -226,7 +226,7 @@ mod tests {
         for rows in [2, 0, 1] {
             for seq in 0..rows {
                 assert_eq!(writer.reserve(&[20, 0], 0).unwrap(), Reserved::Ready);
-                // SAFETY: the source has 20 bytes, and that many were reserved.
+                // SAFETY: the source has 20 bytes, and as many were reserved.
                 unsafe { writer.copy_payload(0, [7_u8; 20].as_ptr(), 20) };
                 let dims = [4, 5];
                 let timestamp_ns = (seq == 0).then_some(9);
@@ -246,7 +246,7 @@ mod tests {
         (content, TableSchema { table: Table::Rows, fields: rows_fields(&inputs) })
     }
 
-    /// What of a batch is covered by its CRC.
+    /// The bytes of a batch that its CRC covers.
     fn covered(found: &Found) -> (usize, u64, u32, u64, u32, &str) {
         let BatchNumbers { first_row, rows, generation, crc, .. } = found.numbers;
         (found.start, first_row, rows, generation, crc, &found.state)

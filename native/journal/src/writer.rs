@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The journal's writer: rows in, sealed batches out.
+//! The journal's writer: takes rows, and seals them in batches.
 
 use std::time::Duration;
 
@@ -17,13 +17,13 @@ use crate::segment::SealPoints;
 use crate::unmatched::{self, UnmatchedRows};
 use crate::walk::batch_crc;
 
-/// Unmatched rows wait for a seal of rows at most this long.
+/// How long unmatched rows wait at most for a seal of rows.
 const UNMATCHED_WAIT_NS: u64 = 1_000_000_000;
 
-/// Batches without rows for which every segment keeps room until the journal is closed: the last states can be sealed
-/// also where no further segment may be opened.
+/// How many batches without rows every segment keeps space for until the journal is closed, so that the final states
+/// can be sealed even if no further segment may be opened.
 pub(crate) const CLOSING_BATCHES: usize = 2;
-/// How often the writer looks whether its files are still there, beside every seal.
+/// How often the writer checks that its files still exist, apart from every seal.
 const LOOK_NS: u64 = 500_000_000;
 
 const ROWS_POINTS: SealPoints = SealPoints {
@@ -37,9 +37,9 @@ const UNMATCHED_POINTS: SealPoints = SealPoints {
     prefix: index_of("unmatched.prefix"),
 };
 
-/// Writes one journal. One thread at a time.
+/// Writes one journal, from one thread at a time.
 ///
-/// A row is reserved, its payloads are placed, then it is committed or abandoned; a seal shows what was committed.
+/// Reserve a row, place its payloads, then commit or abandon it. A seal lets readers see what was committed.
 #[derive(Debug)]
 pub struct Writer {
     pub(crate) config: Config,
@@ -53,12 +53,12 @@ pub struct Writer {
     pub(crate) seals: u64,
     pub(crate) unmatched_next_row: u64,
     pub(crate) floor: Option<u64>,
-    /// Room for one batch in an empty segment.
-    pub(crate) fresh_room: usize,
-    /// Kept in each segment for the end.
+    /// The space for one batch in an empty segment.
+    pub(crate) fresh_space: usize,
+    /// The space that each segment keeps for the end of the journal.
     pub(crate) closing_bytes: usize,
     pub(crate) is_closing: bool,
-    /// When it last saw that its files are there.
+    /// When the writer last checked that its files exist.
     pub(crate) looked_at_ns: u64,
     pub(crate) counters: Counters,
 }
@@ -72,14 +72,14 @@ impl Writer {
         opening::open(config)
     }
 
-    /// Makes room for a row whose payloads have these lengths, 0 where an input is absent.
+    /// Reserves a row with payloads of these lengths; 0 for an absent input.
     ///
     /// # Errors
-    /// A row that no segment can hold; anything the system said.
+    /// The row fits no segment, or the system failed.
     pub fn reserve(&mut self, payload_bytes: &[u32], now_ns: u64) -> Result<Reserved, JournalError> {
         assert_eq!(payload_bytes.len(), self.config.inputs.len(), "one length for each input");
         if self.batch.rows() > 0 {
-            if !self.batch.has_room(payload_bytes) {
+            if !self.batch.has_space(payload_bytes) {
                 return Ok(Reserved::SealFirst);
             }
         } else if !self.begin_batch(payload_bytes, self.batch.least_bytes(payload_bytes), now_ns)? {
@@ -90,41 +90,41 @@ impl Writer {
         Ok(Reserved::Ready)
     }
 
-    /// Where that input's payload goes, valid for the reserved bytes until the row is committed or abandoned. Prefer
-    /// `copy_payload`: what is written here is read once more for its CRC.
+    /// The address for an input's payload, valid for the reserved bytes until the row is committed or abandoned. Prefer
+    /// `copy_payload`: what is written here must be read once more for its CRC.
     #[must_use]
     pub fn place(&mut self, input: usize) -> *mut u8 {
         self.batch.place(input, self.rows.open.mapping.start())
     }
 
-    /// Copies that input's payload and takes its CRC on the way.
+    /// Copies an input's payload, and takes its CRC from the same bytes.
     ///
     /// # Safety
-    /// `source` must be valid for `bytes` bytes, which are at most what was reserved. Another process may write there
-    /// meanwhile; then the row must be abandoned.
+    /// `source` must be valid for `bytes` bytes, at most as many as were reserved. If another process writes there
+    /// meanwhile, the row must be abandoned.
     pub unsafe fn copy_payload(&mut self, input: usize, source: *const u8, bytes: usize) {
         // SAFETY: the caller vouches for the source, and the segment is the open one.
         unsafe { self.batch.copy_payload(input, source, bytes, self.rows.open.mapping.start()) };
         fault!("row.copied");
     }
 
-    /// Says what an input of the reserved row holds; one that nothing is said about was not joined.
+    /// Sets an input's cell in the reserved row. An input without a cell was not joined.
     pub fn cell(&mut self, input: usize, cell: &Cell<'_>) {
         self.batch.cell(input, cell);
     }
 
-    /// The reserved row is in the open batch.
+    /// Adds the reserved row to the open batch.
     pub fn commit_row(&mut self, head: &RowHead) {
         self.batch.commit_row(head, self.rows.open.mapping.start());
         fault!("row.committed");
     }
 
-    /// The reserved row never was.
+    /// Drops the reserved row.
     pub fn abandon_row(&mut self) {
         self.batch.abandon_row();
     }
 
-    /// Whether there is something to seal, and it has waited long enough or is large enough.
+    /// Whether something waits to be sealed that is old or large enough.
     #[must_use]
     pub fn is_seal_due(&self, now_ns: u64) -> bool {
         let batch = &self.batch;
@@ -136,16 +136,16 @@ impl Writer {
             || self.unmatched_rows.first_ns().is_some_and(|first_ns| is_old(first_ns, UNMATCHED_WAIT_NS))
     }
 
-    /// Takes an unmatched row; false when there is no room for it before the next seal or spill.
+    /// Takes an unmatched row; false if no more fit before the next seal or spill.
     pub fn unmatched(&mut self, row: &Unmatched<'_>, now_ns: u64) -> bool {
         assert!(row.input < self.config.inputs.len(), "no such input");
         self.unmatched_rows.push(row, now_ns)
     }
 
-    /// Seals unmatched rows, then rows and state. A batch may have no rows.
+    /// Seals the unmatched rows, then the rows and the state. A batch may have no rows.
     ///
     /// # Errors
-    /// Everything is as it was, and may be tried again.
+    /// Nothing has changed, and the caller may try again.
     pub fn seal(&mut self, now_ns: u64, write_state: impl FnOnce(&mut Vec<u8>)) -> Result<Sealed, JournalError> {
         assert!(!self.batch.is_reserved(), "a row is neither committed nor abandoned");
         self.look(now_ns)?;
@@ -189,8 +189,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Makes room for more unmatched rows: those that wait are sealed ahead, and counted by the next seal. A state
-    /// that speaks of more of them than wait at once needs all of them in the journal before it.
+    /// Seals the waiting unmatched rows ahead of the next seal of rows, which will account for them. Needed where a
+    /// state counts more unmatched rows than can wait at once.
     ///
     /// # Errors
     /// As `seal`.
@@ -205,7 +205,7 @@ impl Writer {
         }
         let need = self.unmatched_encoder.message_bytes() + self.unmatched_rows.bytes_max(&self.config.inputs);
         if self.unmatched.open.next + need > self.unmatched.open.limit(0, 0) {
-            // Nobody holds this table's retention: its oldest rows go.
+            // No reader holds back this table, so its oldest rows may go.
             self.unmatched.look_after(now_ns, |_| true, |_| {});
             if !self.unmatched.next_segment()? {
                 return Err(self.unmatched.take_failure().unwrap_or_else(|| self.unmatched.why_no_spare()));
@@ -213,7 +213,7 @@ impl Writer {
         }
         let (segment, encoder) = (&mut self.unmatched.open, &mut self.unmatched_encoder);
         let seal = self.seals + 1;
-        // It fits: the longest number was counted when the capacity was chosen.
+        // It fits: the capacity allows for the longest number.
         let _ = encoder.set_state(|state| unmatched::write_state(state, seal));
         let (body, limit) = (segment.next + encoder.message_bytes(), segment.limit(0, 0));
         let content = &mut segment.mapping.content_mut()[body..limit];
@@ -236,15 +236,15 @@ impl Writer {
         Ok(rows)
     }
 
-    /// The smallest committed row of the living named readers.
+    /// Sets the smallest committed row of all living named readers.
     pub fn set_floor(&mut self, floor: Option<u64>) {
         self.floor = floor;
     }
 
-    /// Says that the writer lives, looks after the next segment, and ends one that is old. At least every 100 ms.
+    /// Says that the writer is alive, looks after the next segment, and ends an old one. Call it at least every 100 ms.
     ///
     /// # Errors
-    /// What the system said about files.
+    /// The system failed on a file.
     pub fn heartbeat(&mut self, now_ns: u64) -> Result<(), JournalError> {
         self.head.set(HeadWord::HeartbeatNs, now_ns);
         if now_ns.saturating_sub(self.looked_at_ns) >= LOOK_NS {
@@ -263,30 +263,30 @@ impl Writer {
         self.rows.why_no_spare()
     }
 
-    /// Waits until the next segment is there, for callers that have nothing else to do; false when it is not.
+    /// Waits until the next segment is ready, for callers with nothing else to do; false if it is not.
     pub fn wait_for_segment(&mut self, now_ns: u64, at_most: Duration) -> bool {
         self.look_after(now_ns);
         self.rows.wait(at_most) && self.unmatched.wait(at_most)
     }
 
-    /// Everything sealed so far is on the disk when this returns.
+    /// Waits until everything sealed so far is on the disk.
     ///
     /// # Errors
-    /// What the system said.
+    /// The system failed.
     pub fn sync(&mut self) -> Result<(), JournalError> {
         self.unmatched.open.sync()?;
         self.rows.open.sync()
     }
 
-    /// From now on a seal may use the room that every segment keeps for the end: nothing but `close` follows.
+    /// Lets a seal use the space that every segment keeps for the end. Only `close` may follow.
     pub const fn begin_close(&mut self) {
         self.is_closing = true;
     }
 
-    /// Seals what is open, finishes the open segments and says that the journal was closed.
+    /// Seals what is open, finishes the open segments, and marks the journal as closed.
     ///
     /// # Errors
-    /// As `seal`; then nothing was closed, and the next writer recovers.
+    /// As for `seal`. Then nothing was closed, and the next writer recovers.
     pub fn close(mut self, now_ns: u64, write_state: impl FnOnce(&mut Vec<u8>)) -> Result<Counters, JournalError> {
         self.begin_close();
         if self.unmatched_rows.rows() > 0 {
@@ -309,7 +309,7 @@ impl Writer {
         Ok(self.counters())
     }
 
-    /// What happened so far.
+    /// What happened since the writer opened.
     #[must_use]
     pub fn counters(&self) -> Counters {
         let files = &self.rows.counters;
@@ -326,35 +326,35 @@ impl Writer {
         }
     }
 
-    /// Rows in the open batch.
+    /// How many rows the open batch has.
     #[must_use]
     pub fn unsealed_rows(&self) -> u32 {
         self.batch.rows()
     }
 
-    /// How many rows are sealed: the number of the first that is not.
+    /// How many rows are sealed, which is the number of the first unsealed one.
     #[must_use]
     pub fn sealed_rows(&self) -> u64 {
         self.rows.open.end_row
     }
 
-    /// The number of the next row that `commit_row` makes.
+    /// The number of the next row to be committed.
     #[must_use]
     pub fn next_row(&self) -> u64 {
         self.rows.open.end_row + u64::from(self.batch.rows())
     }
 
-    /// Readies an empty batch for a row of these payloads; false where there is no segment for it yet.
-    /// A body of these payloads has at least `body_bytes`.
+    /// Lays out an empty batch for a row of these payloads, whose body has at least `body_bytes`; false if there is no
+    /// segment for it yet.
     fn begin_batch(&mut self, payload_bytes: &[u32], body_bytes: usize, now_ns: u64) -> Result<bool, JournalError> {
         let message_bytes = self.rows_encoder.message_bytes();
         let need = message_bytes + body_bytes;
-        if need > self.fresh_room || payload_bytes.iter().any(|bytes| *bytes as usize > COLUMN_BYTES_MAX) {
+        if need > self.fresh_space || payload_bytes.iter().any(|bytes| *bytes as usize > COLUMN_BYTES_MAX) {
             let segment_bytes = self.config.segment_bytes;
             return Err(JournalError::RowTooLarge { want_bytes: need as u64, segment_bytes });
         }
         let has_room = self.rows.open.next + need <= self.limit();
-        // An old segment goes on where there is no next one yet; a full one cannot.
+        // An old segment is still used if there is no next one yet; a full one cannot be.
         let is_over = !has_room || self.is_segment_old(now_ns);
         let has_next = is_over && self.next_segment(now_ns)?;
         if !has_room && !has_next {
@@ -365,14 +365,13 @@ impl Writer {
         Ok(true)
     }
 
-    /// Where a batch of rows may end in the open segment.
+    /// The offset in the open segment that a batch of rows must not exceed.
     fn limit(&self) -> usize {
         let kept_bytes = if self.is_closing { 0 } else { self.closing_bytes };
         self.rows.open.limit(if self.is_closing { 0 } else { CLOSING_BATCHES }, kept_bytes)
     }
 
-    /// Fails where somebody deleted the journal, or put another one in its place: nothing that is there now is this
-    /// writer's.
+    /// Fails if somebody deleted or replaced the journal: then nothing at its path is this writer's.
     fn look(&mut self, now_ns: u64) -> Result<(), JournalError> {
         self.looked_at_ns = now_ns;
         if self.head.is_there() && self.rows.open.is_there() {
@@ -382,7 +381,7 @@ impl Writer {
     }
 
     fn begin_empty_batch(&mut self, now_ns: u64) -> Result<bool, JournalError> {
-        // Kept with the writer: this is on the way of every seal.
+        // A constant, because every seal needs it.
         const NOTHING: [u32; crate::INPUTS_MAX] = [0; crate::INPUTS_MAX];
         let inputs = self.config.inputs.len();
         self.begin_batch(&NOTHING[..inputs], empty_body_bytes(inputs), now_ns)
@@ -413,14 +412,14 @@ impl Writer {
         let (head, floor, when_full) = (&self.head, self.floor, self.config.when_full);
         let may_drop = |end_row: u64| match (when_full, floor) {
             (WhenFull::Block, Some(floor)) => end_row <= floor,
-            // Without a named reader it keeps what fits.
+            // Without a named reader, the journal keeps what fits.
             _ => true,
         };
         self.rows.look_after(now_ns, may_drop, |first_row| head.set(HeadWord::FirstRow, first_row));
         self.unmatched.look_after(now_ns, |_| true, |_| {});
     }
 
-    /// Brings the head up to date; the next row last, because readers look at it first.
+    /// Updates the head. The next row comes last, because readers read it first.
     pub(crate) fn tell_sealed(&self) {
         let (head, open) = (&self.head, &self.rows.open);
         head.set(HeadWord::OpenOrdinal, open.numbers.ordinal);

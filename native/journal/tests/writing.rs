@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A journal written, closed, recovered; and that nothing is allocated on the way of a row and of a seal.
+//! A journal is written, closed and recovered; and neither a row nor a seal allocates.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -44,7 +44,7 @@ fn config(folder: &Folder, inputs: usize) -> Config {
     }
 }
 
-/// Appends a row with the given payloads; what became of it.
+/// Appends a row with the given payloads; returns the writer's answer.
 fn append(writer: &mut Writer, seq: u64, payloads: &[&[u8]], now_ns: u64) -> Reserved {
     let mut lengths = [0_u32; 16];
     for (length, payload) in lengths.iter_mut().zip(payloads) {
@@ -137,7 +137,7 @@ fn more_unmatched_rows_than_wait_at_once_are_counted_by_the_one_seal_behind_them
     assert_eq!(fill(&mut writer, at_once), at_once);
     writer.seal(0, state("{}")).unwrap();
     assert_eq!(writer.counters().unmatched_rows, 2 * at_once);
-    // Nobody counts these.
+    // These rows do not count.
     assert_eq!(fill(&mut writer, 2 * at_once), at_once);
     writer.spill_unmatched(0).unwrap();
     drop(writer);
@@ -147,7 +147,7 @@ fn more_unmatched_rows_than_wait_at_once_are_counted_by_the_one_seal_behind_them
 
 #[test]
 fn a_file_that_is_being_made_is_told_from_a_journal_that_is_full() {
-    // Where the thread that makes files is quick, one that is asked for is there already: it is asked again.
+    // A file that was just ordered may already be there if the making thread is quick, so the order is repeated.
     assert!((0..20).any(|_| waits_for_files() > 0));
 }
 
@@ -155,7 +155,7 @@ fn waits_for_files() -> u32 {
     let folder = Folder::new("coming");
     let (mut writer, _) = Writer::open(config(&folder, 2)).unwrap();
     let (mut seq, mut waits) = (0, 0);
-    // Three segments of the side table: each time the next file is asked for only when it is needed.
+    // Three segments of the side table: each time, the next file is ordered only when it is needed.
     while writer.counters().unmatched_rows < 3 * (2 << 20) / 64 {
         while writer.unmatched(&unmatched(seq), 0) {
             seq += 1;
@@ -191,7 +191,7 @@ fn an_abandoned_row_leaves_nothing() {
     let sealed = writer.seal(0, state("{}")).unwrap();
     assert_eq!(sealed.rows, 2);
     drop(writer);
-    // Recovery computes the CRC of what lies there.
+    // Recovery computes the CRC of the bytes in the segment.
     let (_writer, recovered) = Writer::open(config(&folder, 1)).unwrap();
     assert_eq!((recovered.next_row, recovered.cut_batches), (2, 0));
 }
@@ -246,7 +246,7 @@ fn a_batch_that_fills_before_its_time_makes_the_next_one_larger() {
         }
     }
     assert_eq!(rows, [4, 8, 16, 32, 64, 64]);
-    // Sealed by age with few rows, the next layout is for exactly as many.
+    // Sealed by age with few rows, so the next layout is for exactly as many.
     writer.seal(0, state("{}")).unwrap();
     append(&mut writer, 200, &[&[7; 100]], 0);
     assert_eq!(writer.seal(0, state("{}")).unwrap().rows, 1);
@@ -275,7 +275,7 @@ fn nothing_is_allocated_for_rows_and_seals() {
             writer.heartbeat(round).unwrap();
         }
     };
-    // The flatbuffer builder and the lists of nodes come to their length in the first seals.
+    // The flatbuffer builder and the lists of nodes grow to their length in the first seals.
     run(&mut writer);
     assert!(writer.wait_for_segment(0, Duration::from_secs(20)));
     assert_eq!(allocation_counter::measure(|| run(&mut writer)).count_total, 0);
@@ -331,8 +331,8 @@ fn a_reader_that_has_not_read_on_blocks_the_writer_until_it_has() {
     assert!(writer.counters().first_row > 0);
 }
 
-/// Writes rows of `inputs` frames, `gap_ns(row)` apart, and seals them when they are due; empty bytes of batches, and
-/// payload bytes.
+/// Writes rows of `inputs` frames, `gap_ns(row)` apart, and seals them when they are due. Returns the empty bytes of
+/// batches, and the payload bytes.
 fn slack(name: &str, inputs: usize, frame_bytes: usize, rows: u64, gap_ns: impl Fn(u64) -> u64) -> (u64, u64) {
     let folder = Folder::new(name);
     let sizes = Config {
@@ -348,7 +348,7 @@ fn slack(name: &str, inputs: usize, frame_bytes: usize, rows: u64, gap_ns: impl 
     let frames: Vec<&[u8]> = vec![&frame; inputs];
     let mut now_ns = 1_000_000_000;
     for row in 0..rows {
-        // The agent looks many times a second whether a seal is due.
+        // The agent checks many times a second whether a seal is due.
         let due_ns = now_ns + gap_ns(row);
         while now_ns < due_ns {
             now_ns = due_ns.min(now_ns + 500_000);
@@ -377,7 +377,7 @@ fn batches_leave_less_than_a_tenth_of_the_data_empty_at_any_rate() {
     for (frame_bytes, rows) in [(4096, 2000), (640 << 10, 40)] {
         for rate in [1, 30, 1_000, 20_000] {
             let inputs = 3;
-            // A little irregular, and in bursts: most come right behind the one before.
+            // Irregular and in bursts: most rows come directly after the one before.
             let even = |row: u64| 1_000_000_000 / rate * (80 + row * 37 % 41) / 100;
             let bursts = |row: u64| if (row * 7919 / 64).is_multiple_of(9) { 9_000_000_000 / rate } else { 1000 };
             for (name, found) in [
@@ -385,7 +385,7 @@ fn batches_leave_less_than_a_tenth_of_the_data_empty_at_any_rate() {
                 ("bursts", slack(&format!("burst-{frame_bytes}-{rate}-{inputs}"), inputs, frame_bytes, rows, bursts)),
             ] {
                 let (empty, data) = found;
-                // Columns begin on 64 bytes, and a batch of one small row pays for that.
+                // Columns begin on 64 bytes, which costs space in a batch of one small row.
                 let padding = if frame_bytes == 4096 { data / 4 } else { 0 };
                 assert!(empty * 10 < data + padding * 10, "{frame_bytes} {rate} {inputs} {name}: {found:?}");
             }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Descriptors of epochs whose regions are not mapped yet: they wait until a commit word says whether they are true.
+//! Keeps descriptors of epochs that are not mapped yet, until a commit word confirms or denies them.
 
 use framegate_core::pool::descriptor::Descriptor;
 
-/// Descriptors of one stream that wait; those that come beyond are counted as unheard.
+/// Most waiting descriptors of one stream; those beyond count as unheard.
 const FRAMES_MAX: usize = 16_384;
 
 /// A descriptor as it was heard.
@@ -13,13 +13,13 @@ pub(crate) struct EarlyFrame {
     pub(crate) images_lost: u64,
 }
 
-/// Of one stream.
+/// The early descriptors of one stream.
 #[derive(Default)]
 pub(crate) struct Early {
     frames: Vec<EarlyFrame>,
-    /// An epoch of which frames wait is over: its last sequence.
+    /// The end of an epoch of which descriptors wait, with its final sequence.
     end: Option<(u64, Option<u64>)>,
-    /// Whether some found no room since they were taken last.
+    /// Whether some descriptors found no space since they were last taken.
     is_cut: bool,
 }
 
@@ -33,7 +33,7 @@ impl Early {
         }
     }
 
-    /// Notes the end of an epoch of which frames wait; whether some do.
+    /// Notes the end of an epoch; false if no descriptor of it waits.
     pub(crate) fn note_end(&mut self, epoch: u64, after: Option<u64>) -> bool {
         let has_frames = self.frames.iter().any(|frame| frame.descriptor.epoch == epoch);
         if has_frames {
@@ -42,17 +42,17 @@ impl Early {
         has_frames
     }
 
-    /// Whether an end waits behind its frames.
+    /// Whether an end waits behind its descriptors.
     pub(crate) const fn has_end(&self) -> bool {
         self.end.is_some()
     }
 
-    /// Takes every frame, in the order in which they came, and whether some found no room.
+    /// Takes all waiting descriptors in the order in which they came, and whether some found no space.
     pub(crate) fn take_frames(&mut self) -> (Vec<EarlyFrame>, bool) {
         (std::mem::take(&mut self.frames), std::mem::take(&mut self.is_cut))
     }
 
-    /// Takes the end of an epoch up to that one.
+    /// Takes the end that waits, if it is of this epoch or an earlier one.
     pub(crate) fn take_end(&mut self, newest: u64) -> Option<(u64, Option<u64>)> {
         self.end.take_if(|(epoch, _)| *epoch <= newest)
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The recorder's hot loop: poll what is heard, read each frame once, hand it over.
+//! The recorder's hot loop: polls the logs, reads each frame once, and hands it to the file writer.
 //!
-//! One thread runs it, a slice at a time. Nothing here knows Python, and nothing allocates per message.
+//! One thread runs the loop, a slice of time per call. Nothing here knows Python, and nothing allocates per message.
 
 use std::sync::Arc;
 
@@ -19,25 +19,25 @@ use super::source::{Heard, Missing, Source};
 use crate::loss::LossCause;
 use crate::recorder::{self, Recorder};
 
-/// Fragments of one subscription in one turn, so that none waits long for another.
+/// Most fragments polled from one subscription in one turn, so that no other waits long.
 const FRAGMENTS: usize = 64;
-/// StreamGracefulEnd.
+/// Kind of the signal StreamGracefulEnd.
 const END_KIND: u8 = 0;
 
-/// What a slice came to.
+/// Why a slice ended.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Outcome {
-    /// Every stream has ended, and all that came of it was heard.
+    /// Whether every stream has ended, and everything of it was heard.
     pub has_ended: bool,
-    /// It has as many frames as were asked for.
+    /// Whether the recording has as many frames as were asked for.
     pub has_all_frames: bool,
-    /// The disk takes nothing any more.
+    /// Whether writing to the disk has failed.
     pub has_failed: bool,
 }
 
-/// One recording of streams that are heard.
+/// One recording of live streams.
 pub struct Engine<D: Descriptors> {
-    /// What writes the file.
+    /// Writes the file.
     pub recorder: Recorder,
     sources: Vec<Source>,
     route: Route,
@@ -45,16 +45,17 @@ pub struct Engine<D: Descriptors> {
     mailbox: Arc<Mailbox<D>>,
     has_payload: bool,
     frames_max: u64,
-    /// Realtime less monotonic time when the recording began: log times never step.
+    /// Realtime minus monotonic clock when the recording began. It is fixed, so that log times never jump.
     offset_ns: i64,
     /// Descriptors of streams that are not recorded.
     pub other_streams: u64,
-    /// The turns of its thread.
+    /// How long turns and pauses took.
     pub slices: Slices,
 }
 
 impl<D: Descriptors> Engine<D> {
-    /// `offset_ns`: realtime less monotonic time. `frames_max`: after so many it has all; 0: never.
+    /// Makes an engine. `offset_ns`: realtime minus monotonic clock. `frames_max`: the number of frames after which the
+    /// recording ends; 0: never.
     #[must_use]
     pub fn new(
         recorder: Recorder,
@@ -77,7 +78,7 @@ impl<D: Descriptors> Engine<D> {
         }
     }
 
-    /// Turns until the time is up, or the recording is to end.
+    /// Runs turns until the slice is over, or the recording has to end.
     pub fn run(&mut self, slice_ns: u64, idle: IdleStrategy) -> Outcome {
         let mut outcome = Outcome::default();
         let mut slices = self.slices;
@@ -87,7 +88,7 @@ impl<D: Descriptors> Engine<D> {
             idle,
             || mailbox.is_stopping(),
             |now_ns| {
-                self.obey();
+                self.take_commands();
                 let heard = self.hear();
                 self.recorder.turn(now_ns);
                 outcome.has_failed = self.recorder.has_failed();
@@ -105,7 +106,7 @@ impl<D: Descriptors> Engine<D> {
         self.frames_max > 0 && self.recorder.totals().frames >= self.frames_max
     }
 
-    fn obey(&mut self) {
+    fn take_commands(&mut self) {
         for command in self.mailbox.clone().take().into_iter().flatten() {
             match command {
                 Command::Attach(port, mapping) => {
@@ -113,7 +114,7 @@ impl<D: Descriptors> Engine<D> {
                     self.take_early(port);
                 }
                 Command::Detach(port) => self.sources[port].detach(),
-                // Nothing is asked of a source here.
+                // A recording does not depend on what is announced, and makes no outputs.
                 Command::Announced(..) | Command::PushTime(_) => {}
                 Command::Listen(subscription) => self.subscriptions.push(subscription),
                 Command::Deafen => {
@@ -124,7 +125,7 @@ impl<D: Descriptors> Engine<D> {
         }
     }
 
-    /// Takes what came; how many fragments.
+    /// Polls every subscription; returns how many fragments came.
     fn hear(&mut self) -> usize {
         let mut heard = 0;
         for index in 0..self.subscriptions.len() {
@@ -134,7 +135,7 @@ impl<D: Descriptors> Engine<D> {
             });
         }
         if heard == 0 {
-            // What was announced of the present epochs has been read.
+            // The logs were read to their end, so nothing more comes of the present epochs.
             self.sources.iter_mut().for_each(Source::switch);
         }
         heard
@@ -171,7 +172,7 @@ impl<D: Descriptors> Engine<D> {
         }
     }
 
-    /// Another epoch is mapped: what was heard of it before is judged now. What is of a later one waits on.
+    /// Takes the descriptors that came before their epoch was mapped; those of later epochs keep waiting.
     fn take_early(&mut self, index: usize) {
         let (frames, is_cut) = self.sources[index].early.take_frames();
         for EarlyFrame { descriptor, message, images_lost } in frames {
@@ -210,7 +211,7 @@ impl<D: Descriptors> Engine<D> {
         }
     }
 
-    /// Ends stand between the descriptors of their stream.
+    /// Notes an end that stands between the descriptors of its stream.
     fn note_signal(&mut self, message: &[u8]) {
         if let Ok(signal) = control::ControlSignal::checked(message)
             && u8::from(signal.kind()) == END_KIND
@@ -220,15 +221,15 @@ impl<D: Descriptors> Engine<D> {
         }
     }
 
-    /// A mark beside the regions says that an epoch is over. One of which nothing was recorded ended before this
-    /// recording began, which may be for what comes next.
+    /// Takes a mark beside the regions, which says that an epoch is over. It counts only for the epoch being recorded;
+    /// any other ended before this recording began, perhaps for the sake of what comes next.
     pub fn note_mark(&mut self, index: usize, epoch: u64, after: Option<u64>) {
         if self.sources[index].is_recording(epoch) {
             self.note_end(index, epoch, after);
         }
     }
 
-    /// The epoch is over after that sequence.
+    /// Ends an epoch after that sequence, once its early descriptors are taken.
     fn note_end(&mut self, index: usize, epoch: u64, after: Option<u64>) {
         if self.sources[index].early.note_end(epoch, after) {
             return;
@@ -238,10 +239,10 @@ impl<D: Descriptors> Engine<D> {
         }
     }
 
-    /// Takes what stands in the logs already; a signal to end does not cost what was announced before it.
+    /// Takes what already stands in the logs, so that a request to end does not lose what was announced before it.
     pub fn drain(&mut self) {
         const TURNS_MAX: usize = 1 << 16;
-        self.obey();
+        self.take_commands();
         for _ in 0..TURNS_MAX {
             if self.is_full() || self.recorder.has_failed() || self.hear() == 0 {
                 break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The recorder at its streams: what it hears becomes a file.
+//! The recorder of live streams: what it hears becomes a file.
 
 mod early;
 mod engine;

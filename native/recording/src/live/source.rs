@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One recorded stream: its regions, the order of its descriptors, and what their gaps mean.
+//! One recorded stream: its regions, the order of its descriptors, and the meaning of gaps between them.
 //!
-//! A descriptor is anybody's to send. It counts once the commit word of its slot says that its frame was published
-//! (PROTOCOL 3.3), also where no payloads are recorded.
+//! Anybody can send a descriptor. It counts only if the commit word of its slot confirms that its frame was published
+//! (PROTOCOL 3.3), even if no payloads are recorded.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use framegate_intake::mapping::Mapping;
 use super::early::Early;
 use crate::loss::LossCause;
 
-/// Sequences before a descriptor that did not come, and why.
+/// Sequences that are missing before a descriptor, and why.
 pub(crate) struct Missing {
     pub(crate) first: u64,
     pub(crate) last: u64,
@@ -26,7 +26,7 @@ pub(crate) struct Missing {
 struct Ring {
     mapping: Box<Mapping>,
     catch_up: CatchUp,
-    /// Whether the lease is held under which they were mapped. Without one nothing is read but commit words.
+    /// Whether the lease holds under which the regions were mapped. Without it only commit words are read.
     is_leased: bool,
 }
 
@@ -36,43 +36,44 @@ impl Ring {
     }
 }
 
-/// What a descriptor is to a stream.
+/// What a descriptor means to a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Heard {
-    /// The frame was published.
+    /// Its frame was published.
     True,
-    /// Its epoch is not mapped yet: it waits until it is.
+    /// Its epoch is not mapped yet, so it waits.
     Early,
-    /// Nothing that counts.
+    /// It does not count.
     Nothing,
 }
 
-/// Mappings of one stream.
+/// Most mappings of one stream.
 const RINGS_MAX: usize = 3;
 
-/// A stream.
+/// One recorded stream.
 #[derive(Default)]
 pub(crate) struct Source {
-    /// The epochs that are mapped, in their order: the one that is recorded, and those that follow it.
+    /// The mapped epochs, oldest first: the one being recorded, and those that follow it.
     rings: VecDeque<Ring>,
-    /// The epoch whose frames are expected; the next one when its first descriptor comes or the log was read to its end.
+    /// The epoch whose frames are expected. The next one replaces it when its first descriptor comes, or when the log
+    /// was read to its end.
     present: Option<u64>,
     pub(crate) early: Early,
-    /// Of the epoch that is recorded.
+    /// The sequences of the epoch being recorded.
     arrivals: Arrivals,
     ended_epoch: Option<u64>,
-    /// The epoch that was there when this recording came. A log can still hold what was sent before: where somebody does
-    /// not read, whoever comes is given all that he has not read.
+    /// The epoch that was present when this recording began. A log can still hold older messages: a new subscriber gets
+    /// everything that a slow one has not read yet.
     came_in: Option<u64>,
     images_lost: u64,
     was_away: bool,
-    /// Whether it is recorded only from the moment on at which its payloads can be read.
+    /// Whether recording waits until payloads can be read.
     waits_for_regions: bool,
     counters: PortCounters,
 }
 
 impl Source {
-    /// `has_payload`: whether frames are recorded from the moment on at which they can be read, and not before.
+    /// Makes a stream. `has_payload`: recording begins once frames can be read, not before.
     pub(crate) fn new(has_payload: bool) -> Self {
         Self { waits_for_regions: has_payload, ..Self::default() }
     }
@@ -83,7 +84,7 @@ impl Source {
         let came_in = *self.came_in.get_or_insert(ring.epoch());
         self.ended_epoch = self.ended_epoch.filter(|ended| *ended >= came_in);
         if let Some(own) = self.rings.iter_mut().find(|own| own.epoch() == ring.epoch()) {
-            // The same bytes, mapped again.
+            // The same bytes were mapped again.
             *own = ring;
         } else if self.is_to_come(ring.epoch()) {
             self.rings.push_back(ring);
@@ -94,7 +95,7 @@ impl Source {
         self.present = self.present.or_else(|| self.newest_epoch());
     }
 
-    /// The lease is gone. The mappings stay, to tell true descriptors from false ones.
+    /// Notes that the lease is gone. The mappings stay, to tell true descriptors from false ones.
     pub(crate) fn detach(&mut self) {
         self.rings.iter_mut().for_each(|ring| ring.is_leased = false);
         (self.present, self.was_away) = (None, true);
@@ -104,7 +105,7 @@ impl Source {
         self.was_away = true;
     }
 
-    /// The log was read to its end: the newest epoch that is mapped has its turn.
+    /// Moves on to the newest mapped epoch, because the log was read to its end.
     pub(crate) fn switch(&mut self) {
         if self.present.is_some() && self.rings.len() > 1 {
             self.present = self.newest_epoch();
@@ -133,7 +134,7 @@ impl Source {
         &self.counters
     }
 
-    /// What a descriptor is: the commit word of its slot is believed, and nothing else changes for one that is false.
+    /// Says what a descriptor means. The commit word of its slot must confirm it; a false descriptor is only counted.
     #[inline]
     pub(crate) fn judge(&mut self, epoch: u64, seq: u64) -> Heard {
         let Some(ring) = self.rings.iter_mut().find(|ring| ring.epoch() == epoch) else {
@@ -161,12 +162,12 @@ impl Source {
         if self.is_to_come(epoch) {
             return Heard::Early;
         }
-        // A producer that was replaced has nothing to say any more.
+        // A producer that was replaced does not count any more.
         self.counters.other_epoch += 1;
         Heard::Nothing
     }
 
-    /// Takes a true descriptor: None when it is not to be recorded, else what is missing before it.
+    /// Takes a confirmed descriptor. None if it is not recorded; otherwise what is missing before it.
     #[inline]
     pub(crate) fn take(&mut self, epoch: u64, seq: u64, images_lost: u64) -> Option<Option<Missing>> {
         let recorded = self.arrivals.epoch();
@@ -192,7 +193,7 @@ impl Source {
         Some(missing)
     }
 
-    /// The first frame of an epoch: those before it are over.
+    /// Begins an epoch with its first frame; earlier epochs are over.
     #[cold]
     fn begin(&mut self, epoch: u64) {
         self.ended_epoch = None;
@@ -208,7 +209,7 @@ impl Source {
         Missing { first, last, cause }
     }
 
-    /// One attempt at a frame.
+    /// Reads a frame in one attempt, or says why it is lost.
     #[inline]
     pub(crate) fn read(&mut self, epoch: u64, seq: u64) -> Result<FrameRef, LossCause> {
         let Some(ring) = self.rings.iter_mut().find(|ring| ring.epoch() == epoch && ring.is_leased) else {
@@ -219,17 +220,17 @@ impl Source {
             self.counters.late_drops += 1;
             return Err(LossCause::Overwritten);
         }
-        // SAFETY: the frame is copied in this turn; regions change between turns.
+        // SAFETY: the frame is copied in this turn; regions change only between turns.
         let found = unsafe { ring.mapping.read(seq) };
         found.map_err(|cause| {
             ring.catch_up.on_dropped(seq, cause, ring.mapping.nslots());
             self.counters.late_drops += u64::from(cause.is_late());
-            // A slot that is in progress holds a newer frame, or the one of a writer that died in it.
+            // A slot in progress holds a newer frame, or one whose writer died.
             if cause.is_late() && cause != Dropped::WentBack { LossCause::Overwritten } else { LossCause::Damaged }
         })
     }
 
-    /// A frame was overwritten while it was copied.
+    /// Notes that a frame was overwritten while it was copied.
     pub(crate) fn lapped(&mut self, epoch: u64, seq: u64) {
         if let Some(ring) = self.rings.iter_mut().find(|ring| ring.epoch() == epoch) {
             ring.catch_up.on_lapped(seq, ring.mapping.nslots());
@@ -237,12 +238,12 @@ impl Source {
         self.counters.late_drops += 1;
     }
 
-    /// Whether that epoch is the one that is recorded.
+    /// Whether this epoch is being recorded.
     pub(crate) fn is_recording(&self, epoch: u64) -> bool {
         self.arrivals.epoch() == Some(epoch)
     }
 
-    /// That epoch is over after that sequence; what of it was not heard.
+    /// Ends an epoch after that sequence; returns the frames of it that were not heard.
     pub(crate) fn end(&mut self, epoch: u64, after: Option<u64>) -> Option<Missing> {
         if self.arrivals.epoch().max(self.came_in).is_some_and(|of| epoch < of) {
             return None;
@@ -253,7 +254,7 @@ impl Source {
         Some(Missing { first, last, cause: LossCause::Unheard })
     }
 
-    /// Whether nothing more comes of the epoch that was heard last.
+    /// Whether nothing more comes of the newest epoch that was heard.
     pub(crate) const fn has_ended(&self) -> bool {
         self.ended_epoch.is_some() && !self.early.has_end()
     }
