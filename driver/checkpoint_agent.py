@@ -160,7 +160,7 @@ def _pipeline(name: str, section: CheckpointSection, stack: ExitStack) -> Pipeli
     files = store_files(section.place)
     stack.enter_context(sole_coordinator(files, section.place))
     store = CoordinatorStore(section.place, name, section.keep, files)
-    issued, predecessor = store.begin_life()
+    issued, predecessor = store.begin_epoch()
     worker = StoreWorker(store, name)
     stack.callback(worker.close)
     return Pipeline(Coordinator(section.rules(name), issued, predecessor), worker, store.counts)

@@ -202,7 +202,7 @@ class JoinCheckpoints:
         place = self._engine.hold_ingress(held.stream_id, held.checkpoint_id, held.epoch)
         if place is not None:
             self._share(held.checkpoint_id).setdefault(held.stream_id, None)
-            self._member.stand(held, place)
+            self._member.report_place(held, place)
 
     def _cut(self, cut: IngressCut) -> None:
         barrier = cut.checkpoint_id, cut.epoch, bool(cut.flags & UNALIGNED)

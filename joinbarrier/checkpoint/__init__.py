@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Consistent cuts through several streams: barriers, their injection, their alignment, and the store."""
+"""Consistent cuts through several streams: barriers, their injection and alignment, and the checkpoint store."""
 
 from framegate.joinbarrier.checkpoint.actions import Action
 from framegate.joinbarrier.checkpoint.aligner import BarrierAligner

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an aligner asks its agent to do."""
+"""The actions that an aligner asks its operator to carry out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 from framegate.joinbarrier.checkpoint.messages import CheckpointBarrier, Event, Watermark
 
 Pair: TypeAlias = tuple[int, Event]
-"""An event and the input that it came by."""
+"""An event, with the input that it came from."""
 
 
 class Kind:
@@ -50,10 +50,10 @@ class Cause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Action:
-    """One thing to do. What does not apply to its kind is None, or empty.
+    """One thing for the operator to do. Fields that do not apply to its kind are None, or empty.
 
-    Where ``released`` comes with a new barrier, its events are older than that barrier: process them first. ``pending``
-    names the inputs whose barrier was still missing.
+    If ``released`` comes with a new barrier, its events are older than that barrier: process them first. ``pending``
+    lists the inputs whose barrier was still missing.
     """
 
     kind: str
@@ -67,10 +67,10 @@ class Action:
 
 
 def drains(pairs: Iterable[Pair]) -> list[Action]:
-    """An action for every event that was buffered behind a barrier."""
+    """Make an action for every event that waited behind a barrier."""
     return [Action(kind=Kind.DRAIN_BUFFERED, event=event, input_id=input_id) for input_id, event in pairs]
 
 
 def passed(input_id: int, event: Event) -> Action:
-    """An event that the operator processes now."""
+    """Make the action by which the operator processes an event now."""
     return Action(kind=Kind.PASS_THROUGH, event=event, input_id=input_id)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The aligner as users hold it: arguments are checked here, decisions are made by either implementation."""
+"""The aligner as its users see it: this checks the arguments, and either implementation decides."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ class _Decides(Protocol):
 
 
 class BarrierAligner:
-    """Holds back an input behind its barrier until every input has delivered it, so that a snapshot cuts all alike.
+    """Holds back an input behind its barrier until every input has delivered it, so that a snapshot cuts all at the
+    same place.
 
     >>> from framegate.joinbarrier.checkpoint import CheckpointBarrier, Event
     >>> aligner = BarrierAligner(2, impl="reference")
@@ -73,7 +74,7 @@ class BarrierAligner:
         self._on_complete = on_alignment_complete
 
     def process(self, input_id: int, message: Message, now_ns: int) -> Action:
-        """What to do about the next message of an input.
+        """Say what to do with the next message of an input.
 
         Raises AlignmentStateError for a barrier between ``trigger_snapshot`` and ``complete_alignment()``.
         """
@@ -81,39 +82,42 @@ class BarrierAligner:
         return self._told(self._decides.process(input_id, checked_message(message), now_ns))
 
     def complete_alignment(self) -> list[Pair]:
-        """The snapshot is taken and the barrier forwarded: what is to be processed now, before anything new.
+        """Complete the alignment after the snapshot and the forwarded barrier; return the events to process before
+        anything new.
 
-        Raises AlignmentStateError where no snapshot was asked for.
+        Raises AlignmentStateError if no snapshot was asked for.
         """
         return self._decides.complete_alignment()
 
     def abort(self, checkpoint_id: int | None = None) -> Action | None:
-        """Gives up the current checkpoint; an id that is not the current one is only remembered as aborted."""
+        """Abort the current checkpoint if the id is its own or None; otherwise remember that id as aborted."""
         return self._decides.abort(checked_id(checkpoint_id))
 
     def check_timeout(self, now_ns: int) -> Action | None:
-        """Gives up an alignment that has lasted longer than the time-out."""
+        """Abort an alignment that has taken longer than the timeout."""
         action = self._decides.check_timeout(checked_now(now_ns))
         if action is not None:
             log_waited_for(action, self._num_inputs, "given up", len(action.released))
         return action
 
     def end_input(self, input_id: int, now_ns: int) -> Action | None:
-        """An input has ended: it counts as delivering the current and every later barrier."""
+        """Note that an input has ended: it counts as delivering the current and every later barrier."""
         action = self._decides.end_input(checked_input(input_id, self._num_inputs), checked_now(now_ns))
         return None if action is None else self._told(action)
 
     def lose_input(self, input_id: int) -> Action | None:
-        """An input crashed: a checkpoint to which it owes its barrier is aborted, later ones go on without it."""
+        """Note that an input was lost: a checkpoint to which it owes its barrier is aborted, and later ones do without
+        it.
+        """
         return self._decides.lose_input(checked_input(input_id, self._num_inputs))
 
     def resume_input(self, input_id: int) -> None:
-        """An input that had ended or was lost is back, and takes part from the next checkpoint on."""
+        """Note that an ended or lost input is back: it takes part from the next checkpoint on."""
         self._decides.resume_input(checked_input(input_id, self._num_inputs))
 
     @property
     def is_aligning(self) -> bool:
-        """Whether a checkpoint is under way here."""
+        """Whether a checkpoint is being aligned."""
         return self._decides.is_aligning
 
     @property
@@ -123,7 +127,7 @@ class BarrierAligner:
 
     @property
     def pending_inputs(self) -> tuple[int, ...]:
-        """The inputs that have not."""
+        """The inputs that have not delivered the current barrier."""
         return self._decides.pending_inputs
 
     @property
@@ -133,19 +137,23 @@ class BarrierAligner:
 
     @property
     def buffered_bytes(self) -> int:
-        """And how large they are."""
+        """How many bytes the waiting events take."""
         return self._decides.buffered_bytes
 
     def input_watermarks(self) -> list[int | None]:
-        """For each input the watermark that counts: while it is blocked, the one from before its barrier."""
+        """For each input, the watermark that counts. While the input is blocked, that is the one from before its
+        barrier.
+        """
         return self._decides.input_watermarks()
 
     def operator_watermark(self) -> int | None:
-        """How far the operator's time has come: the least over the inputs. Ask when drained events were processed."""
+        """How far the operator's time has come: the lowest watermark of its inputs. Ask after processing drained
+        events.
+        """
         return self._decides.operator_watermark()
 
     def metrics(self) -> dict[str, Any]:
-        """Counters since the start, and what is under way; durations in nanoseconds."""
+        """Counters since the start, and the state of the current alignment; durations in nanoseconds."""
         return self._decides.metrics()
 
     def _told(self, action: Action) -> Action:
@@ -155,7 +163,7 @@ class BarrierAligner:
 
 
 def log_waited_for(action: Action, num_inputs: int, what: str, buffered: int) -> None:
-    """Who was waited for, and how much had waited."""
+    """Log which inputs a checkpoint waited for, and how many events had waited."""
     aligned = [input_id for input_id in range(num_inputs) if input_id not in action.pending]
     _log.warning(
         "checkpoint %s is %s after waiting for inputs %s; aligned inputs %s, %d events buffered",
@@ -168,22 +176,22 @@ def log_waited_for(action: Action, num_inputs: int, what: str, buffered: int) ->
 
 
 def checked_input(input_id: int, num_inputs: int) -> int:
-    """Raises InvalidValue."""
+    """Check the number of an input. Raises InvalidValue."""
     return whole("input_id", input_id, 0, num_inputs - 1)
 
 
 def checked_now(now_ns: int) -> int:
-    """Raises InvalidValue."""
+    """Check a time in nanoseconds. Raises InvalidValue."""
     return whole("now_ns", now_ns, 0, U64_MAX)
 
 
 def checked_id(checkpoint_id: int | None) -> int | None:
-    """Raises InvalidValue."""
+    """Check a checkpoint's id, or None. Raises InvalidValue."""
     return None if checkpoint_id is None else whole("checkpoint_id", checkpoint_id, 1, U64_MAX)
 
 
 def checked_message(message: object) -> Message:
-    """Raises InvalidValue."""
+    """Check that this is a message. Raises InvalidValue."""
     if not isinstance(message, Event | Watermark | CheckpointBarrier):
         raise InvalidValue("an Event, a Watermark or a CheckpointBarrier", field="message", found=type(message))
     return message

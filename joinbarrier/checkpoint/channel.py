@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The channel between two stages of one process, as users hold it."""
+"""The channel between two stages of one process, as its users see it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Carries(Protocol):
 
 
 class Channel:
-    """One sender, one receiver, ``capacity`` messages, and a further place that only a barrier may take.
+    """A channel from one sender to one receiver: ``capacity`` messages, and one more slot that only a barrier may take.
 
     >>> from framegate.joinbarrier.checkpoint import CheckpointBarrier, Event
     >>> channel = Channel(1, impl="reference")
@@ -40,9 +40,10 @@ class Channel:
         self._carries: _Carries = NativeChannel(capacity) if is_native(impl) else _specified(capacity)
 
     def push(self, message: Message) -> bool:
-        """Whether it was taken. The sender offers again what was not: a barrier is late, and never lost.
+        """Send a message; False if the channel is full. The sender then tries again, so a barrier is late but never
+        lost.
 
-        Raises BarrierInjectionFailed for a barrier where the channel is closed.
+        Raises BarrierInjectionFailed if the message is a barrier and the channel is closed.
         """
         checked_message(message)
         if isinstance(message, CheckpointBarrier) and self._carries.is_closed:
@@ -50,16 +51,16 @@ class Channel:
         return self._carries.push(message)
 
     def pop(self) -> Message | None:
-        """The oldest message, also after closing; None when there is none."""
+        """Take the oldest message, even from a closed channel; None if there is none."""
         return self._carries.pop()
 
     def close(self) -> None:
-        """Nothing more is taken."""
+        """Close the channel: it takes no more messages."""
         self._carries.close()
 
     @property
     def is_closed(self) -> bool:
-        """Whether it was closed."""
+        """Whether the channel is closed."""
         return self._carries.is_closed
 
     def __len__(self) -> int:

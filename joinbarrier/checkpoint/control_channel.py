@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals of a channel on which everybody hears everybody, so that repeats and gaps are no errors (PROTOCOL 12.6).
+"""Aligns signals of a channel on which every member hears all others, so that repeats and gaps are no errors (PROTOCOL
+12.6).
 
-Ids only grow: a signal that is not above the last complete one was handled already, and one that a head skipped will
-never be complete. So each signal is counted by itself, and the first that is complete gives up those below it: none can
-hold up a later one. ``SignalAligner`` is for a channel on which each upstream delivers each signal once, in order.
+Ids only grow. A signal whose id is not above the newest complete one was already handled, and one that a head skipped
+will never be complete. So each signal is counted separately, and the first that is complete gives up all lower ones:
+none can hold up a later one. ``SignalAligner`` is for a channel on which each upstream delivers each signal once, in
+order.
 """
 
 from __future__ import annotations
@@ -15,12 +17,12 @@ from typing import Final
 from framegate.joinbarrier.checkpoint.signals import BarrierSignal, InstantSignal, Signal
 
 _PENDING_MAX: Final = 64
-"""Signals that wait for a head at once; heads are rarely more than one signal apart."""
+"""Most signals that wait for heads at the same time. Heads are rarely more than one signal apart."""
 _log = logging.getLogger(__name__)
 
 
 class ControlChannel:
-    """Decides what becomes of a signal that comes by on the control channel.
+    """Decides when to handle a signal of the control channel.
 
     >>> channel = ControlChannel(upstreams=2)
     >>> signal = BarrierSignal("SyncTest", 7)
@@ -37,7 +39,9 @@ class ControlChannel:
         self._last_id = 0
 
     def hear(self, signal: Signal) -> Signal | None:
-        """The signal to handle now; None while it is waited for, and for one that means nothing any more."""
+        """Count a signal. Return it if it is to be handled now; None if it is still awaited, or does not count any
+        more.
+        """
         if isinstance(signal, InstantSignal):
             self.counts["instant"] += 1
             return signal

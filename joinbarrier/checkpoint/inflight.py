@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In-flight files, written and read natively; ``reference/inflight.py`` draws and specifies them."""
+"""In-flight files, written and read natively; ``spec/checkpoint/inflight.py`` draws and specifies them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import framegate._native as _native
 
 
 def write_records(input_id: int, records: Iterable[bytes]) -> bytes:
-    """The whole file.
+    """Encode a whole in-flight file.
 
     >>> write_records(1, [b"ab"]).hex()
     '010000000100000000000000020000006162'
@@ -18,7 +18,7 @@ def write_records(input_id: int, records: Iterable[bytes]) -> bytes:
 
 
 def read_records(data: bytes) -> tuple[int, list[bytes]]:
-    """The input, and its records. Raises CheckpointDamaged for anything that ``write_records`` does not write.
+    """Decode an in-flight file into its input and records. Raises CheckpointDamaged for any other bytes.
 
     >>> read_records(write_records(1, [b"ab", b""]))
     (1, [b'ab', b''])

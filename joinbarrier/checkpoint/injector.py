@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The source of barriers in a producer, as users hold it, and the handle by which a coordinator triggers it."""
+"""The source of barriers in a producer, and the handle by which a coordinator triggers it."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ class _Triggers(Protocol):
 
 
 class BarrierInjectorHandle:
-    """Triggers an injector from another thread, or from another process by the file of its command word."""
+    """Triggers an injector from another thread, or from another process through the file of its command word."""
 
     def __init__(self, triggers: _Triggers) -> None:
         self._triggers = triggers
 
     @classmethod
     def open(cls, word: Path | str) -> BarrierInjectorHandle:
-        """The handle of an injector that was made with ``word``. Raises CommandWordRefused."""
+        """Open the injector that was made with this ``word``. Raises CommandWordRefused."""
         require_atomics()
         return cls(_NativeHandle(_native.CommandWord.open(str(word))))
 
     def inject(self, checkpoint_id: int, epoch: int, unaligned: bool = False) -> None:
-        """Ask for a barrier; a request that was not yet taken is replaced.
+        """Ask for a barrier. A request that was not taken yet is replaced.
 
         Raises InvalidValue for id 0 and for an epoch above 2^48 - 1.
         """
@@ -49,7 +49,7 @@ class BarrierInjectorHandle:
 
 
 class CheckpointBarrierInjector:
-    """Says when a source sends a barrier: polled between two frames.
+    """Says when a source sends a barrier. The source polls it between two frames.
 
     >>> injector = CheckpointBarrierInjector("camera", impl="reference")
     >>> injector.handle().inject(5, 1)
@@ -64,7 +64,9 @@ class CheckpointBarrierInjector:
         word: Path | str | None = None,
         impl: Implementation = "native",
     ) -> None:
-        """``word``: a file in shared memory, made when it is not there, by which other processes can trigger."""
+        """Make an injector. ``word``: a file in shared memory, made if it is missing, by which other processes can
+        trigger it.
+        """
         self.source_id = source_id
         interval_ns = None if periodic_interval_s is None else nanoseconds("periodic_interval_s", periodic_interval_s)
         self._injects: _Injects
@@ -82,11 +84,11 @@ class CheckpointBarrierInjector:
             self._injects = self._triggers = Injector(interval_ns, monotonic_ns)
 
     def poll(self, now_ns: int | None = None) -> CheckpointBarrier | None:
-        """The barrier to send before the next frame, if any. Without a time the clock is read at every 64th poll."""
+        """The barrier to send before the next frame, if any. Without a time, the clock is read at every 64th poll."""
         return self._injects.poll(None if now_ns is None else checked_now(now_ns))
 
     def handle(self) -> BarrierInjectorHandle:
-        """For the coordinator; any number, on any thread."""
+        """Make a handle for the coordinator. There may be any number of them, on any thread."""
         return BarrierInjectorHandle(self._triggers)
 
     @property
@@ -95,12 +97,12 @@ class CheckpointBarrierInjector:
         return self._injects.counted["barriers_injected"]
 
     def metrics(self) -> dict[str, int]:
-        """Barriers injected, requests ignored as duplicates, epochs that had to be raised."""
+        """Count barriers injected, requests ignored as duplicates, and epochs that had to be raised."""
         return dict(self._injects.counted)
 
 
 class _NativeInjector:
-    """The native injector in the words of the reference."""
+    """Gives the native injector the interface of the reference."""
 
     def __init__(self, interval_ns: int | None, word: _native.CommandWord) -> None:
         self._native = _native.BarrierInjector(word, interval_ns)
@@ -115,7 +117,7 @@ class _NativeInjector:
 
 
 class _NativeHandle:
-    """The native word in the words of the reference."""
+    """Gives the native command word the interface of the reference."""
 
     def __init__(self, word: _native.CommandWord) -> None:
         self._word = word
@@ -125,7 +127,7 @@ class _NativeHandle:
 
 
 def require_atomics(*, is_lock_free: bool | None = None) -> None:
-    """Raises AtomicsMissing where 128-bit atomic operations need a lock, which no other process would see."""
+    """Raise AtomicsMissing if 128-bit atomic operations need a lock here: no other process would see it."""
     found = _native.CommandWord.is_lock_free() if is_lock_free is None else is_lock_free
     if not found:
         raise AtomicsMissing("128-bit atomic operations are not lock-free here")

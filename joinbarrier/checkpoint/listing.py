@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``framegate checkpoint ls``, ``show`` and ``verify``: what a store holds, for people and for programs."""
+"""``framegate checkpoint ls``, ``show`` and ``verify``: print what a store holds, for people and for programs."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from framegate.schema.errors import DONE, FAILED, CheckpointDamaged, CheckpointM
 
 _Found = TypeVar("_Found")
 _LOOKS: Final = 16
-"""How often a store is listed in which every checkpoint is pruned before it is read."""
+"""How often a store is listed again if every checkpoint is pruned before it is read."""
 
 
 def ls(place: str, *, as_json: bool) -> int:
-    """Print every checkpoint; the exit code. One that is pruned meanwhile is left out."""
+    """Print every checkpoint; return the exit code. Checkpoints that are pruned meanwhile are left out."""
     store = _opened(place)
     rows = _of_each(store, partial(_row, store))
     if as_json:
@@ -36,7 +36,7 @@ def ls(place: str, *, as_json: bool) -> int:
 
 
 def show(place: str, checkpoint_id: int, *, as_json: bool) -> int:
-    """Print one checkpoint; the exit code."""
+    """Print one checkpoint; return the exit code."""
     manifest = _opened(place).manifest(checkpoint_id)
     if as_json:
         emit({"event": "checkpoint", **manifest.as_json()})
@@ -52,9 +52,9 @@ def show(place: str, checkpoint_id: int, *, as_json: bool) -> int:
 
 
 def verify(place: str, checkpoint_id: int | None, *, as_json: bool) -> int:
-    """Check one checkpoint, or all; 1 and every damaged file where there is one.
+    """Check one checkpoint, or all of them; print every damaged file, and return 1 if there is one.
 
-    Where all are checked, one that is pruned meanwhile does not count.
+    If all are checked, a checkpoint that is pruned meanwhile does not count.
     """
     store = _opened(place)
 
@@ -76,7 +76,9 @@ def verify(place: str, checkpoint_id: int | None, *, as_json: bool) -> int:
 
 
 def _of_each(store: CheckpointStore, look: Callable[[int], _Found]) -> list[_Found]:
-    """What ``look`` finds in each checkpoint that is not pruned meanwhile. If all are, the store is listed again."""
+    """What ``look`` finds in each checkpoint that is not pruned meanwhile. If all of them are, the store is listed
+    again.
+    """
     found: list[_Found] = []
     for _ in range(_LOOKS):
         ids = store.ids()
@@ -128,12 +130,12 @@ def _about(manifest: Manifest) -> dict[str, Any]:
 
 
 def _text(name: str, value: Any) -> str:
-    """A value for people."""
+    """A value as people read it."""
     match name:
         case "ingress":
             return ", ".join(map(_place, value)) or NONE
         case "lost":
-            # Frames that were overwritten may be many.
+            # There may be many overwritten frames.
             return count(len(value))
         case "crc32c":
             return f"{value:08x}"
@@ -147,7 +149,7 @@ def _text(name: str, value: Any) -> str:
 
 
 def _place(cut: Mapping[str, int | None]) -> str:
-    """A stream, and the epoch and sequence behind which an operator cut it by itself."""
+    """A stream, and the epoch and sequence behind which an operator cut it."""
     stood = "nothing" if cut["last_seq"] is None else f"{cut['epoch']}/{cut['last_seq']}"
     return f"{cut['stream']} behind {stood}"
 
@@ -165,7 +167,7 @@ _COLUMNS: Final = {
     "epoch": "epoch",
     "checkpoint_uuid": "uuid",
 }
-"""What people see, in this order; the names of --json are the keys."""
+"""The columns that people see, in this order; the keys are the names in --json."""
 _NAMES = (
     "checkpoint_id", "checkpoint_uuid", "epoch", "pipeline", "mode", "created_ns", "operators", "inflight_events",
     "state_bytes", "size_bytes", "increase",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``manifest.json``: what a checkpoint consists of. Without it there is no checkpoint."""
+"""``manifest.json``: lists what a checkpoint consists of. A checkpoint without a manifest does not exist."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ MANIFEST: Final = "manifest.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorState:
-    """What one operator stored: its state."""
+    """The state that one operator stored."""
 
     operator_id: str
     path: str
-    """Below the checkpoint's directory."""
+    """The file, relative to the checkpoint's directory."""
     bytes: int
     crc32c: int
     ingress: tuple[Mapping[str, int | None], ...] = ()
-    """Where it cut the streams whose producers cannot inject: stream, epoch and last_seq of each."""
+    """Where the operator cut the streams whose producers cannot inject: stream, epoch and last_seq of each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InflightData:
-    """What one input of an operator had in flight."""
+    """The events that one input of an operator had in flight."""
 
     operator_id: str
     input_id: int
@@ -45,7 +45,7 @@ class InflightData:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """One checkpoint."""
+    """The manifest of one checkpoint."""
 
     checkpoint_id: int
     checkpoint_uuid: str
@@ -59,30 +59,30 @@ class Manifest:
 
     @property
     def state_bytes(self) -> int:
-        """What an aligned checkpoint would have stored."""
+        """The size of all states, which is what an aligned checkpoint would have stored."""
         return sum(each.bytes for each in self.operators)
 
     @property
     def size_bytes(self) -> int:
-        """All files but this one."""
+        """The size of all files except the manifest."""
         return self.state_bytes + sum(each.bytes for each in self.inflight_data)
 
     @property
     def size_increase(self) -> float:
-        """What overtaking cost, as a share of the state."""
+        """What overtaking cost, as a share of the size of the states."""
         return (self.size_bytes - self.state_bytes) / self.state_bytes if self.state_bytes else 0.0
 
     def as_json(self) -> dict[str, Any]:
-        """As it is written."""
+        """The manifest as it is written."""
         return {"format": FORMAT, **asdict(self), "size_bytes": self.size_bytes, "state_bytes": self.state_bytes}
 
     def encode(self) -> bytes:
-        """The file."""
+        """Encode the file."""
         return (json.dumps(self.as_json(), indent=1, sort_keys=True) + "\n").encode()
 
 
 def decode(data: bytes, *, where: str) -> Manifest:
-    """Raises CheckpointDamaged for what is no manifest, and CheckpointNewer for one of a later format."""
+    """Decode a manifest. Raises CheckpointDamaged if it is none, and CheckpointNewer for one of a later format."""
     try:
         found = json.loads(data)
         if found["format"] > FORMAT:
@@ -114,7 +114,7 @@ def _described(found: Mapping[str, Any]) -> Manifest:
 
 
 def operator_state(found: Mapping[str, Any]) -> OperatorState:
-    """Raises ValueError, TypeError or KeyError for what is none."""
+    """Read an operator's state entry. Raises ValueError, TypeError or KeyError if it is none."""
     return OperatorState(
         operator_id=_text(found["operator_id"]),
         path=safe_path(found["path"]),
@@ -130,7 +130,7 @@ def _ingress(found: Mapping[str, Any]) -> Mapping[str, int | None]:
 
 
 def inflight_data(found: Mapping[str, Any]) -> InflightData:
-    """Raises ValueError, TypeError or KeyError for what is none."""
+    """Read an entry of in-flight data. Raises ValueError, TypeError or KeyError if it is none."""
     return InflightData(
         operator_id=_text(found["operator_id"]),
         input_id=_count(found["input_id"]),
@@ -143,7 +143,7 @@ def inflight_data(found: Mapping[str, Any]) -> InflightData:
 
 
 def safe_path(path: object) -> str:
-    """A path that stays below its directory; raises ValueError for any other."""
+    """Check that a path stays inside its directory. Raises ValueError if it does not."""
     text = _text(path)
     if not text or text.startswith("/") or any(part in ("", ".", "..") for part in text.split("/")) or "\0" in text:
         raise ValueError(f"a path that leads elsewhere: {text!r}")
@@ -151,14 +151,14 @@ def safe_path(path: object) -> str:
 
 
 def _text(found: object) -> str:
-    # What is not printable would do to a terminal what it likes, and half a surrogate is no path.
+    # Unprintable text could control a terminal, and half a surrogate is no path.
     if not isinstance(found, str) or not found.isprintable():
         raise TypeError(f"text is wanted, not {found!r}")
     return found
 
 
 def flag(found: object) -> bool:
-    """Raises TypeError for what is neither true nor false."""
+    """Check a bool. Raises TypeError for anything else."""
     if not isinstance(found, bool):
         raise TypeError(f"true or false is wanted, not {found!r}")
     return found

@@ -10,15 +10,15 @@ from framegate.joinbarrier.checkpoint.numbers import whole
 
 U64_MAX: Final = (1 << 64) - 1
 EPOCH_MAX: Final = (1 << 48) - 1
-"""The command word has 48 bits for the epoch (B3)."""
+"""The largest epoch: the command word has 48 bits for it (B3)."""
 UNALIGNED: Final = 1
-"""Bit 0 of a barrier's flags."""
+"""The flag of an unaligned barrier: bit 0."""
 _I64_MAX: Final = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True, init=False)
 class Event:
-    """Something to process. ``size`` is what it holds in bytes: given, or asked of the payload, or 0.
+    """An event to process. ``size`` is the number of bytes it holds: as given, else the payload's own, else 0.
 
     >>> Event(b"frame").size, Event("no buffer").size, Event(None, size=7).size
     (5, 0, 7)
@@ -35,7 +35,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """No later event of this stream is older than ``ms``."""
+    """A promise that no later event of this stream is older than ``ms``."""
 
     ms: int
 
@@ -45,7 +45,7 @@ class Watermark:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointBarrier:
-    """Cuts a stream: what came before it belongs to the checkpoint, what follows does not.
+    """A barrier, which cuts a stream: what came before it belongs to the checkpoint, what follows does not.
 
     >>> CheckpointBarrier(12, 3).flags, CheckpointBarrier(12, 3, unaligned=True).flags
     (0, 1)
@@ -62,16 +62,16 @@ class CheckpointBarrier:
 
     @property
     def flags(self) -> int:
-        """As it travels: bit 0 says unaligned, the others are 0."""
+        """The flags as they are sent: bit 0 means unaligned, the others are 0."""
         return UNALIGNED if self.unaligned else 0
 
     @property
     def is_aligned(self) -> bool:
-        """Whether it waits for the other inputs."""
+        """Whether the barrier waits for the other inputs."""
         return not self.unaligned
 
     def flagged(self) -> CheckpointBarrier:
-        """The same barrier of a checkpoint that is taken unaligned."""
+        """The same barrier, marked as unaligned."""
         return CheckpointBarrier(self.checkpoint_id, self.epoch, unaligned=True)
 
 
@@ -80,12 +80,14 @@ Captured: TypeAlias = Event | Watermark
 
 
 def check_barrier(checkpoint_id: int, epoch: int) -> tuple[int, int]:
-    """Both as plain numbers. Raises InvalidValue for what no barrier can carry; nothing is ever cut short (B3)."""
+    """Check a barrier's id and epoch. Raises InvalidValue for values that no barrier can carry; nothing is truncated
+    (B3).
+    """
     return whole("checkpoint_id", checkpoint_id, 1, U64_MAX), whole("epoch", epoch, 0, EPOCH_MAX)
 
 
 def held_bytes(payload: object) -> int:
-    """The bytes of a buffer, else what the object says of itself (``nbytes``), else 0."""
+    """The size of a buffer, else the object's own ``nbytes``, else 0."""
     try:
         return memoryview(payload).nbytes  # type: ignore[arg-type]
     except TypeError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The native aligners in the words of the reference: messages as plain numbers, answers as Actions."""
+"""Gives the native aligners the interface of the reference: plain numbers go in, Actions come out."""
 
 from __future__ import annotations
 

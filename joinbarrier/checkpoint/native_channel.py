@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The native channel in the words of the reference."""
+"""Gives the native channel the interface of the reference."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import framegate._native as _native
 
 
 class NativeChannel:
-    """The channel of ``native/checkpoint``; both its ends are here."""
+    """The channel of ``native/checkpoint``, with both its ends."""
 
     def __init__(self, capacity: int) -> None:
         self._native = _native.CheckpointChannel(capacity)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers as callers give them, checked: Python would take a float, a text or a bool where a count is meant."""
+"""Checks numbers that callers give: Python would accept a float, a text or a bool where a count is meant."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from framegate.schema.errors import InvalidValue
 
 
 def whole(field: str, value: int, least: int, most: int) -> int:
-    """A whole number in a range; raises InvalidValue."""
+    """Check a whole number in a range. Raises InvalidValue."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -21,7 +21,7 @@ def whole(field: str, value: int, least: int, most: int) -> int:
 
 
 def nanoseconds(field: str, seconds: object) -> int:
-    """Seconds as nanoseconds; raises InvalidValue for what is no span of time.
+    """Convert seconds to nanoseconds. Raises InvalidValue for anything that is not a span of time.
 
     >>> nanoseconds("alignment_timeout_s", 0.5)
     500000000

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which checkpoint a join goes back to: the one that was named, or the newest that is whole and its own.
+"""Chooses the checkpoint that a join is restored from: the one that was named, or the newest whole one of its own.
 
-What cannot be used is passed over by ``latest``, and said; a checkpoint that was named is used or refused. One in which
-any operator's file is damaged is passed over by all of them: who reads what another one publishes must not go back
+``latest`` skips checkpoints that cannot be used, with a warning; a named one is used or refused. All operators skip a
+checkpoint in which any operator's file is damaged, because a join that reads another one's output must not go back
 further than that one.
 """
 
@@ -37,14 +37,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnPart:
-    """Whose state is looked for, and what it must be of."""
+    """Describes the join whose state is looked for."""
 
     operator_id: str
     pipeline: str
     recording: str | None
-    """What was read; None: living streams."""
+    """The name of the recording that was read; None for live streams."""
     digest: str = ""
-    """Of what was read."""
+    """The digest of the recording."""
     out_stream: int
     policy: str
     inputs: tuple[tuple[str, int], ...]
@@ -52,7 +52,7 @@ class OwnPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateInput:
-    """What an input brought between the snapshot and its barrier."""
+    """What an input brought between the snapshot and its late barrier."""
 
     place: int
     records: tuple[bytes, ...]
@@ -62,20 +62,20 @@ class LateInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chosen:
-    """A checkpoint, read and checked."""
+    """The part of a checkpoint that a join is restored from, read and checked."""
 
     head: StateHead
     frames: tuple[bytes, ...]
     late: tuple[LateInput, ...]
     map: MergeMap | None
-    """The map that was in force."""
+    """The map that was in force at the cut."""
 
 
 def choose(store: CheckpointStore, wanted: str | int, own: OwnPart) -> Chosen | None:
-    """None: there is no checkpoint to go back to yet, and the newest was asked for.
+    """Choose a checkpoint. None if the newest was asked for and there is none yet.
 
-    Raises CheckpointMissing, CheckpointDamaged or CheckpointNewer for one that was named, CheckpointMismatch for
-    that of another join, and StoreFailed.
+    Raises CheckpointMissing, CheckpointDamaged or CheckpointNewer for one that was named, CheckpointMismatch for that
+    of another join, and StoreFailed.
     """
     if wanted != LATEST:
         return _read(store, store.manifest(int(wanted)), own)
@@ -141,7 +141,7 @@ def _require_own(head: StateHead, checkpoint_id: int, own: OwnPart) -> None:
     recording = None if head.source is None else head.source.name
     is_same = recording == own.recording
     if head.source is not None and head.source.digest and own.recording is not None and own.digest:
-        # A copy or a renamed file is the same one.
+        # A copied or renamed file still counts as the same recording.
         is_same = head.source.digest == own.digest
     if not is_same:
         raise CheckpointMismatch(

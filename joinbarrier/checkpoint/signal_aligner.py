@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals of one channel, aligned over its upstreams."""
+"""Aligns the signals of one channel over its upstreams."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class _Counts(Protocol):
 
 
 class _NativeCounter:
-    """The native counter in the words of the reference."""
+    """Gives the native counter the interface of the reference."""
 
     def __init__(self, expected_upstreams: int) -> None:
         self._native = _native.SignalCounter(expected_upstreams)
@@ -56,7 +56,7 @@ class _NativeCounter:
 
 
 class SignalAligner:
-    """Waits until every upstream has delivered a signal; instant signals pass. One for each channel of an agent.
+    """Waits until every upstream has delivered a signal; instant signals pass. An agent has one for each channel.
 
     >>> aligner = SignalAligner(2, impl="reference")
     >>> signal = BarrierSignal("SyncTest", 7)
@@ -69,10 +69,10 @@ class SignalAligner:
         self._counts: _Counts = _NativeCounter(expected) if is_native(impl) else _specified(expected)
 
     def align(self, signal: Signal) -> Signal | None:
-        """The signal to handle and forward now; None while upstreams are missing.
+        """Count a signal. Return it if it is to be handled and forwarded now; None while upstreams are missing.
 
-        Raises OverlappingBarrier for a signal while another one is pending, and DuplicateBarrier for one whose id is
-        at or below the last complete one of its kind; both leave everything as it was.
+        Raises OverlappingBarrier for a signal while another one is pending, and DuplicateBarrier for one whose id is at
+        or below the newest complete one of its kind. Both leave everything unchanged.
         """
         if isinstance(signal, InstantSignal):
             return signal
@@ -93,9 +93,9 @@ class SignalAligner:
         return signal if arrival is Arrival.COMPLETE else None
 
     def end_input(self, *, has_delivered: bool = False) -> Signal | None:
-        """An upstream has ended: it counts as delivering the pending signal and every later one.
+        """Note that an upstream has ended: it counts as delivering the pending signal and every later one.
 
-        The signal, where that completes it. ``has_delivered``: this upstream had delivered the pending one before.
+        Returns the signal if this completes it. ``has_delivered``: this upstream had already delivered the pending one.
         """
         arrival = self._counts.end(has_delivered=has_delivered)
         if arrival is None:
@@ -105,7 +105,7 @@ class SignalAligner:
 
     @property
     def pending(self) -> BarrierSignal | None:
-        """The signal that is waited for."""
+        """The signal that still waits for upstreams."""
         return None if self._counts.pending is None else _signal(self._counts.pending)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals of the control channel as messages of schema 920, and back."""
+"""Converts signals of the control channel to messages of schema 920, and back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from framegate.schema.control import ControlSignal, SignalCategory, SignalKind
 
 
 def signal_of(message: ControlSignal) -> Signal:
-    """What a message says."""
+    """The signal in a message."""
     kind = KINDS[message.kind]
     if message.category == SignalCategory.INSTANT:
         return InstantSignal(kind)
@@ -16,7 +16,7 @@ def signal_of(message: ControlSignal) -> Signal:
 
 
 def control_message(signal: Signal, pipeline: str) -> ControlSignal:
-    """A signal as it travels on the control channel."""
+    """The message that carries a signal on the control channel."""
     is_barrier = isinstance(signal, BarrierSignal)
     return ControlSignal(
         category=SignalCategory.BARRIER if is_barrier else SignalCategory.INSTANT,

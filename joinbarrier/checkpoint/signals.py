@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Control signals: instant ones pass at once, those of the barrier kind wait for every upstream."""
+"""Control signals: instant ones take effect at once, those of the barrier kind wait for every upstream."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from framegate.schema.errors import InvalidValue
 STREAM_GRACEFUL_END: Final = "StreamGracefulEnd"
 SYNC_TEST: Final = "SyncTest"
 KINDS: Final = (STREAM_GRACEFUL_END, SYNC_TEST)
-"""In the order of their numbers in PROTOCOL 12.1."""
+"""The kinds of signals, in the order of their numbers in PROTOCOL 12.1."""
 
 
 @dataclass(frozen=True, slots=True)
 class InstantSignal:
-    """Handled as soon as it comes."""
+    """A signal that is handled as soon as it comes."""
 
     kind: str
 
@@ -28,13 +28,13 @@ class InstantSignal:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether an agent ends by it."""
+        """Whether an agent ends by this signal."""
         return self.kind == STREAM_GRACEFUL_END
 
 
 @dataclass(frozen=True, slots=True)
 class BarrierSignal:
-    """Handled when every upstream has delivered it. The end of an independent producer has id 0."""
+    """A signal that is handled once every upstream has delivered it. The end of an independent producer has id 0."""
 
     kind: str
     barrier_id: int
@@ -45,7 +45,7 @@ class BarrierSignal:
 
     @property
     def is_terminal(self) -> bool:
-        """Whether an agent ends by it, once it is complete."""
+        """Whether an agent ends by this signal, once it is complete."""
         return self.kind == STREAM_GRACEFUL_END
 
 
@@ -53,18 +53,18 @@ Signal: TypeAlias = InstantSignal | BarrierSignal
 
 
 def kind_number(kind: str) -> int:
-    """Raises InvalidValue for a kind that there is not."""
+    """The number of a kind. Raises InvalidValue for an unknown kind."""
     if kind not in KINDS:
         raise InvalidValue(f"one of {', '.join(KINDS)}", field="kind", found=kind)
     return KINDS.index(kind)
 
 
 Key: TypeAlias = tuple[int, int]
-"""The barrier's id, and the number of its kind."""
+"""The id of a signal, and the number of its kind."""
 
 
 class Arrival(Enum):
-    """What an arrival means."""
+    """What the arrival of a signal means."""
 
     PENDING = "pending"
     COMPLETE = "complete"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The head of a join's ``state.bin``, read and checked: every number is in its range before anything is made of it.
+"""Reads and checks the head of a join's ``state.bin``: every number is in its range before it is used.
 
-``README.md`` says what each key is. What this program does not know is passed over.
+``README.md`` describes each key. Unknown keys are ignored.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _POLICIES: Final[Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourcePlace:
-    """Where a recording was read up to, and what time it was there."""
+    """How far a recording was read, and the time there."""
 
     name: str
     position: int
     monotonic_ns: int
     realtime_ns: int
     digest: str = ""
-    """Of its content; empty in checkpoints of before, which know it by its name."""
+    """The digest of its content; empty in older checkpoints, which know the recording by its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StateHead:
-    """Everything of a state but its frames."""
+    """Everything in a state except its frames."""
 
     checkpoint_id: int
     epoch: int
@@ -50,28 +50,28 @@ class StateHead:
     out_stream: int
     policy: str
     inputs: tuple[tuple[str, int], ...]
-    """Name and stream of each."""
+    """Name and stream of each input."""
     journal_epoch: int
     next_row: int
     map_message: bytes | None
     stage: str
-    """As a sealed batch has it."""
+    """The stage's state, as a sealed batch holds it."""
     out_epoch: int
     cursors: tuple[tuple[int, int], ...]
-    """Of each input its epoch, and what is decided in it; -1 is none."""
+    """For each input, its epoch and the newest decided sequence in it; -1 is none."""
     rest: Mapping[str, Any]
     lost: tuple[tuple[int, int, int, int, str], ...]
-    """Stream, epoch, first, last, cause."""
+    """Lost frames: stream, epoch, first and last sequence, cause."""
     source: SourcePlace | None
 
     @property
     def streams(self) -> tuple[int, ...]:
-        """Each once, in the order of the inputs."""
+        """Each stream once, in the order of the inputs."""
         return tuple(dict.fromkeys(stream for _, stream in self.inputs))
 
 
 def read_head(found: Mapping[str, Any], *, where: str) -> StateHead:
-    """Raises CheckpointDamaged for what no join writes, CheckpointNewer for a later format."""
+    """Read a head. Raises CheckpointDamaged for what no join writes, CheckpointNewer for a later format."""
     try:
         if _count(found["format"]) > FORMAT:
             raise CheckpointNewer("a later format", path=where, want=FORMAT, have=found["format"])
@@ -114,7 +114,7 @@ def _head(found: Mapping[str, Any]) -> StateHead:
 
 
 def stage_text(state: Mapping[str, Any], policy: str, inputs: int) -> tuple[str, tuple[tuple[int, int], ...]]:
-    """A stage's state as it is sealed, whatever order its keys came in; and its cursors.
+    """A stage's state in the form in which it is sealed, whatever the order of its keys, and its cursors.
 
     >>> stage_text({"inputs": [[7, 1, 1, 0]], "map": 1, "out_seq": 2, "out_epoch": 1}, "union", 1)
     ('{"out_epoch":1,"out_seq":2,"map":1,"inputs":[[7,1,1,0]]}', ((7, 1),))
@@ -151,7 +151,7 @@ def _stream_rest(found: Mapping[str, Any]) -> dict[str, Any]:
     told |= {name: _maybe(found[name]) for name in numbers}
     told |= {name: _flag(found[name]) for name in flags}
     if found.get("then") is not None:
-        # The epoch that the stream had gone on in, while frames of the one before waited.
+        # The stream's next epoch, which had begun while frames of this one waited.
         told["then"] = _stream_rest({**found["then"], "stream": told["stream"]})
     return told
 
@@ -183,7 +183,7 @@ def _source(found: object) -> SourcePlace | None:
 
 
 def _number(found: object) -> int:
-    """A count, or -1 for none."""
+    """Check a count, or -1 for none."""
     return -1 if found == -1 and not isinstance(found, float) else _count(found)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where checkpoints are kept: files first, the manifest last, so that a checkpoint exists whole or not at all.
+"""The checkpoint store: all files are written before the manifest, so a checkpoint exists either whole or not at all.
 
 ::
 
@@ -38,27 +38,29 @@ from framegate.schema.errors import (
 _INFLIGHT: Final = re.compile(r"inflight_(0|[1-9][0-9]{0,9})\.buf")
 _FOLDER: Final = re.compile(r"[1-9][0-9]{0,19}")
 _NO_FILE: Final = (errno.EISDIR, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EIO)
-"""Something else lies in a file's place, or its sectors are gone: an older checkpoint may be whole. A store that cannot
-be reached, or may not be read, says nothing of its files."""
+"""Errors that mean that a file is not there as it should be: something else lies in its place, or its sectors are gone.
+An older checkpoint may be whole. Other errors mean that the store cannot be reached or read, and say nothing about its
+files.
+"""
 _LOOKS: Final = 16
-"""How often the newest checkpoint is looked for while others are pruned."""
+"""How often the newest checkpoint is looked for again while others are pruned."""
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What an operator starts from."""
+    """What an operator is restored from."""
 
     manifest: Manifest
     state: bytes
     inflight: dict[int, list[bytes]]
-    """In the order in which they came; the barrier follows them."""
+    """The in-flight events of each input, in the order in which they came. The barrier follows them."""
     skipped: tuple[int, ...] = ()
-    """Inputs whose in-flight events were damaged and left out, because that was asked for."""
+    """Inputs whose damaged in-flight events were left out, because the caller asked for that."""
 
 
 class _Pruned(Exception):
-    """A checkpoint went while it was read, so there are newer ones than were listed."""
+    """Raised if a checkpoint was pruned while it was read. Then newer ones exist than were listed."""
 
 
 class CheckpointStore:
@@ -71,7 +73,7 @@ class CheckpointStore:
     # --- Writing ----------------------------------------------------------------------------------------
 
     def write_state(self, checkpoint_id: int, operator_id: str, state: bytes) -> OperatorState:
-        """Store an operator's state; what the manifest is to say of it."""
+        """Store an operator's state; return its entry for the manifest."""
         path = f"{_folder(operator_id)}/state.bin"
         self._write(checkpoint_id, path, state)
         return OperatorState(operator_id=operator_id, path=path, bytes=len(state), crc32c=crc32c(state, 0))
@@ -84,7 +86,7 @@ class CheckpointStore:
         records: Iterable[bytes],
         lost: Sequence[Mapping[str, Any]] = (),
     ) -> InflightData:
-        """Store what an input had in flight; what the manifest is to say of it."""
+        """Store an input's in-flight events; return their entry for the manifest."""
         found = list(records)
         return self._write_inflight(
             checkpoint_id, operator_id, input_id, write_records(input_id, found), len(found), lost
@@ -99,7 +101,7 @@ class CheckpointStore:
         event_count: int,
         lost: Sequence[Mapping[str, Any]] = (),
     ) -> InflightData:
-        """The same for records that lie one behind the other, each with its length before it."""
+        """Store an input's in-flight events, given as one block of records with the length before each."""
         data = write_records(input_id, ())[:4] + event_count.to_bytes(8, "little") + records
         return self._write_inflight(checkpoint_id, operator_id, input_id, data, event_count, lost)
 
@@ -125,14 +127,16 @@ class CheckpointStore:
         )
 
     def write_part(self, checkpoint_id: int, part: OperatorPart) -> None:
-        """After the operator's files, before it acknowledges COMPLETE: what the coordinator compares them with."""
+        """Store the operator's own part, after its files and before it acknowledges COMPLETE. The coordinator compares
+        the files with it.
+        """
         check_barrier(checkpoint_id, 0)
         path = f"{checkpoint_id}/{_folder(part.state.operator_id)}/{OPERATOR_PART}"
         with self._failing(path):
             self._files.publish(path, part.encode())
 
     def commit(self, manifest: Manifest) -> None:
-        """The checkpoint exists from here on. Raises CheckpointExists, and StoreFailed."""
+        """Write the manifest, by which the checkpoint exists. Raises CheckpointExists and StoreFailed."""
         path = f"{manifest.checkpoint_id}/{MANIFEST}"
         with self._failing(path):
             if MANIFEST in self._files.names(str(manifest.checkpoint_id)):
@@ -140,12 +144,14 @@ class CheckpointStore:
             self._files.publish(path, manifest.encode())
 
     def prune(self, keep: int) -> list[int]:
-        """Drop all but the newest ``keep`` checkpoints, and whatever older attempts left; the ids that are gone."""
+        """Drop all but the newest ``keep`` checkpoints, and the remains of older attempts; return the ids that are
+        gone.
+        """
         if keep < 1:
             raise InvalidValue("at least one checkpoint is kept", field="keep", found=keep)
         kept = self.ids()[-keep:]
         gone = [each for each in self._folders() if kept and each < kept[0]]
-        # What is between kept checkpoints is an attempt that came to nothing; a newer one may be under way.
+        # A folder between kept checkpoints is a failed attempt; a newer folder may be an attempt under way.
         gone += [each for each in self._folders() if kept and kept[0] < each < kept[-1] and each not in kept]
         failed = self._drop_all(gone)
         if failed:
@@ -153,9 +159,9 @@ class CheckpointStore:
         return gone
 
     def drop_attempts(self, below: int) -> tuple[int, list[StoreFailed]]:
-        """Drop what attempts without a manifest left; how many are gone, and why others are not.
+        """Drop the remains of attempts without a manifest; return how many are gone, and why others are not.
 
-        An operator that has not heard yet that one was given up may be writing into it: the next call finds it again.
+        An operator that has not heard of an abort yet may still write into its folder; the next call finds that again.
         """
         whole = set(self.ids())
         gone = [each for each in self._folders() if each < below and each not in whole]
@@ -163,7 +169,7 @@ class CheckpointStore:
         return len(gone) - len(failed), failed
 
     def _drop_all(self, ids: Iterable[int]) -> list[StoreFailed]:
-        """One that cannot be dropped must not keep all others from going, or the disk fills up behind it."""
+        """Drop each of these. One that cannot be dropped must not keep the others, or the disk would fill up."""
         failed = []
         for checkpoint_id in ids:
             try:
@@ -173,7 +179,7 @@ class CheckpointStore:
         return failed
 
     def drop(self, checkpoint_id: int) -> None:
-        """The manifest goes first, so that at no moment there is one without its files."""
+        """Drop a checkpoint. The manifest goes first, so that there is never one without its files."""
         with self._failing(str(checkpoint_id)):
             if MANIFEST in self._files.names(str(checkpoint_id)):
                 self._files.remove(f"{checkpoint_id}/{MANIFEST}")
@@ -182,14 +188,14 @@ class CheckpointStore:
     # --- Reading ----------------------------------------------------------------------------------------
 
     def highest_id(self) -> int:
-        """Of all checkpoints and attempts of which anything is left; 0: none."""
+        """The highest id of all checkpoints and attempts with any remains; 0: none."""
         with self._failing(""):
             return max(self._folders(), default=0)
 
     def part(self, checkpoint_id: int, operator_id: str) -> OperatorPart:
-        """What an operator stored, every file compared with what it says of it. Raises CheckpointDamaged.
+        """What an operator stored, with every file compared with ``operator.json``. Raises CheckpointDamaged.
 
-        Without its own word the files are taken as they are.
+        Without ``operator.json`` the files are taken as they are.
         """
         path = f"{checkpoint_id}/{_folder(operator_id)}/{OPERATOR_PART}"
         try:
@@ -203,7 +209,7 @@ class CheckpointStore:
         return part
 
     def require_there(self) -> None:
-        """Raises CheckpointMissing where there is no store at all: somebody may have mistyped it."""
+        """Raise CheckpointMissing if the store does not exist, because its path may be mistyped."""
         with self._failing(""):
             if not self._files.is_there():
                 raise CheckpointMissing(
@@ -213,12 +219,12 @@ class CheckpointStore:
                 )
 
     def ids(self) -> list[int]:
-        """The checkpoints that there are, oldest first."""
+        """The ids of all existing checkpoints, oldest first."""
         with self._failing(""):
             return [each for each in self._folders() if MANIFEST in self._files.names(str(each))]
 
     def manifest(self, checkpoint_id: int) -> Manifest:
-        """Raises CheckpointMissing, CheckpointDamaged, CheckpointNewer."""
+        """Read the manifest of a checkpoint. Raises CheckpointMissing, CheckpointDamaged, CheckpointNewer."""
         path = f"{checkpoint_id}/{MANIFEST}"
         try:
             data = self._load(path)
@@ -232,7 +238,7 @@ class CheckpointStore:
         return manifest
 
     def problems(self, checkpoint_id: int) -> Iterator[CheckpointDamaged | CheckpointNewer]:
-        """Everything that is wrong with a checkpoint; nothing for a whole one.
+        """Find everything that is wrong with a checkpoint; nothing if it is whole.
 
         Raises CheckpointMissing, also when the checkpoint is pruned while its files are read.
         """
@@ -246,12 +252,12 @@ class CheckpointStore:
             try:
                 self._checked(checkpoint_id, entry)
             except CheckpointDamaged as damaged:
-                # Pruning removes the manifest first: files that go without it are no damage.
+                # Pruning removes the manifest first, so files that go together with it are not damaged.
                 self.manifest(checkpoint_id)
                 yield damaged
 
     def latest_whole(self) -> Manifest:
-        """The newest checkpoint of which every file is as it was written; says which ones it passes over (B17)."""
+        """The newest checkpoint whose files are all undamaged; logs the ones it skips (B17)."""
         for _ in range(_LOOKS):
             try:
                 return self._latest_whole()
@@ -275,9 +281,9 @@ class CheckpointStore:
         raise CheckpointMissing("there is no whole checkpoint", store=self.place)
 
     def restore(self, manifest: Manifest, operator_id: str, *, skip_damaged_inflight: bool = False) -> Restored:
-        """An operator's state and in-flight events. Raises CheckpointMissing, CheckpointDamaged.
+        """Read an operator's state and in-flight events. Raises CheckpointMissing, CheckpointDamaged.
 
-        ``skip_damaged_inflight``: leave out in-flight events that are damaged, and say so, instead of refusing.
+        ``skip_damaged_inflight``: leave out damaged in-flight events, with a warning, instead of refusing.
         """
         states = [each for each in manifest.operators if each.operator_id == operator_id]
         if len(states) != 1:
@@ -335,7 +341,9 @@ class CheckpointStore:
             raise CheckpointDamaged("a file is missing", path=f"{checkpoint_id}/{path}") from None
 
     def _load(self, path: str) -> bytes:
-        """Raises FileNotFoundError, CheckpointDamaged where no file can be there, StoreFailed for all else."""
+        """Read a file. Raises FileNotFoundError; CheckpointDamaged if no file can be there; StoreFailed for anything
+        else.
+        """
         with self._failing(path, may_be_missing=True):
             try:
                 return self._files.read(path)

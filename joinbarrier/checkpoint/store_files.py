@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a store's files lie, and what makes them last: a local directory, or anything that ``pyarrow.fs`` reaches."""
+"""The files of a store, and how they are made durable: in a local directory, or in anything that ``pyarrow.fs``
+reaches.
+"""
 
 from __future__ import annotations
 
@@ -14,41 +16,43 @@ FOLDERS_KNOWN_MAX: Final = 64
 
 
 class StoreFiles(Protocol):
-    """Paths are below the store, with slashes. Everything raises OSError; a missing file FileNotFoundError."""
+    """The operations on a store's files. Paths are relative to the store, with slashes. All raise OSError;
+    FileNotFoundError for a missing file.
+    """
 
     def write(self, path: str, content: bytes) -> None:
-        """Whole and on the disk when it returns, but not yet to be believed."""
+        """Write a file, which is whole and on the disk when this returns. Readers must not rely on it yet."""
 
     def publish(self, path: str, content: bytes) -> None:
-        """Seen whole or not at all, after everything that was written before, and there for good."""
+        """Write a file durably. Readers see it whole or not at all, and only after everything written before."""
 
     def read(self, path: str) -> bytes: ...
     def is_there(self) -> bool:
-        """Whether there is a store: for an object store, whether anything is in it."""
+        """Whether the store exists: for an object store, whether it holds anything."""
 
     def names(self, path: str) -> list[str]:
-        """What a directory holds; empty where there is none."""
+        """The names in a directory; empty if it does not exist."""
 
     def remove(self, path: str) -> None:
-        """A file; gone for good when it returns."""
+        """Remove a file; it is gone for good when this returns."""
 
     def remove_folder(self, path: str) -> None:
-        """With all that it holds."""
+        """Remove a folder with everything in it."""
 
 
 class Disk:
-    """The steps by which a local store's files reach the disk; a test loses the power between any two of them."""
+    """The steps by which the files of a local store reach the disk. A test cuts the power between any two of them."""
 
     def make_folder(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
 
     def write(self, path: Path, content: bytes) -> None:
-        """The content, which lasts when it returns; the name lasts only after ``sync_folder``."""
+        """Write a file whose content is durable when this returns; its name is durable only after ``sync_folder``."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         with open(os.open(path, flags, 0o600), "wb") as file:  # noqa: PTH123 - a descriptor, not a path
             file.write(content)
             file.flush()
-            # By the descriptor that wrote: another one may not be told that writing back has failed.
+            # Sync the descriptor that wrote: another one might not report a failed write-back.
             self.sync_file(file.fileno())
 
     def sync_file(self, descriptor: int) -> None:
@@ -64,7 +68,7 @@ class Disk:
         shutil.rmtree(folder)
 
     def sync_folder(self, folder: Path) -> None:
-        """The names in a directory last."""
+        """Make the names in a directory durable."""
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(descriptor)
@@ -73,13 +77,15 @@ class Disk:
 
 
 class LocalFiles:
-    """A directory of this host: file, fsync; for a manifest also a temporary name, rename, fsync of the directory."""
+    """Files in a directory of this host: write and fsync; a manifest also gets a temporary name, a rename, and an fsync
+    of the directory.
+    """
 
     def __init__(self, root: Path, disk: Disk | None = None) -> None:
         self.root = root
         self._disk = Disk() if disk is None else disk
         self._lasting = set[Path]()
-        """Folders whose names were synced here, so that it is done once for each."""
+        """Folders whose names were already synced, so that each is synced only once."""
 
     def write(self, path: str, content: bytes) -> None:
         target = self.root / path
@@ -117,9 +123,10 @@ class LocalFiles:
         self._disk.remove_tree(self.root / path)
 
     def _make_folders(self, folder: Path) -> None:
-        """Each name is made to last in its parent, from the top down, or a crash could lose the whole branch.
+        """Make the folders, and each name durable in its parent, from the top down; otherwise a crash could lose the
+        whole branch.
 
-        So is that of a folder which is there already: whoever made it may have been killed before it was synced.
+        The name of an existing folder is synced too: whoever made it may have been killed before syncing it.
         """
         for each in reversed((folder, *folder.parents)):
             is_there = each.is_dir()
@@ -133,7 +140,7 @@ class LocalFiles:
         try:
             self._disk.sync_folder(folder.parent)
         except PermissionError:
-            # A store that was made for us where we may not look is not ours to make last.
+            # A store that somebody else made in a directory that we may not read is not ours to make durable.
             if not (is_there and folder == self.root):
                 raise
         if len(self._lasting) >= FOLDERS_KNOWN_MAX:
@@ -142,7 +149,7 @@ class LocalFiles:
 
 
 class ArrowFiles:
-    """A file system of pyarrow, object stores above all: what is put there is whole, or not there, when it returns."""
+    """Files in a file system of pyarrow, mostly object stores: a file that was put there is whole, or not there."""
 
     def __init__(self, filesystem: Any, root: str) -> None:
         self._filesystem = filesystem
@@ -155,7 +162,7 @@ class ArrowFiles:
             stream.write(content)
 
     def publish(self, path: str, content: bytes) -> None:
-        # An object appears with its last byte; where renaming exists it is used, because a plain file does not.
+        # An object appears with its final byte, but a plain file before that. So a rename is used where it exists.
         temporary = f"{path}.{os.getpid()}.tmp"
         self.write(temporary, content)
         self._filesystem.move(self._place(temporary), self._place(path))
@@ -186,7 +193,7 @@ class ArrowFiles:
 
 
 def store_files(place: Path | str) -> StoreFiles:
-    """The files behind a directory, or a URI of ``pyarrow.fs`` such as ``s3://bucket/folder``. Raises StoreFailed."""
+    """The files of a directory, or of a URI of ``pyarrow.fs`` such as ``s3://bucket/folder``. Raises StoreFailed."""
     text = str(place)
     if "://" not in text:
         return LocalFiles(Path(text).absolute())

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Somebody who asks a coordinator for a checkpoint or a signal, and hears what becomes of it (PROTOCOL 12.5, 12.6).
+"""A request to a coordinator for a checkpoint or a signal, which learns what becomes of it (PROTOCOL 12.5, 12.6).
 
 A pure state machine. It asks again until it is answered, and once more when a coordinator in a higher epoch announces
-the pipeline: that one knows of no request. Not while it waits: a request that a coordinator left unheard when it was
-killed is heard by the next one, and would begin a checkpoint that nobody asks for any more.
+the pipeline, because that one does not know the request. While it waits it does not ask: if a coordinator is killed
+before it hears a request, the next one would hear it, and begin a checkpoint that nobody wants any more.
 
 >>> asked = TriggerRequest(7, "default", is_unaligned=False)
 >>> type(asked.due(0)).__name__, asked.due(1), type(asked.due(1_000_000_000)).__name__
@@ -35,7 +35,7 @@ PIPELINES_MAX: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How it ended. The numbers are None where a coordinator was restarted before it could say them."""
+    """How a request ended. Numbers are None if a coordinator was restarted before it could report them."""
 
     state: TriggerState
     checkpoint_id: int
@@ -46,7 +46,7 @@ class Outcome:
 
 
 class TriggerRequest:
-    """One request."""
+    """One request for a checkpoint or a signal."""
 
     def __init__(
         self, correlation_id: int, pipeline: str, *, is_unaligned: bool = False, signal: Signal | None = None
@@ -54,9 +54,9 @@ class TriggerRequest:
         self.outcome: Outcome | None = None
         self.checkpoint_id = 0
         self.is_heard = False
-        """Whether a coordinator answered."""
+        """Whether a coordinator has answered."""
         self.pipelines: set[str] = set()
-        """Those that were announced meanwhile."""
+        """The pipelines that were announced meanwhile."""
         self._request: TriggerCheckpoint | TriggerSignal
         if signal is None:
             flags = UNALIGNED if is_unaligned else 0
@@ -70,7 +70,7 @@ class TriggerRequest:
         self._waits_in_epoch: int | None = None
 
     def due(self, now_ns: int) -> TriggerCheckpoint | TriggerSignal | None:
-        """What is to be said now."""
+        """The message to send now, if any."""
         is_early = self._ask_again_ns is not None and now_ns < self._ask_again_ns
         if self.checkpoint_id or self.outcome is not None or self._waits_in_epoch is not None or is_early:
             return None
@@ -78,11 +78,11 @@ class TriggerRequest:
         return self._request
 
     def ask_anew(self) -> None:
-        """Whoever heard it so far may be gone."""
+        """Ask again at once, because the coordinator that heard the request may be gone."""
         self._ask_again_ns = self._waits_in_epoch = None
 
     def on_message(self, message: Message) -> None:
-        """One message of the control stream."""
+        """Take one message of the control stream."""
         if self.outcome is not None:
             return
         match message:

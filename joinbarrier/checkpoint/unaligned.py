@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The unaligned checkpointer as users hold it."""
+"""The unaligned checkpointer as its users see it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from framegate.joinbarrier.checkpoint.settings import (
 )
 
 WARNS_AFTER: Final = 5
-"""Unaligned checkpoints in a row: then the threshold is too low, or the back-pressure is there to stay."""
+"""After so many unaligned checkpoints in a row, the threshold is too low, or the back-pressure is permanent."""
 _log = logging.getLogger(__name__)
 
 
@@ -43,7 +43,7 @@ class _Decides(Protocol):
 
 
 class UnalignedCheckpointer:
-    """Aligns, and switches to an unaligned snapshot when that takes longer than a threshold or fills a buffer.
+    """Aligns, and switches to an unaligned snapshot if that takes longer than a threshold or fills a buffer.
 
     >>> from framegate.joinbarrier.checkpoint import CheckpointBarrier, Event
     >>> checkpointer = UnalignedCheckpointer(2, alignment_timeout_s=1, impl="reference")
@@ -87,43 +87,45 @@ class UnalignedCheckpointer:
         self._decides: _Decides = NativeCheckpointer(self.settings) if is_native(impl) else _specified(self.settings)
 
     def process(self, input_id: int, message: Message, now_ns: int) -> list[Action]:
-        """What to do about the next message of an input, in this order."""
+        """Say what to do with the next message of an input, in this order."""
         input_id, now_ns = checked_input(input_id, self._num_inputs), checked_now(now_ns)
         return self._told(self._decides.process(input_id, checked_message(message), now_ns))
 
     def on_tick(self, now_ns: int) -> list[Action]:
-        """What time brings about: the switch at the threshold, the abort when a late barrier stays out."""
+        """Let timeouts take effect: the switch at the threshold, and the abort if a late barrier does not come."""
         return self._told(self._decides.on_tick(checked_now(now_ns)))
 
     def abort(self, checkpoint_id: int | None = None) -> list[Action]:
-        """Gives up the current checkpoint and what it captured; another id is only remembered as aborted."""
+        """Abort the current checkpoint and drop what it captured; any other id is only remembered as aborted."""
         return self._decides.abort(checked_id(checkpoint_id))
 
     def fail(self, checkpoint_id: int | None = None) -> list[Action]:
-        """What was captured could not be written, or not be read: an abort after which the next attempt is aligned."""
+        """Abort because captured events could not be written or read; the next attempt is aligned."""
         return self._decides.fail(checked_id(checkpoint_id))
 
     def end_input(self, input_id: int, now_ns: int) -> list[Action]:
-        """An input has ended: it counts as delivering the current and every later barrier."""
+        """Note that an input has ended: it counts as delivering the current and every later barrier."""
         return self._told(self._decides.end_input(checked_input(input_id, self._num_inputs), checked_now(now_ns)))
 
     def lose_input(self, input_id: int) -> list[Action]:
-        """An input crashed: a checkpoint to which it owes its barrier is aborted, later ones go on without it."""
+        """Note that an input was lost: a checkpoint to which it owes its barrier is aborted, and later ones do without
+        it.
+        """
         return self._decides.lose_input(checked_input(input_id, self._num_inputs))
 
     def resume_input(self, input_id: int) -> None:
-        """An input that had ended or was lost is back, and takes part from the next checkpoint on."""
+        """Note that an ended or lost input is back: it takes part from the next checkpoint on."""
         self._decides.resume_input(checked_input(input_id, self._num_inputs))
 
     def snapshot(self) -> dict[int, list[Captured]]:
-        """What late inputs delivered after the snapshot and before their barrier: a copy, empty for an aligned one.
+        """Copy what late inputs delivered between the snapshot and their barriers; empty for an aligned checkpoint.
 
-        Complete when ``checkpoint_complete`` was returned; kept until the next barrier begins, or an abort.
+        It is complete once ``checkpoint_complete`` was returned, and kept until the next checkpoint begins or an abort.
         """
         return self._decides.snapshot()
 
     def metrics(self) -> dict[str, Any]:
-        """Counters since the start, and what is under way; durations in nanoseconds."""
+        """Counters since the start, and the state of the current checkpoint; durations in nanoseconds."""
         return self._decides.metrics()
 
     def _told(self, actions: list[Action]) -> list[Action]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a coordinator is told at its start, what it asks for, and what it is told of it. Values only."""
+"""The values that go into and come out of a coordinator: its rules, its actions, and the results of these."""
 
 from __future__ import annotations
 
@@ -10,49 +10,50 @@ from framegate.schema import Message
 from framegate.schema.control import AbortCause
 
 UNALIGNED: Final = 1
-"""Bit 0 of the flags of a barrier, an injection and a request."""
+"""The unaligned flag of a barrier, an injection and a request: bit 0."""
 MAY_SWITCH: Final = 1
 FORCED: Final = 2
-"""Bits of PipelineAnnounce.flags (PROTOCOL 12.1)."""
+"""The flags of a PipelineAnnounce (PROTOCOL 12.1)."""
 _NS_PER_MS: Final = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoordinatorRules:
-    """Everything about a pipeline that was decided before the first message."""
+    """The configuration of a pipeline, fixed before the first message."""
 
     pipeline: str
     store: str
-    """As operators are told: an absolute path, or a URI."""
+    """The store as operators are told: an absolute path, or a URI."""
     interval_ns: int = 0
-    """Between two periodic checkpoints; 0: only when asked."""
+    """The time between two periodic checkpoints; 0: only on request."""
     alignment_timeout_ms: int = 1_000
     late_barrier_timeout_ms: int = 10_000
     operator_timeout_ms: int = 3_000
     checkpoint_timeout_ns: int = 41_000 * _NS_PER_MS
-    """The whole of a checkpoint, from its start to the last acknowledgement."""
+    """The longest that a checkpoint may take, from its start to the final acknowledgement."""
     is_unaligned_allowed: bool = True
     is_forced: bool = False
     announce_period_ns: int = 1_000 * _NS_PER_MS
     operators_max: int = 1_024
     requests_max: int = 64
-    """Who may wait for one and the same checkpoint."""
+    """Most requests that wait for the same checkpoint."""
 
     @property
     def place_timeout_ms(self) -> int:
-        """So long agents may take to say where they stand in a shared stream. Those who did say it are held meanwhile,
-        for the whole threshold at most: whoever has not is named before one of them gives up."""
+        """How long agents have to say where they hold a shared stream. Those that did say it hold for at most the whole
+        threshold, so a silent one is named before any of them gives up.
+        """
         return max(self.alignment_timeout_ms // 2, 1)
 
     @property
     def operator_timeout_ns(self) -> int:
-        """After so long an operator that says nothing is lost."""
+        """How long an operator may be silent before it counts as lost."""
         return self.operator_timeout_ms * _NS_PER_MS
 
 
 @dataclass(frozen=True, slots=True)
 class IssuedIds:
-    """What lasts of a coordinator: the highest id that anybody was told of, and the life that did it."""
+    """What outlives a coordinator: the highest id that anybody was told, and the epoch in which it was told."""
 
     last_checkpoint_id: int
     epoch: int
@@ -60,12 +61,12 @@ class IssuedIds:
 
 @dataclass(frozen=True, slots=True)
 class Predecessor:
-    """The last checkpoint of the coordinator's life before this one: it exists, or it never will."""
+    """The newest checkpoint of the previous coordinator: either it exists, or it never will."""
 
     checkpoint_id: int
     is_complete: bool
     operators: tuple[str, ...] = ()
-    """Who had a part in its newest whole checkpoint."""
+    """The operators of the newest whole checkpoint."""
 
 
 # --- what the coordinator asks for --------------------------------------------------------------------------
@@ -73,7 +74,7 @@ class Predecessor:
 
 @dataclass(frozen=True, slots=True)
 class Say:
-    """Send this on the control stream. ``is_periodic``: it is said again anyway."""
+    """Send this message on the control stream. ``is_periodic``: it will be sent again anyway."""
 
     message: Message
     is_periodic: bool = False
@@ -81,25 +82,27 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class Allocate:
-    """Make this id last; the answer is an ``Allocated`` or an ``AllocationFailed``."""
+    """Store this id durably. The result is an ``Allocated`` or an ``AllocationFailed``."""
 
     issued: IssuedIds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finish:
-    """Everybody acknowledged: compare the files, write the manifest; the answer is ``Stored`` or ``StoreProblem``."""
+    """Complete a checkpoint that all acknowledged: compare the files, and write the manifest. The result is a
+    ``Stored`` or a ``StoreProblem``.
+    """
 
     checkpoint_id: int
     epoch: int
     is_asked_unaligned: bool
     acknowledged: tuple[tuple[str, int], ...]
-    """Operators, and how many bytes they say they stored."""
+    """The operators, and how many bytes they say they stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Warn:
-    """Somebody should look at this."""
+    """Log a warning: somebody should look at this."""
 
     text: str
 
@@ -112,14 +115,14 @@ Action: TypeAlias = Say | Allocate | Finish | Warn
 
 @dataclass(frozen=True, slots=True)
 class Allocated:
-    """The id lasts."""
+    """The id is stored durably."""
 
     checkpoint_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class AllocationFailed:
-    """Whether the id lasts is not known: it is given to nobody."""
+    """It is not known whether the id is stored, so nobody is told it."""
 
     checkpoint_id: int
     reason: str
@@ -127,7 +130,7 @@ class AllocationFailed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """The manifest lasts: the checkpoint exists."""
+    """The manifest is stored durably: the checkpoint exists."""
 
     checkpoint_id: int
     size_bytes: int
@@ -138,7 +141,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class StoreProblem:
-    """There is no manifest and will be none."""
+    """There is no manifest, and there will be none."""
 
     checkpoint_id: int
     cause: AbortCause

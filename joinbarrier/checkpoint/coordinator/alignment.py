@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a pipeline's next checkpoint may be unaligned, and whether its threshold makes too many so (B24).
+"""Decides whether a pipeline's next checkpoint may be unaligned, and whether its threshold makes too many of them so
+(B24).
 
 >>> alignment = Alignment(CoordinatorRules(pipeline="default", store="/data/ck"), Counter())
 >>> alignment.is_next_unaligned(is_asked=True)
@@ -18,31 +19,35 @@ from framegate.joinbarrier.checkpoint.coordinator.actions import Action, Coordin
 from framegate.schema.control import AbortCause
 
 UNALIGNED_IN_A_ROW: Final = 5
-"""So many checkpoints that the threshold made unaligned mean that it is too low, or an input too slow (B24)."""
+"""After so many checkpoints in a row that the threshold made unaligned, the threshold is too low or an input too slow
+(B24).
+"""
 _ALIGNED_NEXT: Final = (AbortCause.SERIALISATION_FAILED, AbortCause.CHANNEL_READ_FAILED)
 
 
 class Alignment:
-    """What the last checkpoints of a pipeline mean for the next."""
+    """What recent checkpoints of a pipeline mean for the next one."""
 
     def __init__(self, rules: CoordinatorRules, counts: Counter[str]) -> None:
         self.is_aligned_next = False
-        """The last one failed at what only an unaligned one does: the next attempt does without."""
+        """Whether the next checkpoint must be aligned, because the previous one failed in a way that only an unaligned
+        one can.
+        """
         self._rules = rules
         self._counts = counts
         self._unaligned_in_a_row = 0
 
     def is_next_unaligned(self, *, is_asked: bool) -> bool:
-        """Whether the next one is unaligned from its start. ``is_asked``: somebody wants that."""
+        """Whether the next checkpoint is unaligned from its start. ``is_asked``: a request wants that."""
         is_wanted = is_asked or self._rules.is_forced
         return is_wanted and self._rules.is_unaligned_allowed and not self.is_aligned_next
 
     def aborted(self, cause: AbortCause) -> None:
-        """One was given up."""
+        """Note that a checkpoint was aborted."""
         self.is_aligned_next = cause in _ALIGNED_NEXT
 
     def stored(self, stored: Stored) -> list[Action]:
-        """One is complete. One that was asked for unaligned says nothing about the threshold."""
+        """Note that a checkpoint is complete. One that was requested unaligned says nothing about the threshold."""
         self.is_aligned_next = False
         if stored.was_threshold_triggered:
             self._unaligned_in_a_row += 1

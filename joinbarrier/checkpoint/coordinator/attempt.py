@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One checkpoint on its way: who takes part, and how far everybody is (P14)."""
+"""One checkpoint under way: its operators, and how far each of them is (P14)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from framegate.schema.control import AbortCause, AckStatus
 
 
 class Phase(Enum):
-    """How far the whole is."""
+    """How far a checkpoint is."""
 
     ALLOCATING = auto()
-    """The id does not last yet: nobody was told."""
+    """Its id is not stored yet, and nobody was told it."""
     PLACING = auto()
-    """Agents that share a stream without barriers stand in it, and say where."""
+    """Agents that share a stream without barriers hold it, and say where."""
     GATHERING = auto()
-    """Barriers are asked for, acknowledgements come in."""
+    """Barriers were asked for, and acknowledgements come in."""
     STORING = auto()
-    """All have acknowledged. Only the store can still say no."""
+    """All operators have acknowledged. From here on only the store can fail."""
 
 
 @dataclass(slots=True)
@@ -32,17 +32,17 @@ class Steps:
 
     @property
     def has_snapshot(self) -> bool:
-        """Its state is stored. The second step says it too: the first may have been lost."""
+        """Whether the operator's state is stored. The second step says so too, because the first may have been lost."""
         return bool(self.bytes_by_step)
 
     @property
     def is_complete(self) -> bool:
-        """Its in-flight data is stored too."""
+        """Whether the operator's in-flight data is stored too."""
         return AckStatus.COMPLETE in self.bytes_by_step
 
     @property
     def bytes(self) -> int:
-        """Of both steps."""
+        """How many bytes both steps stored."""
         return sum(self.bytes_by_step.values())
 
 
@@ -57,29 +57,31 @@ class Attempt:
         self.inject_again_ns = 0
         self.ingress = IngressRound({})
         self.placed_by_ns = 0
-        """Until then everybody has to say where it stands."""
-        self.doom: tuple[AbortCause, str] | None = None
-        """It was given up before its id lasted."""
+        """The time by which every agent must have said where it holds its shared streams."""
+        self.early_abort: tuple[AbortCause, str] | None = None
+        """Why it was aborted before its id was stored."""
         self.is_late_said = False
         self._steps = {name: Steps() for name in operators}
 
     def __contains__(self, operator_id: str) -> bool:
-        """Whether it takes part."""
+        """Whether an operator takes part."""
         return operator_id in self._steps
 
     @property
     def operators(self) -> tuple[str, ...]:
-        """Who takes part."""
+        """The operators that take part."""
         return tuple(self._steps)
 
-    def lasts(self, shared: Mapping[int, tuple[str, ...]], placed_by_ns: int) -> None:
-        """Its id does, so that operators are told. ``shared``: streams of which they say first where they stand."""
+    def note_id_stored(self, shared: Mapping[int, tuple[str, ...]], placed_by_ns: int) -> None:
+        """Go on once the id is stored, so that operators may be told it. ``shared`` lists the streams that several of
+        them hold.
+        """
         self.ingress = IngressRound(shared)
         self.placed_by_ns = placed_by_ns
         self.phase = Phase.PLACING if self.ingress.streams else Phase.GATHERING
 
     def acknowledge(self, operator_id: str, status: AckStatus, stored_bytes: int) -> bool:
-        """Note a step; whether it is a new one."""
+        """Note a step of an operator; False if it was noted before."""
         steps = self._steps[operator_id].bytes_by_step
         if status in steps or AckStatus.COMPLETE in steps:
             return False
@@ -88,30 +90,30 @@ class Attempt:
 
     @property
     def is_told(self) -> bool:
-        """Whether operators know of it and may still end it."""
+        """Whether the operators know of the checkpoint and may still end it."""
         return self.phase in (Phase.PLACING, Phase.GATHERING)
 
     def owes(self, operator_id: str) -> bool:
-        """Whether it takes part and has not acknowledged everything."""
+        """Whether an operator takes part and has not acknowledged everything."""
         return operator_id in self._steps and not self._steps[operator_id].is_complete
 
     @property
     def is_acknowledged(self) -> bool:
-        """Whether all have said COMPLETE."""
+        """Whether all operators have acknowledged COMPLETE."""
         return all(each.is_complete for each in self._steps.values())
 
     @property
     def has_all_snapshots(self) -> bool:
-        """Whether every barrier has done its work."""
+        """Whether every barrier has reached all operators."""
         return all(each.has_snapshot for each in self._steps.values())
 
     @property
     def acknowledged(self) -> tuple[tuple[str, int], ...]:
-        """Operators and what they say they stored."""
+        """The operators, and how many bytes they say they stored."""
         return tuple((name, each.bytes) for name, each in self._steps.items())
 
     def owed(self) -> str:
-        """Who owes what, for people."""
+        """List the operators that owe something, and what, for people."""
         owing = [
             f"{name} ({'in-flight data' if steps.has_snapshot else 'snapshot'})"
             for name, steps in self._steps.items()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checkpoints of one pipeline, one at a time: begun, asked for, acknowledged, stored or given up (PROTOCOL 12.5).
+"""The checkpoints of one pipeline, one at a time: begun, asked for, acknowledged, stored or aborted (PROTOCOL 12.5).
 
-``Attempt`` knows how far the one under way is. This is what follows from it: what is asked of operators and of the
-store, and what everybody is told, in the order in which it is to be carried out.
+``Attempt`` knows how far the checkpoint under way is. This class decides what follows from that: what operators and the
+store are asked, and what everybody is told, as actions in their order.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ SOURCE: Final = "source-"
 
 
 class Checkpoints:
-    """At most one is under way."""
+    """The checkpoints of one pipeline, of which at most one is under way."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Checkpoints:
         counts: Counter[str],
     ) -> None:
         self.attempt: Attempt | None = None
-        """The one under way."""
+        """The checkpoint under way."""
         self._alignment = Alignment(rules, counts)
         self._rules = rules
         self._voice = voice
@@ -67,15 +67,15 @@ class Checkpoints:
         self._counts = counts
 
     def announce(self) -> PipelineAnnounce:
-        """What holds, in the words of the pipeline. An id that does not last yet is nobody's business."""
+        """Make the announce of the pipeline. It leaves out an id that is not stored yet."""
         attempt = self.attempt
         current = attempt.checkpoint_id if attempt is not None and attempt.phase is not Phase.ALLOCATING else 0
-        return self._voice.announce(self._ids.lasting, current, is_aligned_only=self._alignment.is_aligned_next)
+        return self._voice.announce(self._ids.stored, current, is_aligned_only=self._alignment.is_aligned_next)
 
     # --- from its id to its barriers ----------------------------------------------------------------------
 
     def begin(self, now_ns: int) -> list[Action]:
-        """The next one, of all who are present, for all who wait for one."""
+        """Begin the next checkpoint, of all present operators, for all waiting requests."""
         issued = self._ids.next()
         is_unaligned = self._alignment.is_next_unaligned(is_asked=self._requests.serve())
         self.attempt = Attempt(issued.last_checkpoint_id, self._members.present, now_ns, is_unaligned=is_unaligned)
@@ -83,12 +83,12 @@ class Checkpoints:
         return [Allocate(issued)]
 
     def awaiting(self, result: Result) -> Attempt | None:
-        """The one under way, if this is what became of an order for it."""
+        """The checkpoint under way, if this result belongs to it."""
         attempt = self.attempt
         return attempt if attempt is not None and attempt.checkpoint_id == result.checkpoint_id else None
 
     def on_result(self, attempt: Attempt, result: Result, now_ns: int) -> list[Action]:
-        """What the store says to what was ordered for it."""
+        """Take a result of the store."""
         match result:
             case Allocated():
                 return self._on_allocated(attempt, now_ns)
@@ -103,21 +103,21 @@ class Checkpoints:
                 return self._abort(attempt, result.cause, result.reason, now_ns)
 
     def _on_allocated(self, attempt: Attempt, now_ns: int) -> list[Action]:
-        self._ids.lasts(attempt.checkpoint_id)
+        self._ids.note_stored(attempt.checkpoint_id)
         placed_by_ns = now_ns + self._rules.place_timeout_ms * NS_PER_MS
-        attempt.lasts(self._members.shared_by(attempt.operators), placed_by_ns)
-        if attempt.doom is not None:
-            return self._abort(attempt, *attempt.doom, now_ns)
+        attempt.note_id_stored(self._members.shared_by(attempt.operators), placed_by_ns)
+        if attempt.early_abort is not None:
+            return self._abort(attempt, *attempt.early_abort, now_ns)
         return [*self._requests.started(attempt.checkpoint_id), *self._ask(attempt, now_ns)]
 
     def _ask(self, attempt: Attempt, now_ns: int) -> list[Action]:
-        """Ask for what this checkpoint waits for: places in streams without barriers, then barriers."""
+        """Ask for what the checkpoint waits for: first places in streams without barriers, then barriers."""
         attempt.inject_again_ns = now_ns + INJECT_AGAIN_NS
         checkpoint_id, is_unaligned = attempt.checkpoint_id, attempt.is_unaligned
         if attempt.phase is Phase.PLACING:
             return [Say(self._voice.hold(checkpoint_id, stream)) for stream in attempt.ingress.streams]
         cuts = attempt.ingress.cuts.items()
-        # Before the barriers are asked for, so that nobody takes a shared stream for its own.
+        # The cuts come before the barriers are asked for, so that no agent cuts a shared stream by itself.
         return [
             *(Say(self._voice.cut(checkpoint_id, *cut, is_unaligned=is_unaligned)) for cut in cuts),
             Say(self._voice.inject(checkpoint_id, is_unaligned=is_unaligned)),
@@ -126,7 +126,7 @@ class Checkpoints:
     # --- what operators say of it -------------------------------------------------------------------------
 
     def _told(self, said: IngressPlace | BarrierAck | CheckpointAborted) -> Attempt | None:
-        """The one under way, if this is said of it and operators may still end it."""
+        """The checkpoint under way, if this message is about it and operators may still end it."""
         attempt = self.attempt
         if attempt is None or not attempt.is_told:
             return None
@@ -134,7 +134,7 @@ class Checkpoints:
         return attempt if is_meant else None
 
     def on_place(self, said: IngressPlace, now_ns: int) -> list[Action]:
-        """An agent stands in a stream that it shares."""
+        """Note where an agent holds a stream that it shares."""
         attempt = self._told(said)
         if attempt is None or attempt.phase is not Phase.PLACING:
             self._counts["places_ignored"] += 1
@@ -148,7 +148,7 @@ class Checkpoints:
         return self._ask(attempt, now_ns)
 
     def on_ack(self, ack: BarrierAck, now_ns: int) -> list[Action]:
-        """A step is done, or failed; that a source could not inject is said by it alone, which has no other part."""
+        """Take an acknowledgement. A source, which has no other part in it, only says that it could not inject."""
         attempt = self._told(ack)
         if attempt is None:
             self._counts["acks_ignored"] += 1
@@ -165,12 +165,14 @@ class Checkpoints:
         return self._finish(attempt) if attempt.is_acknowledged else []
 
     def on_aborted(self, aborted: CheckpointAborted, now_ns: int) -> list[Action]:
-        """Somebody else gives up what is under way. Our own words come by here too, when it is over."""
+        """Abort the checkpoint under way because another member did. The coordinator's own messages come back here too,
+        too late to matter.
+        """
         attempt = self._told(aborted)
         return [] if attempt is None else self._abort(attempt, aborted.cause, aborted.reason, now_ns)
 
     def on_failed(self, failed: Failed, now_ns: int) -> list[Action]:
-        """An operator is gone, or starts anew and knows nothing of it."""
+        """Abort the checkpoint if an operator that owes something is gone, or was restarted."""
         attempt = self.attempt
         if attempt is None or not attempt.owes(failed.operator_id):
             return []
@@ -179,7 +181,7 @@ class Checkpoints:
     # --- time ---------------------------------------------------------------------------------------------
 
     def tick(self, now_ns: int) -> list[Action]:
-        """What time brings about for the one under way: it is given up, waited for aloud, or asked for again."""
+        """Let timeouts take effect: abort the checkpoint under way, warn about it, or ask for its barriers again."""
         attempt = self.attempt
         if attempt is None:
             return []
@@ -192,7 +194,7 @@ class Checkpoints:
             if attempt.phase is Phase.GATHERING:
                 return self._abort(attempt, AbortCause.TIMEOUT, f"{waited} these owe: {attempt.owed()}", now_ns)
             if not attempt.is_late_said:
-                # What the store does may still come to a good end: nothing can be said about it before it answers.
+                # The store may still complete the checkpoint, so only its answer can end it.
                 attempt.is_late_said = True
                 return [Warn(f"checkpoint {attempt.checkpoint_id} waits for its store {waited}: {self._rules.store}")]
         if attempt.is_told and not attempt.has_all_snapshots and now_ns >= attempt.inject_again_ns:
@@ -228,17 +230,17 @@ class Checkpoints:
         return [*said, Say(self._voice.complete(attempt.checkpoint_id)), *self._alignment.stored(stored)]
 
     def shutdown(self, now_ns: int) -> list[Action]:
-        """Give it up, unless its manifest is being written."""
+        """Abort the checkpoint under way, unless its manifest is being written."""
         attempt = self.attempt
         if attempt is None or attempt.phase is Phase.STORING:
             return []
         return self._abort(attempt, AbortCause.COORDINATOR, "the driver is ending", now_ns)
 
     def _abort(self, attempt: Attempt, cause: AbortCause, reason: str, now_ns: int) -> list[Action]:
-        """The one place where a checkpoint is given up, so that it is said once."""
+        """Abort a checkpoint. This is the only place that does, so that it is reported once."""
         reason = ascii_text(reason)
         if attempt.phase is Phase.ALLOCATING:
-            attempt.doom = cause, reason
+            attempt.early_abort = cause, reason
             return []
         self.attempt = None
         self._alignment.aborted(cause)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The coordinator of one pipeline: gives ids out, asks for barriers, hears who is done, says what came of it.
+"""The coordinator of one pipeline: issues ids, asks for barriers, collects acknowledgements, and reports the outcome.
 
-A pure state machine. Messages, results and ticks go in with the time; actions come out, to be carried out in their
-order. It knows no transport, no file and no clock (PROTOCOL 12.5). What it knows lies in its parts, each in a file of
-its own; here is which of them an event is for, and what one of them means for another.
+A pure state machine. Messages, results and ticks go in with the time; actions come out, to be carried out in order. It
+knows no transport, no file and no clock (PROTOCOL 12.5). Its state lies in its parts, each in a file of its own. This
+file decides which part an event is for, and what one part means for another.
 
 >>> from framegate.schema.control import OperatorHello, OperatorState
 >>> coordinator = Coordinator(CoordinatorRules(pipeline="default", store="/data/ck"), IssuedIds(11, 3))
@@ -55,13 +55,13 @@ from framegate.schema.control import (
 
 
 class Coordinator:
-    """All checkpoints of one pipeline in one life of its coordinator. ``issued.epoch`` is this life's own."""
+    """All checkpoints of one pipeline in one run of its coordinator, whose epoch is ``issued.epoch``."""
 
     def __init__(self, rules: CoordinatorRules, issued: IssuedIds, predecessor: Predecessor | None = None) -> None:
         self.rules = rules
         self.epoch = issued.epoch
         self.counts = Counter[str]()
-        """What was done, refused and given up, by cause; all parts count here."""
+        """What was done, refused and aborted, by cause; all parts count here."""
         self.has_ended = False
         self._predecessor = predecessor
         self._is_rival_said = False
@@ -75,28 +75,28 @@ class Coordinator:
 
     @property
     def last_checkpoint_id(self) -> int:
-        """The highest id that anybody was told of."""
-        return self._ids.lasting
+        """The highest id that anybody was told."""
+        return self._ids.stored
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is under way, so that an end leaves nothing open."""
+        """Whether no checkpoint is under way, so that ending now leaves nothing open."""
         return self.attempt is None
 
     @property
     def attempt(self) -> Attempt | None:
-        """The checkpoint that is under way."""
+        """The checkpoint under way."""
         return self._checkpoints.attempt
 
     @property
     def operators(self) -> Operators:
-        """Who takes part."""
+        """The operators that take part."""
         return self._members.operators
 
     # --- events -------------------------------------------------------------------------------------------
 
     def start(self, now_ns: int) -> list[Action]:
-        """Say what holds, and what became of the last checkpoint of the life before this one."""
+        """Announce the pipeline, and what became of the previous coordinator's newest checkpoint."""
         self._schedule.look(now_ns)
         actions: list[Action] = [self._announce(now_ns)]
         if self._predecessor is not None:
@@ -105,7 +105,7 @@ class Coordinator:
         return actions
 
     def on_message(self, message: Message, now_ns: int) -> list[Action]:
-        """One message of this pipeline. What is not for a coordinator is ignored."""
+        """Take one message of this pipeline. Messages that are not for a coordinator are ignored."""
         self._schedule.look(now_ns)
         if self.has_ended:
             return []
@@ -129,7 +129,7 @@ class Coordinator:
         return []
 
     def on_result(self, result: Result, now_ns: int) -> list[Action]:
-        """What became of an ``Allocate`` or a ``Finish``."""
+        """Take the result of an ``Allocate`` or a ``Finish``."""
         signal = self._signals.awaiting(result)
         if signal is not None:
             return self._signals.on_result(signal, result, self._members.present)
@@ -137,12 +137,13 @@ class Coordinator:
         if attempt is None:
             return []
         actions = self._checkpoints.on_result(attempt, result, now_ns)
-        # Before the first word of a checkpoint everybody hears that it is under way; one that was doomed is over.
+        # Before the first message about a checkpoint, everybody hears that it is under way. A checkpoint that was
+        # aborted meanwhile is over.
         has_begun = isinstance(result, Allocated) and not self.is_idle
         return [self._announce(now_ns), *actions] if has_begun else actions
 
     def tick(self, now_ns: int, heard_ns: int | None = None) -> list[Action]:
-        """What time alone brings about. All messages until ``heard_ns`` were heard, if that is not now."""
+        """Do what is due by time. Every message up to ``heard_ns`` was heard; None means up to now."""
         self._schedule.look(now_ns)
         if self.has_ended:
             return []
@@ -158,7 +159,7 @@ class Coordinator:
         return actions
 
     def shutdown(self, now_ns: int) -> list[Action]:
-        """Give up what can be given up. A manifest that is being written decides for itself."""
+        """Abort what can be aborted. A checkpoint whose manifest is being written is left to the store."""
         if self.has_ended:
             return []
         self.has_ended = True
@@ -171,7 +172,9 @@ class Coordinator:
     # --- what one part means for another ------------------------------------------------------------------
 
     def _on_events(self, events: Iterable[Event], now_ns: int) -> list[Action]:
-        """Whoever is gone owes a signal and a checkpoint; whoever is new is told what holds."""
+        """Carry out what follows from changes of the operators: the gone ones fail what they owe, and new ones are told
+        the state of the pipeline.
+        """
         actions: list[Action] = []
         for event in events:
             match event:
@@ -187,11 +190,11 @@ class Coordinator:
     def _on_trigger(self, request: TriggerCheckpoint | TriggerSignal, now_ns: int) -> list[Action]:
         asked: Requests | Signals = self._requests if isinstance(request, TriggerCheckpoint) else self._signals
         if standing := asked.standing(request.correlation_id):
-            # Asked again by who did not hear the answer yet.
+            # The requester asks again because it has not heard the answer yet.
             return standing
         if not self._schedule.is_settled(now_ns):
-            # The first that a subscription hears may be what killed coordinators left unheard, long answered; and who
-            # takes part is not known yet. Whoever still waits asks again.
+            # The first requests that a subscription hears may be old ones that killed coordinators left, long answered;
+            # and not all operators are known yet. Whoever still waits asks again.
             self.counts["requests_early"] += 1
             return []
         if isinstance(request, TriggerCheckpoint):
@@ -201,12 +204,13 @@ class Coordinator:
         if answer:
             return answer
         if not self.is_idle:
-            # What became of the last id is told after a restart: while that is a checkpoint's, none follows.
+            # After a restart, the outcome of the newest id is reported. While that id is a checkpoint's, none must
+            # follow.
             return asked.standing(request.correlation_id)
         return self._signals.begin() if asked is self._signals else self._begin_what_is_due(now_ns)
 
     def _begin_what_is_due(self, now_ns: int) -> list[Action]:
-        """A checkpoint, where somebody waits for one or the interval has passed."""
+        """Begin a checkpoint if a request waits for one, or if the interval has passed."""
         is_due = self._requests.are_waiting or self._schedule.is_due(now_ns)
         if not is_due or not self._schedule.is_settled(now_ns):
             return []
@@ -226,7 +230,9 @@ class Coordinator:
         return Say(self._checkpoints.announce(), is_periodic)
 
     def _on_announce(self, announce: PipelineAnnounce) -> list[Action]:
-        """Ours comes back to us; one that says anything else comes from a coordinator too many."""
+        """Take an announce of this pipeline. The coordinator's own come back to it; any other means that there is a
+        second coordinator.
+        """
         if (announce.epoch, announce.store) == (self.epoch, self._voice.store):
             return []
         self.counts["other_coordinators"] += 1

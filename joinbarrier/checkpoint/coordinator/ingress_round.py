@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams whose producers cannot inject, and that several agents cut: the coordinator fixes one place for all (P10).
+"""Fixes one cut of a stream that several agents share and whose producer cannot inject barriers (P10).
 
 >>> places = IngressRound({20: ("a", "b")})
 >>> places.say("a", 20, (7, 10)), places.is_known
@@ -16,9 +16,9 @@ from collections.abc import Iterable, Mapping
 from typing import Final, TypeAlias
 
 Place: TypeAlias = tuple[int | None, int | None]
-"""The epoch of a stream's regions (None: none are read), and the last sequence taken of it (None: none)."""
+"""The epoch of a stream's regions (None: none are read), and the newest sequence taken of it (None: none was)."""
 STREAMS_MAX: Final = 128
-"""Of one operator: no agent has more inputs."""
+"""Most streams of one operator: no agent has more inputs."""
 
 
 class IngressStreams:
@@ -29,15 +29,16 @@ class IngressStreams:
         self._all: dict[str, tuple[int, set[int]]] = {}
 
     def declare(self, operator_id: str, instance_id: int, stream_id: int, known: Iterable[str]) -> bool:
-        """One stream of one operator; whether it was noted. ``known``: those that said hello.
+        """Note one stream of one operator; False if it is refused. ``known`` lists the operators that said hello.
 
-        An operator is heard here before its first hello, so who never says one must not take the others' room.
+        An operator is heard here before its first hello, so one that never says hello must not take up space for the
+        others.
         """
         if operator_id not in self._all and len(self._all) >= self._limit:
             self._all = {name: self._all[name] for name in known if name in self._all}
         instance, streams = self._all.get(operator_id, (instance_id, set()))
         if instance != instance_id:
-            # Another life, perhaps by another configuration.
+            # The operator was restarted, perhaps with another configuration.
             streams = set()
         is_room = len(self._all) < self._limit or operator_id in self._all
         if not is_room or (len(streams) >= STREAMS_MAX and stream_id not in streams):
@@ -46,16 +47,16 @@ class IngressStreams:
         return True
 
     def confirm(self, operator_id: str, instance_id: int) -> None:
-        """It says hello, and has said its streams before: those of another life are not its own."""
+        """Drop the streams of an operator's earlier run, now that it says hello: it said its own streams before."""
         if operator_id in self._all and self._all[operator_id][0] != instance_id:
             del self._all[operator_id]
 
     def forget(self, operator_id: str) -> None:
-        """It has left."""
+        """Drop the streams of an operator that has left."""
         self._all.pop(operator_id, None)
 
     def shared_by(self, operators: Iterable[str]) -> dict[int, tuple[str, ...]]:
-        """Streams that at least two of these cut, and who they are."""
+        """The streams that at least two of these operators cut, and by whom."""
         sharers: dict[int, list[str]] = {}
         for name in sorted(operators):
             for stream in self._all.get(name, (0, set()))[1]:
@@ -64,7 +65,9 @@ class IngressStreams:
 
 
 class IngressRound:
-    """The places of one checkpoint. Agents hold where they stand, so the highest place is before all of them."""
+    """The places of one checkpoint. Agents hold a stream where they stand, so the furthest place is not behind any of
+    them.
+    """
 
     def __init__(self, shared: Mapping[int, tuple[str, ...]]) -> None:
         self._places: dict[int, dict[str, Place | None]] = {
@@ -73,13 +76,14 @@ class IngressRound:
 
     @property
     def streams(self) -> list[int]:
-        """All shared ones."""
+        """All shared streams."""
         return list(self._places)
 
     def say(self, operator_id: str, stream_id: int, place: Place) -> str:
-        """An agent stands there. Why no place can be fixed, for people; empty: it still can.
+        """Note where an agent holds a stream. Return why no common place can be fixed, for people; empty if one still
+        can.
 
-        What it says of a stream that it does not share means nothing, and so does its second word.
+        Streams that the agent does not share are ignored, and so is a second place of the same stream.
         """
         said = self._places.get(stream_id, {})
         if operator_id not in said or said[operator_id] is not None:
@@ -93,19 +97,19 @@ class IngressRound:
 
     @property
     def is_known(self) -> bool:
-        """Whether everybody has said where it stands."""
+        """Whether all agents have said where they hold their streams."""
         return all(place is not None for said in self._places.values() for place in said.values())
 
     @property
     def cuts(self) -> dict[int, Place]:
-        """Where each stream is cut, once everybody has said where it stands."""
+        """Where each stream is cut, once all agents have said where they hold it."""
         return {
             stream: max((place for place in said.values() if place is not None), key=_seq)
             for stream, said in self._places.items()
         }
 
     def owed(self) -> str:
-        """Who has not said where it stands, for people."""
+        """List the agents that have not said where they hold a stream, for people."""
         return ", ".join(
             f"{name} (stream {stream})"
             for stream, said in self._places.items()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``coordinator.json``: which ids were given out, and in which life; on the disk before anybody is told (P14).
+"""``coordinator.json``: the ids that were issued, and in which epoch; on the disk before anybody is told (P14).
 
-Replaced whole, as a manifest is. Where it is missing, ids go on above every folder of the store. Where it makes no
-sense nobody knows which ids are taken, so it is not passed over.
+The file is replaced as a whole, like a manifest. If it is missing, ids continue above every folder in the store. If it
+is damaged, nobody knows which ids are taken, so the coordinator refuses to start.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _REMOVE: Final = (
 
 
 def read_issued_ids(files: StoreFiles, pipeline: str, where: str) -> IssuedIds | None:
-    """What the lives before this one gave out; None where there is no file. Raises CheckpointDamaged, StoreTaken."""
+    """Read what earlier runs issued; None if there is no file. Raises CheckpointDamaged, StoreTaken."""
     path = f"{where}/{COORDINATOR}"
     try:
         data = files.read(COORDINATOR)
@@ -53,7 +53,7 @@ def read_issued_ids(files: StoreFiles, pipeline: str, where: str) -> IssuedIds |
 
 
 def write_issued_ids(files: StoreFiles, pipeline: str, issued: IssuedIds, where: str) -> None:
-    """On the disk when it returns. Raises StoreFailed."""
+    """Write what was issued; it is on the disk when this returns. Raises StoreFailed."""
     found: dict[str, Any] = {
         "format": FORMAT,
         "pipeline": pipeline,
@@ -68,9 +68,9 @@ def write_issued_ids(files: StoreFiles, pipeline: str, issued: IssuedIds, where:
 
 @contextmanager
 def sole_coordinator(files: StoreFiles, where: str) -> Iterator[None]:
-    """No other process of this host coordinates this store meanwhile; the kernel sees to it when this one dies.
+    """Keep other processes of this host from coordinating this store; the kernel lifts the lock when this process dies.
 
-    Object stores have no locks: there the pipelines' announces show a second one.
+    Object stores have no locks. There, the announces of the pipeline reveal a second coordinator.
     """
     if not isinstance(files, LocalFiles):
         yield
@@ -86,7 +86,7 @@ def sole_coordinator(files: StoreFiles, where: str) -> Iterator[None]:
     try:
         yield
     finally:
-        # The file stays: who removes a lock file may remove the one that somebody else has just locked.
+        # The file stays: removing a lock file may remove the one that another process has just locked.
         os.close(descriptor)
 
 

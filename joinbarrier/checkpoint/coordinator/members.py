@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operators' side of a coordinator: they say hello and which streams they cut, start anew, fall silent, leave.
+"""The operators of one pipeline as its coordinator sees them: they say hello, name the streams they cut, restart, fall
+silent, and leave.
 
-``Operators`` and ``IngressStreams`` know who is there. This counts what they say, and tells what follows from it for
-the pipeline as events in their order: the coordinator announces, and gives up what somebody owed who is gone.
+``Operators`` and ``IngressStreams`` know who is there. This class counts what they say, and reports what follows as
+events in order: the coordinator announces, and aborts what a gone operator still owed.
 
 >>> from framegate.joinbarrier.checkpoint.coordinator.actions import IssuedIds
 >>> from framegate.schema.control import OperatorState
@@ -33,12 +34,12 @@ from framegate.schema.control import IngressHello, OperatorHello
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """Somebody is there who has to be told what holds."""
+    """An operator is there that has to be told the state of the pipeline."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """What this operator owed is owed for ever."""
+    """An operator will never deliver what it owed."""
 
     operator_id: str
     what: str
@@ -46,7 +47,7 @@ class Failed:
 
     @property
     def reason(self) -> str:
-        """For people."""
+        """Why the operator fails, for people."""
         return f"operator {self.operator_id} {self.what}"
 
 
@@ -54,7 +55,7 @@ Event: TypeAlias = Joined | Failed | Warn
 
 
 class Members:
-    """Who takes part in one pipeline."""
+    """The operators that take part in one pipeline."""
 
     def __init__(self, rules: CoordinatorRules, ids: Ids, counts: Counter[str]) -> None:
         self.operators = Operators(timeout_ns=rules.operator_timeout_ns, limit=rules.operators_max)
@@ -65,27 +66,28 @@ class Members:
 
     @property
     def present(self) -> list[str]:
-        """Those that the next checkpoint or signal asks, sorted."""
+        """The operators that the next checkpoint or signal involves, sorted."""
         return self.operators.present
 
     @property
     def obstacle(self) -> str:
-        """Why nothing can begin with those who are there, for people; empty: it can."""
+        """Why nothing can begin with the present operators, for people; empty if it can."""
         if self.operators.lost:
             return f"operators that are lost and may come back: {', '.join(self.operators.lost)}"
         return "" if self.present else f"no operator takes part in pipeline {self._rules.pipeline}"
 
     def shared_by(self, operators: Iterable[str]) -> dict[int, tuple[str, ...]]:
-        """Streams without barriers that at least two of these cut, and who they are."""
+        """The streams without barriers that at least two of these operators cut, and by whom."""
         return self._ingress.shared_by(operators)
 
     def expect(self, names: Iterable[str], now_ns: int) -> None:
-        """These had a part in the newest checkpoint: one without them would in time replace those that bring them
-        back."""
+        """Wait for the operators of the newest checkpoint. Checkpoints without them would in time replace those that
+        can restore them.
+        """
         self.operators.expect(names, now_ns)
 
     def on_hello(self, hello: OperatorHello, now_ns: int) -> list[Event]:
-        """Somebody is there, or says farewell."""
+        """Take a hello: an operator is there, or leaves."""
         is_fit = hello.last_checkpoint_id <= ID_MAX
         change = self.operators.on_hello(hello, now_ns) if is_fit else Change.REFUSED
         if change is Change.REFUSED:
@@ -115,14 +117,16 @@ class Members:
         return []
 
     def on_ingress_hello(self, hello: IngressHello) -> None:
-        """Somebody says one of the streams that it cuts by itself."""
+        """Note one of the streams that an operator cuts by itself."""
         known = [*self.operators.present, *self.operators.lost]
         is_fit = OPERATOR_ID.fullmatch(hello.operator_id) is not None
         if not is_fit or not self._ingress.declare(hello.operator_id, hello.instance_id, hello.stream_id, known):
             self._counts["hellos_refused"] += 1
 
     def fall_silent(self, heard_ns: int) -> list[Event]:
-        """Those that are lost from now on, and those that are given up. All messages until ``heard_ns`` were heard."""
+        """Find the operators that are lost from now on, and those that are given up. Every message up to ``heard_ns``
+        was heard.
+        """
         lost, forgotten = self.operators.fall_silent(heard_ns)
         silent = f"said nothing for {self._rules.operator_timeout_ms} ms"
         events: list[Event] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The messages of schema 920 that a coordinator sends, and how it reads why an operator failed (PROTOCOL 12.5)."""
+"""Makes the messages of schema 920 that a coordinator sends, and reads why an operator failed (PROTOCOL 12.5)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TEXT_MAX: Final = 1024
 
 
 class Voice:
-    """Speaks for one pipeline in one epoch."""
+    """Makes the messages of one pipeline in one epoch."""
 
     def __init__(self, rules: CoordinatorRules, epoch: int) -> None:
         self._rules = rules
@@ -88,7 +88,7 @@ class Voice:
         )
 
     def outcome_of(self, predecessor: Predecessor) -> CheckpointComplete | CheckpointAborted:
-        """What became of the last checkpoint of the coordinator before this one."""
+        """The message about the previous coordinator's newest checkpoint."""
         if predecessor.is_complete:
             return self.complete(predecessor.checkpoint_id)
         return self.aborted(predecessor.checkpoint_id, AbortCause.COORDINATOR, "the coordinator was restarted")
@@ -116,7 +116,7 @@ class Voice:
 
 
 def cause_of(reason: str, otherwise: AbortCause) -> tuple[AbortCause, str]:
-    """The cause that stands in front of a reason, and the rest of it.
+    """Split a reason into the cause in front of it, and the rest.
 
     >>> cause_of("INPUT_LOST: input left", AbortCause.OPERATOR_FAILED)
     (<AbortCause.INPUT_LOST: 5>, 'input left')
@@ -130,7 +130,7 @@ def cause_of(reason: str, otherwise: AbortCause) -> tuple[AbortCause, str]:
 
 
 def ascii_text(text: str) -> str:
-    r"""Text as it may travel, and as a log may hold it: printable ASCII, at most 1024 characters.
+    r"""Escape a text for messages and logs: printable ASCII, at most 1024 characters.
 
     >>> print(ascii_text("caf\u00e9 \x1b[31m"))
     caf\xe9 \x1b[31m

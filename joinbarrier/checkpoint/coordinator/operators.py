@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who takes part in a pipeline's checkpoints: operators that say hello, fall silent, leave (PROTOCOL 12.5)."""
+"""The operators that take part in a pipeline's checkpoints: they say hello, fall silent, and leave (PROTOCOL 12.5)."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from framegate.joinbarrier.checkpoint.operator.part import OPERATOR_ID
 from framegate.schema.control import OperatorHello, OperatorState
 
 FORGET_TIMEOUTS: Final = 20
-"""After so many silent time-outs a lost operator is given up; until then it may be one that is being restarted."""
+"""After so many timeouts in silence a lost operator is given up; until then it may just be restarting."""
 
 
 class Change(Enum):
-    """What a hello changed."""
+    """What changed by a hello."""
 
     NONE = auto()
     JOINED = auto()
     BACK = auto()
-    """It was lost, and is the same as before."""
+    """The operator was lost, and is the same instance as before."""
     RESTARTED = auto()
     TWICE = auto()
-    """Two live operators call themselves by one id."""
+    """Two live operators use the same id."""
     LEFT = auto()
     REFUSED = auto()
 
 
 @dataclass(slots=True)
 class Operator:
-    """One operator."""
+    """What is known of one operator."""
 
     instance_id: int | None
-    """None: it is known from the life of the coordinator before this one, and has not been heard in this."""
+    """The operator's instance; None if only the previous coordinator heard it."""
     heard_ns: int
     is_lost: bool = False
     former_instance_id: int | None = None
@@ -49,27 +49,27 @@ class Operators:
         self._all: dict[str, Operator] = {}
 
     def __len__(self) -> int:
-        """All, also those that are lost."""
+        """How many operators are known, lost ones included."""
         return len(self._all)
 
     @property
     def present(self) -> list[str]:
-        """Those that are heard, sorted."""
+        """The operators that are heard, sorted."""
         return sorted(name for name, each in self._all.items() if not each.is_lost)
 
     @property
     def lost(self) -> list[str]:
-        """Those that fell silent and may come back, sorted."""
+        """The operators that fell silent and may come back, sorted."""
         return sorted(name for name, each in self._all.items() if each.is_lost)
 
     def expect(self, names: Iterable[str], now_ns: int) -> None:
-        """These had a part in the newest checkpoint: until they are heard, they are lost and may come back."""
+        """Add the operators of the newest checkpoint as lost; each may come back until it is heard."""
         for name in names:
             if len(self._all) < self._limit and OPERATOR_ID.fullmatch(name):
                 self._all.setdefault(name, Operator(None, now_ns, is_lost=True))
 
     def on_hello(self, hello: OperatorHello, now_ns: int) -> Change:
-        """One hello of this pipeline."""
+        """Take one hello of this pipeline."""
         known = self._all.get(hello.operator_id)
         if hello.state == OperatorState.LEAVING:
             if known is None or known.instance_id not in (None, hello.instance_id):
@@ -95,7 +95,9 @@ class Operators:
         return Change.JOINED
 
     def fall_silent(self, heard_ns: int) -> tuple[list[str], list[str]]:
-        """Those that are lost from now on, and those that are given up. All messages until ``heard_ns`` were heard."""
+        """Find the operators that are lost from now on, and those that are given up. Every message up to ``heard_ns``
+        was heard.
+        """
         lost, forgotten = [], []
         for name, each in sorted(self._all.items()):
             silent_ns = heard_ns - each.heard_ns

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The life of a request for a checkpoint: it waits, is served by the next one, and hears how that ends; or is refused.
+"""Requests for checkpoints: each waits, is served by the next checkpoint, and hears its outcome; or it is refused.
 
 >>> rules = CoordinatorRules(pipeline="default", store="/data/ck")
 >>> requests = Requests(rules, Voice(rules, epoch=3), Counter())
@@ -23,30 +23,30 @@ from framegate.schema.control import TriggerCheckpoint, TriggerState
 
 
 class Requests:
-    """All that are not over, by correlation id."""
+    """All requests that are not over, by correlation id."""
 
     def __init__(self, rules: CoordinatorRules, voice: Voice, counts: Counter[str]) -> None:
         self._rules = rules
         self._voice = voice
         self._counts = counts
         self._waiting: list[int] = []
-        """For the next checkpoint. All who ask during one share the one after it."""
+        """The requests for the next checkpoint. All that come during one share the one after it."""
         self._is_unaligned = False
-        """Whether one of those who wait wants it unaligned."""
+        """Whether a waiting request wants an unaligned checkpoint."""
         self._served: tuple[int, ...] = ()
-        """By the checkpoint under way."""
+        """The requests that the checkpoint under way serves."""
         self._started_id = 0
-        """That checkpoint's id; 0: it does not last yet."""
+        """The id of that checkpoint; 0 if it is not stored yet."""
 
     @property
     def are_waiting(self) -> bool:
-        """Whether somebody waits for the next checkpoint."""
+        """Whether a request waits for the next checkpoint."""
         return bool(self._waiting)
 
     # --- one request --------------------------------------------------------------------------------------
 
     def standing(self, correlation_id: int) -> list[Action]:
-        """How it stands with a request; nothing, if it is not known or over."""
+        """Report the state of a request; nothing if it is unknown or over."""
         if correlation_id in self._waiting:
             return [Say(self._voice.progress(correlation_id, TriggerState.WAITING))]
         if correlation_id not in self._served:
@@ -55,7 +55,7 @@ class Requests:
         return [Say(self._voice.progress(correlation_id, state, checkpoint_id=self._started_id))]
 
     def ask(self, request: TriggerCheckpoint) -> list[Action]:
-        """A new one, that waits from now on. What is said, if it is refused."""
+        """Add a new request, which waits from now on; or return its refusal."""
         self._counts["requests"] += 1
         asked = (request.correlation_id,)
         is_unaligned = bool(request.flags & UNALIGNED)
@@ -68,36 +68,36 @@ class Requests:
         return []
 
     def refuse(self, correlation_ids: tuple[int, ...], reason: str) -> list[Action]:
-        """Nothing comes of these, which may be requests for a signal as well."""
+        """Refuse these requests, which may also be for signals."""
         self._counts["requests_refused"] += len(correlation_ids)
         return [Say(self._voice.progress(each, TriggerState.REFUSED, reason=reason)) for each in correlation_ids]
 
     def refuse_waiting(self, reason: str) -> list[Action]:
-        """No checkpoint begins for those who wait."""
+        """Refuse all waiting requests."""
         waiting, _ = self._take_waiting()
         return self.refuse(waiting, reason)
 
     # --- those that one checkpoint serves -----------------------------------------------------------------
 
     def serve(self) -> bool:
-        """A checkpoint begins for all who wait; whether it is wanted unaligned."""
+        """Serve all waiting requests with a checkpoint that begins now; return whether one wants it unaligned."""
         self._served, is_unaligned = self._take_waiting()
         self._started_id = 0
         return is_unaligned
 
     def started(self, checkpoint_id: int) -> list[Action]:
-        """Its id lasts."""
+        """Tell the served requests that the checkpoint's id is stored."""
         self._started_id = checkpoint_id
         return [action for each in self._served for action in self.standing(each)]
 
     def refuse_served(self, reason: str) -> list[Action]:
-        """It was not begun after all."""
+        """Refuse the served requests, because their checkpoint could not begin."""
         return self.refuse(self._take_served(), reason)
 
     def over(
         self, state: TriggerState, checkpoint_id: int, *, duration_ns: int, stored_bytes: int = 0, reason: str = ""
     ) -> list[Action]:
-        """It is complete or aborted."""
+        """Tell the served requests that their checkpoint is complete or aborted."""
         return [
             Say(
                 self._voice.progress(

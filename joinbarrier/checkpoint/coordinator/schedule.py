@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a coordinator does what time alone asks for: checkpoints by an interval, announces; and nothing too early.
+"""When a coordinator does what only time asks for: periodic checkpoints and announces, and nothing too early.
 
 >>> schedule = Schedule(CoordinatorRules(pipeline="default", store="/data/ck"))
 >>> schedule.look(0)
@@ -13,7 +13,7 @@ from framegate.joinbarrier.checkpoint.coordinator.actions import CoordinatorRule
 
 
 class Schedule:
-    """Of one life. It begins with the first look at the time."""
+    """The schedule of one run of a coordinator. It begins with the first look at the time."""
 
     def __init__(self, rules: CoordinatorRules) -> None:
         self._rules = rules
@@ -22,13 +22,13 @@ class Schedule:
         self._announce_ns = 0
 
     def look(self, now_ns: int) -> None:
-        """The time, before each event."""
+        """Note the time, before each event."""
         if self._settled_ns is None:
             self._settled_ns = now_ns + self._rules.operator_timeout_ns
             self._due_ns = now_ns + self._rules.interval_ns
 
     def is_settled(self, now_ns: int) -> bool:
-        """Before all operators had time to say hello, a checkpoint would miss some of them."""
+        """Whether all operators had time to say hello. A checkpoint before that would miss some of them."""
         return self._settled_ns is not None and now_ns >= self._settled_ns
 
     def is_due(self, now_ns: int) -> bool:
@@ -36,13 +36,15 @@ class Schedule:
         return bool(self._rules.interval_ns) and now_ns >= self._due_ns
 
     def begins(self, now_ns: int) -> None:
-        """A checkpoint. The next is due from now, not from when this was: missed intervals give one checkpoint."""
+        """Note that a checkpoint begins. The next is due from now on, so that missed intervals give only one
+        checkpoint.
+        """
         self._due_ns = now_ns + self._rules.interval_ns
 
     def is_announce_due(self, now_ns: int) -> bool:
-        """Whether what holds was not said for a whole period."""
+        """Whether the pipeline was not announced for a whole period."""
         return now_ns >= self._announce_ns
 
     def announces(self, now_ns: int) -> None:
-        """What holds is said now."""
+        """Note that the pipeline is announced now."""
         self._announce_ns = now_ns + self._rules.announce_period_ns

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The head of a pipeline's control channel: asked for a signal, it gives the id, sends it, and knows when all sent it
-on (PROTOCOL 12.6).
+"""The head of a pipeline's control channel: on request it issues a signal's id, sends the signal, and knows when all
+operators have sent it on (PROTOCOL 12.6).
 
-One is pending at a time. An instant signal never is: it has no id and nobody waits for it.
+One signal is pending at a time. An instant signal never is: it has no id, and nobody waits for it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Signals:
     # --- asking for one -----------------------------------------------------------------------------------
 
     def standing(self, correlation_id: int) -> list[Action]:
-        """How it stands with a request; nothing, if it is not the one that is pending."""
+        """Report the state of a request; nothing if it is not the pending one."""
         pending = self.pending
         if pending is None or pending.correlation_id != correlation_id:
             return []
@@ -51,7 +51,7 @@ class Signals:
         return [Say(self._voice.progress(correlation_id, state, checkpoint_id=given))]
 
     def ask(self, request: TriggerSignal, now_ns: int, *, obstacle: str) -> list[Action]:
-        """A new request: what is said at once. A signal that is to be aligned is pending from now on."""
+        """Take a new request; return the immediate answer. A signal that has to be aligned is pending from now on."""
         self._counts["signal_requests"] += 1
         asked = (request.correlation_id,)
         if self.pending is not None:
@@ -68,7 +68,7 @@ class Signals:
     # --- one signal ---------------------------------------------------------------------------------------
 
     def begin(self) -> list[Action]:
-        """No checkpoint is under way: one that waits for that gets its id."""
+        """Begin a pending signal, which gets its id now that no checkpoint is under way."""
         if self.pending is None or self.pending.barrier_id:
             return []
         issued = self._ids.next()
@@ -76,26 +76,26 @@ class Signals:
         return [Allocate(issued)]
 
     def awaiting(self, result: Result) -> SignalRound | None:
-        """The one that is pending, if this is what became of its id."""
+        """The pending signal, if this is the result of storing its id."""
         pending = self.pending
         if pending is None or pending.is_sent or not pending.barrier_id == result.checkpoint_id > 0:
             return None
         return pending
 
     def on_result(self, pending: SignalRound, result: Result, operators: list[str]) -> list[Action]:
-        """Its id lasts, so that it is sent, and these are to send it on; or does not."""
+        """Send the signal if its id is stored, so that these operators send it on; otherwise refuse it."""
         if not isinstance(result, Allocated):
             self.pending = None
             self._counts["ids_not_stored"] += 1
             return self._requests.refuse((pending.correlation_id,), "STORE_FAILED: its id does not last")
-        self._ids.lasts(pending.barrier_id)
+        self._ids.note_stored(pending.barrier_id)
         pending.send(operators)
         self._counts["signals_sent"] += 1
         sent = Say(control_message(pending.signal, self._rules.pipeline))
         return [*self.standing(pending.correlation_id), sent]
 
     def on_signal(self, message: ControlSignal, now_ns: int) -> list[Action]:
-        """One member sent it on, or our own words came by."""
+        """Count a signal that a member sent on, or the coordinator's own message that came back."""
         pending = self.pending
         if pending is None or not pending.arrive(message):
             return []
@@ -103,19 +103,19 @@ class Signals:
         return [self._over(pending, TriggerState.COMPLETE, "", now_ns)]
 
     def on_failed(self, failed: Failed, now_ns: int) -> list[Action]:
-        """An operator is gone, or starts anew and knows nothing of it."""
+        """Give up the pending signal if an operator that owes it is gone, or was restarted."""
         is_owed = self.pending is not None and self.pending.owes(failed.operator_id, has_left=failed.has_left)
         return self.give_up(failed.reason, now_ns) if is_owed else []
 
     def tick(self, now_ns: int) -> list[Action]:
-        """It has as long as a checkpoint."""
+        """Give up a signal that has taken as long as a checkpoint may."""
         pending = self.pending
         if pending is None or now_ns - pending.began_ns <= self._rules.checkpoint_timeout_ns:
             return []
         return self.give_up(f"timed out: {pending.standing}", now_ns)
 
     def give_up(self, reason: str, now_ns: int) -> list[Action]:
-        """Whatever is pending."""
+        """Give up the pending signal, if there is one."""
         if self.pending is None:
             return []
         self._counts["signals_aborted"] += 1

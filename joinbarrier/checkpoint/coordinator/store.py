@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a coordinator does with its store: ids that last, the manifest after everything it speaks of (B18), pruning.
+"""What a coordinator does with its store: it stores ids, writes the manifest after everything that it lists (B18), and
+prunes.
 
-All of it may take as long as the disk likes, so whoever has other duties calls it on another thread.
+All of it may take as long as the disk takes, so a caller with other duties runs it on another thread.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 class CoordinatorStore:
-    """One pipeline's store, in the hands of its coordinator."""
+    """The store of one pipeline, as its coordinator uses it."""
 
     def __init__(self, place: str, pipeline: str, keep: int, files: StoreFiles) -> None:
         self.counts = Counter[str]()
@@ -44,8 +45,10 @@ class CoordinatorStore:
         self._files = files
         self._store = CheckpointStore(place, files)
 
-    def begin_life(self) -> tuple[IssuedIds, Predecessor | None]:
-        """What was given out before, under a new epoch that lasts; and the last checkpoint of the life before."""
+    def begin_epoch(self) -> tuple[IssuedIds, Predecessor | None]:
+        """Begin a new epoch, which is stored durably; return the issued ids, and the newest checkpoint of the previous
+        coordinator.
+        """
         before = read_issued_ids(self._files, self._pipeline, self._place)
         epoch = 0 if before is None else before.epoch
         if epoch >= EPOCH_MAX:
@@ -61,12 +64,12 @@ class CoordinatorStore:
         try:
             return tuple(each.operator_id for each in self._store.manifest(checkpoint_id).operators)
         except FramegateError as failure:
-            # It brings nobody back, so nobody is waited for by it.
+            # The checkpoint cannot be restored, so nobody waits for its operators.
             _log.warning("checkpoint %d does not say whose it is: %s", checkpoint_id, first_line(failure))
             return ()
 
     def allocate(self, order: Allocate) -> Allocated | AllocationFailed:
-        """The id lasts, or nobody hears of it."""
+        """Store an id durably."""
         try:
             write_issued_ids(self._files, self._pipeline, order.issued, self._place)
         except StoreFailed as failure:
@@ -74,7 +77,7 @@ class CoordinatorStore:
         return Allocated(order.issued.last_checkpoint_id)
 
     def tidy(self, below: int) -> None:
-        """Drop what attempts that came to nothing left. A disk that refuses is no reason not to go on."""
+        """Drop the remains of failed attempts. A disk that refuses does not stop the coordinator."""
         try:
             gone, failed = self._store.drop_attempts(below)
         except StoreFailed as failure:
@@ -88,13 +91,13 @@ class CoordinatorStore:
             parts = [self._part(order.checkpoint_id, *each) for each in order.acknowledged]
         except FramegateError as failure:
             return StoreProblem(order.checkpoint_id, AbortCause.STORE_FAILED, first_line(failure))
-        if apart := cut_apart(parts):
+        if apart := split_cut(parts):
             return StoreProblem(order.checkpoint_id, AbortCause.INJECTION_FAILED, apart)
         manifest = self._manifest(order, parts)
         try:
             self._store.commit(manifest)
         except CheckpointExists as failure:
-            # Somebody else's, and whole: it must not be taken back.
+            # The existing checkpoint belongs to somebody else and is whole, so it must not be dropped.
             return StoreProblem(order.checkpoint_id, AbortCause.STORE_FAILED, first_line(failure))
         except StoreFailed as failure:
             self._take_back(order.checkpoint_id)
@@ -134,7 +137,9 @@ class CoordinatorStore:
         )
 
     def _take_back(self, checkpoint_id: int) -> None:
-        """The manifest may be there already, and only its directory not synced: it will be said to have failed."""
+        """Drop a checkpoint that will be reported as failed: its manifest may exist already, with only its directory
+        not synced.
+        """
         try:
             self._store.drop(checkpoint_id)
         except StoreFailed as failure:
@@ -153,10 +158,10 @@ class CoordinatorStore:
             _log.warning("what is no longer needed stays: %s", first_line(failure))
 
 
-def cut_apart(parts: list[OperatorPart]) -> str:
-    """Which stream several agents cut by themselves at different places; empty: none.
+def split_cut(parts: list[OperatorPart]) -> str:
+    """Which stream several agents cut at different places; empty if there is none.
 
-    What lies between the places is in one agent's state and not in the other's: that is no checkpoint.
+    What lies between the places is in one agent's state and not in the other's, so it is no consistent checkpoint.
     """
     places: dict[int | None, tuple[str, object]] = {}
     for part in parts:
@@ -170,5 +175,5 @@ def cut_apart(parts: list[OperatorPart]) -> str:
 
 
 def first_line(failure: FramegateError) -> str:
-    """Number, facts and message, without what to try."""
+    """Number, facts and message of an error, without the hint."""
     return str(failure).splitlines()[0]

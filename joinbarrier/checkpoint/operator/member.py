@@ -30,7 +30,7 @@ from framegate.shmpool.client.link import Link
 from framegate.shmpool.transport.interface import Received
 
 HELLO_NS: Final = 1_000_000_000
-"""Between two hellos while no coordinator was heard."""
+"""The time between two hellos while no coordinator was heard."""
 _HELLOS_A_TIMEOUT: Final = 3
 _HEARD_MAX: Final = 1_024
 _NS_PER_MS: Final = 1_000_000
@@ -40,7 +40,9 @@ _log = logging.getLogger(__name__)
 
 
 class CheckpointMember:
-    """A member of a client. What is heard waits for the thread that asks for it; ``close`` ends it."""
+    """An operator's membership in a pipeline, served by a client. Messages wait for the operator's thread; ``close``
+    ends it.
+    """
 
     def __init__(
         self,
@@ -53,9 +55,9 @@ class CheckpointMember:
         self.pipeline = pipeline
         self.operator_id = operator_id
         self.ingress = ingress
-        """Streams that it cuts by itself."""
+        """The streams that the operator cuts by itself."""
         self.last_checkpoint_id = last_checkpoint_id
-        """The highest id that was met. Written by the operator's own thread."""
+        """The highest checkpoint id that the operator has seen. Its own thread writes it."""
         self.counts = Counter[str]()
         self._instance_id = secrets.randbits(63)
         self._client = client
@@ -70,7 +72,7 @@ class CheckpointMember:
     # --- for the operator --------------------------------------------------------------------------------
 
     def heard(self) -> list[Heard]:
-        """What the coordinator said since the last call, oldest first."""
+        """Take what the coordinator said since the previous call, oldest first."""
         found = []
         while self._heard:
             found.append(self._heard.popleft())
@@ -79,7 +81,7 @@ class CheckpointMember:
     def acknowledge(
         self, checkpoint_id: int, epoch: int, status: AckStatus, duration_ns: int, stored_bytes: int, reason: str = ""
     ) -> None:
-        """Say what became of a step."""
+        """Tell the coordinator what became of a step."""
         self._send(
             BarrierAck(
                 checkpoint_id=checkpoint_id,
@@ -93,8 +95,8 @@ class CheckpointMember:
             )
         )
 
-    def stand(self, held: HoldIngress, place: tuple[int | None, int | None]) -> None:
-        """Say where it has stopped in a stream: epoch and last sequence."""
+    def report_place(self, held: HoldIngress, place: tuple[int | None, int | None]) -> None:
+        """Tell the coordinator where the operator holds a stream: epoch and newest sequence."""
         self._send(
             IngressPlace(
                 checkpoint_id=held.checkpoint_id,
@@ -108,9 +110,10 @@ class CheckpointMember:
         )
 
     def refuse(self, announced: PipelineAnnounce) -> None:
-        """Have no part in the checkpoint that is under way: it began before this operator could hear its barriers.
+        """Refuse the checkpoint under way, which began before this operator could hear its barriers.
 
-        Sources do not send a barrier twice, so it would wait until its time-out. Said once for each.
+        Sources do not send a barrier twice, so the checkpoint would wait until its timeout. Said once for each
+        checkpoint.
         """
         checkpoint_id = announced.current_checkpoint_id
         if checkpoint_id > self._refused_id:
@@ -119,7 +122,7 @@ class CheckpointMember:
             self.acknowledge(checkpoint_id, announced.epoch, AckStatus.FAILED, 0, 0, reason)
 
     def close(self) -> None:
-        """Leave the pipeline. Idempotent."""
+        """Leave the pipeline. May be called again."""
         with self._client.turn:
             self._client.remove(self)
             if self._outbox.is_open:
@@ -129,19 +132,19 @@ class CheckpointMember:
     # --- called by the client's thread -------------------------------------------------------------------
 
     def on_link(self, link: Link) -> None:
-        """A new Aeron client."""
+        """Open the outbox of a new Aeron client."""
         self._outbox.open(link)
         self._hello_at_ns = 0
 
     def on_link_lost(self, _reason: str) -> None:
-        """What was not said is not said: the coordinator gives up what it misses."""
+        """Drop what was not sent: the coordinator gives up whatever it misses."""
         self._outbox.lose()
 
     def on_message(self, message: Message, now_ns: int) -> None:
-        """What concerns checkpoints comes by ``on_control``."""
+        """Ignore messages of other schemas; those about checkpoints come through ``on_control``."""
 
     def on_control(self, received: Received, _now_ns: int) -> None:
-        """One message of the control stream, as it came."""
+        """Take one message of the control stream, as it came."""
         if received.data[4:6] != _SCHEMA:
             return
         try:
@@ -162,10 +165,10 @@ class CheckpointMember:
         self._heard.append(message)
 
     def on_tick(self, now_ns: int) -> None:
-        """Say what is due."""
+        """Send the hellos that are due."""
         if self._outbox.is_open and now_ns >= self._hello_at_ns:
             self._hello_at_ns = now_ns + self._hello_ns
-            # Before it: whoever is present is known with all of its streams.
+            # The streams come first, so that a present operator is known with all of its streams.
             for stream in self.ingress:
                 self._outbox.send(self._ingress_hello(stream))
             self._outbox.send(self._hello(OperatorState.PRESENT))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``operator.json``: an operator's part of the manifest, which the coordinator puts together from all of them."""
+"""``operator.json``: one operator's part of the manifest. The coordinator combines the parts of all operators."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from framegate.schema.errors import CheckpointDamaged, CheckpointNewer
 
 OPERATOR_PART: Final = "operator.json"
 OPERATOR_ID: Final = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,127}")
-"""An operator's id is the name of its folder too."""
+"""What an operator's id may look like; it is also the name of its folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,11 +34,11 @@ class OperatorPart:
 
     @property
     def size_bytes(self) -> int:
-        """As its acknowledgements say."""
+        """The size of its files, which its acknowledgements must equal."""
         return self.state.bytes + sum(each.bytes for each in self.inflight)
 
     def encode(self) -> bytes:
-        """The file."""
+        """Encode the file."""
         found: dict[str, Any] = {
             "format": FORMAT,
             "is_unaligned": self.is_unaligned,
@@ -50,7 +50,9 @@ class OperatorPart:
 
 
 def decode_part(data: bytes, *, operator_id: str, where: str) -> OperatorPart:
-    """Raises CheckpointDamaged for what is not this operator's part, CheckpointNewer for one of a later format."""
+    """Decode an operator's part. Raises CheckpointDamaged if it is another's or none, CheckpointNewer for a later
+    format.
+    """
     try:
         found = json.loads(data)
         if found["format"] > FORMAT:
@@ -69,7 +71,7 @@ def decode_part(data: bytes, *, operator_id: str, where: str) -> OperatorPart:
 
 
 def _require_own(part: OperatorPart, operator_id: str) -> None:
-    """Its own files, one for each input, in its own folder: nobody speaks for another operator."""
+    """Check that the part names exactly the operator's own files, in its own folder: none may speak for another."""
     folder = f"operators/{operator_id}"
     wanted = {f"{folder}/state.bin": operator_id}
     wanted |= {f"{folder}/inflight_{each.input_id}.buf": operator_id for each in part.inflight}

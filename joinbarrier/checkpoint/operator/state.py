@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``state.bin`` of a join agent: what it goes on from, and the frames that waited when it was cut.
+"""``state.bin`` of a join agent: the state that it resumes from, and the frames that waited at the cut.
 
 ::
 
@@ -7,8 +7,8 @@
     | FGJOINST | version 1 | head_bytes  | head, JSON | for each frame: length u32, record      little-endian
     | 8 bytes  | u32       | u32         |            |
 
-A record is a FrameDescriptor, a SlotHeader and the payload (PROTOCOL 17.2), as in the in-flight files. Frames stand in
-the order in which they came, over all streams. ``README.md`` says what the head holds.
+A record is a FrameDescriptor, a SlotHeader and the payload (PROTOCOL 17.2), as in the in-flight files. Frames are
+stored in the order in which they came, over all streams. ``README.md`` describes the head.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _LENGTH: Final = struct.Struct("<I")
 
 @dataclass(frozen=True, slots=True)
 class OperatorImage:
-    """A state that was read."""
+    """A state that was read from a file."""
 
     head: Mapping[str, Any]
     frames: tuple[bytes, ...]
 
 
 def encode_state(head: Mapping[str, Any], records: bytes) -> bytes:
-    """The file. ``records``: each with its length before it.
+    """Encode the file. ``records`` holds the frames, each with its length before it.
 
     >>> image = decode_state(encode_state({"frames": 1}, bytes.fromhex("020000006162")))
     >>> image.head["frames"], image.frames
@@ -47,7 +47,7 @@ def encode_state(head: Mapping[str, Any], records: bytes) -> bytes:
 
 
 def decode_state(data: bytes) -> OperatorImage:
-    """Raises CheckpointDamaged for what ``encode_state`` does not write, CheckpointNewer for a later version."""
+    """Decode the file. Raises CheckpointDamaged for other bytes, CheckpointNewer for a later version."""
     if len(data) < _START.size:
         raise CheckpointDamaged("a state is cut", want=_START.size, have=len(data))
     magic, version, head_bytes = _START.unpack_from(data)

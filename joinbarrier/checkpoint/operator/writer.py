@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stores what an operator snapshotted, on a thread of its own: the operator goes on meanwhile.
+"""Stores an operator's snapshots on a thread of its own, so that the operator goes on meanwhile.
 
-Jobs are done one after the other, in the order in which they were given. What came of them is fetched, not called back.
+Jobs are done in the order in which they were given. The operator fetches their results; nothing calls back.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A step of a checkpoint lasts."""
+    """A step of a checkpoint is stored durably."""
 
     checkpoint_id: int
     is_complete: bool
-    """Whether it was the second one."""
+    """Whether it was the second step."""
     bytes: int
-    """What this step stored."""
+    """How many bytes this step stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotStored:
-    """A step of a checkpoint came to nothing."""
+    """A step of a checkpoint failed."""
 
     checkpoint_id: int
     reason: str
-    """The cause and what was wrong, as an acknowledgement says it."""
+    """The cause and the details, as an acknowledgement reports them."""
 
 
 Result: TypeAlias = Stored | NotStored
 STEPS_WAITING_MAX: Final = 8
-"""Each holds a state in memory."""
+"""Most steps that wait. Each holds a state in memory."""
 GIVEN_UP_MAX: Final = 64
-"""Beyond these the lowest are forgotten: ids only grow, so nothing waits for one of them."""
+"""How many aborted ids are remembered. Beyond them the lowest are forgotten: ids only grow, so none of those waits."""
 Job: TypeAlias = Callable[[], int]
-"""Does the step; how many bytes it stored."""
+"""A job, which does the step and returns how many bytes it stored."""
 
 
 class OperatorWriter:
-    """``close`` waits for what is under way."""
+    """Does the steps one after the other. ``close`` waits for the one under way."""
 
     def __init__(self) -> None:
         self._jobs: SimpleQueue[tuple[int, bool, Job] | None] = SimpleQueue()
@@ -59,7 +59,7 @@ class OperatorWriter:
         self._thread: threading.Thread | None = None
 
     def put(self, checkpoint_id: int, job: Job, *, is_complete: bool) -> None:
-        """Do a step when those before it are done. Where too many wait for a disk that hangs, it fails at once."""
+        """Queue a step. It fails at once if too many wait, because the disk hangs."""
         waiting = self._jobs.qsize()
         if waiting >= STEPS_WAITING_MAX:
             self._fail(checkpoint_id, f"STORE_FAILED: {waiting} steps wait for the disk")
@@ -70,21 +70,21 @@ class OperatorWriter:
         self._jobs.put((checkpoint_id, is_complete, job))
 
     def give_up(self, checkpoint_id: int) -> None:
-        """What was not begun of a checkpoint need not be done."""
+        """Skip the steps of a checkpoint that have not begun."""
         with self._turn:
             self._given_up.add(checkpoint_id)
             if len(self._given_up) > GIVEN_UP_MAX:
                 self._given_up.remove(min(self._given_up))
 
     def results(self) -> list[Result]:
-        """What is done since the last call, oldest first."""
+        """Take the results since the previous call, oldest first."""
         found = []
         while self._results:
             found.append(self._results.popleft())
         return found
 
     def close(self, timeout_s: float = 10.0) -> None:
-        """What was given is done; nothing more is taken."""
+        """Finish the queued steps, and take no more."""
         thread, self._thread = self._thread, None
         if thread is not None:
             self._jobs.put(None)
@@ -101,7 +101,7 @@ class OperatorWriter:
                 _log.warning("checkpoint %d is not stored: %s", checkpoint_id, str(failure).splitlines()[0])
                 self._fail(checkpoint_id, f"STORE_FAILED: {failure.message}")
             except Exception as failure:
-                # A checkpoint must not end a join, and its coordinator must hear of it.
+                # A failed checkpoint must not end a join, and its coordinator must hear of it.
                 _log.exception("checkpoint %d is not stored", checkpoint_id)
                 self._fail(checkpoint_id, f"SERIALISATION_FAILED: {failure!r}")
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a stored checkpoint to what an operator goes on with."""
+"""From a stored checkpoint to the state that an operator resumes from."""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a restored join goes on from: the journal's tail where it is as far as the checkpoint, else the checkpoint.
+"""Chooses the state that a restored join resumes from: the journal's newest if it is as far as the checkpoint, else the
+checkpoint's.
 
-Sealed rows are never cut. A journal that is further has decided more, and that stays decided; one that is shorter than
-the checkpoint says, or gone, has lost rows that were made: what follows them is another journal epoch.
+Sealed rows are never cut off. A journal that is further has decided more, and that stays decided. A journal that is
+shorter than the checkpoint says, or gone, has lost rows; the rows that follow belong to another journal epoch.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from framegate.schema.errors import CheckpointMismatch
 
 
 class Basis(StrEnum):
-    """Whose state it is."""
+    """Which state a restored join resumes from."""
 
     SAME = "same"
-    """The journal ends where the checkpoint was cut."""
+    """Either: the journal ends where the checkpoint was cut."""
     TAIL = "tail"
     """The journal's: rows were sealed after the cut."""
     CHECKPOINT = "checkpoint"
     """The checkpoint's: the journal has just begun."""
     NEW_EPOCH = "new_epoch"
-    """The checkpoint's, in a journal that has to begin anew."""
+    """The checkpoint's, in a journal that has to begin a new epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,11 @@ class JournalTail:
     epoch: int
     next_row: int
     state: str | None
-    """Of its last sealed batch; None: there is none."""
+    """The state of its newest sealed batch; None if there is none."""
 
 
 def basis_of(head: StateHead, tail: JournalTail) -> Basis:
-    """Raises CheckpointMismatch where the journal has the checkpoint's rows, and has decided less than it."""
+    """Choose the state. Raises CheckpointMismatch if the journal has the checkpoint's rows, but has decided less."""
     is_of_this_journal = tail.epoch == head.journal_epoch
     if tail.state is None:
         is_missing = is_of_this_journal and head.next_row > 0
@@ -48,7 +49,7 @@ def basis_of(head: StateHead, tail: JournalTail) -> Basis:
     text, cursors = _read(tail.state, head)
     if is_of_this_journal and tail.next_row < head.next_row:
         return Basis.NEW_EPOCH
-    # (-1, -1) of an input that was never heard is below all others.
+    # An input that was never heard has (-1, -1), which is below all others.
     is_as_far = all(own >= then for own, then in zip(cursors, head.cursors, strict=True))
     if not is_as_far:
         if is_of_this_journal:

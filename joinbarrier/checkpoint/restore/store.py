@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a join's checkpoints are kept: its pipeline's coordinator says it, and that none is being stored just now.
+"""Learns from a pipeline's coordinator where its checkpoints are kept, and that none is just being stored.
 
-All who restore from the newest have to choose the same one. What is under way when an operator says hello may be being
-stored; that is over when another one is announced, or none. One that begins later has the operator in it and would wait
-for it, and it for the checkpoint: it is refused.
+All operators that restore from the newest checkpoint must choose the same one. A checkpoint that is under way when an
+operator says hello may be in the middle of being stored; that is over once another one is announced, or none. A
+checkpoint that begins later includes the operator, and each would wait for the other: the operator refuses it.
 """
 
 from __future__ import annotations
@@ -17,15 +17,18 @@ from framegate.schema.errors import CheckpointMissing, NoCoordinator
 from framegate.shmpool.clock import monotonic_ns
 
 ANSWER_S: Final = 10.0
-"""A coordinator answers at once, and announces its pipeline every second; a driver may just be starting."""
+"""How long to wait for an announce. A coordinator answers at once and announces its pipeline every second, but a driver
+may just be starting.
+"""
 REST_S: Final = 60.0
-"""A checkpoint that was under way is given up, or stored, within its time-outs."""
+"""How long to wait until no checkpoint is under way. One that was is aborted, or stored, within its timeouts."""
 
 
 def announced_store(member: CheckpointMember, wait: Callable[[], None]) -> tuple[str, list[Heard]]:
-    """The store, and everything that was heard meanwhile. ``wait`` lets some time pass, and may raise.
+    """Wait for the store's address; return it with everything that was heard meanwhile. ``wait`` lets some time pass,
+    and may raise.
 
-    Raises NoCoordinator when nobody answers, CheckpointMissing for a pipeline that keeps nothing.
+    Raises NoCoordinator if nobody answers, CheckpointMissing for a pipeline that keeps no checkpoints.
     """
     heard: list[Heard] = []
     began_ns = monotonic_ns()
@@ -47,7 +50,7 @@ def announced_store(member: CheckpointMember, wait: Callable[[], None]) -> tuple
 
 
 def is_at_rest(first: PipelineAnnounce | None, newest: PipelineAnnounce | None) -> bool:
-    """Whether no checkpoint can become whole that began without whoever listens since the first announce."""
+    """Whether every checkpoint is over that had begun without this operator before the first announce."""
     if first is None or newest is None:
         return False
     return first.current_checkpoint_id == 0 or newest.current_checkpoint_id != first.current_checkpoint_id

@@ -111,7 +111,7 @@ class Scene:
 
     def pipeline(self, name: str) -> Pipeline:
         orders = self.orders[name]
-        issued, predecessor = orders.store.begin_life()
+        issued, predecessor = orders.store.begin_epoch()
         section = CheckpointSection(dir=str(self.base / name))
         return Pipeline(Coordinator(section.rules(name), issued, predecessor), orders, orders.store.counts)
 

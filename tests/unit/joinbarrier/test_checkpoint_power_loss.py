@@ -53,7 +53,7 @@ class Life:
             self.told.append((len(self.disk.steps), what, number))
 
     def begin(self) -> None:
-        self.issued, _ = self.store.begin_life()
+        self.issued, _ = self.store.begin_epoch()
         self._tell("epoch", self.issued.epoch)
         self.store.tidy(self.issued.last_checkpoint_id + 1)
 

@@ -90,20 +90,20 @@ def finish(checkpoint_id: int, *acknowledged: tuple[str, int], is_asked_unaligne
 
 
 def test_ids_and_epochs_outlive_their_coordinator(tmp_path: Path, store: CoordinatorStore) -> None:
-    assert store.begin_life() == (IssuedIds(0, 1), None)
+    assert store.begin_epoch() == (IssuedIds(0, 1), None)
     assert store.allocate(Allocate(IssuedIds(1, 1))) == Allocated(1)
-    assert opened(tmp_path).begin_life() == (IssuedIds(1, 2), Predecessor(1, is_complete=False))
+    assert opened(tmp_path).begin_epoch() == (IssuedIds(1, 2), Predecessor(1, is_complete=False))
     size = operate(tmp_path, 1)
     assert isinstance(store.finish(finish(1, ("join", size))), Stored)
-    assert opened(tmp_path).begin_life() == (IssuedIds(1, 3), Predecessor(1, is_complete=True, operators=("join",)))
+    assert opened(tmp_path).begin_epoch() == (IssuedIds(1, 3), Predecessor(1, is_complete=True, operators=("join",)))
     # One that cannot be read says of nobody that he may come back.
     (tmp_path / "1/manifest.json").write_text("spoilt")
-    assert opened(tmp_path).begin_life() == (IssuedIds(1, 4), Predecessor(1, is_complete=True))
+    assert opened(tmp_path).begin_epoch() == (IssuedIds(1, 4), Predecessor(1, is_complete=True))
 
 
 def test_without_its_file_ids_go_on_above_all_that_is_left_of_others(tmp_path: Path) -> None:
     operate(tmp_path, 40)
-    assert opened(tmp_path).begin_life() == (IssuedIds(40, 1), None)
+    assert opened(tmp_path).begin_epoch() == (IssuedIds(40, 1), None)
 
 
 @pytest.mark.parametrize(
@@ -115,30 +115,30 @@ def test_without_its_file_ids_go_on_above_all_that_is_left_of_others(tmp_path: P
 def test_a_file_that_makes_no_sense_is_not_passed_over(tmp_path: Path, content: bytes) -> None:
     Path(tmp_path, COORDINATOR).write_bytes(content)
     with pytest.raises(CheckpointDamaged, match="makes no sense"):
-        opened(tmp_path).begin_life()
+        opened(tmp_path).begin_epoch()
 
 
 def test_a_later_format_and_another_pipelines_store_are_refused(tmp_path: Path, store: CoordinatorStore) -> None:
-    store.begin_life()
+    store.begin_epoch()
     with pytest.raises(StoreTaken, match="owner=default"):
-        opened(tmp_path, pipeline="lidar").begin_life()
+        opened(tmp_path, pipeline="lidar").begin_epoch()
     Path(tmp_path, COORDINATOR).write_text(json.dumps({"format": 2}))
     with pytest.raises(CheckpointNewer):
-        opened(tmp_path).begin_life()
+        opened(tmp_path).begin_epoch()
 
 
 @pytest.mark.parametrize("step", ["write", "rename", "sync_folder"])
 def test_an_id_that_does_not_last_is_not_given_out(
     tmp_path: Path, store: CoordinatorStore, disk: FailingDisk, step: str
 ) -> None:
-    store.begin_life()
+    store.begin_epoch()
     disk.fails_at = step, ""
     failed = store.allocate(Allocate(IssuedIds(1, 1)))
     assert isinstance(failed, AllocationFailed)
     assert "No space left" in failed.reason
     disk.fails_at = "", ""
     # Whether it reached the disk or not: the next life gives it to nobody who could have met it.
-    issued, _ = opened(tmp_path).begin_life()
+    issued, _ = opened(tmp_path).begin_epoch()
     assert issued.last_checkpoint_id in (0, 1)
 
 
