@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Journals for other hosts: an Arrow Flight server over them, and its client.
+"""Serves journals to other hosts: an Arrow Flight server over journals, and its client.
 
 Importing this package imports no Arrow.
 """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a client may ask a server besides rows: JSON in, JSON out, and nothing kept between two questions.
+"""The actions that a client may ask of a server, beside rows. JSON in, JSON out; the server keeps nothing between two
+requests.
 
 =========== ===================================================== =========================================
 action      asks                                                  answer
@@ -30,14 +31,14 @@ from framegate.joinbarrier.tables.journal_table import JournalTable
 from framegate.schema.errors import TicketRefused
 
 EXTENTS_MAX: Final = 2048
-"""In one answer; who needs more asks from ``next_row`` on."""
+"""Most extents in one answer; a client that needs more asks again from ``next_row`` on."""
 _NAME_MAX: Final = 64
 
 Answer = Mapping[str, Any]
 
 
 def answer(served: Served, action: str, asked: Mapping[str, Any]) -> Answer:
-    """Raises TicketRefused, JournalNotServed, JournalRecreated and what journals raise."""
+    """Answer a client's request. Raises TicketRefused, JournalNotServed, JournalRecreated, and what journals raise."""
     handler = ACTIONS.get(action)
     if handler is None:
         raise TicketRefused("no such action", have=action[:_NAME_MAX], want="|".join(ACTIONS))
@@ -125,7 +126,7 @@ ACTIONS: Final[dict[str, Callable[[Served, Mapping[str, Any]], Answer]]] = {
 
 
 def _table(served: Served, asked: Mapping[str, Any]) -> JournalTable:
-    """The table that is meant, in the life that is meant."""
+    """The table that a request names, in the journal epoch that it names."""
     table = served.table(path_of(asked), table_of(asked), on_loss_of(asked))
     table.check_epoch(number_of(asked, "epoch"))
     return table
@@ -135,7 +136,7 @@ def _reader(asked: Mapping[str, Any]) -> str:
     name = asked.get("reader")
     if not isinstance(name, str):
         raise TicketRefused("not a name", field="reader")
-    return name  # What a name may be is checked where it becomes a file's.
+    return name  # The name is checked where it becomes a file name.
 
 
 def _number_or_none(asked: Mapping[str, Any], name: str) -> int | None:

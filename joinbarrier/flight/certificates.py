@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a server cannot be reached over TLS: gRPC says it only in a text, so the handshake is tried once more by hand."""
+"""Finds out why a server cannot be reached over TLS. gRPC says it only in a text, so this repeats the handshake by
+itself.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,11 @@ from framegate.joinbarrier.flight.endpoint import Endpoint
 from framegate.schema.errors import CertificateRefused, FlightError
 
 _HANDSHAKE_S: Final = 2.0
-"""A server that is silent has taken its time-out already, and is not given all of it again."""
+"""How long the handshake may take. A silent server has used up its timeout already."""
 
 
 def why_unreachable(endpoint: Endpoint, authorities: bytes | None, access: Access, failure: FlightError) -> FlightError:
-    """CertificateRefused where that is the reason, else the failure itself."""
+    """CertificateRefused if the certificate is the reason, else the failure itself."""
     try:
         context = ssl.create_default_context(cadata=None if authorities is None else authorities.decode("ascii"))
         context.set_alpn_protocols(["h2"])

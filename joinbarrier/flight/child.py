@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A join agent's own server: a process beside it that is started, looked after, and ended with it.
+"""A join agent's own journal server: a process that the agent starts, watches, and ends.
 
-Not a thread of the agent: what it does for each batch it would do under the GIL that the agent's loop needs, and what
-it maps would be mapped there. The journal is files, so another process serves it as well. It ends when its standard
-input does, whose other end only the agent holds.
+The server is no thread of the agent, because its work for each batch would need the GIL that the agent's loop needs,
+and its mappings would be the agent's. A journal is files, so another process serves it as well. The server ends when
+its standard input does; only the agent holds the other end.
 """
 
 from __future__ import annotations
@@ -28,23 +28,27 @@ _END_S: Final = 5.0
 LOOK_NS: Final = 500_000_000
 PAUSE_NS: Final = 500_000_000
 PAUSE_NS_MAX: Final = 30_000_000_000
-"""It is started anew for as long as the agent lives, but ever more seldom while it does not last for so long."""
+"""The longest pause before a restart. A server is restarted as long as the agent runs, but ever more rarely until it
+lasts longer than this.
+"""
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlightOptions:
-    """What the agent's command line said of it."""
+    """The agent's command-line options for its server."""
 
     listen: str
     token_file: Path | None = None
     certificate: Path | None = None
     key: Path | None = None
     base_dir: str | None = None
-    """Of the agent: a server that is given no token keeps one there."""
+    """The agent's base directory; a server without a token keeps one there."""
 
     def words(self, listen: Endpoint) -> list[str]:
-        """As the server's command line. The token goes by its file, or by the environment, never itself."""
+        """The server's command line. It names the token's file, or leaves the token to the environment, but never
+        contains it.
+        """
         found = ["--listen", listen.location]
         for name, path in (
             ("--token-file", self.token_file),
@@ -73,19 +77,19 @@ class FlightChild:
         self._pause_ns = PAUSE_NS
         self._start_at_ns: int | None = None
         self._process = self._started()
-        # From now on at this port, also where any was asked for: clients come back to it.
+        # From now on always at this port, even if any was allowed: clients come back to it.
         ready = self._ready()
         self.endpoint = self.endpoint.at(ready["port"])
         self.token_file: str | None = ready.get("token_file")
-        """Of the token that a reader has to show, as this host knows it."""
+        """The file, on this host, of the token that a reader must show."""
 
     @property
     def pid(self) -> int:
-        """Of the server; another one after a restart."""
+        """The server's process id, which changes with a restart."""
         return self._process.pid
 
     def look(self) -> None:
-        """Start it anew when it has ended. Called between two slices of the join: it never waits."""
+        """Restart the server if it has ended. Called between two slices of the join, so it never waits."""
         now_ns = self._clock()
         if now_ns < self._look_at_ns:
             return
@@ -131,7 +135,7 @@ class FlightChild:
             env=None
             if self._options.base_dir is None
             else {**os.environ, "FRAMEGATE_BASE_DIR": self._options.base_dir},
-            # Ctrl-C goes to a whole process group; it ends when the agent has, and not before.
+            # Ctrl-C reaches a whole process group; the server must end only after the agent.
             start_new_session=True,
         )
 
@@ -143,7 +147,7 @@ class FlightChild:
         if said.get("event") == "ready":
             return said
         self.close()
-        # In the words of the server: its facts name the file that is missing, its hint what to do about it.
+        # Use the server's own words: its facts name the missing file, and its hint says what to do.
         facts = {"listen": self.endpoint, **said.get("facts", {})}
         raise FlightNotStarted(str(said["message"]), hint=str(said.get("hint", "")), **facts)
 
@@ -154,7 +158,7 @@ class FlightChild:
 
 
 def _said(line: bytes) -> dict[str, Any]:
-    """The object that the server printed, or one with a message about what it printed instead."""
+    """The object that the server printed, or one whose message quotes what it printed instead."""
     try:
         found = json.loads(line)
         if found["event"] == "ready" or isinstance(found["message"], str):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The client of one journal server: questions, and streams that go on where they broke off.
+"""The client of one journal server: it asks questions, and reads streams that continue where they broke off.
 
-A server that is away is looked for again until it has been away for ``timeout_s``: its agent starts it anew when it
-dies, and what has arrived of a range need not be sent again. Every other failure is the caller's at once.
+A server that is away is asked again until it has been away for ``timeout_s``: its agent restarts it when it dies, and
+rows that have arrived need not be sent again. Every other failure is raised at once.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ AGAIN_NS_MAX: Final = 1_000_000_000
 _LAST_PART: Final = 10
 _ANSWER_BYTES_MAX: Final = 16 << 20
 _ARROW: Final = [
-    # Rigs are asked directly: a proxy for the web, which gRPC takes from the environment, does not know them.
+    # Ask servers directly: a web proxy, which gRPC takes from the environment, does not know them.
     ("grpc.enable_http_proxy", 0),
-    # Asked again at once when the server is back, instead of after gRPC's own pauses of up to two minutes.
+    # Ask again soon after the server is back, instead of after gRPC's pauses of up to two minutes.
     ("grpc.initial_reconnect_backoff_ms", 50),
     ("grpc.max_reconnect_backoff_ms", 500),
-    # A connection of its own: a server ends the whole connection of a stream that nobody reads.
+    # Use a separate connection: a server ends the whole connection of a stream that nobody reads.
     ("grpc.use_local_subchannel_pool", 1),
 ]
 _OF_ROWS: Final = {"table": "rows", "on_loss": "error"}
@@ -42,8 +42,11 @@ _log = logging.getLogger(__name__)
 
 
 class JournalClient:
-    """Open for one query or one task. Raises FileMissing, TokenMissing, EndpointUnreachable, CertificateRefused,
-    TokenRefused, TooManyStreams, FlightFailed, and what journals raise at the server."""
+    """A connection to one server, for one query or one task.
+
+    Raises FileMissing, TokenMissing, EndpointUnreachable, CertificateRefused, TokenRefused, TooManyStreams,
+    FlightFailed, and what journals raise at the server.
+    """
 
     def __init__(self, endpoint: Endpoint, access: Access, clock: Clock = monotonic_ns) -> None:
         self.endpoint, self._access, self._clock = endpoint, access, clock
@@ -56,7 +59,7 @@ class JournalClient:
         )
 
     def ask(self, action: str, **asked: Any) -> Mapping[str, Any]:
-        """An action's answer."""
+        """The answer to an action."""
         body, away = canonical(asked), _Away(self._access.timeout_s, self._clock)
         while True:
             try:
@@ -65,27 +68,27 @@ class JournalClient:
                 away.again(failure, self.endpoint)
 
     def batches(self, ticket: Ticket, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """The rows of a ticket, each once, in their order; never fewer in silence."""
+        """The rows of a ticket, each once and in order. If some are missing, it raises."""
         for each in self.pieces(ticket, schema):
             yield each.batch
 
     def pieces(self, ticket: Ticket, schema: pa.Schema) -> Iterator[Received]:
-        """The same with the rows that each batch covers."""
+        """The rows of a ticket, in batches that say which rows they cover."""
         away = _Away(self._access.timeout_s, self._clock)
         while True:
             try:
                 for each in self._streamed(ticket, schema, away.left_s):
                     ticket = ticket.after(each.end_row)
                     yield each
-                    away.is_back()  # Also after a caller who took long over the batch: that was not the server.
+                    away.is_back()  # The caller may have been slow, which is no fault of the server.
                 return
             except (EndpointUnreachable, TooManyStreams) as failure:
                 if ticket.first_row == ticket.end_row:
-                    return  # Only the good-bye was lost.
+                    return  # All rows are here; only the end was lost.
                 away.again(failure, self.endpoint)
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         self._arrow.close()
 
     def __enter__(self) -> Self:
@@ -108,7 +111,7 @@ class JournalClient:
 
     def _streamed(self, ticket: Ticket, schema: pa.Schema, timeout_s: float) -> Iterator[Received]:
         options = flight.FlightCallOptions(headers=self._headers)
-        # A stream has no time-out of its own, since it may last; so first, whether somebody answers.
+        # A stream has no timeout of its own, because it may last. So ask first whether the server answers.
         self._asked("head", canonical({"journal": ticket.journal, "epoch": ticket.epoch, **_OF_ROWS}), timeout_s)
         try:
             reader = self._arrow.do_get(flight.Ticket(ticket.to_bytes()), options)
@@ -124,7 +127,7 @@ class JournalClient:
 
 
 class _Away:
-    """How long a server has been away, and when it is asked again."""
+    """How long a server has been away, and when to ask it again."""
 
     def __init__(self, timeout_s: float, clock: Clock) -> None:
         self._timeout_ns, self._clock = int(timeout_s * 1e9), clock
@@ -136,13 +139,14 @@ class _Away:
 
     @property
     def left_s(self) -> float:
-        """How long it may be silent to the next question, so that all of them together take no longer than one. The
-        last one, behind a pause, still gets a moment in which a server that is back can answer."""
+        """How long the server may be silent at the next question, so that all of them together take no longer than one
+        timeout. Even the final question, after a pause, gets a moment in which a server that is back can answer.
+        """
         left_ns = self._deadline_ns - self._clock()
         return max(left_ns, self._timeout_ns // _LAST_PART) / 1e9
 
     def again(self, failure: FramegateError, endpoint: Endpoint) -> None:
-        """Wait a little, or raise the failure when it has lasted for too long."""
+        """Wait a little, or raise the failure if it has lasted too long."""
         left_ns = self._deadline_ns - self._clock()
         if left_ns <= 0:
             raise failure

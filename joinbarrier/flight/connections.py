@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The connections of a server, as the kernel sees them: what came by each of them, and how one is ended.
+"""The connections of a server as the kernel sees them: how much came through each, and how to end one.
 
-Arrow gives a server no way to end a stream whose client does not read: the thread waits inside gRPC for room. But the
-connection is an open file of this process, and gRPC says who its other end is; shut down there, every call on it ends
+Arrow gives a server no means to end a stream whose client does not read: the thread waits inside gRPC for space. But
+the connection is an open file of this process, and gRPC names its peer. If it is shut down there, every call on it ends
 as if the client had gone.
 """
 
@@ -23,20 +23,20 @@ Address = tuple[str, int]
 _INTERNET: Final = (socket.AF_INET, socket.AF_INET6)
 _FAMILIES: Final = ("ipv4", "ipv6")
 _TCP_INFO: Final = struct.Struct("120x2Q")
-"""Of what the kernel tells of a connection: ``tcpi_bytes_acked`` and ``tcpi_bytes_received``."""
+"""The fields ``tcpi_bytes_acked`` and ``tcpi_bytes_received`` of the kernel's answer."""
 
 
 class Traffic(NamedTuple):
-    """What has gone over a connection since its beginning."""
+    """How many bytes a connection has carried since its beginning."""
 
     taken_bytes: int
-    """By the other end."""
+    """Bytes that the peer has taken."""
     received_bytes: int
-    """From it."""
+    """Bytes that came from the peer."""
 
 
 def peer_address(peer: str) -> Address | None:
-    """Address and port of what gRPC calls a peer; None for one without.
+    """The address and port in gRPC's name of a peer; None if it has none.
 
     >>> peer_address("ipv6:%5B::1%5D:7443")
     ('::1', 7443)
@@ -49,24 +49,24 @@ def peer_address(peer: str) -> Address | None:
 
 
 def end_connections(peer: str) -> int:
-    """Shut down the connections of this process whose other end is ``peer``; how many there were."""
+    """Shut down the connections of this process to a peer; return how many there were."""
     wanted = peer_address(peer)
     return 0 if wanted is None else end_all({wanted})
 
 
 def end_all(wanted: Collection[Address]) -> int:
-    """The same for several other ends."""
+    """Shut down the connections to several peers; return how many there were."""
     ended = 0
     for connection, other_end in _connections() if wanted else ():
         if other_end in wanted:
-            with suppress(OSError):  # It has just ended by itself.
+            with suppress(OSError):  # The connection has just ended by itself.
                 connection.shutdown(socket.SHUT_RDWR)
                 ended += 1
     return ended
 
 
 def traffic(port: int) -> dict[Address, Traffic]:
-    """Of every connection to a port of this process, by its other end."""
+    """The traffic of every connection to a port of this process, by peer."""
     found = dict[Address, Traffic]()
     for connection, other_end in _connections():
         with suppress(OSError):
@@ -77,13 +77,13 @@ def traffic(port: int) -> dict[Address, Traffic]:
 
 
 def _connections() -> Iterator[tuple[socket.socket, Address]]:
-    """Those that are open, each until the next one is asked for."""
+    """The open connections. Each is valid until the next one is asked for."""
     for descriptor in [int(each.name) for each in Path("/proc/self/fd").iterdir()]:
-        with suppress(OSError):  # One without another end, or closed a moment ago.
+        with suppress(OSError):  # It has no peer, or was just closed.
             if not stat.S_ISSOCK(os.fstat(descriptor).st_mode):
                 continue
-            # A duplicate: the number itself belongs to gRPC, which may close it at any moment, and then it is another
-            # file's.
+            # Use a duplicate: the number itself belongs to gRPC, which may close it at any moment and give it to
+            # another file.
             with socket.socket(fileno=os.dup(descriptor)) as connection:
                 if connection.family in _INTERNET:
                     yield connection, _other_end(connection)
@@ -95,7 +95,7 @@ def _other_end(connection: socket.socket) -> Address:
 
 
 def _plain(host: str) -> str:
-    """One text for one address: a socket for both families shows IPv4 as a part of IPv6."""
+    """One text for each address: a socket for both families shows IPv4 addresses as IPv6."""
     try:
         found = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:

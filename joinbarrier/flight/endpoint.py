@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Addresses of journal servers: ``grpc://HOST:PORT``, ``grpc+tls://HOST:PORT``, and ``/DIR`` of several journals."""
+"""Addresses of journal servers: ``grpc://HOST:PORT`` or ``grpc+tls://HOST:PORT``, with ``/DIR`` if a server has several
+journals.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +18,17 @@ _TEXT_MAX: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One server, and perhaps one of its journals."""
+    """The address of one server, and perhaps of one of its journals."""
 
     host: str
     port: int
     is_tls: bool = False
     journal: str | None = None
-    """A directory of the server's host; None where it serves only one."""
+    """A directory on the server's host; None if the server has only one journal."""
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Raises EndpointRefused.
+        """Parse an address. Raises EndpointRefused.
 
         >>> Endpoint.parse("grpc+tls://rig-7:7443/data/joined").journal
         '/data/joined'
@@ -36,7 +38,7 @@ class Endpoint:
             is_tls, host, port = _SCHEMES[parts.scheme], parts.hostname, parts.port
         except (ValueError, KeyError):
             raise _refused(text) from None
-        # Nobody's name or token belongs into a text that is shown in plans and logs.
+        # Names and tokens must not appear in a text that is shown in plans and logs.
         if not host or port is None or parts.username is not None or parts.query or parts.fragment:
             raise _refused(text)
         if len(text) > _TEXT_MAX or not text.isprintable() or "," in text or " " in text:
@@ -45,20 +47,20 @@ class Endpoint:
 
     @property
     def location(self) -> str:
-        """As Arrow writes it."""
+        """The address as Arrow spells it."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'grpc+tls' if self.is_tls else 'grpc+tcp'}://{host}:{self.port}"
 
     @property
     def is_loopback(self) -> bool:
-        """Whether nobody but this host can come there. A name other than ``localhost`` may mean anything."""
+        """Whether only this host can connect there. A name other than ``localhost`` may mean any host."""
         try:
             return ipaddress.ip_address(self.host).is_loopback
         except ValueError:
             return self.host == "localhost"
 
     def at(self, port: int) -> Self:
-        """The same at another port: the one that was given for 0."""
+        """The same address at another port, such as the one chosen for port 0."""
         return replace(self, port=port)
 
     def __str__(self) -> str:
@@ -66,5 +68,5 @@ class Endpoint:
 
 
 def _refused(text: str) -> EndpointRefused:
-    shown = text.rpartition("@")[2][:200]  # What stands before an @ may be a secret.
+    shown = text.rpartition("@")[2][:200]  # The text before an @ may be a secret.
     return EndpointRefused("not an address of a journal server", have=shown, want="grpc[+tls]://HOST:PORT[/DIR]")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The token of servers that only this host can reach, where none was given: a file that its user alone can read.
+"""The default token of servers that only this host can reach: a file that only its user can read.
 
-Every user of a host comes to its loopback addresses, also those whom the mode of a journal's files keeps out.
+Every user of a host can connect to its loopback addresses, even users whom the mode of a journal's files keeps out.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ NAME: Final = "flight.token"
 
 
 def local_token_file(environment: Mapping[str, str]) -> Path:
-    """Where it is: in the base directory that the environment names, or this user's default one."""
+    """The path of the token: in the base directory that the environment names, or in this user's default one."""
     return Path(load_client_settings(environment).base_dir) / NAME
 
 
 def found_token_file(environment: Mapping[str, str]) -> Path | None:
-    """The file for a client. None where there is none, or where it is not this user's own."""
+    """The existing file for a client; None if it is missing, or is not this user's own."""
     path = local_token_file(environment)
     try:
         _check(path)
@@ -37,13 +37,13 @@ def found_token_file(environment: Mapping[str, str]) -> Path | None:
 
 
 def own_token(environment: Mapping[str, str] = os.environ) -> Token | None:
-    """What a client on this host shows to a server for which it was given nothing."""
+    """The token that a client on this host shows to a server if it was given none."""
     file = found_token_file(environment)
     return None if file is None else read_token(file, environment)
 
 
 def made_token_file(environment: Mapping[str, str]) -> Path:
-    """The file for a server, made where there is none. Raises NoPermission."""
+    """The file for a server, made if it is missing. Raises NoPermission."""
     path = local_token_file(environment)
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ def made_token_file(environment: Mapping[str, str]) -> Path:
 
 
 def _make(path: Path) -> None:
-    """Whole or not at all, and only once: servers start at the same time."""
+    """Write the file whole or not at all, and only once: several servers may start at the same time."""
     new = path.with_name(f"{NAME}.{os.getpid()}")
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a stream brings, checked against what was asked for: the rows, their order, their columns, and that none is
-missing. Nothing that came over a network is believed."""
+"""Checks what a stream brings against what was asked for: the rows, their order, their columns, and that none is
+missing. Nothing from the network is trusted.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ _LOOKS_PER_TIMEOUT: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A batch and the rows that it covers."""
+    """A batch, with the rows that it covers."""
 
     batch: pa.RecordBatch
     first_row: int
@@ -33,7 +34,7 @@ class Received:
 def received(
     reader: flight.FlightStreamReader, ticket: Ticket, schema: pa.Schema, timeout_s: float, endpoint: Endpoint
 ) -> Iterator[Received]:
-    """The batches of one stream. Raises FlightFailed, and whatever Arrow raises."""
+    """The checked batches of one stream. Raises FlightFailed, and whatever Arrow raises."""
     next_row = ticket.first_row
     with _Silence(reader, timeout_s) as silence:
         try:
@@ -46,7 +47,7 @@ def received(
                 next_row = each.end_row
                 yield each
         finally:
-            reader.cancel()  # A task that stops early leaves no stream behind; at its end it changes nothing.
+            reader.cancel()  # A task may stop early; it must leave no stream open.
     if next_row < ticket.end_row and ticket.on_loss == "error":
         raise FlightFailed("rows are missing", endpoint=endpoint, want=ticket.end_row, have=next_row)
 
@@ -83,14 +84,15 @@ def _checked(
         rows = batch.column("row")
         if (rows[0].as_py(), rows[-1].as_py()) != (first, end - 1):
             raise FlightFailed("a batch has other rows than it says", endpoint=endpoint, want_first=first, want_end=end)
-    # The same types; but the name of a list's values, which Arrow does not compare, is the one that Spark expects.
+    # The types are equal. But Spark also expects certain names for the values of lists, which Arrow does not compare.
     return Received(pa.RecordBatch.from_arrays(batch.columns, schema=schema), first, end)
 
 
 class _Silence:
-    """Ends a stream whose server says nothing while it is waited for: a host that is gone does not say good-bye.
+    """Ends a stream whose server is silent while a batch is awaited: a host that is gone does not close its
+    connections.
 
-    Entered once for the stream, and inside that for each batch that is waited for.
+    Enter it once for the stream, and inside that for each awaited batch.
     """
 
     def __init__(self, reader: flight.FlightStreamReader, timeout_s: float) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``framegate journal serve``: a server of journals, until it is told to end."""
+"""``framegate journal serve``: runs a server of journals until it is told to end."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from framegate.schema.errors import DONE, WrongUsage
 from framegate.shmpool.stop_signal import StopSignal
 
 _LOOK_S = 3600.0
-"""Nothing is looked for: the signal, and the end of standard input, wake the wait."""
+"""How long to wait at once. The wait needs no timeout: a signal, or the end of standard input, ends it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeOptions:
-    """What the command line said."""
+    """The options of the command line."""
 
     directories: Sequence[Path]
     listen: str
@@ -35,12 +35,12 @@ class ServeOptions:
     streams_max: int
     stall_s: float
     is_child: bool = False
-    """End with standard input: whoever started this holds its other end."""
+    """Whether to end with standard input, whose other end the starting process holds."""
     json: bool = False
 
 
 def run(options: ServeOptions, environment: Mapping[str, str] = os.environ) -> int:
-    """Serve; the exit code."""
+    """Serve until told to end; return the exit code."""
     if not options.directories:
         raise WrongUsage("name the directories of the journals that are served")
     options = _with_token(options, environment)
@@ -57,7 +57,7 @@ def run(options: ServeOptions, environment: Mapping[str, str] = os.environ) -> i
 
 
 def _with_token(options: ServeOptions, environment: Mapping[str, str]) -> ServeOptions:
-    """Without a token every user of this host could read what the modes of the files deny."""
+    """Add this user's own token. Without one, every user of this host could read what the files' modes deny."""
     has_token = options.token_file is not None or VARIABLE in environment
     if has_token or not Endpoint.parse(options.listen).is_loopback:
         return options

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The journals of a server: the directories that it was started with, and no other, whatever a client calls them."""
+"""The journals of a server: the directories that it was started with and no others, whatever a client asks for."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from framegate.schema.errors import JournalNotServed
 
 
 class Served:
-    """Known by their real paths: a link that is bent later leads nobody elsewhere."""
+    """The served journals, by their real paths: a link that is changed later leads nowhere else."""
 
     def __init__(self, directories: Sequence[Path]) -> None:
         self.paths = tuple(dict.fromkeys(str(each.resolve()) for each in directories))
 
     def table(self, path: str, table: Table = "rows", on_loss: OnLoss = "error") -> JournalTable:
-        """A table of one of them, opened anew: a journal may have begun anew since the last question.
+        """Open a table of a served journal. It is opened for each request, because the journal may have been
+        re-created.
 
         Raises JournalNotServed, JournalMissing, JournalDamaged or JournalNewer.
         """
-        # Texts are compared. Nothing of the file system is asked about a path that a client made up.
+        # Only compare texts: a path from a client must not reach the file system.
         if path not in self.paths:
             raise JournalNotServed("this server has no such journal", have=path[:200])
         return JournalTable(path, table, on_loss)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Arrow Flight server over journals: rows by ticket, everything else by action.
 
-gRPC gives every call a thread; what is said here runs under the GIL for a moment for each batch, and the batch's bytes
-go from the mapped segment to the socket without it.
+gRPC gives every call a thread. This code holds the GIL for a moment for each batch; the batch's bytes go from the
+mapped segment to the socket without it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """How a server listens and what it bears."""
+    """How a server listens, and what it allows."""
 
     listen: Endpoint
     token: Token | None = None
@@ -49,7 +49,7 @@ class ServerOptions:
     stall_s: float = STALL_S
 
     def check(self) -> None:
-        """Raises TokenMissing or FlightNotStarted for what no server may be started with."""
+        """Raise TokenMissing or FlightNotStarted if no server may be started with these options."""
         if self.token is None and not self.listen.is_loopback:
             raise TokenMissing("other hosts could read without a token", listen=self.listen)
         if self.listen.is_tls != (self.certificate is not None and self.key is not None):
@@ -62,7 +62,7 @@ class ServerOptions:
 
 
 class JournalServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow brings no types
-    """It listens once it is made. Raises TokenMissing, FlightNotStarted or JournalMissing."""
+    """A server, which listens once it is made. Raises TokenMissing, FlightNotStarted or JournalMissing."""
 
     def __init__(self, directories: Sequence[Path], options: ServerOptions) -> None:
         options.check()
@@ -89,7 +89,7 @@ class JournalServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow b
 
     @answering
     def do_get(self, context: flight.ServerCallContext, ticket: flight.Ticket) -> flight.FlightDataStream:
-        """The rows of a ticket."""
+        """Stream the rows of a ticket."""
         self._uploads.called(context.peer())
         wanted = Ticket.parse(ticket.ticket)
         table = self.served.table(wanted.journal, wanted.table, wanted.on_loss)
@@ -101,22 +101,22 @@ class JournalServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow b
 
     @answering
     def do_action(self, context: flight.ServerCallContext, action: flight.Action) -> list[bytes]:
-        """An action's answer, as one JSON text."""
+        """Answer an action with one JSON text."""
         self._uploads.called(context.peer())
         found = answer(self.served, action.type, parsed(action.body.to_pybytes()))
         return [canonical(found)]
 
     def list_actions(self, context: flight.ServerCallContext) -> list[tuple[str, str]]:
-        """For programs that look around."""
+        """List the actions, for programs that explore the server."""
         self._uploads.called(context.peer())
         return [(name, f"JSON in, JSON out: {name}") for name in ACTIONS]
 
     def summary(self) -> Mapping[str, int]:
-        """What was counted."""
+        """What the server has counted."""
         return self.streams.summary()
 
     def close(self) -> None:
-        """End the calls that are open, and the server. Twice is once."""
+        """End the open calls, and the server. May be called again."""
         if self._is_over.is_set():
             return
         self._is_over.set()
@@ -144,7 +144,7 @@ class JournalServer(flight.FlightServerBase):  # type: ignore[misc]  # pyarrow b
 
 
 def _cannot_bind(listen: Endpoint) -> str | None:
-    """What the system says of the address: gRPC only says that it did not start. None when that is not it."""
+    """Why the system cannot listen at the address; None if it can. gRPC says only that it did not start."""
     family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
     try:
         with socket.socket(family) as probe:
@@ -156,14 +156,14 @@ def _cannot_bind(listen: Endpoint) -> str | None:
 
 
 class _Calls(flight.ServerMiddlewareFactory):  # type: ignore[misc]
-    """Asked before every call: may it be?"""
+    """Checks the token before every call."""
 
     def __init__(self, token: Token | None, streams: Streams) -> None:
         super().__init__()
         self._token, self._streams = token, streams
 
     def start_call(self, _info: flight.CallInfo, headers: Mapping[str, list[str]]) -> _Call:
-        """Raises TokenRefused, as Flight says it."""
+        """Begin a call. Raises TokenRefused in the form of Flight."""
         self._streams.count("calls")
         if self._token is not None:
             given = [value for name, values in headers.items() if name.lower() == HEADER for value in values]
@@ -184,7 +184,7 @@ class _Call(flight.ServerMiddleware):  # type: ignore[misc]
         self.stream: Stream | None = None
 
     def call_completed(self, exception: Exception | None) -> None:
-        """Also where a stream was never asked for its first batch: then nobody else gives its place back."""
+        """Close the call's stream, even one that was never asked for its first batch."""
         if exception is not None:
             self._streams.count("errors")
         if self.stream is not None:
@@ -192,7 +192,7 @@ class _Call(flight.ServerMiddleware):  # type: ignore[misc]
 
 
 def _told(batches: Iterator[Any]) -> Iterator[Any]:
-    """Failures in the middle of a stream reach the client with their numbers, too."""
+    """The batches; a failure in the middle of the stream reaches the client with its number, too."""
     try:
         yield from batches
     except Exception as failure:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a ticket to the batches of its stream: slices of the mapped segments, each with the rows that it covers."""
+"""Turns a ticket into the batches of its stream: slices of the mapped segments, each with the rows that it covers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from framegate.joinbarrier.tables.journal_table import JournalTable
 from framegate.joinbarrier.tables.shape import pieces, shaped
 
 COVERED: Final = struct.Struct("<QQ")
-"""Beside every batch: its first row, and the one after its last. The unmatched table has no such column."""
+"""The rows that a batch covers: its first row, and the one after its final row. The unmatched table has no such column.
+"""
 
 
 def served_batches(
     table: JournalTable, wanted: Ticket, schema: pa.Schema, streams: Streams, stream: Stream
 ) -> Iterator[tuple[pa.RecordBatch, bytes]]:
-    """Nothing is copied here. Raises DataLoss, JournalRecreated, WrongOffset or JournalDamaged."""
+    """The batches of a ticket, without a copy. Raises DataLoss, JournalRecreated, WrongOffset or JournalDamaged."""
     try:
         streams.looking(stream)
         for batch, segment in table.batches(wanted.first_row, wanted.end_row, wanted.spot):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The streams that a server has open: how many there may be, how long one may stand still, and what was counted.
+"""The open streams of a server: how many there may be, how long one may stall, and what was counted.
 
 A stream holds a thread, one batch, and the segment that the batch lies in. gRPC takes the next batch when the client
-has room for it; a client that does not read keeps all three, so it is ended after ``stall_ns``.
+has space for it. A client that does not read keeps all three, so its stream is ended after ``stall_ns``.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ _log = logging.getLogger(__name__)
 
 
 class Stream:
-    """One of them, from its ticket to its end."""
+    """One stream, from its ticket to its end."""
 
     def __init__(self, peer: str, now_ns: int) -> None:
         self.peer = peer
         self.given_ns: int | None = now_ns
-        """When the client was last given something to take; None while the server looks for more."""
+        """When the client got its current batch; None while the server looks for the next one."""
         self.is_ended = False
 
     def is_stalled(self, now_ns: int, stall_ns: int) -> bool:
-        """Whether the client has not taken what it was given for so long."""
+        """Whether the client has not taken its batch for longer than ``stall_ns``."""
         given_ns = self.given_ns
         return given_ns is not None and now_ns - given_ns > stall_ns
 
 
 class Streams:
-    """Used by the threads of all calls."""
+    """All streams of a server; the threads of all calls use it."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class Streams:
         self._counts = Counter[str]()
 
     def open(self, peer: str) -> Stream:
-        """Raises TooManyStreams."""
+        """Open a stream. Raises TooManyStreams."""
         with self._lock:
             if self._is_over:
                 raise TooManyStreams("the server ends", streams=len(self._open))
@@ -81,29 +81,30 @@ class Streams:
         return stream
 
     def close(self, stream: Stream) -> None:
-        """However it ended; twice is once."""
+        """Close a stream, however it ended. May be called again."""
         with self._lock:
             self._open.discard(stream)
 
     def looking(self, stream: Stream) -> None:
-        """The client has taken what it was given."""
+        """Note that the client has taken its batch, and the server looks for the next."""
         stream.given_ns = None
 
     def giving(self, stream: Stream, rows: int, batch_bytes: int) -> None:
-        """The client is given a batch now."""
+        """Note that the client gets a batch now."""
         with self._lock:
             self._counts["rows"] += rows
             self._counts["bytes"] += batch_bytes
         stream.given_ns = self._clock()
 
     def count(self, what: Count, more: int = 1) -> None:
-        """One more, or several."""
+        """Count one more event, or several."""
         with self._lock:
             self._counts[what] += more
 
     def end_stalled(self) -> None:
-        """End the connections whose client does not read. Other streams of such a client on it end as well, and it may
-        ask again for what it has not got."""
+        """End the connections whose clients do not read. Other streams on such a connection end as well, and the client
+        may ask again for the rows it lacks.
+        """
         now_ns = self._clock()
         with self._lock:
             stalled = [each for each in self._open if not each.is_ended and each.is_stalled(now_ns, self.stall_ns)]
@@ -117,7 +118,7 @@ class Streams:
                 _log.warning("%s: there was no connection of it", peer)
 
     def end_all(self) -> None:
-        """No further stream begins, and those that are open end: a server that waited for them would wait for ever."""
+        """End all streams, and refuse new ones. A server that waited for them instead could wait for ever."""
         with self._lock:
             self._is_over = True
             peers = {stream.peer for stream in self._open}

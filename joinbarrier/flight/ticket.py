@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tickets: which rows of which table of which life of which journal, in one canonical JSON text.
+"""Tickets: which rows of which table of which epoch of which journal, in one canonical JSON text.
 
-A ticket says everything, so a server keeps nothing between two of them, and the same ticket gives the same rows or an
-error. ``spot`` only saves the server the way to the first row.
+A ticket is complete, so a server keeps nothing between two of them, and the same ticket gives the same rows or an
+error. ``spot`` only saves the server the search for the first row.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from framegate.joinbarrier.journal.walk import OnLoss, Spot
 from framegate.schema.errors import TicketRefused
 
 Payload = Literal["value", "none"]
-"""A reference would lead to a file of the server's host."""
+"""How payloads are sent. There are no references, which would lead to files of the server's host."""
 
 BYTES_MAX: Final = 8192
 NUMBER_MAX: Final = 2**63 - 1
@@ -27,7 +27,7 @@ _NUMBERS: Final = ("epoch", "first_row", "end_row")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ticket:
-    """One range of rows."""
+    """A request for one range of rows."""
 
     journal: str
     epoch: int
@@ -39,17 +39,17 @@ class Ticket:
     spot: Spot | None = None
 
     def to_bytes(self) -> bytes:
-        """As it travels."""
+        """Encode the ticket."""
         as_json = {name: getattr(self, name) for name in self.__slots__}
         return canonical(as_json)
 
     def after(self, row: int) -> Self:
-        """What is left of it before ``row``."""
+        """The ticket for the rows from ``row`` on."""
         return replace(self, first_row=row)
 
     @classmethod
     def parse(cls, text: bytes) -> Self:
-        """Raises TicketRefused for whatever ``to_bytes`` does not write.
+        """Decode a ticket. Raises TicketRefused for anything that ``to_bytes`` does not write.
 
         >>> ticket = Ticket(journal="/data/joined", epoch=7, first_row=0, end_row=12)
         >>> Ticket.parse(ticket.to_bytes()) == ticket
@@ -78,12 +78,12 @@ class Ticket:
 
 
 def canonical(found: Mapping[str, Any]) -> bytes:
-    """One text for one meaning."""
+    """Encode an object so that equal objects give equal texts."""
     return json.dumps(found, sort_keys=True, separators=(",", ":")).encode()
 
 
 def parsed(text: bytes, bytes_max: int = BYTES_MAX) -> dict[str, Any]:
-    """A JSON object from the network. Raises TicketRefused."""
+    """Decode a JSON object from the network. Raises TicketRefused."""
     if len(text) > bytes_max:
         raise TicketRefused("the text is too long", want_bytes=bytes_max, have_bytes=len(text))
     try:
@@ -96,7 +96,7 @@ def parsed(text: bytes, bytes_max: int = BYTES_MAX) -> dict[str, Any]:
 
 
 def number_of(found: Mapping[str, Any], name: str) -> int:
-    """A whole number that is not below 0. Raises TicketRefused, as the others here do."""
+    """A field that is a whole number of 0 or more. Raises TicketRefused, like the functions below."""
     number = found.get(name)
     if type(number) is not int or not 0 <= number <= NUMBER_MAX:
         raise TicketRefused("not a number from 0 to 2^63-1", field=name)
@@ -104,7 +104,7 @@ def number_of(found: Mapping[str, Any], name: str) -> int:
 
 
 def path_of(found: Mapping[str, Any]) -> str:
-    """The journal's directory, as a text: it is compared with those that are served, and never opened."""
+    """The journal's directory, as a text: it is compared with the served ones, and never opened."""
     path = found.get("journal")
     if not isinstance(path, str) or not 0 < len(path) <= _PATH_MAX:
         raise TicketRefused("not a directory", field="journal")
@@ -112,7 +112,7 @@ def path_of(found: Mapping[str, Any]) -> str:
 
 
 def table_of(found: Mapping[str, Any]) -> Table:
-    """Which table."""
+    """The table that a request names."""
     for table in get_args(Table):
         if found.get("table") == table:
             known: Table = table
@@ -121,7 +121,7 @@ def table_of(found: Mapping[str, Any]) -> Table:
 
 
 def on_loss_of(found: Mapping[str, Any]) -> OnLoss:
-    """What becomes of rows that are gone."""
+    """What to do about rows that are gone."""
     for way in get_args(OnLoss):
         if found.get("on_loss") == way:
             known: OnLoss = way
@@ -130,7 +130,7 @@ def on_loss_of(found: Mapping[str, Any]) -> OnLoss:
 
 
 def spot_of(found: Mapping[str, Any]) -> Spot | None:
-    """Where somebody has seen a batch."""
+    """Where the client has seen a batch; None if it does not say."""
     spot = found.get("spot")
     if spot is None:
         return None

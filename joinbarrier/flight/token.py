@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bearer token: one secret for all journals of a server. It comes from a file or the environment, never from a
+"""The bearer token: one secret for all journals of a server. It comes from a file or from the environment, never from a
 command line or an option, which others can read.
 """
 
@@ -22,7 +22,7 @@ _BYTES_MAX: Final = 4096
 
 
 class Token:
-    """A secret that does not show itself."""
+    """A secret that is never printed."""
 
     __slots__ = ("_text",)
 
@@ -35,21 +35,23 @@ class Token:
     __str__ = __repr__
 
     def header(self) -> tuple[bytes, bytes]:
-        """What a client sends with every call."""
+        """The header that a client sends with every call."""
         return HEADER.encode(), f"{_SCHEME}{self._text}".encode()
 
     def check(self, given: Sequence[str | bytes]) -> None:
-        """The values of a request's header, all of them. Raises TokenRefused."""
+        """Check all values of a request's token header. Raises TokenRefused."""
         if len(given) != 1:
             raise TokenRefused("the request has no token" if not given else "the request has several tokens")
         have = given[0].encode(errors="replace") if isinstance(given[0], str) else given[0]
-        # Over the whole of both: how long it takes must not tell how much of a guess was right.
+        # Compare in constant time: the duration must not tell how much of a guess was right.
         if not hmac.compare_digest(have, self.header()[1]):
             raise TokenRefused("the request has another token")
 
 
 def read_token(file: Path | None, environment: Mapping[str, str] = os.environ) -> Token | None:
-    """From the file, else from FRAMEGATE_FLIGHT_TOKEN, else None. Raises FileMissing or TokenMissing."""
+    """Read the token from the file, else from FRAMEGATE_FLIGHT_TOKEN; None if there is neither. Raises FileMissing or
+    TokenMissing.
+    """
     if file is not None:
         return _checked(_content(file), str(file))
     text = environment.get(VARIABLE)
@@ -58,7 +60,7 @@ def read_token(file: Path | None, environment: Mapping[str, str] = os.environ) -
 
 def _content(file: Path) -> str:
     try:
-        # A link is followed: that is how secrets are mounted into containers. A pipe is not waited for.
+        # Links are followed, because containers mount secrets as links. A pipe is not waited for.
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         with open(descriptor, "rb") as opened:  # noqa: PTH123 - a descriptor, not a path
             return opened.read(_BYTES_MAX).decode(errors="replace")

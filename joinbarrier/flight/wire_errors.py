@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbered errors across the wire: as JSON beside gRPC's own status, and the same class again at the other end."""
+"""Carries numbered errors across the wire: as JSON beside gRPC's own status, and as the same class at the other end."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ Result = TypeVar("Result")
 
 _TEXT_MAX: Final = 300
 _FACTS_MAX: Final = 12
-"""gRPC carries at most 8 KiB beside a status."""
+"""Most facts of an error: gRPC carries at most 8 KiB beside a status."""
 _STATUS: Final[dict[type[FramegateError], type[flight.FlightError]]] = {
     TokenRefused: flight.FlightUnauthenticatedError,
     JournalNotServed: flight.FlightUnauthorizedError,
     TooManyStreams: flight.FlightUnavailableError,
 }
-"""What programs that know nothing of our numbers go by."""
+"""The gRPC status of an error, for programs that do not know our numbers."""
 _log = logging.getLogger(__name__)
 
 
 def to_flight(error: FramegateError) -> Exception:
-    """As a server raises it."""
+    """Convert an error to the form in which a server raises it."""
     facts = dict(list(error.facts.items())[:_FACTS_MAX])
     as_json = {
         "code": error.code,
@@ -53,7 +53,9 @@ def to_flight(error: FramegateError) -> Exception:
 
 
 def from_flight(failure: Exception, endpoint: Endpoint) -> FramegateError:
-    """As a client raises it: the server's own error, with the server among its facts, or what the failure means."""
+    """Convert a failure to an error for the client: the server's own, with its endpoint among the facts, or what it
+    means.
+    """
     told = _told(getattr(failure, "extra_info", b""))
     if told is not None:
         told.facts.setdefault("endpoint", str(endpoint))
@@ -68,20 +70,20 @@ def from_flight(failure: Exception, endpoint: Endpoint) -> FramegateError:
 
 
 def answering(method: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """For what a server does for a client: whatever is raised leaves it with a number, and without a traceback."""
+    """Wrap a method of a server: whatever it raises reaches the client with a number, and without a traceback."""
 
     @functools.wraps(method)
     def calling(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         try:
             return method(*args, **kwargs)
-        except Exception as failure:  # The client is told, and the server goes on for the others.
+        except Exception as failure:  # Only this client fails; the server goes on.
             raise told(failure) from None
 
     return calling
 
 
 def told(failure: Exception) -> Exception:
-    """What a client is told of a failure at the server."""
+    """Convert a failure at the server to what the client is told."""
     if isinstance(failure, FramegateError) and failure.code:
         return to_flight(failure)
     if isinstance(failure, flight.FlightError | StopIteration):
@@ -91,7 +93,7 @@ def told(failure: Exception) -> Exception:
 
 
 def _told(extra: Any) -> FramegateError | None:
-    """The error that a server has sent. Nothing else is taken from it than texts and numbers."""
+    """The error that a server has sent; None if it is none. Only texts and numbers are taken from it."""
     try:
         found = json.loads(bytes(extra))
         code, message, hint, facts = (found[name] for name in ("code", "message", "hint", "facts"))
