@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One sealed batch: its columns without a copy, its numbers, and the state of the join after it."""
+"""One sealed batch: its columns without a copy, its numbers, and the join's state after it."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _NUMBER_MAX: Final = 2**64 - 1
 
 @dataclass(frozen=True, slots=True)
 class BatchNumbers:
-    """What ``framegate.batch`` says."""
+    """The numbers of a batch, from its ``framegate.batch`` metadata."""
 
     first_row: int
     rows: int
     generation: int
     seal: int
-    """Which seal of the journal made it, counted from 1."""
+    """The journal's seal that made the batch, counted from 1."""
     sealed_at_ns: int
-    """Realtime."""
+    """When the batch was sealed, in realtime."""
     crc32c: int
 
     @classmethod
@@ -45,27 +45,27 @@ class BatchNumbers:
 
 @dataclass(frozen=True, slots=True)
 class BatchPlace:
-    """Where a sealed batch lies, and what it says about itself; its columns were not looked at."""
+    """Where a sealed batch lies, and its numbers. Its columns were not read."""
 
     numbers: BatchNumbers
     raw_state: bytes
     message: Message
     memory: memoryview
-    """The whole segment."""
+    """The memory of the whole segment."""
 
     @property
     def first_row(self) -> int:
-        """The number of its first row."""
+        """The number of the batch's first row."""
         return self.numbers.first_row
 
     @property
     def end_row(self) -> int:
-        """The number after its last row."""
+        """The number after the batch's final row."""
         return self.numbers.first_row + self.numbers.rows
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """The state of the join after this batch."""
+        """The join's state after this batch."""
         try:
             found = json.loads(self.raw_state)
         except ValueError:
@@ -76,11 +76,11 @@ class BatchPlace:
 
     @property
     def column_bytes(self) -> int:
-        """What its columns hold, without the gaps between them. Raises JournalDamaged."""
+        """The size of the columns without the gaps between them. Raises JournalDamaged."""
         return sum(length for _, length in self.message.buffers())
 
     def check(self) -> None:
-        """Compute the check sum anew. Raises JournalDamaged when it is another one."""
+        """Compute the checksum again. Raises JournalDamaged if it differs."""
         numbers = self.numbers
         have = batch_checksum(self._buffers(), self.raw_state, numbers.first_row, numbers.rows, numbers.generation)
         if have != numbers.crc32c:
@@ -100,18 +100,18 @@ class BatchPlace:
 
 @dataclass(frozen=True, slots=True)
 class Batch(BatchPlace):
-    """A sealed batch. It keeps its segment mapped, and locked against reuse, as long as anybody holds a column."""
+    """A sealed batch with its columns. Any column that is held keeps its segment mapped, and locked against reuse."""
 
     record_batch: pa.RecordBatch
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
-        """So that ``pyarrow.record_batch(batch)`` and other Arrow libraries take it as it is."""
+        """Export the columns, so that ``pyarrow.record_batch(batch)`` and other Arrow libraries accept the batch."""
         found: tuple[object, object] = self.record_batch.__arrow_c_array__(requested_schema)
         return found
 
 
 def place(message: Message, memory: memoryview) -> BatchPlace:
-    """The batch of a message without its columns; ``memory`` is its segment. Raises JournalDamaged."""
+    """Read the batch in a message without its columns; ``memory`` is its segment. Raises JournalDamaged."""
     missing = {BATCH_KEY, STATE_KEY} - set(message.custom)
     if missing:
         raise JournalDamaged("the batch lacks its own metadata", missing=", ".join(sorted(missing)))
@@ -122,12 +122,13 @@ def place(message: Message, memory: memoryview) -> BatchPlace:
 
 
 def decode(found: BatchPlace, buffer: pa.Buffer, schema: pa.Schema) -> Batch:
-    """The batch with its columns; ``buffer`` is its segment. Raises JournalDamaged."""
+    """Read the columns of a batch; ``buffer`` is its segment. Raises JournalDamaged."""
     message = found.message
     try:
         whole = buffer.slice(message.offset, message.end - message.offset)
         columns = pa.ipc.read_record_batch(whole, schema)
-        # Offsets inside the columns came from another process too: without this a lie reads outside the mapping.
+        # Validate fully: another process wrote the offsets inside the columns, and false ones would lead outside the
+        # mapping.
         columns.validate(full=True)
     except (pa.ArrowException, OSError) as broken:
         raise JournalDamaged(f"the columns cannot be read: {broken}", offset=message.offset) from None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The words for what is missing: why a frame is in no row, and why a row is without an input.
+"""The words for what is missing: why a frame is in no row, and why a row lacks an input.
 
-A journal holds them as they stand here; ``native/join`` has the same.
+A journal stores these words; ``native/join`` has the same.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
 Absence: TypeAlias = Literal["stale", "late", "not_joined"]
-"""Why a row is without an input."""
+"""Why a row lacks an input."""
 
 
 class Cause(StrEnum):
@@ -51,14 +51,14 @@ EXPLAINED: Final[Mapping[Cause, str]] = {
     Cause.AGENT_DOWN: "it passed while no agent listened, and its ring had come round before one did",
     Cause.PENDING_AT_END: "it waited for a partner when the join was ended",
 }
-"""What happened to a frame, in the words of the journal's page."""
+"""What happened to a frame, as the page of the journal explains it."""
 _MORE_THAN_ASKED_FOR: Final = (Cause.NO_MATCH, Cause.SUPERSEDED)
 
 
 def surplus(causes: Mapping[str, int], *, is_joined: bool) -> int:
-    """How many frames an input had more than the outputs asked for: nothing is missing for want of them.
+    """How many more frames an input had than the outputs asked for. No row lacks a frame because of these.
 
-    An input of which no frame was ever joined has none: all of its frames are missing.
+    If no frame of an input was ever joined, none is surplus: all of them are missing.
 
     >>> surplus({"no_match": 7, "late": 1}, is_joined=True), surplus({"no_match": 7}, is_joined=False)
     (7, 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``framegate journal verify``, ``diff`` and ``export``."""
+"""``framegate journal verify``, ``diff`` and ``export``: check, compare and export journals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from framegate.schema.errors import DONE, FAILED
 
 
 def run_verify(directory: Path, *, as_json: bool) -> int:
-    """Print the counts; the exit code. Raises the first inconsistency."""
+    """Verify a journal and print its counts; return the exit code. Raises the first inconsistency."""
     journal = Journal(directory)
     found = verify(journal)
     gone = removed(journal.path, "rows", journal.journal_epoch)
@@ -41,13 +41,13 @@ def run_verify(directory: Path, *, as_json: bool) -> int:
     else:
         print(f"rows={found.rows} batches={found.batches} segments={found.segments}")
         if gone.before:
-            # Scripts read the line above as all that there is on standard output.
+            # Scripts read the line above as the only one on standard output.
             print(_retention(gone), file=sys.stderr, flush=True)
     return DONE
 
 
 def _retention(gone: Removed) -> str:
-    """Where the rows are that were joined and are not counted here."""
+    """Explain what became of joined rows that are not counted here."""
     frames = ", ".join(f"{name} {count(gone.frames_of(name))}" for name in gone.frames)
     return (
         f"retention removed {count(gone.before)} rows before these, from 0 to {count(gone.before - 1)}; "
@@ -56,7 +56,7 @@ def _retention(gone: Removed) -> str:
 
 
 def run_diff(first: Path, second: Path, *, by_time: bool, as_json: bool) -> int:
-    """Print the difference; the exit code, which is FAILED when there is one."""
+    """Print the difference of two journals; return the exit code, which is FAILED if there is one."""
     found = diff(Journal(first), Journal(second), by="out_time" if by_time else "out_seq")
     if as_json:
         _emit_difference(found)
@@ -66,7 +66,7 @@ def run_diff(first: Path, second: Path, *, by_time: bool, as_json: bool) -> int:
 
 
 def run_export(directory: Path, target: Path, *, flatten: bool, as_json: bool) -> int:
-    """Write the file; the exit code."""
+    """Export a journal to a Parquet file; return the exit code."""
     rows = export_parquet(Journal(directory), target, flatten=flatten)
     if as_json:
         emit({"event": "summary", "rows": rows, "bytes": target.stat().st_size, "path": str(target)})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check sum of a sealed batch: its buffers, then its state, then its place."""
+"""The checksum of a sealed batch: over its buffers, its state, and its position."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cursors of the sealed states: inside one output epoch none of them goes back. Pure.
+"""Checks the cursors in sealed states: within one output epoch, none of them goes back. Pure.
 
-Of a state only this is looked at, the rest is its join stage's own::
+Only this much of a state is read; the rest belongs to the join stage::
 
     {"out_epoch": 1, "out_seq": 12, "inputs": [[epoch, decided up to, joined up to, has ended], ...]}      -1 is none
 """
@@ -17,7 +17,7 @@ _Cursor: TypeAlias = tuple[int, ...]
 
 
 class CursorCheck:
-    """Fed with every state in order.
+    """Checks every state, given in order.
 
     >>> check = CursorCheck()
     >>> check.on_state({"out_epoch": 1, "inputs": [[5, 9, 9, 0]]}, first_row=0)
@@ -32,7 +32,7 @@ class CursorCheck:
         self._cursors: dict[str, _Cursor] = {}
 
     def on_state(self, state: Mapping[str, Any], first_row: int) -> None:
-        """The state after the batch that begins at ``first_row``. Raises JournalDamaged."""
+        """Check the state after the batch that begins at ``first_row``. Raises JournalDamaged."""
         out_epoch = state.get("out_epoch")
         if type(out_epoch) is int:
             if self._out_epoch is not None and out_epoch < self._out_epoch:
@@ -49,7 +49,7 @@ class CursorCheck:
 
 
 def _cursors(state: Mapping[str, Any]) -> Iterator[tuple[str, _Cursor]]:
-    """The output's sequence, and each input's epoch with what was decided in it."""
+    """The output's sequence, and each input's epoch with the newest decided sequence."""
     out_seq, inputs = state.get("out_seq"), state.get("inputs")
     if type(out_seq) is int:
         yield "out_seq", (out_seq,)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``journal.json``: what a journal is. Written as a whole by the join agent, read by everybody."""
+"""``journal.json``: describes a journal. The join agent writes it as a whole, and everybody reads it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class JournalInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalDescription:
-    """The file's content; keys that this version does not know are passed over."""
+    """The content of the file; unknown keys are ignored."""
 
     out_stream: int
     policy: str = "sequence"
@@ -36,26 +36,28 @@ class JournalDescription:
     boot_id: str = ""
     realtime_minus_monotonic_ns: int = 0
     durability: str = ""
-    """Empty where it is not said."""
+    """How the journal survives crashes; empty if it was not stored."""
     reader_lease_s: int = READER_LEASE_S
     maps: tuple[Mapping[str, Any], ...] = field(default=())
-    """The newest maps that were applied: version, out_epoch (the first), rules; and, since there are these two, message
-    and local, which together are what a version counts."""
+    """The newest applied maps: version, out_epoch (the first), rules; and in newer journals message and local, which
+    together identify a version.
+    """
     maps_forgotten: int = 0
-    """How many came before those."""
+    """How many older maps were dropped from ``maps``."""
     recordings: tuple[Mapping[str, Any], ...] = field(default=())
-    """Whose rows these are, in their order, and by which rules; none where all came of living streams, or an earlier
-    version wrote them."""
+    """The recordings that the rows were joined from, in order, and the rules for each. Empty if all rows came from live
+    streams, or if an earlier version wrote them.
+    """
 
     def as_json(self) -> dict[str, Any]:
-        """As it is written."""
+        """The description as it is written."""
         return {"format": FORMAT, **asdict(self)}
 
 
 def write_description(directory: Path, description: JournalDescription) -> None:
-    """Replace the file: a reader sees the old one or the new one, also after a power cut.
+    """Replace the file. A reader sees either the old or the new one, even after a power failure.
 
-    It repeats what retention removed so far, as the writer's own files say.
+    The file repeats what retention has removed so far, from the writer's own files.
     """
     retired = _retired(directory, description.journal_epoch)
     content = description.as_json() | ({"retired": retired} if retired else {})
@@ -63,7 +65,7 @@ def write_description(directory: Path, description: JournalDescription) -> None:
 
 
 def _retired(directory: Path, journal_epoch: int) -> dict[str, Any]:
-    """By table; none where there is no account of this journal epoch. The writer refuses one that makes no sense."""
+    """What retention removed in this journal epoch, by table. The writer refuses damaged accounts."""
     found = dict[str, Any]()
     for table, folder in FOLDERS.items():
         try:
@@ -76,7 +78,7 @@ def _retired(directory: Path, journal_epoch: int) -> dict[str, Any]:
 
 
 def read_description(directory: Path) -> JournalDescription:
-    """Read and check it. Raises JournalMissing, JournalDamaged or JournalNewer."""
+    """Read and check a journal's description. Raises JournalMissing, JournalDamaged or JournalNewer."""
     path = directory / DESCRIPTION
     try:
         text = read_regular_file(path, _BYTES_MAX)
@@ -112,7 +114,7 @@ def _described(found: Mapping[str, Any]) -> JournalDescription:
 
 
 def read_regular_file(path: Path, bytes_max: int) -> bytes:
-    """A file that another process wrote: no link, no device, and not without end."""
+    """Read a file that another process wrote. Links, devices and overlong files are refused."""
     # O_NONBLOCK: opening a pipe that somebody put there must not wait for its writer.
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor, not a path
@@ -122,7 +124,7 @@ def read_regular_file(path: Path, bytes_max: int) -> bytes:
 
 
 def replace_file(path: Path, content: bytes, *, is_durable: bool) -> None:
-    """Write a file under another name first, so that nobody ever reads half of it."""
+    """Replace a file by renaming a complete one, so that nobody ever reads half of it."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with open(descriptor, "wb") as file:  # noqa: PTH123 - a descriptor, not a path

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What two journals hold that is not the same: rows gained, lost and changed, known by their outputs.
+"""Compares two journals: rows gained, lost and changed, identified by their outputs.
 
-Left out is what a second run of the same inputs cannot have alike: ``row``, ``journal_epoch``, ``joined_at`` and
-``checkpoint_id``. Which life of its producer a frame comes from is compared by the order of the lives: their numbers
-are the driver's.
+``row``, ``journal_epoch``, ``joined_at`` and ``checkpoint_id`` are left out, because a second run of the same inputs
+cannot repeat them. The epochs of a producer are compared by their order, because the driver chooses their numbers.
 """
 
 from __future__ import annotations
@@ -20,48 +19,48 @@ from framegate.joinbarrier.journal.row import JoinedInput, Row
 
 LEFT_OUT: Final = frozenset({"row", "journal_epoch", "joined_at", "checkpoint_id"})
 DETAILED_MAX: Final = 100
-"""Changed rows whose columns are named; the others are counted."""
+"""Most changed rows whose columns are named; further ones are only counted."""
 
 By = Literal["out_seq", "out_time"]
 Key: TypeAlias = tuple[int | None, int | None, int]
-"""Output epoch, output sequence or time, and which of several with the same two."""
+"""Output epoch, output sequence or time, and the number among rows that share both."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedRow:
-    """A row that both have, with different content."""
+    """A row that both journals have, with different content."""
 
     key: Key
     row_a: int
     row_b: int
     columns: tuple[str, ...]
-    """``left.seq`` and the like."""
+    """The names of the changed columns, such as ``left.seq``."""
 
 
 @dataclass(slots=True)
 class Difference:
-    """``lost`` is only in the first journal, ``gained`` only in the second."""
+    """The difference of two journals: ``lost`` keys are only in the first, ``gained`` keys only in the second."""
 
     same: int = 0
     lost: list[Key] = field(default_factory=list)
     gained: list[Key] = field(default_factory=list)
     changed_rows: int = 0
     changed: list[ChangedRow] = field(default_factory=list)
-    """The first of them, in detail."""
+    """The first changed rows, in detail."""
     not_compared: int = 0
-    """Rows before the first that both have, where the other journal has let go of its oldest ones."""
+    """Rows before the first common one, if the other journal has dropped its oldest rows."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether both hold the same."""
+        """Whether both journals hold the same rows."""
         return not (self.lost or self.gained or self.changed_rows)
 
 
 def diff(first: Journal, second: Journal, *, by: By = "out_seq") -> Difference:
-    """Compare two journals; memory is some hundred bytes a row, whatever the payloads."""
+    """Compare two journals. Memory is some hundred bytes for each row, whatever the payloads."""
     found = Difference()
-    lives_then, lives = _Lives(first), _Lives(second)
-    known = {key: (row["row"], _digest(row, lives_then)) for key, row in _keyed(first, by)}
+    first_order, order = _EpochOrder(first), _EpochOrder(second)
+    known = {key: (row["row"], _digest(row, first_order)) for key, row in _keyed(first, by)}
     first_of_both: int | None = None
     for key, row in _keyed(second, by):
         before = known.pop(key, None)
@@ -71,13 +70,13 @@ def diff(first: Journal, second: Journal, *, by: By = "out_seq") -> Difference:
             first_of_both = before[0] if first_of_both is None else min(first_of_both, before[0])
         if before is None:
             found.gained.append(key)
-        elif before[1] == _digest(row, lives):
+        elif before[1] == _digest(row, order):
             found.same += 1
         else:
             found.changed_rows += 1
             if len(found.changed) < DETAILED_MAX:
                 (old,) = first.rows(start=before[0], stop=before[0] + 1)
-                columns = tuple(_changed_columns(_content(old, lives_then), _content(row, lives)))
+                columns = tuple(_changed_columns(_content(old, first_order), _content(row, order)))
                 found.changed.append(ChangedRow(key, before[0], row["row"], columns))
     let_go = first_of_both if second.first_row and first_of_both is not None else 0
     found.lost = [key for key, (row, _) in known.items() if row >= let_go]
@@ -94,8 +93,8 @@ def _keyed(journal: Journal, by: By) -> Iterator[tuple[Key, Row]]:
         seen[key] += 1
 
 
-class _Lives:
-    """The epochs of each input of a journal, by their order. Numbers are the driver's, and rise from life to life."""
+class _EpochOrder:
+    """The order of each input's epochs in a journal. The driver chooses epoch numbers, which rise."""
 
     def __init__(self, journal: Journal) -> None:
         found: dict[str, set[int]] = {each.name: set() for each in journal.info.inputs}
@@ -108,25 +107,25 @@ class _Lives:
         }
 
     def place(self, name: str, epoch: int | None) -> int | None:
-        """Which of the input's epochs it is, counted from 0."""
+        """The position of an epoch among the input's epochs, counted from 0."""
         return None if epoch is None else self._places[name].get(epoch, epoch)
 
 
-def _content(row: Row, lives: _Lives) -> Iterator[tuple[str, Any]]:
-    """Every value that counts, by its column; payloads as arrays."""
+def _content(row: Row, order: _EpochOrder) -> Iterator[tuple[str, Any]]:
+    """Every compared value of a row, by its column; payloads as arrays."""
     for name in row:
         cell = row.inputs.get(name)
         if cell is not None:
-            yield f"{name}.epoch", lives.place(name, cell.epoch)
+            yield f"{name}.epoch", order.place(name, cell.epoch)
             parts = (part for part in JoinedInput.__slots__ if part != "epoch")
             yield from ((f"{name}.{part}", getattr(cell, part)) for part in parts)
         elif name not in LEFT_OUT:
             yield name, row[name]
 
 
-def _digest(row: Row, lives: _Lives) -> bytes:
+def _digest(row: Row, order: _EpochOrder) -> bytes:
     digest = hashlib.blake2b(digest_size=16)
-    for name, value in _content(row, lives):
+    for name, value in _content(row, order):
         if isinstance(value, np.ndarray):
             digest.update(name.encode())
             digest.update(memoryview(value).cast("B") if value.size else b"")
@@ -140,7 +139,7 @@ def _changed_columns(old: Iterator[tuple[str, Any]], new: Iterator[tuple[str, An
     for name in {**before, **after}:
         have, want = before.get(name), after.get(name)
         if isinstance(have, np.ndarray) and isinstance(want, np.ndarray):
-            # Bytes, not values: a NaN equals itself here.
+            # Compare bytes, not values, so that a NaN equals itself.
             is_same = have.tobytes() == want.tobytes()
         else:
             is_same = type(have) is type(want) and have == want

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bell by which a sealed batch wakes a named reader that waits: a POSIX named semaphore of value 0 or 1.
+"""The doorbell, by which a sealed batch wakes a waiting named reader: a POSIX named semaphore of value 0 or 1.
 
-Its name is ``/framegate-`` and the first 32 hexadecimal digits of SHA-256 over the journal's real path, a zero byte
-and the reader's name. The reader makes it, for this user alone (mode 0600), and takes it away with its lease. The
-writer opens the bells of the readers it finds, never makes one, and posts only where the value is 0. A bell whose
-reader went silent for longer than its lease is taken away by whoever sees to it, the join agent for instance.
+Its name is ``/framegate-`` and the first 32 hexadecimal digits of SHA-256 over the journal's real path, a zero byte and
+the reader's name. The reader makes it for this user alone (mode 0600), and removes it with its lease. The writer opens
+the bells of the readers it finds, never makes one, and posts only if the value is 0. If a reader is silent for longer
+than its lease, any process may remove its bell; the join agent does.
 
-The name can be guessed, so another user may have put something else there. Only a semaphore that belongs to this user,
-is closed to all others and has a semaphore's size is opened. Nobody else can take such a file away or cut it.
+The name can be guessed, so another user may have put something else there. A bell is opened only if it belongs to this
+user, is closed to all others and has the size of a semaphore. No other user can remove or shorten such a file.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ import posix_ipc
 _MODE: Final = 0o600
 _FILES: Final = Path("/dev/shm")  # noqa: S108 - where the C library keeps named semaphores
 _SEMAPHORE_BYTES: Final = 32
-"""``sizeof(sem_t)`` on 64-bit Linux. A shorter file would be mapped all the same, and fault when it is used."""
+"""The size of ``sem_t`` on 64-bit Linux. A shorter file could be mapped all the same, and would fault in use."""
 
 
 def bell_name(directory: Path, reader: str) -> str:
-    """The semaphore's name.
+    """The name of a reader's semaphore.
 
     >>> bell_name(Path("/nowhere/journal"), "spark")
     '/framegate-f8665dc0aaefc6653d76c6c7d335daed'
@@ -37,14 +37,14 @@ def bell_name(directory: Path, reader: str) -> str:
 
 
 class Doorbell:
-    """A reader's end of the bell."""
+    """A reader's end of its bell."""
 
     def __init__(self, semaphore: posix_ipc.Semaphore) -> None:
         self._semaphore = semaphore
 
     @classmethod
     def make(cls, directory: Path, reader: str) -> Self | None:
-        """Make the bell, or use this user's that is there. None where this machine has none to give."""
+        """Make the bell, or open this user's existing one. None if this machine offers no semaphores."""
         name = bell_name(directory, reader)
         try:
             return cls(posix_ipc.Semaphore(name, posix_ipc.O_CREX, mode=_MODE))
@@ -52,11 +52,11 @@ class Doorbell:
             found = _open_own(name)
             return None if found is None else cls(found)
         except (OSError, posix_ipc.Error):
-            # A bell saves polling and nothing else: without one the reader polls.
+            # A bell only saves polling; without one the reader polls.
             return None
 
     def wait(self, timeout_ns: int) -> bool:
-        """Wait until it rings; whether it did."""
+        """Wait until the bell rings; False on timeout."""
         try:
             self._semaphore.acquire(timeout_ns / 1e9)
         except (posix_ipc.BusyError, posix_ipc.SignalError):
@@ -64,12 +64,12 @@ class Doorbell:
         return True
 
     def close(self) -> None:
-        """Let go; the bell stays for the next who waits under this name."""
+        """Close the bell. It stays for the next reader of this name."""
         self._semaphore.close()
 
 
 def ring(directory: Path, reader: str) -> bool:
-    """Writer: wake the reader; whether it has a bell."""
+    """Wake a reader, for the writer; False if the reader has no bell."""
     semaphore = _open_own(bell_name(directory, reader))
     if semaphore is None:
         return False
@@ -82,7 +82,7 @@ def ring(directory: Path, reader: str) -> bool:
 
 
 def take_away(directory: Path, reader: str) -> None:
-    """Unlink the bell; who waits on it goes on to do so until its time-out."""
+    """Remove a bell. A reader that waits on it still waits until its timeout."""
     try:
         posix_ipc.unlink_semaphore(bell_name(directory, reader))
     except (OSError, posix_ipc.Error):
@@ -90,9 +90,10 @@ def take_away(directory: Path, reader: str) -> None:
 
 
 def _open_own(name: str) -> posix_ipc.Semaphore | None:
-    """This user's semaphore of that name; None where there is none, or something else lies there.
+    """Open this user's semaphore of that name; None if it is missing, or anything else.
 
-    What is opened is what was looked at: only this user can take the file away, and then it is another one afterwards.
+    The file is checked before and after it is opened, so it is the file that was opened. Only this user could have
+    replaced it in between.
     """
     before = _own_file(name)
     if before is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A journal's rows as one Parquet file: batch after batch, and under its name only once it is whole."""
+"""Exports a journal's rows to one Parquet file, batch by batch. The file gets its name once it is whole."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from framegate.schema.errors import WrongUsage
 
 
 def export_parquet(journal: Journal, target: Path, *, flatten: bool = False) -> int:
-    """Write every row that is sealed now; how many. ``flatten`` gives ``left.seq`` a column of its own.
+    """Write every row that is sealed now; return how many. ``flatten`` gives ``left.seq`` a column of its own.
 
-    A file that was there is replaced when the new one is whole, and kept when that fails. Raises WrongUsage where there
-    is no folder for it.
+    An existing file is replaced once the new one is whole, and kept if that fails. Raises WrongUsage if there is no
+    folder for it.
     """
     if not target.parent.is_dir():
         raise WrongUsage("there is no such folder to export into", path=str(target.parent))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The directory of a journal, as its writer finds and leaves it: the lock, ``journal.json``, and which epoch it is.
+"""The directory of a journal, as its writer finds and leaves it: the lock, ``journal.json``, and the journal epoch.
 
-A journal epoch names one unbroken row of rows. It begins anew with the directory, when told to, and after the host went
-down while rows were only in memory or in the page cache: nobody can say then which of them reached the disk. A journal
-that never had a row binds nobody: a join of other inputs begins in its place.
+A journal epoch names one unbroken sequence of rows. A new one begins with the directory, on request, and after the host
+went down while rows were only in memory or in the page cache, because nobody can say then which of them reached the
+disk. A journal without a row constrains nobody: a join of other inputs may begin in its place.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JournalShape:
-    """What rows look like; a journal that was begun with another shape cannot be continued."""
+    """The shape of a journal's rows. A journal that was begun with another shape cannot be continued."""
 
     out_stream: int
     policy: str
     inputs: tuple[JournalInput, ...]
-    """In the order of the columns."""
+    """The inputs, in the order of the columns."""
     durability: str
     reader_lease_s: int
 
 
 class JournalFolder:
-    """Held by one agent at a time; a context manager. ``begin`` it before anything is written into it."""
+    """A journal's directory, held by one agent at a time; a context manager. Call ``begin`` before writing into it."""
 
     def __init__(self, path: Path, shape: JournalShape, *, new_epoch: bool = False) -> None:
         self.path = path
@@ -71,25 +71,29 @@ class JournalFolder:
 
     @property
     def map_version(self) -> int:
-        """The number of the newest map."""
+        """The version of the newest map."""
         return self.info.maps_forgotten + len(self.info.maps)
 
     def begin(self) -> None:
-        """Set aside what is there, if that was asked for: an agent that cannot begin leaves all as it is."""
+        """Begin writing. If a new epoch was requested, what is there is set aside only now, so that an agent that fails
+        before leaves everything as it is.
+        """
         if self._is_epoch_due:
             self.begin_anew("it was asked for")
         else:
             write_description(self.path, self.info)
 
     def begin_anew(self, reason: str) -> None:
-        """What is there is set aside, whole, and another journal epoch begins."""
+        """Set aside everything that is there, whole, and begin another journal epoch."""
         _begin_anew(self.path, self.info.journal_epoch, reason)
         self._is_epoch_due = False
         self.info = _begun(self._shape)
         write_description(self.path, self.info)
 
     def leave_behind_rowless(self) -> bool:
-        """Whether there was never a row; then what is there is left behind, as of no use to what is joined next."""
+        """Begin anew if no row was ever sealed, because nothing that is there is of use to the next join; False if
+        there are rows.
+        """
         if not _is_without_rows(self.path, self.epoch):
             return False
         _leave_behind(self.path, self.epoch)
@@ -99,11 +103,11 @@ class JournalFolder:
         return True
 
     def note_map(self, noted: Mapping[str, Any]) -> int:
-        """Remember an applied map; its version, which every row that it makes carries.
+        """Store an applied map; return its version, which every row that it makes carries.
 
         ``noted`` holds ``message``, the announce with epoch 0, and ``local``, the keys of the join's own file that
-        choose among the frames that the map admits. A version is one pair of these two: a map that comes again, in
-        another epoch too, has the version that it had. What else ``noted`` holds is for people.
+        choose among the frames that the map admits. These two identify a version: a map that comes again, even in
+        another epoch, keeps its version. Anything else in ``noted`` is for people.
         """
         version = self.version_of(noted)
         if version <= self.map_version:
@@ -116,27 +120,29 @@ class JournalFolder:
 
     @property
     def recordings(self) -> tuple[Mapping[str, Any], ...]:
-        """Whose rows there are, or will be when it has begun."""
+        """The recordings that the present rows come from, or will come from once writing begins."""
         return () if self._is_epoch_due else self.info.recordings
 
     def note_recordings(self, recordings: Sequence[Mapping[str, Any]]) -> None:
-        """Remember whose rows there are."""
+        """Store which recordings the rows come from."""
         self.info = replace(self.info, recordings=tuple(recordings))
         write_description(self.path, self.info)
 
     def version_of(self, noted: Mapping[str, Any]) -> int:
-        """The version that a map has or, if it is noted, will have."""
+        """The version of a map, or the one that it will have once it is stored."""
         for known in reversed(self.info.maps):
             if all(key in known and known[key] == noted[key] for key in ("message", "local")):
                 return int(known["version"])
         return self.map_version + 1
 
     def note_retired(self) -> None:
-        """Repeat in the description what retention removed so far. Only while the journal is still where it was."""
+        """Repeat in the description what retention has removed so far. Call it only while the journal still lies where
+        it was.
+        """
         write_description(self.path, self.info)
 
     def close(self) -> None:
-        """Let another agent have it."""
+        """Release the directory to another agent."""
         for lock in self._locks:
             os.close(lock)
 
@@ -155,7 +161,9 @@ def _make(path: Path) -> None:
 
 
 def _locked(path: Path) -> tuple[int, int]:
-    """The directory itself is locked as well: who deletes what lies in it deletes the lock's file too."""
+    """Lock the file and the directory itself, because whoever deletes the directory's content deletes the lock file
+    too.
+    """
     directory = _held(path, path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         return directory, _held(path, path / LOCK, os.O_RDWR | os.O_CREAT)
@@ -175,7 +183,7 @@ def _held(journal: Path, path: Path, flags: int) -> int:
 
 
 def _continued(path: Path, shape: JournalShape) -> tuple[JournalDescription, bool]:
-    """The journal's own description, begun now or read; and whether it goes on with what is there."""
+    """The journal's description, new or read, and whether writing continues the rows that are there."""
     fresh = _begun(shape)
     try:
         found = read_description(path)
@@ -222,7 +230,7 @@ def _check_shape(path: Path, found: dict[str, Any], wanted: dict[str, Any]) -> N
 
 
 def _is_without_rows(path: Path, epoch: int) -> bool:
-    """Whether no row was ever sealed: both the head and the segments have to say so."""
+    """Whether no row was ever sealed; both the head and the segments must say so."""
     if not any((path / ROWS_FOLDER).glob("*")):
         return True
     head = Head.open(path)
@@ -235,7 +243,7 @@ def _is_without_rows(path: Path, epoch: int) -> bool:
 
 
 def _leave_behind(path: Path, epoch: int) -> None:
-    """Of a journal that never had a row: only what was not joined is of use to anybody."""
+    """Remove what a journal without a row left. Only its unmatched frames are worth keeping."""
     if Journal(path).unmatched_rows[1]:
         _begin_anew(path, epoch, "it has no row, and is of another join")
         return
@@ -269,6 +277,6 @@ def _set_aside(path: Path, epoch: int) -> None:
 
 
 def _drop_readers(path: Path) -> None:
-    """Their row numbers are those of the old epoch."""
+    """Remove all readers, because their row numbers belong to the old epoch."""
     for reader in (path / READERS_FOLDER).glob("*.json"):
         reader.unlink()

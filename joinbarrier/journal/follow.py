@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting for the next sealed row: on the reader's bell while a writer rings it, by looking at the head otherwise."""
+"""Waits for the next sealed row: on the reader's bell if a writer rings it, otherwise by polling the head."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from framegate.shmpool.clock import Clock, monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 
 POLL_NS: Final = 1_000_000
-"""Between two looks at the head, where nobody rings."""
+"""The time between two looks at the head, if nobody rings."""
 BELL_NS: Final = 100_000_000
-"""The longest trust in a bell: then the head is looked at all the same."""
+"""The longest wait for a bell; then the head is read all the same."""
 
 
 class Waited(Enum):
@@ -28,7 +28,7 @@ class Waited(Enum):
 
 
 class Waiter:
-    """One reader's waiting. Each ``wait`` takes at most about ``BELL_NS``."""
+    """Waits for one reader. Each ``wait`` takes at most about ``BELL_NS``."""
 
     def __init__(
         self, directory: Path, journal_epoch: int, bell: Doorbell | None = None, *, clock: Clock = monotonic_ns
@@ -41,23 +41,23 @@ class Waiter:
         self._answered_row = -1
 
     def wait(self, next_row: int) -> Waited:
-        """Wait for ``next_row``. Raises JournalRecreated when the journal began anew."""
+        """Wait for ``next_row``. Raises JournalRecreated if the journal began anew."""
         found = self._look(next_row)
         if found is Waited.NOTHING:
             self._pause()
             found = self._look(next_row)
             if found is Waited.ROWS and self._was_silent:
-                # Rows came and the bell did not ring: its writer has not found it yet, or is another one.
+                # Rows came but the bell did not ring: its writer has not found it yet, or is another one.
                 self._is_rung_by_somebody = False
         elif found is Waited.ROWS and self._answered_row == next_row:
-            # Told before, and the segments did not show it: what is missing may come.
+            # The head promised this row before, and the segments did not show it yet.
             self._pause()
         if found is Waited.ROWS:
             self._answered_row = next_row
         return found
 
     def close(self) -> None:
-        """Let go of the bell."""
+        """Close the bell."""
         if self._bell is not None:
             self._bell.close()
             self._bell = None
@@ -71,7 +71,7 @@ class Waiter:
             raise JournalRecreated(
                 "the journal began anew", path=self._directory, want=self._journal_epoch, have=self._head.journal_epoch
             )
-        # In this order: the writer seals its last rows before it says that it closed.
+        # Read the words in this order: the writer seals its final rows before it says that it closed.
         is_closed = self._head.is_closed
         if self._head.next_row > next_row:
             return Waited.ROWS

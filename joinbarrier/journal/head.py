@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``journal.head``: what the writer tells its readers, mapped. Hints only: the segments are what counts."""
+"""``journal.head``: what the writer tells its readers, mapped. These are only hints; the segments are the truth."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from framegate.joinbarrier.journal.layout import CLOSED, FORMAT, HEAD, HEAD_BYTE
 from framegate.shmpool.processes import process_exists
 
 HEARTBEAT_STALE_NS: Final = 1_000_000_000
-"""The writer beats every 100 ms; taking a slow writer for dead only costs its readers some polling."""
+"""How old a heartbeat may be. The writer beats every 100 ms; taking a slow writer for dead only makes readers poll."""
 
 
 class Head:
-    """One mapped head. It may be replaced by a restarted writer: see ``is_replaced``."""
+    """One mapped head. A restarted writer may replace the file; see ``is_replaced``."""
 
     def __init__(self, path: Path, mapped: mmap.mmap, identity: tuple[int, int]) -> None:
         self._path = path
@@ -25,7 +25,7 @@ class Head:
 
     @classmethod
     def open(cls, directory: Path) -> Head | None:
-        """The head of a journal; None where there is none that this program understands."""
+        """Open the head of a journal; None if there is none in a known format."""
         path = directory / HEAD
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -49,23 +49,23 @@ class Head:
 
     @property
     def next_row(self) -> int:
-        """The row that will be sealed next. Read it before other words: it is stored after them."""
+        """The next row to be sealed. Read it before other words, because it is stored after them."""
         return self[HeadWord.NEXT_ROW]
 
     @property
     def journal_epoch(self) -> int:
-        """Which life of the journal this is."""
+        """The epoch of the journal."""
         return self[HeadWord.JOURNAL_EPOCH]
 
     @property
     def is_closed(self) -> bool:
-        """Whether the writer ended in good order. Its last rows were sealed before it said so."""
+        """Whether the writer closed the journal. It sealed its final rows before it said so."""
         return self[HeadWord.STATE] == CLOSED
 
     def is_writer_alive(self, now_ns: int) -> bool:
-        """Whether somebody seals at ``now_ns`` of the monotonic clock."""
+        """Whether a writer is alive at ``now_ns`` of the monotonic clock."""
         age_ns = now_ns - self[HeadWord.HEARTBEAT_NS]
-        # A heartbeat that lies ahead is of another boot.
+        # A heartbeat in the future comes from another boot.
         is_fresh = 0 <= age_ns <= HEARTBEAT_STALE_NS
         return self[HeadWord.STATE] == RUNNING and is_fresh and process_exists(self[HeadWord.WRITER_PID])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which run of which host this is: a journal's files are what they were as long as it is the same."""
+"""Identifies the present boot of this host: a journal's files keep their content within one boot."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from pathlib import Path
 
 @cache
 def boot_id() -> str:
-    """The kernel's name for the time since it was started."""
+    """The kernel's id of its present boot."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A journal, open for reading: rows as numpy views, batches, tables. Nothing here writes but a reader's own file."""
+"""A journal, open for reading: rows as numpy views, batches, tables. Only a reader's own file is ever written."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 
 def journal(path: str | os.PathLike[str]) -> Journal:
-    """Open a journal for reading, also while a join writes it. Raises JournalMissing, JournalDamaged, JournalNewer."""
+    """Open a journal for reading, even while a join writes it. Raises JournalMissing, JournalDamaged, JournalNewer."""
     return Journal(path)
 
 
 class Journal:
-    """What ``framegate.journal(path)`` gives. It holds nothing open between two calls."""
+    """An open journal, as ``framegate.journal(path)`` returns it. It keeps nothing open between two calls."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).absolute()
@@ -51,46 +51,46 @@ class Journal:
         return f"<Journal {self.path}: {info.policy} join of {inputs}, {rows}>"
 
     def __len__(self) -> int:
-        """How many rows are there now."""
+        """How many rows exist now."""
         return self.next_row - self.first_row
 
     def __bool__(self) -> bool:
-        """A journal without rows is one too."""
+        """Always true: a journal without rows is still a journal."""
         return True
 
     def __iter__(self) -> Iterator[Row]:
-        """The rows that are there now, oldest first; ``rows()`` waits, commits and begins where it is told."""
+        """The rows that exist now, oldest first. ``rows()`` can also wait, commit, and begin at a row."""
         with self.rows() as reading:
             yield from reading
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The rows for any Arrow program, as Polars and DuckDB: over the mapped segments, nothing is copied."""
+        """Export the rows to any Arrow program, such as Polars and DuckDB, without a copy of the mapped segments."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     @property
     def journal_epoch(self) -> int:
-        """Which life of the journal was opened here."""
+        """The epoch of the journal when it was opened here."""
         return self._journal_epoch
 
     @property
     def info(self) -> JournalDescription:
-        """What the journal is: output stream, policy, inputs, maps so far."""
+        """The description of the journal: output stream, policy, inputs, maps so far."""
         return read_description(self.path)
 
     @property
     def schema(self) -> pa.Schema:
-        """Of its rows."""
+        """The schema of the rows."""
         return self._rows_schema
 
     @property
     def first_row(self) -> int:
-        """The oldest row that is still there; equal to ``next_row`` when there is none."""
+        """The oldest row that still exists; equal to ``next_row`` if there is none."""
         names = segment_names(self.path, "rows")
         return (names[0].first_row or 0) if names else 0
 
     @property
     def next_row(self) -> int:
-        """The row that will be sealed next."""
+        """The next row to be sealed."""
         head = Head.open(self.path)
         if head is not None and head.journal_epoch == self._journal_epoch and head.is_closed:
             return head.next_row
@@ -98,7 +98,7 @@ class Journal:
 
     @property
     def sealed_row(self) -> int:
-        """The same, as the segments say it, whatever the head says."""
+        """The next row to be sealed, as the segments say it, whatever the head says."""
         return self._end()[0]
 
     def rows(
@@ -113,13 +113,13 @@ class Journal:
         timeout_s: float | None = None,
         until: Callable[[], bool] | None = None,
     ) -> RowReading:
-        """Rows from ``start`` to before ``stop``, ``limit`` at most; by default from where the reader left off, or
-        the oldest.
+        """Read rows from ``start`` to before ``stop``, at most ``limit``; by default from where the reader left off, or
+        from the oldest.
 
-        ``follow`` waits for further rows until the writer ends in good order, for ``timeout_s`` without any, or until
-        ``until()`` says so, which is asked between rows and at least every 100 ms.
-        Under a name the reader holds back retention, and what it is done with is committed. Raises DataLoss for rows
-        that retention has dropped, unless ``on_loss`` is "skip".
+        ``follow`` waits for more rows until the writer closes the journal, until ``timeout_s`` passes without any, or
+        until ``until()`` is true, which is asked between rows and at least every 100 ms. A named reader holds back
+        retention, and commits the rows it is done with. Raises DataLoss for rows that retention has dropped, unless
+        ``on_loss`` is "skip".
         """
         named = None
         if reader is not None:
@@ -138,29 +138,29 @@ class Journal:
         return RowReading(walk, stop=stop, waiter=waiter, reader=named, limit=limit, timeout_s=timeout_s, until=until)
 
     def release(self, reader: str) -> None:
-        """Take a reader's name away, from whoever holds it: retention no longer waits for it."""
+        """Take a reader's name away from whoever holds it, so that retention no longer waits for it."""
         NamedReader.claim(self.path, reader, journal_epoch=self._journal_epoch).release()
         take_away(self.path, reader)
 
     def batches(
         self, start: int | None = None, stop: int | None = None, *, on_loss: OnLoss = "error"
     ) -> Iterator[Batch]:
-        """Sealed batches that have rows of this range, whole, as far as they are sealed now."""
+        """The sealed batches with rows in this range, whole, as far as they are sealed now."""
         walk = self.walk(start=start, on_loss=on_loss)
         while (batch := walk.next()) is not None and (stop is None or batch.first_row < stop):
             if batch.numbers.rows:
                 yield batch
 
     def to_arrow(self, start: int | None = None, stop: int | None = None) -> pa.Table:
-        """Rows as a table over the mapped segments: nothing is copied."""
+        """The rows as a table over the mapped segments, without a copy."""
         return pa.Table.from_batches(
             [_cut(batch, start, stop) for batch in self.batches(start, stop)], schema=self._rows_schema
         )
 
     def to_pandas(self, start: int | None = None, stop: int | None = None, *, flatten: bool = True) -> pd.DataFrame:
-        """Rows as a pandas frame; ``flatten`` gives ``left.seq`` a column of its own.
+        """The rows as a pandas frame; ``flatten`` gives ``left.seq`` a column of its own.
 
-        Integers become ``Int64``, which has nulls: pandas' default turns them into floats, and times lose digits.
+        Integers become ``Int64``, which has nulls: pandas' default would make them floats, and times would lose digits.
         """
         import pandas as pd
 
@@ -169,10 +169,10 @@ class Journal:
         return (table.flatten() if flatten else table).to_pandas(types_mapper=kinds.get)
 
     def unmatched(self, *, frame_by_frame: bool = False) -> pa.Table:
-        """What was not joined, with its cause, as far as the sealed rows account for it.
+        """The frames that were not joined, with their causes, as far as sealed rows account for them.
 
-        A row is a range of frames, from ``seq`` to ``seq_last``, so rows are not what to count: ``unmatched_counts()``
-        does, and with ``frame_by_frame`` each frame is a row of its own.
+        Each row is a range of frames from ``seq`` to ``seq_last``, so do not count rows: use ``unmatched_counts()``, or
+        ``frame_by_frame``, which makes a row of each frame.
         """
         last_seal = self._end()[1]
         walk = self.walk("unmatched")
@@ -189,7 +189,9 @@ class Journal:
 
     @property
     def unmatched_rows(self) -> tuple[int, int]:
-        """The first row of the unmatched table that is still there, and the one after the last accounted for."""
+        """The first row of the unmatched table that still exists, and the one after the final row that is accounted
+        for.
+        """
         last_seal = self._end()[1]
         walk = self.places("unmatched")
         first, end = None, 0
@@ -206,9 +208,9 @@ class Journal:
         on_segment: Callable[[Segment], None] | None = None,
         spot: Spot | None = None,
     ) -> Walk[Batch]:
-        """A place among the batches of a table, those without rows included. ``on_segment`` is told of each segment.
+        """Walk over the batches of a table, including those without rows. ``on_segment`` is called with each segment.
 
-        ``spot``: where a batch at or before ``start`` was seen, to begin there.
+        ``spot``: where a batch at or before ``start`` was seen, so that the walk begins there.
         """
         return self._walk(Segment.read, table, start, on_loss, on_segment, spot)
 
@@ -220,7 +222,7 @@ class Journal:
         on_loss: OnLoss = "error",
         spot: Spot | None = None,
     ) -> Walk[BatchPlace]:
-        """The same without the columns: where rows lie, and how many bytes they are."""
+        """Walk over the batches without reading their columns: where rows lie, and how many bytes they take."""
         return self._walk(Segment.place, table, start, on_loss, None, spot)
 
     def _walk(
@@ -246,8 +248,8 @@ class Journal:
         )
 
     def _end(self) -> tuple[int, int]:
-        """The next row and the last seal, from the newest segments."""
-        # The newest may hold nothing yet: then the one before it has the last seal.
+        """The next row and the newest seal, from the newest segments."""
+        # The newest segment may still be empty; then the one before it has the newest seal.
         for name in reversed(segment_names(self.path, "rows")):
             walk = self.places(start=name.first_row)
             last: BatchPlace | None = None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names and numbers of a journal's directory; nothing here opens a file.
+"""Names and numbers of a journal's directory. Nothing here opens a file.
 
 ::
 
@@ -30,7 +30,7 @@ FORMAT: Final = 1
 DESCRIPTION: Final = "journal.json"
 HEAD: Final = "journal.head"
 RETIRED: Final = "retired.json"
-"""In each table's folder: the account of what retention removed."""
+"""The account of what retention removed, in each table's folder."""
 LOCK: Final = "journal.lock"
 ROWS_FOLDER: Final = "segments"
 UNMATCHED_FOLDER: Final = "unmatched"
@@ -77,7 +77,7 @@ class HeadWord(IntEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class SegmentName:
-    """One segment by its name; they order as they were written.
+    """A segment's file name, parsed. Names sort in the order in which their segments were written.
 
     >>> name = SegmentName.parse("00000003-0000000000012000.open", "rows")
     >>> name.first_row, name.is_open, str(name.finished())
@@ -86,12 +86,12 @@ class SegmentName:
 
     ordinal: int
     first_row: int | None
-    """None for the unmatched table, whose segments do not count rows."""
+    """The first row; None in the unmatched table, whose segments do not count rows."""
     is_open: bool
 
     @classmethod
     def parse(cls, text: str, table: Table) -> SegmentName | None:
-        """What a file's name says; None when it is not a segment."""
+        """Parse a file name; None if it is not that of a segment."""
         found = (_ROWS_NAME if table == "rows" else _UNMATCHED_NAME).fullmatch(text)
         if found is None:
             return None
@@ -103,17 +103,17 @@ class SegmentName:
         return f"{self.ordinal:08}{row}.{'open' if self.is_open else 'arrow'}"
 
     def finished(self) -> SegmentName:
-        """The name it has, or gets, once it is whole."""
+        """The name that the segment has, or will get, once it is finished."""
         return SegmentName(self.ordinal, self.first_row, is_open=False)
 
 
 def segment_names(directory: Path, table: Table) -> list[SegmentName]:
-    """The segments that are there now, oldest first, each once."""
+    """The segments that exist now, oldest first, each once."""
     found = dict[int, SegmentName]()
     folder = directory / FOLDERS[table]
     for each in folder.iterdir() if folder.is_dir() else ():
         name = SegmentName.parse(each.name, table)
-        # A rename between two steps of the listing shows one segment under both names.
+        # A rename during the listing can show one segment under both names.
         if name is not None and (name.ordinal not in found or not name.is_open):
             found[name.ordinal] = name
     return [found[ordinal] for ordinal in sorted(found)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``framegate journal ls``: what a journal is, its segments and its readers."""
+"""``framegate journal ls``: prints a journal's description, its segments and its readers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _WRITERS: Final = {
 
 
 def ls(directory: Path, *, as_json: bool) -> int:
-    """Print it; the exit code."""
+    """Print a journal's description; return the exit code."""
     journal = Journal(directory)
     about = _about(journal)
     segments = list(_segments(journal))
@@ -68,7 +68,9 @@ def _segment_lines(segments: list[dict[str, Any]], next_row: int) -> Iterator[li
 
 
 def _reader_line(found: dict[str, Any]) -> list[str]:
-    """A lease outlives its process, so that a query may come back: the line says which of the two is there."""
+    """One line about a reader. A lease outlives its process, so that a query may come back; the line says which of the
+    two still exists.
+    """
     if not found["is_of_this_epoch"]:
         state = "of an older journal"
     elif not found["is_living"]:
@@ -85,7 +87,9 @@ def _reader_line(found: dict[str, Any]) -> list[str]:
 
 
 def writer_state(directory: Path) -> str:
-    """``running``, ``closed``, ``gone`` (it ended in bad order), or ``unknown`` without a head."""
+    """The state of the writer: ``running``, ``closed``, ``gone`` (it ended without closing), or ``unknown`` without a
+    head.
+    """
     head = Head.open(directory)
     if head is None:
         return "unknown"

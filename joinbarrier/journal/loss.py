@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of rows that retention has dropped: one text and the same facts, whoever misses them."""
+"""The error for rows that retention has dropped: the same text and facts for every reader."""
 
 from __future__ import annotations
 

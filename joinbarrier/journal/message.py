@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The frame around one Arrow message, read without trusting it: where it ends, its own metadata, its buffers.
+"""The frame around one Arrow message, read without trusting it: its end, its own metadata, its buffers.
 
-Arrow's reader gives columns, but neither the stated length of every buffer, over which the check sum goes, nor a way
-to ask what lies at an offset of a segment that is still being written. So the flatbuffer is read here, every offset
-checked; columns are still Arrow's work.
+Arrow's reader gives columns, but not the stated length of every buffer, which the checksum covers. Nor can it say what
+lies at an offset of a segment that is still being written. So this module reads the flatbuffer and checks every offset;
+Arrow still reads the columns.
 
 ::
 
@@ -31,7 +31,7 @@ _PAIR: Final = struct.Struct("<qq")
 
 
 class Kind(Enum):
-    """What a message's header is."""
+    """The kind of a message."""
 
     SCHEMA = 1
     RECORD_BATCH = 3
@@ -46,13 +46,13 @@ class Ending(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a segment, its bounds checked."""
+    """One message of a segment, with checked bounds."""
 
     offset: int
     body: int
-    """Where its body begins in the segment."""
+    """The offset of its body in the segment."""
     end: int
-    """Where the next message begins."""
+    """The offset of the next message."""
     kind: Kind
     rows: int
     custom: Mapping[str, bytes]
@@ -66,14 +66,14 @@ class Message:
             raise JournalDamaged(f"the batch's buffers cannot be read: {broken}", offset=self.offset) from None
         body_bytes = self.end - self.body
         for offset, length in places:
-            # Nothing is read of a buffer without bytes, so it may point anywhere.
+            # An empty buffer may point anywhere, because nothing of it is read.
             if min(offset, length) < 0 or (length and offset + length > body_bytes):
                 raise JournalDamaged("a buffer lies outside its batch", offset=self.offset, buffer=offset, bytes=length)
             yield self.body + offset, length
 
 
 def read_message(memory: memoryview, offset: int, end: int) -> Message | Ending:
-    """What lies at ``offset`` of a segment of ``end`` bytes. Raises JournalDamaged when it is no message."""
+    """Read what lies at ``offset`` of a segment of ``end`` bytes. Raises JournalDamaged if it is no message."""
     if offset + PREFIX_BYTES > end:
         return Ending.NOT_YET
     prefix = bytes(memory[offset : offset + PREFIX_BYTES])
@@ -111,7 +111,7 @@ def _parsed(metadata: memoryview, offset: int, body: int, end: int) -> Message:
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """A flatbuffer table. Raises struct.error for whatever lies outside its memory."""
+    """A flatbuffer table. Raises struct.error for anything outside its memory."""
 
     memory: memoryview
     at: int
@@ -128,7 +128,7 @@ class _Table:
         return cls(memory, at, vtable, _get(memory, _U16, vtable))
 
     def _field(self, index: int) -> int:
-        """Where a field lies, 0 when it was left out."""
+        """The position of a field; 0 if it was left out."""
         slot = 4 + 2 * index
         if slot + 2 > self.vtable_bytes:
             return 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of a file get its path where it is known: what lies below reads memory and has never heard of files."""
+"""Adds a file's path to errors that are raised below, where the code reads memory and knows no files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from framegate.schema.errors import JournalDamaged, JournalNewer
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Add ``path`` to the facts of whatever is found wrong inside the block."""
+    """Add ``path`` to the facts of any JournalDamaged or JournalNewer raised inside the block."""
     try:
         yield
     except (JournalDamaged, JournalNewer) as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A payload's bytes as the array that its dtype and shape say, without a copy."""
+"""Views a payload's bytes as an array of its dtype and shape, without a copy."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ DTYPES: Final[dict[str | None, np.dtype[Any]]] = {
     "": _BYTES,
     None: _BYTES,
 }
-"""What a payload can be; one of an unknown dtype is bytes."""
+"""The dtypes of payloads; a payload of an unknown dtype is bytes."""
 
 
 def payload_array(
     payload: Buffer, dtype: str | None, shape: Sequence[int] | None, *, start: int = 0, end: int | None = None
 ) -> npt.NDArray[Any]:
-    """A read-only view of the bytes from ``start`` to ``end``. Raises JournalDamaged when they do not fit the shape.
+    """View the bytes from ``start`` to ``end``, read-only. Raises JournalDamaged if they do not fit the shape.
 
     >>> payload_array(bytes([1, 0, 2, 0]), "uint16", [2, 1]).tolist()
     [[1], [2]]
@@ -38,7 +38,7 @@ def payload_array(
     if kind is None or min(dims, default=0) < 0 or prod(dims) * kind.itemsize != length:
         raise JournalDamaged("a payload does not fit its dtype and shape", dtype=dtype, shape=shape, bytes=length)
     if length == 0:
-        # numpy takes no view of nothing; what it makes instead is read-only like the others.
+        # numpy makes no view of zero bytes; the array it makes instead is set read-only like the others.
         array = np.zeros(dims, kind)
     else:
         array = np.frombuffer(payload, kind, length // kind.itemsize, start).reshape(dims)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``framegate journal show`` and ``tail``: rows for people and for programs, payloads by their size."""
+"""``framegate journal show`` and ``tail``: print rows for people and for programs, with the sizes of payloads."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from framegate.schema.errors import DONE, WrongUsage
 from framegate.shmpool.stop_signal import StopSignal
 
 _ALIGNED_ROWS: Final = 256
-"""Rows that are aligned with each other; more would have to be read before the first is shown."""
+"""How many rows are aligned with each other; all of them are read before the first is shown."""
 _RANGE: Final = re.compile(r"(\d{0,18}):(\d{0,18})")
 
 
 def show(directory: Path, rows: str, *, as_json: bool) -> int:
-    """Print the rows of a range; the exit code."""
+    """Print the rows of a range; return the exit code."""
     start, stop = row_range(rows)
     journal = Journal(directory)
     shown = 0
@@ -37,13 +37,13 @@ def show(directory: Path, rows: str, *, as_json: bool) -> int:
 
 
 def tail(directory: Path, lines: int, *, follow: bool, as_json: bool) -> int:
-    """Print the last rows and, with ``follow``, those that come; the exit code."""
+    """Print the newest rows and, with ``follow``, those that come; return the exit code."""
     journal = Journal(directory)
     start = max(journal.next_row - lines, journal.first_row)
     shown = 0
     printed = RowPrinter(journal, as_json=as_json)
     with StopSignal() as stop:
-        # Somebody who looks on is told of what retention overtook, and goes on.
+        # A person who watches is told how many rows retention overtook, and goes on.
         with journal.rows(start=start, follow=follow, on_loss="skip", until=lambda: stop.is_set) as reading:
             for row in reading:
                 printed.print([row])
@@ -53,7 +53,7 @@ def tail(directory: Path, lines: int, *, follow: bool, as_json: bool) -> int:
 
 
 def row_range(text: str) -> tuple[int | None, int | None]:
-    """``A:B`` as numbers; None for a side that was left out. Raises WrongUsage.
+    """Parse ``A:B`` into numbers; None for a side that was left out. Raises WrongUsage.
 
     >>> row_range("12:")
     (12, None)
@@ -68,7 +68,7 @@ def row_range(text: str) -> tuple[int | None, int | None]:
 
 
 class RowPrinter:
-    """Prints rows as they come: one table for people, an object each for programs."""
+    """Prints rows as they come: a table for people, one object each for programs."""
 
     def __init__(self, journal: Journal, *, as_json: bool) -> None:
         info = journal.info
@@ -78,7 +78,7 @@ class RowPrinter:
         self._realtime_minus_monotonic_ns = info.realtime_minus_monotonic_ns
 
     def print(self, rows: Iterable[Row]) -> None:
-        """Print some, aligned with each other."""
+        """Print some rows, aligned with each other."""
         if self._table is not None:
             self._table.print(row_cells(row, self._realtime_minus_monotonic_ns) for row in rows)
             return
@@ -94,8 +94,9 @@ def row_object(row: Row) -> dict[str, Any]:
 
 
 def row_cells(row: Row, realtime_minus_monotonic_ns: int = 0) -> list[str]:
-    """A row for people, cell by cell. Its time is the output's, or its earliest frame's, and frames say how far they
-    are from it."""
+    """A row as a table shows it, cell by cell. Its time is the output's, or that of its earliest frame; each frame
+    shows its distance from that.
+    """
     joined_at = None if row["joined_at"] is None else round(row["joined_at"].timestamp() * 1e6) * 1000
     times = [each.timestamp_ns for each in row.inputs.values() if each.timestamp_ns is not None]
     time_ns = row["out_time_ns"] if row["out_time_ns"] is not None else min(times, default=None)
@@ -123,7 +124,7 @@ def _cell_object(cell: JoinedInput) -> dict[str, Any]:
 
 
 def _cells(cell: JoinedInput, time_ns: int | None) -> tuple[str, str, str]:
-    """An input's frame by number, distance from the row's time, and kind; or why there is none."""
+    """An input's frame as number, distance from the row's time, and kind; or why there is none."""
     if not cell.is_present:
         return cell.status, NONE, NONE
     shape = "x".join(map(str, cell.shape or ()))

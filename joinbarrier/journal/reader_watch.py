@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The join agent's eye on the named readers. It looks ten times a second, and frames wait meanwhile: so files that did
-not change are not read again."""
+"""Watches the named readers for the join agent. It looks ten times a second while frames wait, so unchanged files are
+not read again.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +14,15 @@ from framegate.joinbarrier.journal.layout import READERS_FOLDER
 from framegate.joinbarrier.journal.readers import ReaderState, Survey, readers, survey
 
 AGAIN_NS: Final = 1_000_000_000
-"""So old what was read may become at most: a file that could not be read may be readable now."""
+"""The longest time until files are read again: one that could not be read may be readable by now."""
 SETTLED_NS: Final = 50_000_000
-"""A folder that was seen to change so short a time ago may change once more with the same time: file systems count in
-ticks."""
+"""How long a folder is distrusted after a change. It may change again with the same time stamp, because file systems
+count time in ticks.
+"""
 
 
 class ReaderWatch:
-    """Remembers the readers' files for as long as their folder stays as it is."""
+    """Keeps the readers' files until their folder changes."""
 
     def __init__(self, directory: Path, description: JournalDescription) -> None:
         self._directory = directory
@@ -32,8 +34,8 @@ class ReaderWatch:
         self._read_at_ns = 0
 
     def look(self, now_ns: int) -> Survey:
-        """What the readers mean now. ``now_ns`` is monotonic."""
-        # Asked before the files are read: what changes in between is seen the next time.
+        """What the readers mean for the writer now. ``now_ns`` is monotonic."""
+        # Ask before the files are read, so that a change in between is seen the next time.
         changed_ns = _changed_ns(self._directory / READERS_FOLDER)
         if changed_ns != self._changed_ns or not self._read_at_ns <= now_ns < self._good_until_ns:
             self._states = readers(self._directory)
@@ -46,7 +48,7 @@ class ReaderWatch:
 
 
 def _changed_ns(folder: Path) -> int | None:
-    """When a file in it came, went or was replaced; None where there is no such folder."""
+    """When a file in the folder was added, removed or replaced; None if there is no such folder."""
     try:
         return os.stat(folder).st_mtime_ns  # noqa: PTH116 - a path of many parts costs as much as the call
     except FileNotFoundError:

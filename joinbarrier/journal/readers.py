@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Named readers: how far each has come, and that it is still there. The writer keeps what they have not committed.
+"""Named readers: how far each has come, and whether it is still there. The writer keeps the rows that they have not
+committed.
 
 ``readers/NAME.json`` is replaced as a whole under a lock on the folder. ``committed_row`` is the first row that the
 reader is not done with; it never goes back. ``claim`` grows with every claim of the name, and fences earlier ones.
 
-Leases go by the host's monotonic clock: a step of the wall clock ends none. The file says which run of the host its
-monotonic time is of. Where that is another one, or an older reader left it out, the wall clock is all there is.
+Leases are measured by the host's monotonic clock, so a step of the wall clock ends none. The file names the boot whose
+monotonic clock it uses. If that is another boot, or an older reader left it out, the wall clock is used.
 """
 
 from __future__ import annotations
@@ -37,13 +38,13 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ReaderState:
-    """A reader's file."""
+    """The content of a reader's file."""
 
     reader: str
     claim: int
     committed_row: int
     seen_at_ns: int
-    """Realtime, for whoever reads the file."""
+    """When the reader was seen, in realtime, for people who read the file."""
     journal_epoch: int
     pid: int
     seen_monotonic_ns: int
@@ -51,8 +52,8 @@ class ReaderState:
     boot_id: str
 
     def is_living(self, now_ns: int, lease_s: int) -> bool:
-        """Whether its lease holds at ``now_ns`` of the monotonic clock."""
-        # Both ways: a time that lies ahead must not make a reader immortal.
+        """Whether the reader's lease holds at ``now_ns`` of the monotonic clock."""
+        # Compare in both directions: a time in the future must not keep a reader for ever.
         return abs(now_ns - self.seen_monotonic_ns) <= lease_s * 1_000_000_000
 
     def seen(self, now_ns: int) -> Self:
@@ -61,20 +62,20 @@ class ReaderState:
 
 
 class NamedReader:
-    """One claim of a name. Every call that writes raises ReaderFenced once somebody else has claimed it."""
+    """One claim of a name. Every call that writes raises ReaderFenced once somebody else has claimed the name."""
 
     def __init__(self, directory: Path, state: ReaderState, clock: Clock, *, is_new: bool) -> None:
         self._directory = directory
         self._clock = clock
         self.state = state
         self.is_new = is_new
-        """Nobody had committed anything under this name in this journal epoch."""
+        """Whether nobody had committed anything under this name in this journal epoch."""
 
     @classmethod
     def claim(
         cls, directory: Path, name: str, *, journal_epoch: int, first_row: int = 0, clock: Clock = monotonic_ns
     ) -> Self:
-        """Take the name, from whoever has it. A new name, or one of an older journal epoch, begins at ``first_row``.
+        """Take the name from whoever has it. A new name, or one of an older journal epoch, begins at ``first_row``.
 
         Raises ReaderNameRefused.
         """
@@ -84,7 +85,7 @@ class NamedReader:
             is_new = before is None or before.journal_epoch != journal_epoch
             committed = first_row if before is None or is_new else before.committed_row
             now_ns, realtime = clock(), realtime_ns()
-            # At least the time: a name that was given up and taken again must not unfence who held it before.
+            # At least the time: if the name was given up and taken again, the number must not match an earlier claim.
             claim = max(realtime, 1 + (0 if before is None else before.claim))
             state = ReaderState(name, claim, committed, realtime, journal_epoch, os.getpid(), now_ns, boot_id())
             _write(directory, state)
@@ -92,16 +93,16 @@ class NamedReader:
 
     @property
     def committed_row(self) -> int:
-        """The first row that is not done."""
+        """The first row that the reader is not done with."""
         return self.state.committed_row
 
     @property
     def number(self) -> int:
-        """The number of this claim, for who renews it elsewhere."""
+        """The number of this claim, for a process that renews it elsewhere."""
         return self.state.claim
 
     def commit(self, row: int) -> None:
-        """Every row before ``row`` is done; this also renews the lease. A lower row than before only does that."""
+        """Commit every row before ``row``, and renew the lease. A lower row than before only renews the lease."""
         with _locked(self._directory):
             _checked(self._directory, self.state.reader, self.state.claim)
             committed = max(row, self.state.committed_row)
@@ -109,7 +110,7 @@ class NamedReader:
             _write(self._directory, self.state)
 
     def release(self) -> None:
-        """Give up the name and what it holds back. Who has been fenced has nothing to give up."""
+        """Give up the name, and the rows it holds back. A fenced reader has nothing to give up."""
         with _locked(self._directory):
             found = _read(self._directory, self.state.reader)
             if found is not None and found.claim == self.state.claim:
@@ -117,7 +118,7 @@ class NamedReader:
 
 
 def renew(directory: Path, name: str, claim: int, clock: Clock = monotonic_ns) -> None:
-    """Renew a claim's lease from another process than the one that made it. Raises ReaderFenced when it was lost."""
+    """Renew a claim's lease from another process than the one that made it. Raises ReaderFenced if it was lost."""
     check_name(name)
     with _locked(directory):
         found = _checked(directory, name, claim)
@@ -125,7 +126,7 @@ def renew(directory: Path, name: str, claim: int, clock: Clock = monotonic_ns) -
 
 
 def commit(directory: Path, name: str, claim: int, row: int, clock: Clock = monotonic_ns) -> int:
-    """Commit for a claim that another process holds; the first row that is not done. Raises ReaderFenced."""
+    """Commit for a claim that another process holds; return the first row that is not done. Raises ReaderFenced."""
     check_name(name)
     with _locked(directory):
         found = _checked(directory, name, claim)
@@ -135,13 +136,13 @@ def commit(directory: Path, name: str, claim: int, row: int, clock: Clock = mono
 
 
 def check_name(name: str) -> None:
-    """Raises ReaderNameRefused for what no reader can be called."""
+    """Raise ReaderNameRefused if no reader can have this name."""
     if not READER_NAME.fullmatch(name):
         raise ReaderNameRefused("not a name for a reader", reader=name, want=READER_NAME.pattern)
 
 
 def readers(directory: Path) -> list[ReaderState]:
-    """Every reader that has a file, by name. A file that makes no sense holds nothing back; the log says so."""
+    """Every reader that has a file, by name. A damaged file holds nothing back, and is logged."""
     folder = directory / READERS_FOLDER
     found = list[ReaderState]()
     for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
@@ -157,18 +158,18 @@ def readers(directory: Path) -> list[ReaderState]:
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What the readers mean to the writer at a moment."""
+    """What the readers mean to the writer at one moment."""
 
     floor: int | None
-    """The smallest row that a living reader has not committed; None without one."""
+    """The smallest row that a living reader has not committed; None without such a reader."""
     living: list[str]
-    """Whom it waits for, and whose bells it rings."""
+    """The readers that the writer waits for, and whose bells it rings."""
     expired: list[str]
-    """Whose lease is over: their bells may be taken away."""
+    """The readers whose lease is over; their bells may be removed."""
 
 
 def survey(states: Sequence[ReaderState], description: JournalDescription, now_ns: int) -> Survey:
-    """Pure. ``now_ns`` is monotonic."""
+    """What these readers mean to the writer. Pure; ``now_ns`` is monotonic."""
     lease_s = description.reader_lease_s
     held = [each for each in states if each.is_living(now_ns, lease_s)]
     living = [each for each in held if each.journal_epoch == description.journal_epoch]
@@ -180,12 +181,12 @@ def survey(states: Sequence[ReaderState], description: JournalDescription, now_n
 
 
 def surveyed(directory: Path, now_ns: int) -> Survey:
-    """Writer: look at the readers once. ``now_ns`` is monotonic. An agent keeps a ``ReaderWatch`` instead."""
+    """Read the readers' files once, for the writer; an agent keeps a ``ReaderWatch``. ``now_ns`` is monotonic."""
     return survey(readers(directory), read_description(directory), now_ns)
 
 
 def _checked(directory: Path, name: str, claim: int) -> ReaderState:
-    """The reader's file, while this claim holds the name. Raises ReaderFenced."""
+    """The reader's file, if this claim holds the name. Raises ReaderFenced."""
     found = _read(directory, name)
     if found is None or found.claim != claim:
         raise ReaderFenced(
@@ -226,7 +227,7 @@ def _write(directory: Path, state: ReaderState) -> None:
 
 @contextmanager
 def _locked(directory: Path) -> Iterator[None]:
-    """One claim or commit at a time, so that none is written over a later one."""
+    """Allow one claim or commit at a time, so that none overwrites a later one."""
     folder = directory / READERS_FOLDER
     folder.mkdir(mode=0o700, exist_ok=True)
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rows one after another: from a walk over the segments, with a wait at its end, and commits under a reader's name."""
+"""Reads rows one after another: from a walk over the segments, with a wait at its end, and commits under a reader's
+name.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,14 @@ from framegate.schema.errors import ReaderFenced
 from framegate.shmpool.clock import Clock, monotonic_ns
 
 COMMIT_NS: Final = 1_000_000_000
-"""A named reader commits at the end of every batch, and after this time; it also renews its lease so often."""
+"""How often a named reader commits, apart from the end of every batch; this also renews its lease."""
 
 
 class RowReading(Iterator[Row]):
     """An iterator over rows.
 
-    Under a name a row is committed when the next one is asked for, in groups: what was handed out last before a
-    ``break`` or a crash comes again, at least that. ``close()`` commits what is done.
+    With a name, rows are committed in groups, each row after the next one is asked for. So the most recent row before a
+    ``break`` or a crash comes again, and perhaps others. ``close()`` commits what is done.
     """
 
     def __init__(
@@ -42,7 +44,7 @@ class RowReading(Iterator[Row]):
         self._first_row = walk.next_row or 0
         self._stop = stop
         self._left = limit
-        """How many rows may still be given; None is any number."""
+        """How many more rows may be returned; None is any number."""
         self._timeout_ns = None if timeout_s is None else int(timeout_s * 1e9)
         self._until = until or _never
         self._clock = clock
@@ -61,12 +63,12 @@ class RowReading(Iterator[Row]):
         self.close()
 
     def close(self) -> None:
-        """Stop, and commit what is done."""
+        """Stop, and commit the rows that are done."""
         self._rows.close()
 
     @property
     def lost_rows(self) -> int:
-        """Rows that retention had dropped, and that were passed over as wished (``on_loss="skip"``)."""
+        """How many rows were skipped because retention had dropped them (``on_loss="skip"``)."""
         return self._walk.lost_rows
 
     def _generate(self) -> Generator[Row]:  # a generator: its end also runs when the iterator is dropped
@@ -90,13 +92,13 @@ class RowReading(Iterator[Row]):
         finally:
             if self._waiter is not None:
                 self._waiter.close()
-            # Who was fenced, or whose journal was removed, has nothing to commit; an error of its own would hide the
-            # one that ended the loop.
+            # A fenced reader, or one whose journal was removed, has nothing to commit. Its error would hide the one
+            # that ended the loop.
             with suppress(ReaderFenced, FileNotFoundError):
                 self._commit()
 
     def _wait(self) -> bool:
-        """Wait for another batch; whether there may be one."""
+        """Wait for another batch; False if none will come."""
         if self._waiter is None or self._is_past_the_stop():
             return False
         if self._waiting_since_ns is None:
@@ -105,7 +107,7 @@ class RowReading(Iterator[Row]):
         while (found := self._waiter.wait(next_row)) is not Waited.CLOSED:
             self._commit_if_due()
             waited_ns = self._clock() - self._waiting_since_ns
-            # Also asked when rows are promised: a journal without a head promises them all the time.
+            # Ask even if rows are promised: a journal without a head promises them all the time.
             if self._until() or (self._timeout_ns is not None and waited_ns >= self._timeout_ns):
                 return False
             if found is Waited.ROWS:

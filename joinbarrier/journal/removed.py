@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What retention removed from a journal, as the writer counted it before it dropped each segment (PROTOCOL 16.8)."""
+"""What retention removed from a journal, as the writer counted it before dropping each segment (PROTOCOL 16.8)."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class Removed:
     """The account of one table."""
 
     before: int = 0
-    """It counts every row of the table below this one."""
+    """The row below which all rows of the table are counted."""
     frames: dict[str, Counter[str]] = field(default_factory=dict)
-    """By input and fate: ``joined`` in the table of rows, the cause in the other one."""
+    """Frames by input and fate: ``joined`` in the table of rows, the cause in the other table."""
 
     def frames_of(self, name: str) -> int:
-        """How many frames of an input it counts."""
+        """How many removed frames of an input are counted."""
         return sum(self.frames.get(name, Counter()).values())
 
 
 def removed(directory: Path, table: Table, journal_epoch: int) -> Removed:
-    """The account of a table; an empty one where nothing was removed. Raises JournalDamaged."""
+    """Read the account of a table; empty if nothing was removed. Raises JournalDamaged."""
     path = directory / FOLDERS[table] / RETIRED
     try:
         found = json.loads(read_regular_file(path, _BYTES_MAX))

@@ -21,7 +21,7 @@ _CELLS: Final = ("status", "seq", "timestamp_ns", "epoch", "trace_id", "dtype", 
 
 @dataclass(frozen=True, slots=True)
 class JoinedInput:
-    """What one input gave to a row; everything but ``status`` is None where it gave nothing."""
+    """What one input gave to a row. If it gave no frame, everything except ``status`` is None."""
 
     status: str
     seq: int | None
@@ -31,18 +31,18 @@ class JoinedInput:
     dtype: str | None
     shape: tuple[int, ...] | None
     array: npt.NDArray[Any] | None
-    """A view: it keeps the segment's memory from being used again. ``array.copy()`` lets go."""
+    """A view of the payload. It keeps the segment's memory from being reused; ``array.copy()`` does not."""
 
     @property
     def is_present(self) -> bool:
-        """Whether there is a frame."""
+        """Whether the row has a frame of the input."""
         return self.array is not None
 
 
 class Row(Mapping[str, Any]):
-    """The scalar columns by name, and the array (or None) of each input by its name; also as attributes.
+    """One row. It maps scalar columns by name, and each input's name to its array, or None; also as attributes.
 
-    ``inputs`` has what is known of each input beside its array.
+    ``inputs`` holds what else is known of each input.
     """
 
     __slots__ = ("_scalars", "inputs")
@@ -61,7 +61,7 @@ class Row(Mapping[str, Any]):
         return tuple(name for name, cell in self.inputs.items() if not cell.is_present)
 
     def __getattr__(self, name: str) -> Any:
-        # Slots that are not filled yet come here too, when a row is unpickled: they must not ask for themselves.
+        # Unpickling asks for slots before they are filled; these must not look themselves up.
         if name.startswith("_") or name == "inputs" or name not in self:
             raise AttributeError(f"a row has no {name!r}")
         return self[name]
@@ -79,14 +79,14 @@ class Row(Mapping[str, Any]):
 
 
 class _InputColumns:
-    """One input's struct column, taken apart once for its batch."""
+    """One input's struct column, split once for its batch."""
 
     def __init__(self, name: str, column: pa.StructArray) -> None:
         self._name = name
         self._cells = [column.field(cell).to_pylist() for cell in _CELLS]
         payload = column.field("payload")
         _, offsets, self._data = payload.buffers()
-        # A column without rows may come without offsets.
+        # A column without rows may have no offsets.
         self._offsets = (
             np.frombuffer(offsets, np.int32, len(payload) + 1, payload.offset * 4)
             if len(payload)
@@ -110,7 +110,7 @@ class _InputColumns:
 
 
 def rows_of(batch: Batch, first_row: int = 0) -> Iterator[Row]:
-    """The rows of a batch from ``first_row`` on. Raises JournalDamaged where a payload contradicts its shape."""
+    """The rows of a batch from ``first_row`` on. Raises JournalDamaged if a payload contradicts its shape."""
     table = batch.record_batch
     try:
         scalars = [table.column(name).to_pylist() for name in _SCALARS]

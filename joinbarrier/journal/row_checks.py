@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the columns of one batch must keep, beside their types."""
+"""Checks the rules that the columns of one batch must keep, beside their types."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STATUSES: Final = (_PRESENT, *get_args(Absence))
 
 
 def check_rows(batch: Batch, info: JournalDescription) -> None:
-    """Of the rows table. Raises JournalDamaged with the first row that breaks a rule."""
+    """Check a batch of the rows table. Raises JournalDamaged with the first row that breaks a rule."""
     columns = batch.record_batch
     numbers = np.arange(batch.first_row, batch.end_row)
     _same(batch, "row", columns.column("row"), numbers)
@@ -30,7 +30,7 @@ def check_rows(batch: Batch, info: JournalDescription) -> None:
 
 
 def check_unmatched(batch: Batch, streams: Mapping[str, int]) -> None:
-    """Of the unmatched table. Raises JournalDamaged."""
+    """Check a batch of the unmatched table. Raises JournalDamaged."""
     columns = batch.record_batch
     for name, known in (("input", tuple(streams)), ("cause", tuple(Cause))):
         _all(batch, f"an unknown {name}", pc.is_in(columns.column(name), pa.array(known, pa.utf8())))
@@ -52,7 +52,7 @@ def _check_input(batch: Batch, name: str, column: pa.StructArray) -> None:
 
 
 def _all(batch: Batch, problem: str, holds: pa.Array, **facts: object) -> None:
-    """Null is no."""
+    """Raise JournalDamaged unless ``holds`` is true for every row; null counts as false."""
     broken = [index for index, value in enumerate(holds.to_pylist()) if value is not True]
     if broken:
         error = JournalDamaged(problem, row=batch.first_row + broken[0])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two tables of a journal as Arrow schemas. All fields are nullable; struct columns themselves are never null."""
+"""The Arrow schemas of a journal's two tables. All fields are nullable; struct columns themselves are never null."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEY_COLUMNS: Final = ("out_epoch", "out_seq", "out_time_ns")
 
 _TYPES: Final = {"int64": pa.int64(), "timestamp": pa.timestamp("us", tz="UTC")}
 ROW_FIELDS: Final = tuple(pa.field(name, _TYPES[kind]) for name, kind in _native.journal_columns())
-"""What every row has, as ``native/journal/src/head_columns.rs`` lists it; one struct for each input follows."""
+"""The columns of every row, from ``native/journal/src/head_columns.rs``; one struct for each input follows."""
 
 INPUT_TYPE: Final = pa.struct(
     [
@@ -46,14 +46,14 @@ UNMATCHED_SCHEMA: Final = pa.schema(
 
 
 def rows_schema(inputs: Sequence[str]) -> pa.Schema:
-    """The rows table of a journal with these inputs."""
+    """The schema of the rows table of a journal with these inputs."""
     return pa.schema([*ROW_FIELDS, *(pa.field(name, INPUT_TYPE) for name in inputs)])
 
 
 def check_schema(found: pa.Schema, wanted: pa.Schema) -> None:
-    """Names, types and order must be those of the table. Raises JournalDamaged with the first that is not.
+    """Check names, types and order of the columns. Raises JournalDamaged with the first that differs.
 
-    The name of a list's values is no part of it: writers call them ``item`` or ``element``.
+    The name of a list's values is ignored: writers call them ``item`` or ``element``.
     """
     if len(found) != len(wanted):
         raise JournalDamaged("the columns are not the table's", want=len(wanted), have=len(found))

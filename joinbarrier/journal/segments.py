@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One segment: opened, locked against reuse, mapped, and read message by message.
 
-The lock belongs to the open file, of which the mapping holds a duplicate: it is given back by the kernel when the last
-view into the segment is gone, and until then the writer takes no such file for new rows.
+The lock belongs to the open file, of which the mapping holds a duplicate. So the kernel releases it when the final view
+into the segment is gone, and until then the writer does not reuse the file.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ _FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 @dataclass(frozen=True, slots=True)
 class SegmentFacts:
-    """What ``framegate.segment`` says."""
+    """The description of a segment, from its ``framegate.segment`` metadata."""
 
     table: str
     out_stream: int
     journal_epoch: int
     ordinal: int
     generation: int
-    """How often the file has been used: batches of an earlier use carry another one."""
+    """How often the file has been used. Batches of an earlier use carry another number."""
 
 
 class Segment:
-    """A mapped segment. It stays readable under whatever name it goes on, also when it has none any more."""
+    """A mapped segment. It stays readable after a rename, and even after its file was removed."""
 
     def __init__(self, path: Path, name: SegmentName, mapped: mmap.mmap) -> None:
         self.path = path
@@ -53,7 +53,7 @@ class Segment:
 
     @classmethod
     def open(cls, directory: Path, name: SegmentName, table: Table) -> Segment | None:
-        """Map a segment. None when it is not there any more, or not ready yet: list the directory again.
+        """Map a segment. None if it is gone or not ready yet; then list the directory again.
 
         Raises JournalDamaged for a file that is no segment, and JournalNewer.
         """
@@ -82,7 +82,7 @@ class Segment:
 
     @functools.cached_property
     def journal_path(self) -> Path:
-        """The journal's own directory, without links on the way: a name that other processes can use."""
+        """The journal's own directory without links, so that other processes can use it."""
         return self.path.parent.parent.resolve()
 
     @property
@@ -92,7 +92,7 @@ class Segment:
 
     @property
     def file_bytes(self) -> int:
-        """The file's present size. A segment may be cut to its content, never into it."""
+        """The file's present size. A segment may be shortened to its content, but never further."""
         return min(self._map.size(), len(self._memory))
 
     def read(self, offset: int) -> Batch | Ending:
@@ -104,7 +104,7 @@ class Segment:
             return decode(found, self._buffer, self.schema)
 
     def place(self, offset: int) -> BatchPlace | Ending:
-        """The same without its columns, for who only asks where rows lie. Raises JournalDamaged."""
+        """The batch at ``offset`` without its columns, which says only where rows lie. Raises JournalDamaged."""
         with naming(self.path):
             message = read_message(self._memory, offset, self.file_bytes)
             if isinstance(message, Ending):
@@ -122,7 +122,7 @@ class Segment:
         raise JournalDamaged("a batch of another use of the file", generation=want, have=have)
 
     def footer_batches(self) -> int:
-        """How many batches the footer of a finished segment names. Raises JournalDamaged."""
+        """How many batches the footer of a finished segment lists. Raises JournalDamaged."""
         try:
             return int(pa.ipc.open_file(self._buffer).num_record_batches)
         except (pa.ArrowException, OSError) as broken:
@@ -150,7 +150,7 @@ class Segment:
 def _mapped(path: Path) -> mmap.mmap | None:
     descriptor = os.open(path, _FLAGS)
     try:
-        # Not waited for: an exclusive lock means that the file is about to become another segment.
+        # Do not wait for the lock: an exclusive one means that the file is about to become another segment.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         if os.fstat(descriptor).st_size == 0 or not _is_still(path, descriptor):
             return None
@@ -158,13 +158,13 @@ def _mapped(path: Path) -> mmap.mmap | None:
     except BlockingIOError:
         return None
     except ValueError:
-        return None  # It was emptied a moment ago.
+        return None  # The file was just emptied.
     finally:
         os.close(descriptor)
 
 
 def _is_still(path: Path, descriptor: int) -> bool:
-    """Whether the name still means this file, now that it is locked. A name that only lost ``.open`` does too."""
+    """Whether the name still leads to this file, now that it is locked. A name that only lost ``.open`` does too."""
     for name in (path, path.with_suffix(".arrow")):
         try:
             if os.path.samestat(name.stat(follow_symlinks=False), os.fstat(descriptor)):
@@ -175,7 +175,7 @@ def _is_still(path: Path, descriptor: int) -> bool:
 
 
 def _is_blank(mapped: mmap.mmap) -> bool:
-    """Whether the writer has not got as far as the schema."""
+    """Whether the writer has not yet written the schema."""
     return len(mapped) < 2 * len(ARROW_MAGIC) or not any(mapped[len(ARROW_MAGIC) : 2 * len(ARROW_MAGIC)])
 
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of frames that are in no row: an entry is a range of frames with one cause, here counted and spread out."""
+"""The table of frames that are in no row. An entry is a range of frames with one cause; this counts and spreads
+entries.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +14,17 @@ import pyarrow.compute as pc
 from framegate.schema.errors import InvalidValue
 
 SPREAD_MAX: Final = 50_000_000
-"""Frames of one table that are spread out: a range can name more frames than memory holds."""
+"""Most frames that are spread out: a range can name more frames than memory holds."""
 
 
 def frames_of(entries: pa.Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """How many frames each entry stands for; one without a sequence that fits stands for itself."""
+    """How many frames each entry stands for. An entry without a sequence stands for one."""
     behind = pc.subtract(entries.column("seq_last"), entries.column("seq"))
     return np.asarray(pc.add(pc.fill_null(behind, 0), 1), np.int64)
 
 
 def counted(entries: pa.Table) -> dict[str, dict[str, int]]:
-    """Frames by input and cause."""
+    """Count frames by input and cause."""
     counts: dict[str, Counter[str]] = {}
     columns = (entries.column("input").to_pylist(), entries.column("cause").to_pylist(), frames_of(entries).tolist())
     for name, cause, frames in zip(*columns, strict=True):
@@ -31,8 +33,9 @@ def counted(entries: pa.Table) -> dict[str, dict[str, int]]:
 
 
 def spread(entries: pa.Table) -> pa.Table:
-    """The same with a row for each frame: ``seq`` and ``seq_last`` are equal. Raises InvalidValue for more than memory
-    would hold."""
+    """Make a row for each frame, whose ``seq`` and ``seq_last`` are equal. Raises InvalidValue if memory could not hold
+    them.
+    """
     frames = frames_of(entries)
     total = int(frames.sum(dtype=object)) if len(frames) else 0
     if total > SPREAD_MAX:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``framegate journal unmatched``: how many frames are in no row, of which input and why; or which frames they are."""
+"""``framegate journal unmatched``: prints the frames that are in no row, as counts by input and cause or as ranges."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TOGETHER = 4096
 
 
 def show_unmatched(directory: Path, *, ranges: bool, as_json: bool) -> int:
-    """Print the counts, or each range of frames; the exit code."""
+    """Print the counts, or each range of frames; return the exit code."""
     journal = Journal(directory)
     if ranges:
         _ranges(journal, as_json=as_json)
@@ -64,7 +64,7 @@ def _sum_up(counted: list[dict[str, Any]], left_over: dict[str, int]) -> None:
 
 
 def _counted(journal: Journal) -> Iterator[dict[str, Any]]:
-    """Frames by input and cause, with those that retention has removed."""
+    """Frames by input and cause, including those that retention has removed."""
     there = journal.unmatched_counts()
     gone = removed(journal.path, "unmatched", journal.journal_epoch).frames
     for name in [each.name for each in journal.info.inputs]:
@@ -91,7 +91,7 @@ def _surplus(journal: Journal, counted: list[dict[str, Any]]) -> dict[str, int]:
 
 
 def _joined(journal: Journal, inputs: list[str]) -> set[str]:
-    """The inputs of which some row holds a frame."""
+    """The inputs that have a frame in some row."""
     gone = removed(journal.path, "rows", journal.journal_epoch)
     found = {name for name in inputs if gone.frames_of(name)}
     for batch in journal.batches(on_loss="skip"):

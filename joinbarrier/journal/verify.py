@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a journal what it should be? Every check sum, row number and cursor, up to the first that is not."""
+"""Verifies a journal: every checksum, row number and cursor, up to the first inconsistency."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ _OVERTAKEN_MAX: Final = 1000
 
 @dataclass(slots=True)
 class Verified:
-    """What was looked at, and the first inconsistency if there is one."""
+    """What was verified, and the first inconsistency if there is one."""
 
     rows: int = 0
     batches: int = 0
     segments: int = 0
     unmatched_rows: int = 0
     overtaken_rows: int = 0
-    """Dropped by retention while they were about to be looked at."""
+    """Rows that retention dropped just before they could be verified."""
     problem: FramegateError | None = None
 
     @property
     def is_consistent(self) -> bool:
-        """Whether nothing was found."""
+        """Whether no inconsistency was found."""
         return self.problem is None
 
 
 def verify(journal: Journal) -> Verified:
-    """Look at everything that is sealed now; also beside a writer."""
+    """Verify everything that is sealed now; a writer may go on meanwhile."""
     result = Verified()
     try:
         head = Head.open(journal.path)
@@ -70,7 +70,7 @@ def _verify_rows(journal: Journal, result: Verified) -> int:
 
 
 def _counted(journal: Journal, result: Verified) -> Iterator[tuple[Path, Batch]]:
-    """Every batch with its file, from the oldest on; segments are counted, and their footers looked at."""
+    """Every batch with its file, from the oldest on. Segments are counted, and their footers checked."""
     segments = _Segments(result)
     walk = journal.walk(on_segment=segments.enter)
     for _ in range(_OVERTAKEN_MAX):
@@ -90,7 +90,7 @@ def _counted(journal: Journal, result: Verified) -> Iterator[tuple[Path, Batch]]
 
 
 class _Segments:
-    """Counts the batches of the segment that the walk stands in, for the comparison with its footer."""
+    """Counts the batches of the walk's present segment, to compare the number with the segment's footer."""
 
     def __init__(self, result: Verified) -> None:
         self._result = result
@@ -99,7 +99,7 @@ class _Segments:
 
     @property
     def path(self) -> Path:
-        """Of the current one."""
+        """The path of the present segment."""
         assert self._current is not None  # noqa: S101 - asked only inside a segment
         return self._current.path
 
@@ -109,7 +109,7 @@ class _Segments:
         self._result.segments += 1
 
     def leave(self) -> None:
-        # One that was open when it was mapped gets its footer only afterwards.
+        # A segment that was open when it was mapped gets its footer only later.
         if self._current is not None and not self._current.name.is_open:
             named = self._current.footer_batches()
             if named != self.batches:
@@ -119,7 +119,7 @@ class _Segments:
 
 
 def _is_a_hole(journal: Journal, walk: Walk[Batch]) -> bool:
-    """Whether older segments than those that are missing are still there: retention takes the oldest first."""
+    """Whether segments older than the missing ones still exist. Retention would have removed those first."""
     standing = walk.segment
     return standing is not None and any(
         name.ordinal <= standing.name.ordinal for name in segment_names(journal.path, "rows")

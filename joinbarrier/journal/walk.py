@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sealed batches in their order, over all segments of a table, while the writer goes on.
+"""Walks over sealed batches in order, through all segments of a table, while the writer goes on.
 
-A walk never waits: it answers None where nothing more was sealed, and can be asked again.
+A walk never waits: it returns None if nothing more was sealed, and can be asked again.
 """
 
 from __future__ import annotations
@@ -23,22 +23,23 @@ from framegate.schema.errors import JournalDamaged, JournalRecreated
 OnLoss = Literal["error", "skip"]
 Found = TypeVar("Found", bound=BatchPlace)
 _LISTINGS: Final = 16
-"""A listing beside renames can miss a file; how often it is repeated before what is missing counts as gone."""
+"""How often a directory is listed before a missing file counts as gone: a listing during renames can miss one."""
 
 
 class Spot(NamedTuple):
-    """Where somebody has seen a batch. It only saves the way there: what lies there is looked at as anywhere else."""
+    """Where a batch was seen. It only saves the search; what lies there is checked like anything else."""
 
     ordinal: int
-    """Of its segment."""
+    """The ordinal of the batch's segment."""
     offset: int
     first_row: int
 
 
 class Walk(Generic[Found]):
-    """A place in a table. ``start_row`` None begins with the oldest segment; ``spot``: a batch not behind that row.
+    """A position in a table. If ``start_row`` is None it begins with the oldest segment; ``spot`` names a batch at or
+    before that row.
 
-    ``read`` says what is wanted of a batch: ``Segment.read``, or ``Segment.place``.
+    ``read`` reads each batch: ``Segment.read``, or ``Segment.place`` without the columns.
     """
 
     def __init__(
@@ -60,12 +61,12 @@ class Walk(Generic[Found]):
         self._read_at, self._on_loss, self._on_segment = read, on_loss, on_segment
         self._offset = 0
         self.next_row = start_row
-        """Rows before it are not given."""
+        """Rows before this one are not returned."""
         self.position: int | None = None
-        """The row that follows the last batch that was looked at."""
+        """The row after the most recently read batch."""
         self.lost_rows = 0
         self.segment: Segment | None = None
-        """Where the walk stands."""
+        """The segment that the walk reads."""
 
     def next(self) -> Found | None:
         """The next batch, or None while there is none. Raises DataLoss, JournalDamaged or JournalRecreated."""
@@ -92,7 +93,7 @@ class Walk(Generic[Found]):
         return found
 
     def _is_behind(self, batch: Found) -> bool:
-        """Whether all of it lies before the rows that are wanted. What is given is also taken."""
+        """Whether a whole batch lies before the wanted rows. Any other batch is returned, so its rows are done."""
         if self._table != "rows":
             return False
         want = self.next_row or 0
@@ -102,12 +103,14 @@ class Walk(Generic[Found]):
         return False
 
     def _go_on(self) -> bool:
-        """The segment has no further batch now: go to its successor, if there is one. Whether to read again."""
+        """Move to the segment's successor, if there is one, because it has no further batch now. True if there is more
+        to read.
+        """
         current = self.segment
         assert current is not None  # noqa: S101 - asked only inside a segment
         if not any(name.ordinal > current.name.ordinal for name in segment_names(self._directory, self._table)):
             return False
-        # A batch that was sealed before the successor came is seen now at the latest.
+        # A batch that was sealed before the successor was made is visible by now.
         if not isinstance(current.place(self._offset), Ending):
             return True
         return self._enter(current)
@@ -118,7 +121,7 @@ class Walk(Generic[Found]):
             if name is None:
                 return False
             if is_gap:
-                continue  # Perhaps the listing only missed a file that was being renamed.
+                continue  # The listing may have missed a file that was being renamed.
             segment = Segment.open(self._directory, name, self._table)
             if segment is not None:
                 self._stand_at(segment, before)
@@ -126,7 +129,7 @@ class Walk(Generic[Found]):
         return self._over_the_gap(before)
 
     def _choose(self, before: Segment | None) -> tuple[SegmentName | None, bool]:
-        """The segment to read now, and whether rows are missing before it."""
+        """The segment to read next, and whether rows are missing before it."""
         names = segment_names(self._directory, self._table)
         if before is not None:
             names = [name for name in names if name.ordinal > before.name.ordinal]
@@ -141,7 +144,7 @@ class Walk(Generic[Found]):
         return (reachable[-1], False) if reachable else (names[0], True)
 
     def _over_the_gap(self, before: Segment | None) -> bool:
-        """Rows are missing, or a file is not ready."""
+        """Skip rows that are missing, or raise; False if a file is only not ready."""
         name, is_gap = self._choose(before)
         if name is None or not is_gap or name.first_row is None:
             return False
@@ -175,13 +178,13 @@ class Walk(Generic[Found]):
             self._leap(segment)
 
     def _leap(self, segment: Segment) -> None:
-        """Over the batches of the first segment that are not wanted, when it is known where to."""
+        """Skip the unwanted batches of the first segment, if ``spot`` says where to go."""
         spot, self._spot = self._spot, None
         if spot is None or spot.ordinal != segment.name.ordinal or spot.first_row > (self.next_row or 0):
             return
         try:
             found = segment.place(spot.offset)
         except JournalDamaged:
-            return  # Where no batch begins anything may lie.
+            return  # No batch begins there.
         if not isinstance(found, Ending) and found.first_row == spot.first_row:
             self._offset, self.position = spot.offset, spot.first_row
