@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plain-Python twins of the native parts: each file specifies the native one of its name."""
+"""Plain-Python twins of the native parts: each file specifies the native one of its name."""

@@ -17,18 +17,18 @@ from framegate.spec.checkpoint.watermarks import Watermarks
 
 @dataclass(slots=True)
 class Alignment:
-    """One that is under way."""
+    """An alignment under way."""
 
     barrier: CheckpointBarrier
     delivered: int
-    """A bit for each input that has delivered its barrier, or will deliver nothing any more."""
+    """A bit for each input that has delivered its barrier, or delivers nothing any more."""
     started_ns: int
     is_triggered: bool = False
-    """The operator was told to snapshot, and has not said that it did."""
+    """Whether the operator was told to take a snapshot, and has not confirmed it."""
 
 
 class BarrierAligner:
-    """At most one alignment at a time."""
+    """Aligns at most one checkpoint at a time."""
 
     def __init__(self, settings: AlignerSettings) -> None:
         self.settings = settings
@@ -37,7 +37,7 @@ class BarrierAligner:
         self.watermarks = Watermarks(settings.num_inputs)
         self.current: Alignment | None = None
         self.left_out = 0
-        """A bit for each input that has ended, or was lost and is not back."""
+        """A bit for each input that has ended, or was lost and did not come back."""
         self.counted = dict.fromkeys(
             ("alignments_completed", "total_events_buffered", "max_alignment_duration", "aborts", "input_full",
              "ignored_stale", "ignored_duplicate", "ignored_aborted", "epoch_mismatches"), 0
@@ -46,7 +46,7 @@ class BarrierAligner:
     # --- Messages ---------------------------------------------------------------------------------------
 
     def process(self, input_id: int, message: Message, now_ns: int) -> Action:
-        """What to do about a message of an input."""
+        """Say what to do with a message of an input."""
         match message:
             case Event():
                 return self._event(input_id, message)
@@ -116,7 +116,9 @@ class BarrierAligner:
     # --- Ends of an alignment ---------------------------------------------------------------------------
 
     def complete_alignment(self) -> list[Pair]:
-        """The snapshot is taken and the barrier forwarded: what waited behind the barriers is to be processed."""
+        """Complete the alignment after the snapshot and the forwarded barrier; return the events that waited behind
+        barriers.
+        """
         current = self.current
         if current is None or not current.is_triggered:
             raise AlignmentStateError(
@@ -126,19 +128,19 @@ class BarrierAligner:
         return self._release()
 
     def take_over(self, current: Alignment) -> list[Pair]:
-        """Ends the alignment for an unaligned snapshot: what waits behind its barrier."""
+        """End the alignment for an unaligned snapshot; return the events that waited behind its barrier."""
         self.history.finish(current.barrier.checkpoint_id)
         return self._release()
 
     def check_timeout(self, now_ns: int) -> Action | None:
-        """Aborts an alignment that has lasted longer than the time-out."""
+        """Abort an alignment that has taken longer than the timeout."""
         current = self.current
         if current is None or current.is_triggered or not self.is_overdue(now_ns):
             return None
         return self.abort_alignment(current, Cause.TIMEOUT)
 
     def abort(self, checkpoint_id: int | None = None) -> Action | None:
-        """Gives up the current checkpoint, or remembers that another one is given up."""
+        """Abort the current checkpoint if the id is its own or None; otherwise remember that id as aborted."""
         current = self.current
         if current is not None and checkpoint_id in (None, current.barrier.checkpoint_id):
             return self.abort_alignment(current, Cause.COORDINATOR)
@@ -147,7 +149,7 @@ class BarrierAligner:
         return None
 
     def abort_alignment(self, current: Alignment, cause: str, input_id: int | None = None) -> Action:
-        """Gives up what is under way; the events that waited are to be processed like any others."""
+        """Abort the current checkpoint. Process the released events like any others."""
         pending = self.pending_inputs
         return Action(
             kind=Kind.ABORTED,
@@ -159,7 +161,7 @@ class BarrierAligner:
         )
 
     def overflow(self, current: Alignment, cause: str, input_id: int, event: Event) -> Action:
-        """Gives up because an event found no room; it comes last, so that order is kept (B8)."""
+        """Abort because an event found no space. The event itself is released last, so that order is kept (B8)."""
         action = self.abort_alignment(current, cause)
         action.released.append((input_id, event))
         return action
@@ -177,7 +179,7 @@ class BarrierAligner:
     # --- Inputs that come and go ------------------------------------------------------------------------
 
     def end_input(self, input_id: int, now_ns: int) -> Action | None:
-        """An input has ended: it counts as delivering the current and every later barrier (B20)."""
+        """Note that an input has ended: it counts as delivering the current and every later barrier (B20)."""
         self.left_out |= 1 << input_id
         current = self.current
         if current is None or current.is_triggered:
@@ -186,7 +188,9 @@ class BarrierAligner:
         return self._trigger(current, now_ns, []) if current.delivered == self.settings.all_inputs else None
 
     def lose_input(self, input_id: int) -> Action | None:
-        """An input crashed. If it owes a barrier the checkpoint is aborted; later ones go on without it (B20, P15)."""
+        """Note that an input was lost. If it owes a barrier, the checkpoint is aborted; later ones do without it (B20,
+        P15).
+        """
         self.left_out |= 1 << input_id
         current = self.current
         if current is None or current.delivered >> input_id & 1:
@@ -194,17 +198,17 @@ class BarrierAligner:
         return self.abort_alignment(current, Cause.INPUT_LOST, input_id)
 
     def resume_input(self, input_id: int) -> None:
-        """An input is back, in a new epoch: it takes part from the next checkpoint on."""
+        """Note that an input is back, in a new epoch: it takes part from the next checkpoint on."""
         self.left_out &= ~(1 << input_id)
 
     # --- What can be asked ------------------------------------------------------------------------------
 
     def is_blocked(self, input_id: int) -> bool:
-        """Whether events of this input wait."""
+        """Whether events of this input have to wait."""
         return self.current is not None and bool(self.current.delivered >> input_id & 1)
 
     def is_overdue(self, now_ns: int) -> bool:
-        """Whether the alignment has lasted longer than the time-out."""
+        """Whether the alignment has taken longer than the timeout."""
         return self.current is not None and now_ns - self.current.started_ns > self.settings.alignment_timeout_ns
 
     @property
@@ -230,11 +234,11 @@ class BarrierAligner:
         return self.buffers.held_bytes
 
     def input_watermarks(self) -> list[int | None]:
-        """For each input the watermark that counts; at a snapshot, the one from before its barrier (P4)."""
+        """For each input, the watermark that counts. At a snapshot, that is the one from before its barrier (P4)."""
         return self.watermarks.counted()
 
     def operator_watermark(self) -> int | None:
-        """The least over the inputs that can still bring events."""
+        """The lowest watermark of the inputs that can still bring events."""
         inputs = range(self.settings.num_inputs)
         return self.watermarks.operator(i for i in inputs if not self.left_out >> i & 1 or self.buffers.waits(i))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Events that wait behind their barriers, bounded by events of an input and by bytes of all."""
+"""Events that wait behind their barriers, limited in number for each input and in bytes for all together."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from framegate.joinbarrier.checkpoint.settings import AlignerSettings
 
 
 class Buffers:
-    """First in, first out for each input; taken out round-robin over inputs from 0."""
+    """First-in-first-out queues, one for each input, drained round-robin over the inputs from 0."""
 
     def __init__(self, settings: AlignerSettings) -> None:
         self._settings = settings
@@ -21,7 +21,7 @@ class Buffers:
         self.held_bytes = 0
 
     def refusal(self, input_id: int, event: Event) -> str | None:
-        """Which limit an event would break, asked before it is taken (B8)."""
+        """The limit that an event would exceed, asked before it is taken (B8)."""
         limits, taken = self._settings, len(self._waiting[input_id])
         if taken >= limits.max_buffer_per_input:
             return Cause.INPUT_LIMIT
@@ -31,17 +31,17 @@ class Buffers:
         return None
 
     def push(self, input_id: int, event: Event) -> None:
-        """Takes an event that no limit refuses."""
+        """Add an event that no limit refuses."""
         self._waiting[input_id].append(event)
         self.events += 1
         self.held_bytes += event.size
 
     def waits(self, input_id: int) -> bool:
-        """Whether an input has events in here."""
+        """Whether events of an input wait."""
         return bool(self._waiting[input_id])
 
     def drain(self) -> list[Pair]:
-        """Everything, in order; nothing is left."""
+        """Take everything out, in order."""
         drained = list(self._in_turn())
         self.events = self.held_bytes = 0
         return drained

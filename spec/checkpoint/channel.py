@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A bounded channel from one sender to one receiver, with one place that only a barrier may take (B6)."""
+"""A bounded channel from one sender to one receiver, with one slot that only a barrier may take (B6)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Channel:
         self.is_closed = False
 
     def push(self, message: Message) -> bool:
-        """Whether it was taken; what was not is to be offered again."""
+        """Send a message; False if it was not taken and has to be sent again."""
         room = self._capacity + isinstance(message, CheckpointBarrier)
         if self.is_closed or len(self._waiting) >= room:
             return False
@@ -25,7 +25,7 @@ class Channel:
         return True
 
     def pop(self) -> Message | None:
-        """The oldest; also of a closed channel, until it is empty."""
+        """Take the oldest message, even from a closed channel; None if there is none."""
         return self._waiting.popleft() if self._waiting else None
 
     def close(self) -> None:

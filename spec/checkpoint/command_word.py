@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The word by which a coordinator asks for a barrier: everything in one number, so that nothing is seen by halves.
+"""The command word, by which a coordinator asks for a barrier. It is one number, so that nobody reads half of it.
 
 ::
 
@@ -21,7 +21,7 @@ _UNALIGNED_BIT: Final = 15
 
 
 def pack(checkpoint_id: int, epoch: int, *, unaligned: bool) -> int:
-    """Raises InvalidValue for an id or an epoch that does not fit.
+    """Pack a barrier into a word. Raises InvalidValue for an id or an epoch that does not fit.
 
     >>> unpack(pack(12, 3, unaligned=True))
     CheckpointBarrier(checkpoint_id=12, epoch=3, unaligned=True)
@@ -31,12 +31,14 @@ def pack(checkpoint_id: int, epoch: int, *, unaligned: bool) -> int:
 
 
 def unpack(word: int) -> CheckpointBarrier:
-    """The barrier that a word asks for; not for the empty word."""
+    """Unpack the barrier that a non-empty word asks for."""
     return CheckpointBarrier(word >> 64, word >> 16 & EPOCH_MAX, bool(word >> _UNALIGNED_BIT & 1))
 
 
 class CommandWord:
-    """One word, beside it the last barrier emitted, and a lock in place of the native one's atomic operations."""
+    """One command word, with the newest emitted barrier beside it. A lock stands for the atomic operations of the
+    native one.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -48,12 +50,12 @@ class CommandWord:
             return self._word
 
     def store(self, word: int) -> None:
-        """The newest command wins."""
+        """Replace the command: the newest wins."""
         with self._lock:
             self._word = word
 
     def take(self) -> int:
-        """What is asked for, and nothing is asked for any more, in one step (B1)."""
+        """Take the command and clear the word, in one step (B1)."""
         with self._lock:
             found, self._word = self._word, EMPTY
             return found

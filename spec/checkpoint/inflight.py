@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bytes of ``inflight_<input>.buf``: what an input delivered between the snapshot and its late barrier.
+"""The file format of ``inflight_<input>.buf``: what an input delivered between the snapshot and its late barrier.
 
 ::
 
@@ -20,7 +20,7 @@ RECORD_BYTES_MAX: Final = (1 << 32) - 1
 
 
 def write_records(input_id: int, records: Iterable[bytes]) -> bytes:
-    """The whole file.
+    """Encode a whole in-flight file.
 
     >>> write_records(1, [b"ab"]).hex()
     '010000000100000000000000020000006162'
@@ -34,7 +34,7 @@ def write_records(input_id: int, records: Iterable[bytes]) -> bytes:
 
 
 def read_records(data: bytes) -> tuple[int, list[bytes]]:
-    """The input, and its records. Raises CheckpointDamaged for anything that ``write_records`` does not write."""
+    """Decode an in-flight file into its input and records. Raises CheckpointDamaged for any other bytes."""
     if len(data) < HEADER.size:
         raise CheckpointDamaged("in-flight data end early", wanted_bytes=HEADER.size, have_bytes=len(data))
     input_id, count = HEADER.unpack_from(data)

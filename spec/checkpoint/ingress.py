@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gate of a stream that several agents cut by themselves, at one place that their coordinator fixes (P10).
+"""The gate of a stream that several agents cut by themselves, at one place fixed by their coordinator (P10).
 
-While it is held nothing passes, so that no agent is beyond the place when it is told: the place is the highest at which
-one of them stands. ``native/checkpoint/src/ingress.rs`` is its native half.
+While the gate is held nothing passes, so no agent is beyond the place when the coordinator names it: it is the furthest
+place at which one of the agents stands. ``native/checkpoint/src/ingress.rs`` is the native twin.
 
 >>> gate = IngressGate()
 >>> gate.hold(4, (7, 10), now_ns=0)
@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 Place: TypeAlias = tuple[int | None, int | None]
-"""The epoch of a stream's regions (None: none are read), and the last sequence taken of it (None: none)."""
+"""The epoch of a stream's regions (None: none are read), and the newest sequence taken of it (None: none was)."""
 Passage: TypeAlias = tuple[str, int]
-"""What becomes of a frame, and the checkpoint whose barrier stands before or behind it."""
+"""What to do with a frame, and the checkpoint whose barrier stands before or behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +38,21 @@ class _Due:
 
 
 class IngressGate:
-    """One stream's. Frames are asked about in their order."""
+    """The gate of one stream. Ask about its frames in order."""
 
     def __init__(self) -> None:
         self._state: _Held | _Due | None = None
         self._last_id = 0
 
     def hold(self, checkpoint_id: int, present: Place, now_ns: int) -> Place | None:
-        """Stop here: the place to tell. What was told before it moves is told again. None: this checkpoint is over."""
+        """Hold the stream, and return the place where it stands. A second call returns the same place until the stream
+        moves. None if this checkpoint is over.
+        """
         if checkpoint_id <= self._last_id or checkpoint_id < (self.current or 0):
             return None
         match self._state:
             case _Held(_, place, since_ns):
-                # What waits was not taken, whichever checkpoint it waits for.
+                # Waiting frames were not taken, whichever checkpoint they wait for.
                 self._state = _Held(checkpoint_id, place, since_ns)
                 return place
             case _Due(due_id, _) if due_id == checkpoint_id:
@@ -59,10 +61,11 @@ class IngressGate:
         return present
 
     def cut(self, checkpoint_id: int, at: Place, present: Place) -> str:
-        """The place is fixed. ``present``: where whoever was not asked to hold stands.
+        """Fix the place of the cut. ``present`` is where the stream stands if its gate was not held.
 
-        ``cut``: the barrier stands here, before whatever waits. ``due``: a frame will say so. ``past``: more was taken
-        already. ``other_epoch``: another one is read. ``over``: this checkpoint was cut or given up before.
+        ``cut``: the barrier stands here, before whatever waits. ``due``: a later frame's passage says when. ``past``:
+        more frames were taken already. ``other_epoch``: another epoch is read. ``over``: this checkpoint was already
+        cut or given up.
         """
         standing = present
         match self._state:
@@ -81,7 +84,7 @@ class IngressGate:
         return "past" if _rank(standing[1]) > _rank(at[1]) else "cut"
 
     def frame(self, epoch: int, seq: int) -> Passage:
-        """A frame comes, or is asked about again: ``pass``, ``wait``, ``cut_before`` or ``cut_behind``."""
+        """Say what to do with a frame: ``pass``, ``wait``, ``cut_before`` or ``cut_behind``. Ask again after a wait."""
         match self._state:
             case None:
                 return "pass", 0
@@ -92,12 +95,14 @@ class IngressGate:
                     return "pass", 0
                 self._end(checkpoint_id)
                 if place[0] != epoch:
-                    # The place was in an epoch that is over.
+                    # The place lay in an epoch that is over.
                     return "pass", 0
                 return ("cut_behind" if seq == place[1] else "cut_before"), checkpoint_id
 
     def give_up(self, checkpoint_id: int | None = None) -> int | None:
-        """Open, if it is for this checkpoint or an older one (None: whichever); which one it was for."""
+        """Open a gate that is held or due for this checkpoint or an older one, and return the gate's checkpoint. None
+        opens it for any.
+        """
         current = self.current
         if current is None or (checkpoint_id is not None and checkpoint_id < current):
             return None
@@ -105,12 +110,12 @@ class IngressGate:
         return current
 
     def is_overdue(self, now_ns: int, timeout_ns: int) -> bool:
-        """Whether it has been held for longer than that."""
+        """Whether the gate has been held for longer than the timeout."""
         return isinstance(self._state, _Held) and max(now_ns - self._state.since_ns, 0) > timeout_ns
 
     @property
     def is_held(self) -> bool:
-        """Whether whatever comes has to wait."""
+        """Whether everything that comes has to wait."""
         return isinstance(self._state, _Held)
 
     @property
@@ -120,12 +125,12 @@ class IngressGate:
 
     @property
     def epoch(self) -> int | None:
-        """The epoch of the place at which it stands, or is to be cut."""
+        """The epoch of the place where the gate is held, or due to cut."""
         return None if self._state is None else self._state.place[0]
 
     @property
     def current(self) -> int | None:
-        """The checkpoint that it is held or due for."""
+        """The checkpoint that the gate is held or due for."""
         return None if self._state is None else self._state.checkpoint_id
 
     def _end(self, checkpoint_id: int) -> None:

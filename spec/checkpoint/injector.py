@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a source sends a barrier: by its own interval, or when the coordinator asks."""
+"""Decides when a source sends a barrier: at its own interval, or when the coordinator asks."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from framegate.spec.checkpoint.command_word import (
 )
 
 POLLS_PER_CLOCK: Final = 64
-"""Reading the clock costs more than everything else in an idle poll (B5)."""
+"""How many polls pass between two looks at the clock, which costs more than the rest of an idle poll (B5)."""
 
 
 class Injector:
-    """Polled between two events. Ids strictly increase over both causes; an epoch never goes back (B2)."""
+    """Says which barrier a source sends now; polled between two events. Ids strictly increase, whether the interval or
+    a command asks; an epoch never goes back (B2).
+    """
 
     def __init__(
         self,
@@ -32,7 +34,7 @@ class Injector:
         self._clock = clock
         self._polls = 0
         self._waiting_since_ns: int | None = None
-        # What an earlier injector emitted over this word is not to be emitted again (B4).
+        # Continue after the newest barrier that an earlier injector emitted through this word (B4).
         survived = unpack(self.word.last_emitted) if self.word.last_emitted != EMPTY else None
         self.last_id, self.epoch = (survived.checkpoint_id, survived.epoch) if survived else (0, 0)
         self.counted = dict.fromkeys(("barriers_injected", "duplicates_ignored", "epochs_raised"), 0)
@@ -42,7 +44,7 @@ class Injector:
         self.word.store(pack(checkpoint_id, epoch, unaligned=unaligned))
 
     def poll(self, now_ns: int | None = None) -> CheckpointBarrier | None:
-        """The barrier to send here, if any."""
+        """The barrier to send now, if there is one."""
         command = self._take()
         if command != EMPTY:
             asked = self._asked(unpack(command), now_ns)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals of one channel whose upstreams are known by their places: who ended or was lost is not waited for.
+"""Aligns the signals of one channel by input: it does not wait for inputs that ended or were lost.
 
-``SignalCounter`` counts, as the source text has it. Over real streams a count is not enough: a stream that ended owes
-nothing more and may come back in another epoch, one that was lost delivers nothing, and what one of them skipped will
-never be complete.
+``SignalCounter`` counts upstreams, as the source text says. Over real streams a count is not enough: an ended stream
+owes nothing more and may come back in another epoch, a lost one delivers nothing, and a signal that one of them skipped
+will never be complete.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from framegate.joinbarrier.checkpoint.signals import Key
 PENDING: Final = "pending"
 REFUSED: Final = "refused"
 Change: TypeAlias = Key | Literal["pending", "refused"]
-"""The signal that is complete now; or nothing yet; or an arrival that means nothing and changed nothing."""
+"""The signal that is complete now; ``pending`` if none is; ``refused`` if the arrival changed nothing."""
 
 
 class InputSignals:
-    """Aligns the one signal that is pending."""
+    """Aligns the one pending signal."""
 
     def __init__(self, inputs: int) -> None:
         self.pending: Key | None = None
         self.last: Key | None = None
         self.given_up = 0
-        """Signals that could not become complete any more."""
+        """How many signals could not become complete any more."""
         self._every = frozenset(range(inputs))
         self._delivered: set[int] = set()
         self._away: set[int] = set()
 
     def arrive(self, input_id: int, key: Key) -> Change:
-        """An upstream delivered a signal.
+        """Take a signal that an upstream delivered.
 
-        Ids only grow, and an upstream's signals stay in their order: one that delivers a higher id without having
-        delivered the pending signal never will, so that one is given up.
+        Ids only grow, and an upstream sends its signals in order. If it delivers a higher id without the pending one,
+        it never will deliver that, so the pending signal is given up.
         """
         is_old = self.last is not None and key[0] <= self.last[0]
         if input_id not in self._every or input_id in self._away or is_old:
@@ -50,18 +50,18 @@ class InputSignals:
         return self._settled()
 
     def end(self, input_id: int) -> Change:
-        """An upstream has ended: it counts as delivering the pending signal and every later one."""
+        """Note that an upstream has ended: it counts as delivering the pending signal and every later one."""
         self._away.add(input_id)
         return self._settled()
 
     def lose(self, input_id: int) -> None:
-        """An upstream was lost: what it still owed is given up, and later signals are not waited for from it."""
+        """Note that an upstream was lost: a pending signal that it owes is given up; later ones do not wait for it."""
         if input_id not in self._away | self._delivered:
             self._give_up()
         self._away.add(input_id)
 
     def resume(self, input_id: int) -> None:
-        """An upstream is there again, in another epoch."""
+        """Note that an upstream is back, in another epoch."""
         if input_id in self._away:
             self._away.remove(input_id)
             self._delivered.discard(input_id)

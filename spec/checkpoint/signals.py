@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Signals that wait for every upstream, by count alone: who sent which is not known."""
+"""Aligns signals of every upstream by count alone: it does not know which upstream sent one."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from framegate.joinbarrier.checkpoint.signals import Arrival, Key
 
 
 class SignalCounter:
-    """Counts arrivals of the one signal that is pending. A refused arrival changes nothing.
+    """Counts arrivals of the one pending signal. A refused arrival changes nothing.
 
-    Ids of a kind only grow. So an id at or below the last complete one of its kind is a repeat: it must not become
+    Ids of a kind only grow. So an id at or below the newest complete one of its kind is a repeat. It must not become
     pending, because nobody would ever complete it, and every later signal would overlap.
     """
 
@@ -20,10 +20,10 @@ class SignalCounter:
         self._arrived = 0
         self._last: Key | None = None
         self._complete = dict[int, int]()
-        """By kind: the highest id that was complete."""
+        """For each kind, the highest id that was complete."""
 
     def arrive(self, key: Key) -> Arrival:
-        """One upstream delivered this signal."""
+        """Count a signal that one upstream delivered."""
         if self.pending is not None and key != self.pending:
             return Arrival.OVERLAPPING
         barrier_id, kind = key
@@ -34,9 +34,10 @@ class SignalCounter:
         return self._one_more()
 
     def end(self, *, has_delivered: bool) -> Arrival | None:
-        """An upstream has ended: it counts as delivering the pending signal, unless it had, and every later one.
+        """Note that an upstream has ended: it counts as delivering every later signal, and the pending one unless it
+        already had.
 
-        None: more upstreams have ended than there are.
+        None if more upstreams have ended than there are.
         """
         if self.ended >= self.expected:
             return None
@@ -54,5 +55,5 @@ class SignalCounter:
 
     @property
     def last(self) -> Key | None:
-        """The last that was complete."""
+        """The signal that became complete most recently."""
         return self._last

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints that may overtake: aligned as long as that is quick, unaligned when back-pressure would stall it."""
+"""Checkpoints that may overtake: they are aligned as long as that is quick, and become unaligned when back-pressure
+would stall them.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,14 @@ from framegate.spec.checkpoint.late_inputs import LateInputs
 
 
 class UnalignedCheckpointer:
-    """Idle; or aligning, by the aligner; or waiting for the late barriers of a snapshot that was taken unaligned."""
+    """A checkpointer. It is idle, aligning, or waiting for the late barriers of an unaligned snapshot."""
 
     def __init__(self, settings: UnalignedSettings) -> None:
         self.settings = settings
         self.aligner = BarrierAligner(settings.aligner)
         self.late: LateInputs | None = None
         self._last: LateInputs | None = None
-        """What was captured, whether complete or not, until the next barrier begins or it is aborted."""
+        """What was captured, complete or not, until the next checkpoint begins or this one is aborted."""
         self._begins_aligned = False
         self.counted = dict.fromkeys(
             ("unaligned_count", "threshold_switches", "limit_switches", "total_inflight_bytes", "unaligned_in_a_row",
@@ -37,7 +39,7 @@ class UnalignedCheckpointer:
     # --- Messages ---------------------------------------------------------------------------------------
 
     def process(self, input_id: int, message: Message, now_ns: int) -> list[Action]:
-        """What to do about a message of an input, in this order."""
+        """Say what to do with a message of an input, in this order."""
         if isinstance(message, CheckpointBarrier):
             return self._barrier(input_id, message, now_ns)
         aborted = self._captured(input_id, message)
@@ -50,7 +52,8 @@ class UnalignedCheckpointer:
 
     def _full(self, current: Alignment, refusal: str, input_id: int, event: Event, now_ns: int) -> list[Action]:
         if self.settings.is_enabled:
-            # The input has delivered its barrier, so it goes on as soon as what waits before this event was drained.
+            # The input has delivered its barrier, so it goes on as soon as the events that waited before this one are
+            # drained.
             return [*self._switch(current, Cause.LIMIT, now_ns), passed(input_id, event)]
         return [self.aligner.overflow(current, refusal, input_id, event)]
 
@@ -89,7 +92,7 @@ class UnalignedCheckpointer:
         return (barrier.unaligned or self.settings.is_forced) and not self._begins_aligned
 
     def _cancel(self, barrier: CheckpointBarrier) -> list[Action]:
-        """Gives up what a higher barrier makes pointless."""
+        """Abort the checkpoint under way if a higher barrier makes it pointless."""
         current = self.aligner.current
         if self.late is not None and self.aligner.history.verdict(barrier.checkpoint_id) is None:
             return [self._abort_late(self.late, Cause.HIGHER_BARRIER)]
@@ -107,7 +110,9 @@ class UnalignedCheckpointer:
         return [trigger, *self._forwarded(barrier, waiting), self._complete(barrier)]
 
     def _switch(self, current: Alignment, cause: str, now_ns: int) -> list[Action]:
-        """Snapshots now. Who has delivered its barrier goes on; from the others, what still comes is captured."""
+        """Take an unaligned snapshot now. Inputs that delivered their barrier go on; what the others still bring is
+        captured.
+        """
         delivered, waiting = current.delivered, self.aligner.take_over(current)
         barrier = current.barrier.flagged()
         self._count_switch(cause)
@@ -127,7 +132,7 @@ class UnalignedCheckpointer:
 
     def _forwarded(self, barrier: CheckpointBarrier, waiting: list[Action]) -> list[Action]:
         forward = Action(kind=Kind.FORWARD_BARRIER, barrier=barrier)
-        # Drained events first would put output from behind the barrier before it (B19).
+        # The barrier goes first; drained events would put later output before it (B19).
         return [forward, *waiting]
 
     def _late_barrier(self, late: LateInputs, input_id: int, barrier: CheckpointBarrier) -> list[Action]:
@@ -158,7 +163,7 @@ class UnalignedCheckpointer:
     # --- Time, aborts, inputs that come and go ----------------------------------------------------------
 
     def on_tick(self, now_ns: int) -> list[Action]:
-        """What time brings about: called often, so that a silent input cannot stall a checkpoint (B16)."""
+        """Let timeouts take effect. Call it often, so that a silent input cannot stall a checkpoint (B16)."""
         late, limit_ns = self.late, self.settings.late_barrier_timeout_ns
         if late is not None and limit_ns is not None and now_ns - late.snapshot_ns > limit_ns:
             return [self._abort_late(late, Cause.LATE_BARRIER_TIMEOUT, min(late.owing))]
@@ -168,7 +173,7 @@ class UnalignedCheckpointer:
         return []
 
     def abort(self, checkpoint_id: int | None = None) -> list[Action]:
-        """Gives up the current checkpoint and what it captured, or remembers that another one is given up."""
+        """Abort the current checkpoint and drop what it captured, or remember that another one is aborted."""
         late = self.late
         if late is not None and checkpoint_id in (None, late.barrier.checkpoint_id):
             return [self._abort_late(late, Cause.COORDINATOR)]
@@ -178,12 +183,12 @@ class UnalignedCheckpointer:
         return [] if action is None else [action]
 
     def fail(self, checkpoint_id: int | None = None) -> list[Action]:
-        """What was captured could not be written or read: gives it up, and begins the next aligned (B24)."""
+        """Abort a checkpoint whose captured events could not be written or read; the next one begins aligned (B24)."""
         self._begins_aligned = True
         return self.abort(checkpoint_id)
 
     def end_input(self, input_id: int, now_ns: int) -> list[Action]:
-        """An input has ended: it owes no barrier any more."""
+        """Note that an input has ended: it owes no barrier any more."""
         action = self.aligner.end_input(input_id, now_ns)
         if action is not None and action.barrier is not None:
             return self._complete_aligned(action.barrier)
@@ -193,7 +198,7 @@ class UnalignedCheckpointer:
         return []
 
     def lose_input(self, input_id: int) -> list[Action]:
-        """An input crashed; a checkpoint to which it owes its barrier is aborted (P15)."""
+        """Note that an input was lost: a checkpoint to which it owes its barrier is aborted (P15)."""
         action = self.aligner.lose_input(input_id)
         if action is not None:
             return [action]
@@ -202,13 +207,13 @@ class UnalignedCheckpointer:
         return []
 
     def resume_input(self, input_id: int) -> None:
-        """An input is back: it takes part from the next checkpoint on."""
+        """Note that an input is back: it takes part from the next checkpoint on."""
         self.aligner.resume_input(input_id)
 
     # --- What can be asked ------------------------------------------------------------------------------
 
     def snapshot(self) -> dict[int, list[Captured]]:
-        """What was captured so far, for each input that delivered anything; a copy."""
+        """Copy what was captured so far, for each input that delivered anything."""
         return {} if self._last is None else self._last.snapshot()
 
     def metrics(self) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The barrier in plain Python: the specification of the native one (PROTOCOL 11.3 to 11.7)."""
+"""The join in plain Python: the specification of the native barrier and stage (PROTOCOL 11.3 to 11.7)."""
 
 from framegate.spec.join.barrier import Barrier
 from framegate.spec.join.kind import Kind

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gate before an output: the map's life, the inputs' epochs, staleness (PROTOCOL 11.3 to 11.7).
+"""The gate before an output: validity of the map, epochs of the inputs, staleness (PROTOCOL 11.3 to 11.7).
 
-A barrier decides from what it was told; it asks no clock, waits for nothing and holds no frame.
+A barrier decides only from its observations. It reads no clock, waits for nothing and holds no frame.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Barrier:
     # --- The map ---
 
     def apply(self, announced: MergeMap | Announce) -> bool:
-        """Whether this map is in force now. Raises MapRefused, and is blocked then."""
+        """Apply a map; False if it is not for this barrier. Raises MapRefused, and then the barrier blocks."""
         if pair_of(announced) != (self.out_stream, self.epoch) or not self.kind.takes(
             is_by_timestamp=is_by_timestamp(announced)
         ):
@@ -57,11 +57,11 @@ class Barrier:
         return True
 
     def invalidate(self) -> None:
-        """Blocks until a map is applied: the authority has announced another, or one that is invalid."""
+        """Block until a map is applied, because the authority announced another one, or an invalid one."""
         self.is_valid = False
 
     def new_epoch(self, epoch: int) -> bool:
-        """Blocks until a map of this higher output epoch is applied; a lower one is ignored."""
+        """Block until a map of this higher output epoch is applied. False for an epoch that is not higher."""
         if epoch <= self.epoch:
             return False
         self.epoch, self.last_emitted_ns = epoch, 0
@@ -80,7 +80,9 @@ class Barrier:
         epoch: int | None,
         clock_domain: ClockDomain | None,
     ) -> bool:
-        """Whether a descriptor counts. Without an epoch it belongs to the input's current one."""
+        """Observe a frame by its descriptor; False if it does not count. Without an epoch it belongs to the input's
+        current one.
+        """
         found = self.inputs.get(stream)
         if found is None:
             self.unknown_streams += 1
@@ -94,7 +96,7 @@ class Barrier:
         return True
 
     def input_epoch(self, stream: int, epoch: int) -> bool:
-        """An input is known to go on in a higher epoch, of which no frame has come yet."""
+        """Note a higher epoch of an input, of which no frame has come yet."""
         found = self.inputs.get(stream)
         if found is None:
             self.unknown_streams += 1
@@ -110,7 +112,7 @@ class Barrier:
         epoch: int | None,
         clock_domain: ClockDomain | None,
     ) -> bool:
-        """Whether what a stage consumed counts: it is of the input's current epoch."""
+        """Note what consumers processed; False if it is not of the input's current epoch."""
         found = self.inputs.get(stream)
         if found is None:
             self.unknown_streams += 1
@@ -122,17 +124,17 @@ class Barrier:
         return True
 
     def selected(self, stream: int) -> int | None:
-        """By newest frame: its sequence; None while there is none that can be read."""
+        """The sequence of an input's newest frame, under a latest policy; None while none can be read."""
         found = self.inputs.get(stream)
         return None if found is None else found.selected
 
     def invalid(self, stream: int, seq: int) -> bool:
-        """By newest frame: it could not be read, and the input is absent until a newer one comes."""
+        """Note that the newest frame could not be read, so that the input is absent until a newer one comes."""
         found = self.inputs.get(stream)
         return found is not None and found.invalid(seq)
 
     def _enter(self, stream: int, epoch: int) -> bool:
-        """Whether something of this epoch counts. A higher epoch forgets everything of the one before."""
+        """Whether something of this epoch counts. A higher epoch clears what is known of the one before."""
         own = self.inputs[stream].epoch
         if own is None or epoch > own:
             self.inputs[stream] = Seen(epoch)
@@ -171,7 +173,7 @@ class Barrier:
         )
 
     def emitted(self, out: int) -> None:
-        """An output was made. By timestamp, from now on no earlier output is ready."""
+        """Note that an output was made. By timestamp, no earlier output is ready afterwards."""
         if self.kind is not Kind.TIMESTAMP:
             return
         if out < self.last_emitted_ns:

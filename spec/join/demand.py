@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules as they are evaluated: both kinds, offsets and windows, ask an input for a number at least."""
+"""Rules in the form in which they are evaluated: offsets and windows both ask an input for a least number."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ STALE: Final = "stale"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Demand:
-    """Output ``out`` needs ``out + shift`` of its input, not less than 0, from output ``start`` on."""
+    """What one rule demands: output ``out`` needs ``out + shift`` of its input, but not less than 0, from output
+    ``start`` on.
+    """
 
     stream: int
     kind: Kind
     place: int
-    """Of the timestamp field that the rule reads."""
+    """The timestamp field that the rule reads."""
     places: frozenset[int]
-    """Every one that any rule of this input reads: a decreasing one puts the whole input out."""
+    """Every timestamp field that a rule of this input reads. If one decreases, the whole input is rejected."""
     start: int
     shift: int
     needs_processed: bool
@@ -42,7 +44,7 @@ class Demand:
         return Reason.BEHIND if known is None or known < self._required(out) else None
 
     def unseen(self, seen: Seen, out: int) -> Reason | None:
-        """The same, wherever those are who consume the input."""
+        """What an output has to wait for, whatever was processed."""
         if self.kind.is_latest:
             if seen.newest is None:
                 return Reason.NOT_OBSERVED
@@ -57,8 +59,9 @@ class Demand:
         return Reason.BEHIND if not self.is_first_only and known < self._required(out) else None
 
     def verdict(self, seen: Seen, out: int, now_ns: int, stale_timeout_ns: int | None) -> Verdict:
-        """What becomes of an output: a stale input is absent. There is no rule that an old value of the latest policy
-        could fulfil, so there it is absent whatever it last showed."""
+        """What becomes of the demand: a stale input may be absent. Under the latest policy a stale input is absent
+        whatever it showed, because no rule could be fulfilled by an old value.
+        """
         reason, is_stale = self.obstacle(seen, out), seen.is_stale(now_ns, stale_timeout_ns)
         if reason is None:
             return STALE if self.kind.is_latest and is_stale else MET
@@ -72,7 +75,7 @@ class Demand:
 
 
 def demands(applied: MergeMap, kind: Kind, needs_processed: Collection[int]) -> list[Demand]:
-    """One for each rule or, where parameters are ignored, for each input."""
+    """Make one demand for each rule, or one for each input where parameters are ignored."""
     rules = applied.rules
     if kind.is_latest:
         rules = [next(rule for rule in rules if rule.stream == stream) for stream in applied.streams]
@@ -91,9 +94,9 @@ def demands(applied: MergeMap, kind: Kind, needs_processed: Collection[int]) -> 
 
 
 def start(rule: SequenceRule | TimestampRule) -> int:
-    """The first output that a rule can be fulfilled for."""
+    """The first output that a rule allows."""
     if isinstance(rule, TimestampRule):
-        # [t - w, t] starts at t = w; [n - N + 1, n] one earlier.
+        # [t - w, t] fits from t = w on; [n - N + 1, n] from one earlier.
         return max(0, -_offset(rule)) if rule.window_ns is None else rule.window_ns
     return max(0, -_offset(rule)) if rule.window is None else rule.window - 1
 

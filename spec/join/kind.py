@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What differs between the barriers (PROTOCOL 11.4 to 11.6)."""
+"""The differences between the kinds of barrier (PROTOCOL 11.4 to 11.6)."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from framegate.spec.join.seen import Seen, Times, place_of
 
 
 class Kind(Enum):
-    """What readiness is about."""
+    """What readiness depends on."""
 
     SEQUENCE = "sequence"
     """Output n is ready when every input was observed up to the sequence that its rules ask for."""
     TIMESTAMP = "timestamp"
     """Output t is ready when every input's time has come as far as its rules ask, less the map's lateness."""
     LATEST_BY_SEQ = "latest_by_seq"
-    """Any output is ready when every input has a newest frame. The order is fixed for the barrier's life."""
+    """Any output is ready when every input has a newest frame, by sequence. A barrier keeps its order for good."""
     LATEST_BY_TIME = "latest_by_timestamp"
-    """The same, newest by the time of each input's source."""
+    """Any output is ready when every input has a newest frame, by the time of its source."""
 
     @property
     def is_latest(self) -> bool:
-        """Whether the newest frame counts, and rules say nothing but which streams there are."""
+        """Whether only the newest frames count, so that rules do nothing but name streams."""
         return self in (Kind.LATEST_BY_SEQ, Kind.LATEST_BY_TIME)
 
     @property
@@ -34,12 +34,13 @@ class Kind(Enum):
         return self in (Kind.TIMESTAMP, Kind.LATEST_BY_TIME)
 
     def takes(self, *, is_by_timestamp: bool) -> bool:
-        """Whether a map of that kind is for this barrier; the other kind is ignored."""
-        # Parameters are ignored, so by newest sequence either kind will do; by time, only one declares a clock domain.
+        """Whether a map with or without times is for this barrier; other maps are ignored."""
+        # Parameters are ignored, so both kinds of map suit the newest by sequence; only a timestamp map declares the
+        # clock domain that the newest by time needs.
         return self is Kind.LATEST_BY_SEQ or is_by_timestamp == self.reads_times
 
     def check(self, fresh: MergeMap) -> None:
-        """What else a map must fulfil. Raises MapRefused."""
+        """Check what else a map of this kind must fulfil. Raises MapRefused."""
         pair = {"out_stream": fresh.out_stream, "epoch": fresh.epoch}
         if len(fresh.streams) > INPUTS_MAX:
             raise refused({"reason": "too_many_inputs"}, **pair)
@@ -48,17 +49,17 @@ class Kind(Enum):
                 raise refused({"reason": "two_sources", "rule": index, "stream": rule.stream}, **pair)
 
     def source_of(self, applied: MergeMap | None, stream: int) -> TimestampSource | None:
-        """The source that frames are ordered by. Values of two sources cannot be ordered."""
+        """The source by whose times frames are ordered. Values of two sources cannot be compared."""
         if applied is None or self is not Kind.LATEST_BY_TIME:
             return None
         return next((rule.source for rule in applied.timestamp_rules if rule.stream == stream), None)
 
     def see(self, seen: Seen, seq: int, times: Times, source: TimestampSource | None, now_ns: int) -> None:
-        """A frame of the input's current epoch came."""
+        """Take a frame of the input's current epoch."""
         order = seq if self is Kind.LATEST_BY_SEQ else None
         if self is Kind.LATEST_BY_TIME and source is not None:
             order = times[place_of(source)]
         if order is not None:
             seen.select(order, seq)
-        # Both fields are followed, so that a map may change a rule's source; a rule reads its own alone.
+        # Both fields are followed, so that a map may change a rule's source; each rule reads only its own.
         seen.observe(seq, times, now_ns, is_ordered=self is Kind.TIMESTAMP)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Join the newest frame of every input, whatever its sequence or time."""
+"""The latest policy: joins the newest frame of every input, whatever its sequence or time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from framegate.spec.join.stage_policy import Policy
 
 
 class LatestPolicy(Policy):
-    """An output is asked for by a tick: an observation, or a time. What comes between two calls of next is one tick."""
+    """A tick asks for an output: an observation or a time. All observations between two calls of ``next`` make one
+    tick.
+    """
 
     def __init__(self, core: StageCore, times: OutTimes) -> None:
         super().__init__(core)
@@ -37,7 +39,7 @@ class LatestPolicy(Policy):
         return Cause.NULL_TIMESTAMP if self.is_by_time and frame.time is None else None
 
     def arrived(self, each: Input, frame: Frame, now_ns: int) -> None:
-        """Only the newest frame stays; the others were replaced before they were joined."""
+        """Keep only the newest frame; the others are recorded as superseded."""
         if frame.lost is not None:
             if self.is_by_time or frame.lost is Cause.AGENT_DOWN:
                 return
@@ -60,8 +62,8 @@ class LatestPolicy(Policy):
             self.has_tick = self.has_tick or is_driven
 
     def candidate(self, each: Input) -> Frame | None:
-        """The newest frame."""
-        return next(each.readable, None) or each.again
+        """The newest frame of an input."""
+        return next(each.readable, None) or each.reusable
 
     # --- Outputs ---
 
@@ -107,7 +109,7 @@ class LatestPolicy(Policy):
         self.has_tick = False
 
     def failed(self, each: Input, frame: Frame) -> None:
-        """The output is tried again at the next tick, with what is newest then."""
+        """Drop the tick; the next one tries the newest frames at that time."""
         each.source.seen.invalid(frame.seq)
         if self.t is not None or self.has_tick:
             self._not_ready()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nearest picks where a frame is joined once only: which frame the current output gets of each such input."""
+"""Nearest picks where each frame is joined only once: which frame the current output gets of each such input."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What ``first_choice`` is asked besides the times."""
+    """What ``first_choice`` is asked, beside the times."""
 
     reach: Reach
     x_horizon: Time
@@ -26,28 +26,29 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A frame, or None for none. ``is_early``: a later frame or output might have changed it."""
+class Answer:
+    """The answer for one input: a frame, or None. ``is_early``: a later frame or output might have changed it."""
 
     frame: Frame | None
     is_early: bool
 
 
 class OneToOne:
-    """What one-to-one inputs have to do with the current output."""
+    """What is known of one-to-one inputs and the current output."""
 
     def __init__(self, policy: TimestampPolicy) -> None:
         self.policy, self.core = policy, policy.core
-        # At most half of what may wait competes, so that there is room for what decides.
+        # At most half of the frames that may wait compete, so that there is space for the frames that decide.
         self.outputs_max = min(max(1, self.core.config.history // 2), OUTPUTS_MAX)
-        self.told = dict[int, Told]()
+        self.answers = dict[int, Answer]()
         self.taken: list[Frame | None] | None = None
-        """The current output's frames, where the one after it is asked about."""
+        """The current output's frames, while the output after it is looked at."""
 
-    def has_told(self, each: Input, out: int, now_ns: int) -> bool | None:
-        """Whether it is certain which frame the output gets, or nothing more is waited for.
+    def is_answered(self, each: Input, out: int, now_ns: int) -> bool | None:
+        """Whether the frame that the output gets is certain, or nothing more is waited for.
 
-        None: it has to wait. False: nothing was there in time, and the input is absent as any that is too late.
+        None: the output has to wait. False: no frame came in time, and the input is absent, like any other that is too
+        late.
         """
         taken = None if self.taken is None else self.taken[each.index]
         frames = [frame for frame in each.readable if taken is None or frame.seq > taken.seq]
@@ -58,26 +59,26 @@ class OneToOne:
             choice, is_hasty = self._ask(hasty, each, frames), True
         if self.taken is not None:
             return None if choice is None else True
-        self.told.pop(each.index, None)
+        self.answers.pop(each.index, None)
         if choice is None:
             return None
         frame = None if choice.partner is None else frames[choice.partner]
-        self.told[each.index] = Told(frame, choice.is_early or is_hasty)
+        self.answers[each.index] = Answer(frame, choice.is_early or is_hasty)
         return frame is not None or not (is_hasty and hasty.is_forced)
 
     def frame(self, each: Input) -> Frame | None:
-        """What the current output gets."""
-        told = self.told.get(each.index)
+        """The frame of an input for the current output."""
+        told = self.answers.get(each.index)
         return None if told is None else told.frame
 
     def close(self) -> None:
-        """The current output is decided: what was told for it is used up."""
-        for index, told in self.told.items():
+        """Clear the answers, because the current output is decided."""
+        for index, told in self.answers.items():
             self.core.counters.closed_early[index] += told.is_early and self.core.absent[index] is None
-        self.told.clear()
+        self.answers.clear()
 
     def _ask(self, question: Question, each: Input, frames: list[Frame]) -> Closed | None:
-        # One more than compete, so that it is known when the next one comes.
+        # Ask for one more than compete, so that it is known when the next one comes.
         waiting = islice(self.policy.outputs(), self.outputs_max + 2)
         outputs = [out + each.shift for out in waiting if out <= I64_MAX]
         return first_choice(
@@ -91,7 +92,7 @@ class OneToOne:
         )
 
     def _question(self, each: Input, out: int) -> Question:
-        """With the horizons that nothing can come before: times do not decrease."""
+        """The question with what is certain: times do not decrease."""
         low, high = self.policy.bounds(each, out)
         asked = out + each.shift
         reach = Reach(INFINITE if low is None else asked - low, INFINITE if high is None else high - asked)
@@ -109,8 +110,9 @@ class OneToOne:
         return INFINITE if each.source.is_ended else -INFINITE if time is None else time
 
     def _hasty(self, sure: Question, each: Input, now_ns: int) -> Question:
-        """The same with what the join does not wait for: what is later than the map's lateness, what is stale, and of
-        an input that is optional or overdue anything more."""
+        """The question with what the join does not wait for: frames later than the map's lateness, stale inputs, and
+        anything more of an input that is optional or overdue.
+        """
         anchor, x_horizon, y_horizon = self.policy.anchor, sure.x_horizon, sure.y_horizon
         times = [time for other in self.core.bound if (time := other.source.last_times[other.place]) is not None]
         if self.core.lateness_ns > 0 and times:

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Best one-to-one nearest: which frame the first waiting output takes, and whether a later frame can change that.
+"""Pairs outputs one to one with the nearest frames: which frame the first waiting output takes, and whether a later
+frame can change that.
 
-``x`` are the times that outputs ask for, ``y`` the times of an input's frames, both rising. The best pairing has the
-most pairs, then the least sum of distances. For distances on a line one without crossings is among the best, so it is
-an alignment of two sequences: a table of the best over the first i outputs and the first j frames. Of equally good ones
-the newer frame stays out, and then the newer output.
+``x`` are the times that outputs ask for, ``y`` the times of an input's frames; both rise. The best pairing has the most
+pairs and, among those, the smallest sum of distances. On a line, one of the best pairings has no crossings, so it is an
+alignment of two sequences: a table of the best pairing of the first i outputs with the first j frames. Between equally
+good pairings, the newer frame stays out, and then the newer output.
 
-At most ``outputs_max`` outputs compete: what the first one takes is its partner in the best pairing of that many
+At most ``outputs_max`` outputs compete. What the first one takes is its partner in the best pairing of that many
 outputs with all frames, in whatever order they came.
 """
 
@@ -19,17 +20,17 @@ from typing import Final, TypeAlias
 
 OUTPUTS_MAX: Final = 64
 INFINITE: Final = math.inf
-"""Of a reach: any distance. Of a horizon: nothing more comes."""
+"""As a reach: any distance. As a horizon: nothing more comes."""
 
 Time: TypeAlias = float
-"""Whole nanoseconds, or infinite."""
+"""A time in whole nanoseconds, or infinity."""
 Worth: TypeAlias = tuple[int, Time]
-"""Pairs, and the sum of their distances, negative: more is better."""
+"""The number of pairs, and the sum of their distances as a negative number: more is better."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How far before and after the time asked for a frame may lie."""
+    """How far a frame may lie before and after the time that an output asks for."""
 
     behind: Time = INFINITE
     ahead: Time = INFINITE
@@ -37,7 +38,9 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The first output's choice: a frame's place, or None. ``is_early``: a later frame or output might change it."""
+    """What the first output takes: a frame's index, or None. ``is_early``: a later frame or output might have changed
+    it.
+    """
 
     partner: int | None
     is_early: bool = False
@@ -45,7 +48,7 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The best pairing of some first outputs with some first frames, and which frame the first output has in it."""
+    """The best pairing of the first outputs with the first frames, and the frame of the first output in it."""
 
     worth: Worth = (0, 0)
     first: int | None = None
@@ -53,7 +56,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The table's cells of one more output, by the number of frames. Further cells to the right equal the last."""
+    """The table's row of one more output, by number of frames. Cells further to the right equal the final one."""
 
     cells: dict[int, Cell]
     low: int
@@ -61,7 +64,7 @@ class Row:
     high: int
 
     def at(self, frames: int) -> Cell:
-        """The cell of so many frames."""
+        """The cell of this number of frames."""
         return self.cells[min(frames, self.high)]
 
 
@@ -75,10 +78,10 @@ def first_choice(
     outputs_max: int = OUTPUTS_MAX,
     is_forced: bool = False,
 ) -> Closed | None:
-    """What the first of ``xs`` takes of ``ys``; None while a later one could change it.
+    """What the first of ``xs`` takes from ``ys``; None while something later could change it.
 
-    No output comes for a time before ``x_horizon``, and no frame with one before ``y_horizon``. ``is_forced``: choose
-    from what is here.
+    No later output asks for a time before ``x_horizon``, and no later frame has one before ``y_horizon``.
+    ``is_forced``: choose now from what is here.
     """
     rows = [Row({0: Cell()}, 0, 0, 0)]
     for count, x in enumerate(xs[:outputs_max], 1):
@@ -99,7 +102,9 @@ def first_choice(
 
 
 def _row(before: Row, x: int, ys: Sequence[int], reach: Reach, side_max: int, *, is_first: bool) -> Row:
-    """One more output. It never needs a frame beyond so many on either side: the others cannot take them all."""
+    """Compute the row of one more output. It never needs a frame beyond ``side_max`` on either side, because the other
+    outputs cannot take them all.
+    """
     passed = sum(y < x for y in ys)
     low = max(sum(y < x - reach.behind for y in ys), passed - side_max)
     high = min(sum(y <= x + reach.ahead for y in ys), passed + side_max)
@@ -115,16 +120,17 @@ def _row(before: Row, x: int, ys: Sequence[int], reach: Reach, side_max: int, *,
 
 
 def _next_frame(row: Row, ys: Sequence[int], y_horizon: Time, side_max: int) -> Time:
-    """The least time of a frame that is not in the table and could be paired by one of its outputs."""
+    """The smallest time of a frame that is not in the table and that one of its outputs could take."""
     if row.high == row.passed + side_max:
         return INFINITE
     return ys[row.high] if row.high < len(ys) else y_horizon
 
 
 def _keeping_outputs(rows: list[Row], xs: Sequence[int], reach: Reach, arriving: Time) -> Iterator[Cell | None]:
-    """The best of the others, for each number of last outputs that later frames may take; None: the first is kept too.
+    """For each number of newest outputs that later frames may take, the best pairing of the others; None if the first
+    output is among the taken ones.
 
-    Only where the kept ones, each with a frame as near as one can come, make more of it than any fewer do.
+    Only if the taken ones, each with the nearest frame that can come, make a better pairing than fewer of them.
     """
     best = rows[-1].at(rows[-1].high).worth
     kept: Time = 0
@@ -140,7 +146,7 @@ def _keeping_outputs(rows: list[Row], xs: Sequence[int], reach: Reach, arriving:
 
 
 def _keeping_frames(row: Row, ys: Sequence[int], reach: Reach, following: Time) -> Iterator[tuple[int, Cell]]:
-    """The same for last frames that later outputs may take, with the number of frames before them."""
+    """The best pairing without the newest frames that later outputs may take, with the number of frames before them."""
     best = row.at(row.high).worth
     kept: Time = 0
     for frames in range(row.high - 1, row.low - 1, -1):

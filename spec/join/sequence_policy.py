@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Join by sequence: output n takes frame n + offset of an input, or its newest frame of the last N."""
+"""The sequence policy: output n takes an input's frame n + offset, or its newest frame of the last N."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from framegate.spec.join.stage_policy import Policy
 
 
 class SequencePolicy(Policy):
-    """``n`` is the current output; None until the first one can be told."""
+    """The sequence policy. ``n`` is the current output, None until the first one is known."""
 
     def __init__(self, core: StageCore) -> None:
         super().__init__(core)
@@ -29,7 +29,7 @@ class SequencePolicy(Policy):
         return self._is_waiting
 
     def begin_not_before(self, start: int) -> None:
-        """A map's first output, where there was none before."""
+        """Raise a configured first output to the first one that a map allows, if no row was made yet."""
         if self.first is not None and self.last_row is None:
             self.first = max(self.first, start)
             self.n = max(self.n or 0, self.first)
@@ -37,15 +37,15 @@ class SequencePolicy(Policy):
     # --- Which frame is whose ---
 
     def is_exact(self, each: Input) -> bool:
-        """Whether an output takes one certain frame of this input: by an offset, or as the anchor."""
+        """Whether an output takes one certain frame of this input: by an offset, or because it is the anchor."""
         return each.window is None or each is self.anchor
 
     def need(self, each: Input, n: int) -> int:
-        """Up to where the input must have come for n."""
+        """The sequence that the input must have reached for n."""
         return n + each.shift
 
     def floor(self, each: Input, n: int) -> int:
-        """The oldest frame that n or a later output can take."""
+        """The oldest sequence that n or a later output can take."""
         return self.need(each, n) if self.is_exact(each) else n - (each.window or 0) + 1
 
     def candidate(self, each: Input, n: int) -> Frame | None:
@@ -54,15 +54,15 @@ class SequencePolicy(Policy):
         found = [frame for frame in each.readable if low <= frame.seq <= high]
         if found:
             return found[-1]
-        again = None if self.is_exact(each) else each.again
+        again = None if self.is_exact(each) else each.reusable
         return again if again is not None and low <= again.seq <= high else None
 
     def possible(self, each: Input, n: int) -> int:
-        """The first output from n on that the input may have a frame for."""
+        """The first output from n on for which the input may have a frame."""
         if self.candidate(each, n) is not None:
             return n
-        # The last joined frame may lie ahead, where it was joined under another map.
-        known = [*([] if each.again is None or self.is_exact(each) else [each.again]), *each.readable]
+        # The most recently joined frame may lie ahead, if it was joined under another map.
+        known = [*([] if each.reusable is None or self.is_exact(each) else [each.reusable]), *each.readable]
         nearest = min((frame.seq for frame in known if frame.seq >= self.need(each, n)), default=each.next_seq)
         return n if nearest is None else max(n, nearest - each.shift)
 
@@ -73,20 +73,20 @@ class SequencePolicy(Policy):
             return Cause.BEFORE_FIRST
         if self.last_row is not None and frame.seq - each.shift <= self.last_row:
             return Cause.LATE
-        return self._alone(each)
+        return self._unjoined_cause(each)
 
-    def _alone(self, each: Input) -> Cause:
+    def _unjoined_cause(self, each: Input) -> Cause:
         return Cause.NO_PARTNER if self.is_exact(each) else Cause.NO_MATCH
 
     def observed(self, source: Source, is_new: bool, now_ns: int) -> None:
-        self.touch(now_ns)
+        self.start_wait(now_ns)
 
     # --- Outputs ---
 
     def next(self, now_ns: int) -> list[Frame | None] | None:
         self._is_waiting = False
         for _ in range(SKIPS_MAX):
-            if self.core.closes():
+            if self.core.close_if_due():
                 break
             if self.n is None and not self._begin(now_ns):
                 return None
@@ -102,7 +102,7 @@ class SequencePolicy(Policy):
                     self.core.not_ready()
                 return None
             frames = self.core.choose(n, self.candidate)
-            later = self._instead(n, frames, now_ns)
+            later = self._skip_to(n, frames, now_ns)
             if later is None:
                 return frames if any(frames) else None
             self.core.counters.skipped_outputs += later[0] - n
@@ -111,29 +111,32 @@ class SequencePolicy(Policy):
         return None
 
     def _begin(self, now_ns: int) -> bool:
-        """The first output of an epoch: the smallest that the first frame of every required input allows."""
+        """Find the first output of an epoch: the smallest that the first frame of every required input allows. False if
+        it is not known yet.
+        """
         if not self.core.is_all_observed:
             return False
         awaited = [each for each in self.core.required if self._is_awaited(each, now_ns)]
         n = self.first_output(lambda each: None if each in awaited and not each.pending else self.first_seq(each))
         if n is None or any(self.core.lacks(each, n) is not None for each in awaited):
-            # The numbers that an input had come to say nothing: it may begin anew, as the one did that made this epoch.
+            # The sequences that an input had reached prove nothing: its source may begin anew, as the one did that
+            # began this epoch.
             return False
         self.first = n
         self._advance(n, Cause.BEFORE_FIRST, None, now_ns)
         return True
 
     def _is_awaited(self, each: Input, now_ns: int) -> bool:
-        """Whether no first row can be without a frame of this input that comes."""
+        """Whether the first row has to wait for a frame of this input."""
         return not (each.source.is_ended or each.config.deadline_ns or self.core.is_stale(each.source, now_ns))
 
     @property
     def proposed(self) -> int | None:
-        """The current output, or the first one as far as it can be told."""
+        """The current output, or the first one as far as it is known."""
         return self.first_output(self.first_seq) if self.n is None and self.core.is_all_observed else self.n
 
     def first_output(self, first: Callable[[Input], int | None]) -> int | None:
-        """The smallest output that the first frame of every required input allows; None: one of them has none yet."""
+        """The smallest output that the first frame of every required input allows; None if one of them has none yet."""
         n = self.core.start
         for each in self.core.required:
             seq = first(each)
@@ -143,11 +146,11 @@ class SequencePolicy(Policy):
         return n
 
     def first_seq(self, each: Input) -> int:
-        """The oldest frame that waits or may come."""
+        """The sequence of the oldest frame that waits, or of the next one to come."""
         return each.pending[0].seq if each.pending else each.next_seq or 0
 
     def _follow(self, now_ns: int) -> int:
-        """The current output, once the map's first one and the anchor's next frame are heeded."""
+        """Move the current output to the map's first one, or to the anchor's next frame, if that is later."""
         n = self.n or 0
         later = max(n, self.core.start)
         if self.anchor is not None:
@@ -157,25 +160,27 @@ class SequencePolicy(Policy):
         return later
 
     def _is_over(self, each: Input, n: int) -> bool:
-        """Whether no output from n on can ever be: the input has ended before."""
+        """Whether an ended input makes every output from n on impossible."""
         may_be_absent = each.config.optional or each.config.deadline_ns > 0
         is_awaited = self.core.takes_part(each) and not may_be_absent
         return each.source.is_ended and is_awaited and self.core.lacks(each, n) is not None
 
     def _give_up(self) -> None:
-        """No more outputs of this epoch."""
+        """Give up: this epoch has no more outputs."""
         if self.core.behind:
             self.core.close_epoch()
             self._is_waiting = True
             return
-        # Frames of windows wait on: another epoch may use them.
+        # Frames of windows keep waiting, because another epoch may use them.
         for each in filter(self.is_exact, self.core.inputs):
             self.core.drop_all(each, Cause.NO_PARTNER)
 
-    def _instead(
+    def _skip_to(
         self, n: int, frames: list[Frame | None], now_ns: int
     ) -> tuple[int, Cause | None, list[Frame | None] | None] | None:
-        """A later output to go to in place of n, the cause of what is passed over, and what is too far apart."""
+        """The later output to go to instead of n, the cause for frames that are skipped, and the frames that lie too
+        far apart.
+        """
         present = [each for each in self.core.inputs if self.core.absent[each.index] is None]
         if any(frames[each.index] is None for each in present):
             required = [each for each in present if not each.config.optional]
@@ -189,18 +194,18 @@ class SequencePolicy(Policy):
         return None
 
     def _advance(self, n: int, cause: Cause | None, skewed: list[Frame | None] | None, now_ns: int) -> None:
-        """Go on to n: decide the frames that neither it nor a later output can take."""
+        """Go on to output n: decide the frames that neither n nor a later output can take."""
         self.n = n
         self.core.next_output()
         for each in self.core.inputs:
             while each.pending and each.pending[0].seq < self.floor(each, n):
                 is_skewed = skewed is not None and skewed[each.index] is each.pending[0]
-                self.core.drop(each, Cause.SKEW if is_skewed else cause or self._alone(each))
+                self.core.drop(each, Cause.SKEW if is_skewed else cause or self._unjoined_cause(each))
             self.core.settle(each)
-        self.touch(now_ns)
+        self.start_wait(now_ns)
 
-    def touch(self, now_ns: int) -> None:
-        """An output waits from when it is the current one and one input has what it needs."""
+    def start_wait(self, now_ns: int) -> None:
+        """Start the wait of the current output, once one input has what it needs."""
         if (
             self.core.asked_ns is None
             and self.core.has_map

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The join stage: told what came and what time it is, it says which frames to try to read next. It never reads.
+"""The join stage: a state machine that is told what came and what time it is, and says which frames to read next. It
+never reads them itself.
 
-Between ``next`` and ``joined`` or ``failed`` the stage is told nothing else.
+Between ``next`` and ``joined`` or ``failed``, nothing else may be called.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _NS_PER_MS: Final = 1_000_000
 
 
 class Stage(StageRecall):
-    """Decisions of one join. ``state`` is what an earlier stage of the same configuration had written."""
+    """The state machine of one join. ``state`` is what an earlier stage of the same configuration wrote."""
 
     def __init__(self, config: StageConfig, state: str | None = None) -> None:
         super().__init__(config)
@@ -59,27 +60,27 @@ class Stage(StageRecall):
     # --- The map ---
 
     def apply(self, announced: MergeMap, version: int) -> bool:
-        """Whether the map is in force now. It is the only rule from the next output on. Raises MapRefused."""
+        """Apply a map; False if it is for another output. Its rules hold from the next output on. Raises MapRefused."""
         if self.kind is None or not self._takes(self.kind, announced):
             return False
         self.has_map = False
         self.kind.check(announced)
-        self._check_suits(announced)
+        self._check_fits(announced)
         if self.config.late == "stall" and announced.is_by_timestamp:
             announced = replace(announced, lateness_ns=0)
         self.has_map, self.is_map_fresh, self.map_version = True, True, version
         self.lateness_ns, self.stale_timeout_ns = announced.lateness_ns, announced.stale_timeout_ns
         self.start = max(map(start, announced.rules))
-        self.obey(self.kind, announced)
+        self.bind(self.kind, announced)
         if isinstance(self.policy, SequencePolicy):
             self.policy.begin_not_before(self.start)
         if isinstance(self.policy, TimestampPolicy):
-            self.policy.one_to_one.told.clear()
+            self.policy.one_to_one.answers.clear()
         self.reconsider(self.policy)
         return True
 
-    def _check_suits(self, announced: MergeMap) -> None:
-        """Every rule is of a stream that has an input, and what makes the outputs has a rule."""
+    def _check_fits(self, announced: MergeMap) -> None:
+        """Check that every rule's stream has an input, and that what makes the outputs has a rule."""
         facts: dict[str, object] | None = None
         for index, rule in enumerate(announced.rules):
             if rule.stream not in self.sources and facts is None:
@@ -101,30 +102,32 @@ class Stage(StageRecall):
         return is_pair and kind.takes(is_by_timestamp=announced.is_by_timestamp)
 
     def invalidate(self) -> None:
-        """Another map was announced, or an invalid one: nothing is attempted until one is applied."""
+        """Invalidate the map, because another one was announced, or an invalid one. Nothing is attempted until a map is
+        applied.
+        """
         self.has_map = self.kind is None
 
     def wants_map(self) -> int | None:
-        """The output epoch that a map is wanted for."""
+        """The output epoch for which a map is needed; None if a map is in force."""
         return None if self.has_map else self.out_epoch
 
     # --- What goes out ---
 
     def next(self, now_ns: int) -> Attempt | None:
-        """An output whose frames to read, if one is possible."""
+        """The next output to try, if one is possible."""
         if not self.is_finishing:
-            self.closes()
+            self.close_if_due()
         if self.is_finishing or self.queue.is_backed_up or self.wants_map() is not None:
             self.is_stuck = not self.is_finishing
             return None
         if self.is_map_fresh and isinstance(self.policy, SequencePolicy):
-            # What was there before the map may be all that an input needs: the output waits from now on.
-            self.policy.touch(now_ns)
+            # The frames from before the map may be all that an input needs, so the output waits from now on.
+            self.policy.start_wait(now_ns)
         self.is_map_fresh = False
         frames = self.policy.next(now_ns)
         self.is_stuck = frames is not None or self.policy.is_waiting
         if self.behind and not self.is_stuck and self.is_nothing_to_come:
-            # Nothing comes that could make an output of what is left before the fence.
+            # No frame will come that could make another output of this epoch.
             self.close_epoch()
             self.is_stuck = True
         if frames is None:
@@ -141,7 +144,7 @@ class Stage(StageRecall):
         return Pick(each.source.epoch or 0, frame.seq, frame.slot_ns, frame.descriptor_ns, frame.trace_id)
 
     def failed(self, index: int, cause: Cause, now_ns: int) -> None:
-        """The attempt's frame of an input cannot be read: it never is tried again. Ask for the next attempt."""
+        """Note that the attempt's frame of an input cannot be read; it is not tried again. Call ``next`` afterwards."""
         each, frame = self.inputs[index], self.attempt[index]
         if frame is None:
             return
@@ -153,7 +156,7 @@ class Stage(StageRecall):
         self.policy.failed(each, frame)
 
     def joined(self, now_ns: int) -> None:
-        """The attempt's row is written."""
+        """Note that the attempt's row was written."""
         self.counters.rows += 1
         for each, frame in zip(self.inputs, self.attempt, strict=True):
             if frame is None:
@@ -164,18 +167,18 @@ class Stage(StageRecall):
         self.out_seq += 1
 
     def take_unmatched(self, count: int | None = None) -> list[Unmatched]:
-        """What was not joined, oldest first."""
+        """Take the unmatched, oldest first."""
         return self.queue.take(count)
 
     # --- The end, and going on after one ---
 
     def is_finished(self) -> bool:
-        """Whether all inputs have ended and no output is possible any more."""
+        """Whether all inputs have ended and no more output is possible."""
         is_empty = not any(each.pending for each in self.inputs)
         return not self.behind and self.has_all_ended and (is_empty or not self.is_stuck)
 
     def finish(self, now_ns: int) -> None:
-        """A clean end: what waits is not joined any more."""
+        """End the join cleanly: waiting frames are recorded as pending at the end."""
         self.is_finishing = True
         for each in self.inputs:
             self.drop_all(each, Cause.PENDING_AT_END)
@@ -184,7 +187,7 @@ class Stage(StageRecall):
             self.finish(now_ns)
 
     def state(self) -> str:
-        """What a stage of the same configuration goes on from, as JSON."""
+        """The state that a stage of the same configuration resumes from, as JSON."""
         inputs = [[each.source.epoch, each.decided, each.joined, int(self._has_ended(each))] for each in self.inputs]
         return encoded(
             {
@@ -197,7 +200,7 @@ class Stage(StageRecall):
         )
 
     def _has_ended(self, each: Input) -> bool:
-        """What waits behind a fence will be told again by its producer, which has not ended."""
+        """Whether an input has ended. The producer of what waits behind a fence has not, and will send that again."""
         return each.source.is_ended and each.config.stream not in self.behind
 
     def _resume(self, state: dict[str, object]) -> None:
@@ -206,7 +209,7 @@ class Stage(StageRecall):
         self.policy.resume(numbers)
         last_ns = self.policy.last_ns if isinstance(self.policy, TimestampPolicy) else None
         if self.config.drive == "watermark" and last_ns is not None:
-            # The watermark that made the last output makes no other one.
+            # The watermark that made the newest output must not make another one.
             self.last_watermark_ms = last_ns // _NS_PER_MS
         rows = cast("list[list[int]]", state["inputs"])
         for each, (epoch, decided, joined, is_ended) in zip(self.inputs, rows, strict=True):
@@ -216,12 +219,12 @@ class Stage(StageRecall):
             each.joined = None if joined < 0 else joined
 
     def status(self) -> dict[str, object]:
-        """What the stage waits for."""
+        """What the stage waits for now."""
         return status(self, self.policy)
 
     def needs_slot_time(self, stream: int) -> bool:
-        """Whether a slot's header is to be read at arrival."""
+        """Whether a slot's header has to be read when its frame comes."""
         if self.config.reads_times:
-            # Any map may ask for it.
+            # Any map may ask for its time.
             return True
         return self.config.max_skew_ns > 0 and any(each.place == 0 for each in self.on(stream))

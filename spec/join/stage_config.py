@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a stage is told once, and what it proposes."""
+"""The configuration of a stage, and what the stage proposes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from framegate.spec.join.kind import Kind
 
 I64_MAX: Final = 2**63 - 1
 SKIPS_MAX: Final = 256
-"""Outputs that one call of ``next`` passes over; the rest waits for the next call."""
+"""Most outputs that one call of ``next`` skips; the next call goes on."""
 
 PolicyKind: TypeAlias = PolicyName
 PickName: TypeAlias = Literal["newest", "nearest", "latest", "sequence"]
@@ -24,12 +24,12 @@ DriveKind: TypeAlias = Literal["counter", "input", "clock", "watermark", "extern
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputConfig:
-    """One ``[[input]]``, which a map's rule may bind. It chooses among the frames that the rule admits."""
+    """One ``[[input]]``, which a rule of the map may bind. It chooses among the frames that the rule allows."""
 
     stream: int
     tolerance_ns: int | None = None
     source: TimestampSource = TimestampSource.SLOT_HEADER
-    """The timestamp that counts where a map names none."""
+    """The timestamp that counts if the map names none."""
     pick: PickName = "newest"
     seq_offset: int = 0
     reuse: bool = True
@@ -37,12 +37,12 @@ class InputConfig:
     optional: bool = False
     processed: bool = False
     drops_regressed: bool = False
-    """Whether a frame whose time goes back is left out, instead of the whole stream."""
+    """Whether a frame whose time goes back is dropped; otherwise the whole stream is rejected."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageConfig:
-    """All of it. Rules, staleness and lateness come with maps alone."""
+    """The whole configuration of a stage. Rules, staleness and lateness come only with maps."""
 
     policy: PolicyKind
     inputs: tuple[InputConfig, ...]
@@ -66,14 +66,14 @@ class StageConfig:
 
     @property
     def kind(self) -> Kind | None:
-        """What readiness is about; None: nothing of a union waits for a map or for another input."""
+        """The kind of readiness. None for a union, which waits for no map and no other input."""
         if self.policy == "latest":
             return Kind.LATEST_BY_TIME if self.order_by == "timestamp" else Kind.LATEST_BY_SEQ
         return {"sequence": Kind.SEQUENCE, "timestamp": Kind.TIMESTAMP}.get(self.policy)
 
     @property
     def reads_times(self) -> bool:
-        """Whether rules speak of times."""
+        """Whether rules compare times."""
         return self.kind is not None and self.kind.reads_times
 
 

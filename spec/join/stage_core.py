@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every policy of a stage stands on: inputs, decisions about their frames, and the gate before an output."""
+"""What all policies of a stage share: inputs, decisions about their frames, and the gate before an output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _QUEUE_MIN: Final = 1024
 
 @dataclass(slots=True)
 class Counters:
-    """Since the start. Per input, in their order: absent, overwritten, closed early, and unmatched by cause."""
+    """What was counted since the start. The lists are by input, in their order."""
 
     rows: int = 0
     ticks_not_ready: int = 0
@@ -42,22 +42,22 @@ class Counters:
     absent: list[int] = field(default_factory=list)
     overwritten: list[int] = field(default_factory=list)
     closed_early: list[int] = field(default_factory=list)
-    """One-to-one choices that were made before it was certain that nothing later changes them."""
+    """One-to-one choices made before it was certain that nothing later would change them."""
     unmatched: list[Counter[Cause]] = field(default_factory=list)
 
 
 class StageCore:
-    """State of a stage, and what is done to it whatever the policy."""
+    """The state of a stage, and the steps that are the same for every policy."""
 
     def __init__(self, config: StageConfig) -> None:
         self.config = config
         self.sources = {stream: Source(stream) for stream in config.streams}
         self.behind = dict[int, Source]()
-        """Of each stream the epoch behind its fence, if it has one."""
+        """For each stream, the epoch behind its fence, if it has one."""
         self.inputs = [
             Input(index, each, self.sources[each.stream], config.history) for index, each in enumerate(config.inputs)
         ]
-        self.queue = UnmatchedQueue(max(_QUEUE_MIN, 2 * sum(each.room for each in self.inputs)))
+        self.queue = UnmatchedQueue(max(_QUEUE_MIN, 2 * sum(each.capacity for each in self.inputs)))
         count = len(self.inputs)
         self.counters = Counters(
             absent=[0] * count,
@@ -69,16 +69,16 @@ class StageCore:
         self.map_version = 0
         self.lateness_ns, self.stale_timeout_ns = 0, None
         self.kind = config.kind
-        """What readiness is about; None: nothing of a union waits for a map or for another input."""
+        """The kind of readiness. None for a union, which waits for no map and no other input."""
         self.demands = list[Demand]()
-        """The rules, of the map that was applied last."""
+        """The rules of the applied map."""
         self.has_map = self.kind is None
         self.is_map_fresh = False
-        """A map was applied since the last call of ``next``."""
+        """Whether a map was applied since the previous call of ``next``."""
         self.start = 0
-        """The first output that every rule can be fulfilled for."""
+        """The first output that every rule allows."""
         self.asked_ns: int | None = None
-        """Since when the current output waits."""
+        """When the current output began to wait."""
         self.is_counted = False
         self.absent: list[Absence | None] = [None] * count
         self.order = 0
@@ -87,7 +87,7 @@ class StageCore:
     stale_timeout_ns: int | None
 
     def on(self, stream: int) -> list[Input]:
-        """The inputs on a stream."""
+        """The inputs of a stream."""
         return [each for each in self.inputs if each.config.stream == stream]
 
     @property
@@ -97,16 +97,16 @@ class StageCore:
 
     @property
     def bound(self) -> list[Input]:
-        """The inputs that belong to outputs."""
+        """The inputs that outputs use."""
         return [each for each in self.inputs if self.takes_part(each)]
 
     def takes_part(self, each: Input) -> bool:
-        """Whether an input belongs to outputs: the map in force has a rule for it, or none is in force yet."""
+        """Whether outputs use an input: the valid map has a rule for it, or there is no valid map yet."""
         return self.kind is None or not self.has_map or each.demand is not None
 
     @property
     def has_all_ended(self) -> bool:
-        """Whether no frame comes any more: an optional stream that never came is not waited for."""
+        """Whether no more frames come. An optional stream that never came is not waited for."""
         return all(
             source.is_ended or not (source.is_observed or any(each in self.required for each in self.on(source.stream)))
             for source in self.sources.values()
@@ -120,7 +120,7 @@ class StageCore:
     # --- Decisions ---
 
     def note(self, each: Input, epoch: int, frame: Frame, cause: Cause) -> None:
-        """Write down a frame that is not joined."""
+        """Record a frame as not joined."""
         out_seq = None
         if self.config.policy == "sequence" and each.demand is not None and each.window is None:
             own = frame.seq - each.shift
@@ -131,43 +131,43 @@ class StageCore:
             self.counters.unmatched_dropped += entry.frames
 
     def drop(self, each: Input, cause: Cause) -> None:
-        """Decide an input's oldest frame: not joined."""
+        """Decide an input's oldest frame: it is not joined."""
         frame = each.pending.pop(0)
         each.decided = frame.seq_last
         self.note(each, each.source.epoch or 0, frame, frame.lost or cause)
 
     def settle(self, each: Input) -> None:
-        """Decide what is lost and has nothing older before it."""
+        """Decide lost frames that have nothing older before them."""
         while each.pending and each.pending[0].lost is not None:
             self.drop(each, Cause.NO_MATCH)
 
     def drop_all(self, each: Input, cause: Cause) -> None:
-        """Decide everything that waits."""
+        """Decide all waiting frames of an input."""
         while each.pending:
             self.drop(each, cause)
 
     def drop_older(self, each: Input, seq: int) -> None:
-        """A newer frame is preferred."""
+        """Drop all frames older than this, because a newer one is preferred."""
         while each.pending and each.pending[0].seq < seq:
             self.drop(each, Cause.SUPERSEDED)
 
     def add(self, each: Input, frame: Frame, source: Source) -> None:
-        """A frame waits. A full history, which has no fence, loses what comes, as one range at its end."""
-        if len(each.pending) + len(each.behind) >= each.room:
+        """Add a frame. A full history, which has no fence, loses new frames as one range at its end."""
+        if len(each.pending) + len(each.behind) >= each.capacity:
             frame.lost = frame.lost or Cause.NO_ROOM
             newest = each.pending[-1]
             if newest.lost is frame.lost and newest.seq_last + 1 == frame.seq:
                 newest.seq_last = frame.seq_last
                 return
-            if len(each.pending) > each.room:
-                # Two ranges that do not go on in one another: the oldest frame makes room for the second.
+            if len(each.pending) > each.capacity:
+                # A second range does not continue the first, so the oldest frame is dropped to make space for it.
                 self.drop(each, Cause.NO_ROOM)
                 self.settle(each)
         each.push(frame, source)
         self.settle(each)
 
     def take(self, each: Input, frame: Frame) -> None:
-        """A frame was joined."""
+        """Take a joined frame; every older one is decided."""
         self.drop_older(each, frame.seq)
         if each.pending and each.pending[0] is frame:
             each.pending.pop(0)
@@ -177,26 +177,30 @@ class StageCore:
 
     # --- Epochs ---
 
-    def closes(self) -> bool:
-        """Close the output's epoch if nothing more can be made of it, or the next one is nearer. Whether it was."""
+    def close_if_due(self) -> bool:
+        """Close the output's epoch if nothing more can be made of it, or if the next one is nearer. True if it was
+        closed.
+        """
         raise NotImplementedError
 
     def close_epoch(self) -> None:
-        """Go over to the next epoch of all streams that have one. What is left of those before it is dropped."""
+        """Move all streams that have a fence to their next epoch. What is left of the old ones is dropped."""
         raise NotImplementedError
 
     def pass_in_order(self) -> None:
-        """Of a union: frames keep the order in which they came; a fence goes when it is the oldest thing that waits."""
+        """Keep a union's frames in the order in which they came: a fence is removed once everything that waits came
+        after it.
+        """
         raise NotImplementedError
 
     def advance_watermark(self) -> None:
-        """The lowest watermark may make an output."""
+        """Make an output of the lowest watermark, if it has advanced."""
         raise NotImplementedError
 
     # --- The gate ---
 
-    def obey(self, kind: Kind, applied: MergeMap) -> None:
-        """The demands of a map, and what they ask of each input."""
+    def bind(self, kind: Kind, applied: MergeMap) -> None:
+        """Apply the demands of a map to each input."""
         self.demands = demands(applied, kind, {each.stream for each in self.config.inputs if each.processed})
         for each in self.inputs:
             place = self.rule_of(applied, each)
@@ -216,14 +220,15 @@ class StageCore:
                     self._select_anew(each)
 
     def rule_of(self, applied: MergeMap, each: Input) -> int | None:
-        """The index of the rule that binds an input: the k-th of a stream that of its k-th input. Where parameters are
-        ignored, a stream that the map names binds all of its inputs."""
+        """The index of the rule that binds an input: the k-th rule of a stream binds its k-th input. Where parameters
+        are ignored, one rule binds all inputs of its stream.
+        """
         rules = [index for index, rule in enumerate(applied.rules) if rule.stream == each.config.stream]
         place = 0 if self.config.policy == "latest" else self.on(each.config.stream).index(each)
         return rules[place] if place < len(rules) else None
 
     def _select_anew(self, each: Input) -> None:
-        """Times of two sources cannot be ordered: the newest frame is looked for among those that are there."""
+        """Search the newest frame anew among the waiting ones, because times of two sources cannot be compared."""
         seen = each.source.seen
         seen.newest, seen.is_invalid = None, False
         if each.kept is not None and each.kept.time is None:
@@ -236,7 +241,7 @@ class StageCore:
                 frame.lost = Cause.SUPERSEDED
 
     def reconsider(self, policy: Policy) -> None:
-        """Frames that came without this map, or under another: those that no output takes by its rules are lost."""
+        """Judge the waiting frames by the new map: those that no output can take are lost."""
         for each in self.inputs:
             newest, goes_back = -1, False
             for frame in each.pending:
@@ -251,7 +256,7 @@ class StageCore:
             self.settle(each)
 
     def _never_cause(self, each: Input, frame: Frame, policy: Policy, *, goes_back: bool) -> Cause | None:
-        """Why a frame that waits can never be joined by the map in force; ``goes_back``: times decreased up to it."""
+        """Why a waiting frame can never be joined under the applied map. ``goes_back``: times decreased up to it."""
         if not self.takes_part(each):
             return Cause.NO_MATCH
         if self.config.policy == "sequence":
@@ -261,7 +266,7 @@ class StageCore:
         return Cause.NULL_TIMESTAMP if self.config.reads_times and frame.time is None else None
 
     def opens(self, out: int, now_ns: int, policy: Policy) -> bool:
-        """Whether an output may be tried; ``absent`` says which inputs it then goes without."""
+        """Whether an output may be tried. Sets ``absent`` to the inputs that it goes without."""
         self.absent = ["not_joined" if each.demand is None else None for each in self.inputs]
         for demand in self.demands:
             verdict = demand.verdict(self.sources[demand.stream].seen, out, now_ns, self.stale_timeout_ns)
@@ -287,11 +292,11 @@ class StageCore:
         return Reason.NO_MAP if each.demand is None else each.demand.unseen(each.source.seen, out)
 
     def is_rejected(self, source: Source) -> bool:
-        """Whether the times of a stream's rules have decreased: nothing of it is joined by them any more."""
+        """Whether a stream was rejected because its times decreased, so that nothing of it is joined by them."""
         return bool(self._rejected_places(source))
 
     def drops_regressed(self, source: Source) -> bool:
-        """Whether frames of a stream whose times go back are left out alone. Its inputs agree."""
+        """Whether the inputs of a stream drop frames whose times go back. All inputs of a stream agree on that."""
         return self.config.policy == "timestamp" and self.on(source.stream)[0].config.drops_regressed
 
     def _rejected_places(self, source: Source) -> set[int]:
@@ -300,12 +305,12 @@ class StageCore:
         return source.seen.rejected.keys() & {each.place for each in self.on(source.stream) if self.takes_part(each)}
 
     def take_rejections(self) -> list[Rejection]:
-        """The streams of this output's epoch that are rejected, each told once."""
+        """Take the rejections of this output epoch that were not taken yet."""
         found = []
         for source in self.sources.values():
             places = self._rejected_places(source)
-            if places and not source.is_rejection_told:
-                source.is_rejection_told = True
+            if places and not source.is_rejection_taken:
+                source.is_rejection_taken = True
                 place = min(places)
                 found.append(
                     Rejection(source.stream, source.epoch or 0, place=place, **source.seen.rejected[place]._asdict())
@@ -313,8 +318,9 @@ class StageCore:
         return found
 
     def _goes_stale(self, each: Input, out: int, policy: Policy) -> bool:
-        """Whether an output goes on though this input is stale: the last frame of one that has ended may be joined
-        again, and without its anchor's frame it is none."""
+        """Whether an output goes on although this input is stale. Without its anchor's frame there is no output, and
+        the newest frame of an input that has ended may be joined again.
+        """
         if each is policy.anchor:
             return self.lacks(each, out) is None
         if not self._outlives_end(each):
@@ -322,12 +328,14 @@ class StageCore:
         return True
 
     def _outlives_end(self, each: Input) -> bool:
-        """Whether it has ended, and its last frame may be joined again for ever."""
+        """Whether an input has ended and its newest frame may be joined again for ever."""
         is_timed = self.config.policy == "timestamp"
         return is_timed and each.source.is_ended and not self.is_rejected(each.source)
 
     def _excused(self, each: Input, now_ns: int, policy: Policy) -> bool:
-        """Whether an output goes on though this input is not as far. Without its anchor's frame it is none."""
+        """Whether an output goes on although this input lacks a frame for it. Without its anchor's frame there is no
+        output.
+        """
         if each is policy.anchor:
             return self.config.policy == "timestamp" and each.source.is_ended
         if self._outlives_end(each):
@@ -339,25 +347,25 @@ class StageCore:
         return self.absent[each.index] is not None
 
     def is_overdue(self, each: Input, now_ns: int) -> bool:
-        """Whether the current output waited longer than it does for this input."""
+        """Whether the current output has waited longer than this input's deadline."""
         deadline_ns = each.config.deadline_ns
         return deadline_ns > 0 and self.asked_ns is not None and now_ns - self.asked_ns > deadline_ns
 
     def is_stale(self, source: Source, now_ns: int) -> bool:
-        """Silent for longer than the map's time-out."""
+        """Whether a stream was silent for longer than the map's timeout."""
         return source.seen.is_stale(now_ns, self.stale_timeout_ns)
 
     def not_ready(self) -> None:
-        """Count an output that was asked for in vain, once."""
+        """Count once that the current output was asked for before it was possible."""
         self.counters.ticks_not_ready += not self.is_counted
         self.is_counted = True
 
     def next_output(self) -> None:
-        """Another output is the current one."""
+        """Go on to the next output."""
         self.asked_ns, self.is_counted = None, False
 
     def choose(self, out: int, candidate: Callable[[Input, int], Frame | None]) -> list[Frame | None]:
-        """The frames of an output, for the inputs that it does not go without; an optional one may have none."""
+        """Choose the frames of an output, for the inputs that it does not go without; an optional one may have none."""
         frames = [candidate(each, out) if self.absent[each.index] is None else None for each in self.inputs]
         for each, frame in zip(self.inputs, frames, strict=True):
             if frame is None and self.absent[each.index] is None and each.config.optional:
@@ -365,23 +373,23 @@ class StageCore:
         return frames
 
     def is_skewed(self, frames: Iterable[Frame | None]) -> bool:
-        """Whether frames lie further apart than a row's may."""
+        """Whether frames lie further apart than a row may have them."""
         times = [frame.time for frame in frames if frame is not None and frame.time is not None]
         return 0 < self.config.max_skew_ns < max(times, default=0) - min(times, default=0)
 
     def is_aged(self, frames: Iterable[Frame | None], now_ns: int) -> bool:
-        """Whether the oldest of these came too long ago."""
+        """Whether the oldest of these frames came too long ago."""
         arrivals = [frame.arrival_ns for frame in frames if frame is not None]
         return bool(arrivals) and 0 < self.config.max_age_ns < now_ns - min(arrivals)
 
 
 def _parameters(rule: SequenceRule | TimestampRule) -> tuple[int, int | None]:
-    """From an output to what a rule asks of its input, and its window."""
+    """The shift from an output to what a rule asks of its input, and the rule's window."""
     if isinstance(rule, TimestampRule):
         return rule.offset_ns or 0, rule.window_ns
     return rule.offset or 0, rule.window
 
 
 def encoded(state: dict[str, object]) -> str:
-    """Numbers only, without spaces."""
+    """A state as JSON without spaces."""
     return json.dumps(state, separators=(",", ":"))

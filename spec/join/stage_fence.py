@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A new epoch of a stream whose frames still wait is a fence in the histories of its inputs: what comes stands behind
-it, and only frames before it are candidates. The output's epoch goes on until nothing more can be made of it, the new
-one is nearer, a third epoch begins, or room runs out; then all fences go at once.
+"""Fences in the histories of inputs. If a stream begins a new epoch while frames of the old one wait, new frames go
+behind a fence, and only frames before it are candidates. The output's epoch goes on until nothing more can be made of
+it, the next one is nearer, a third epoch begins, or space runs out. Then all fences are removed at once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from framegate.spec.join.timestamp_policy import TimestampPolicy
 
 
 class StageFence(StageCore):
-    """Knows which epoch outputs are made of."""
+    """Decides which epoch the outputs are made of."""
 
     policy: Policy
     times: OutTimes
@@ -30,11 +30,11 @@ class StageFence(StageCore):
         return self.behind.get(stream) or self.sources[stream]
 
     def enter(self, stream: int, epoch: int) -> Source | None:
-        """The record of this epoch, of which something came; None: it is over. A higher one begins."""
+        """The record for something of this epoch; None if the epoch is over. A higher epoch begins here."""
         found = self._record_of(stream, epoch)
-        is_full = any(len(each.pending) + len(each.behind) >= each.room for each in self.on(stream))
+        is_full = any(len(each.pending) + len(each.behind) >= each.capacity for each in self.on(stream))
         if found is not None and self.behind and is_full:
-            # A newer frame would be lost for the sake of old ones.
+            # Otherwise a newer frame would be lost for the sake of old ones.
             self.close_epoch()
             return self._record_of(stream, epoch)
         return found
@@ -50,24 +50,24 @@ class StageFence(StageCore):
         fresh = Source(stream, Seen(epoch))
         if self.config.policy != "latest" and (self.behind or any(each.pending for each in self.on(stream))):
             self.behind[stream] = fresh
-            # Nothing more of it is waited for.
+            # No more frames of the old epoch are waited for.
             self.sources[stream].is_ended = True
         else:
-            self._pass(stream, fresh)
+            self._begin_next(stream, fresh)
             self._new_out_epoch()
         return fresh
 
     # --- The fence goes ---
 
     def close_epoch(self) -> None:
-        """Go over to the next epoch of all streams that have one. What is left of those before it is dropped."""
+        """Move all streams that have a fence to their next epoch. What is left of the old ones is dropped."""
         for stream in self.config.streams:
             if stream in self.behind:
-                self._pass(stream, self.behind.pop(stream))
+                self._begin_next(stream, self.behind.pop(stream))
         self._new_out_epoch()
         self.advance_watermark()
 
-    def _pass(self, stream: int, following: Source) -> None:
+    def _begin_next(self, stream: int, following: Source) -> None:
         for each in self.on(stream):
             self.drop_all(each, Cause.EPOCH)
             each.begin(following)
@@ -81,8 +81,10 @@ class StageFence(StageCore):
         self.has_map = self.kind is None
         self.policy.new_epoch()
 
-    def closes(self) -> bool:
-        """Close the output's epoch if nothing more can be made of it, or the next one is nearer. Whether it was."""
+    def close_if_due(self) -> bool:
+        """Close the output's epoch if nothing more can be made of it, or if the next one is nearer. True if it was
+        closed.
+        """
         if not self.behind or self.kind is None:
             return False
         is_due = not any(each.pending for stream in self.behind for each in self.on(stream))
@@ -96,7 +98,7 @@ class StageFence(StageCore):
 
     @property
     def is_nothing_to_come(self) -> bool:
-        """Whether all streams have ended for good, the epochs behind fences too."""
+        """Whether all streams have ended, including the epochs behind fences."""
         for stream in self.sources:
             newest = self.newest(stream)
             is_awaited = any(each in self.required for each in self.on(stream))
@@ -107,7 +109,9 @@ class StageFence(StageCore):
     # --- By sequence ---
 
     def _is_next_nearer_at_begin(self, policy: SequencePolicy) -> bool:
-        """Whether none lacks what the first output of the next epoch would ask for, while one lacks this epoch's."""
+        """Whether every input has what the first output of the next epoch asks for, while one lacks what this epoch's
+        would.
+        """
         if not self.has_map or policy.n is not None or not self.is_all_observed:
             return False
         n = policy.first_output(policy.first_seq)
@@ -115,7 +119,9 @@ class StageFence(StageCore):
         return is_far and self._is_next_complete(policy)
 
     def is_nearer_to_next(self, stream: int, seq: int) -> bool:
-        """The frame that came is too old for this output, and the first of the next epoch could be made with it."""
+        """Whether the new frame is too old for the current output, and would complete the first output of the next
+        epoch.
+        """
         policy = self.policy
         if not isinstance(policy, SequencePolicy) or policy.n is None or stream in self.behind:
             return False
@@ -124,7 +130,9 @@ class StageFence(StageCore):
         return is_below and self._is_next_complete(policy, stream, seq)
 
     def _is_next_complete(self, policy: SequencePolicy, stream: int | None = None, seq: int = 0) -> bool:
-        """Whether every input would have what the first output of the next epoch asks for; ``seq`` came just now."""
+        """Whether every input has what the first output of the next epoch asks for. Frame ``seq`` of ``stream`` just
+        came.
+        """
 
         def first(each: Input) -> int | None:
             if each.config.stream in self.behind:
@@ -145,7 +153,7 @@ class StageFence(StageCore):
     # --- By timestamp ---
 
     def _is_next_asked_for(self, policy: TimestampPolicy) -> bool:
-        """Whether the current output lies in the next epoch of an input, or there can be no current output any more."""
+        """Whether the current output lies in the next epoch of an input, or this epoch can have no more outputs."""
         t = policy.proposed(0)
         if t is None:
             return self._has_no_more_times(policy)
@@ -163,7 +171,7 @@ class StageFence(StageCore):
     # --- Unions ---
 
     def pass_in_order(self) -> None:
-        """Frames keep the order in which they came: a fence goes when it is the oldest thing that waits."""
+        """Keep frames in the order in which they came: a fence is removed once everything that waits came after it."""
         while True:
             oldest = _least(self.inputs, lambda each: each.pending)
             due = [
@@ -173,7 +181,7 @@ class StageFence(StageCore):
             ]
             if not due:
                 return
-            self._pass(due[0], self.behind.pop(due[0]))
+            self._begin_next(due[0], self.behind.pop(due[0]))
             self._new_out_epoch()
 
 

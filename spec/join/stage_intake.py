@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a stage is told: descriptors, losses, epochs, ends, and times that make outputs."""
+"""Takes what comes: descriptors, losses, epochs, ends, and times that make outputs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NS_PER_MS: Final = 1_000_000
 
 
 class StageIntake(StageFence):
-    """Puts what comes in its place, or decides it at once."""
+    """Adds what comes to the histories, or decides it at once."""
 
     # --- What comes in ---
 
@@ -31,7 +31,9 @@ class StageIntake(StageFence):
         trace_id: int = 0,
         now_ns: int = 0,
     ) -> bool:
-        """A descriptor came; ``slot_ns`` is its slot's time where the stage needs it. Whether it is a new frame."""
+        """Take a frame that was announced; ``slot_ns`` is its slot's time, if the stage needs it. False if it is not a
+        new frame.
+        """
         times = times_of(slot_ns, descriptor_ns)
         source = self._admits(stream, epoch, seq, times)
         if source is None:
@@ -44,7 +46,7 @@ class StageIntake(StageFence):
             self.counters.out_of_range += 1
             lost, times = Cause.NO_MATCH, [None, None]
         if self._is_left_out(source, times):
-            # Readiness goes by the others.
+            # The frame is left out, so it does not count for readiness.
             source.seen.observed.seq = seq
             lost = lost or Cause.REGRESSED
         else:
@@ -53,7 +55,7 @@ class StageIntake(StageFence):
         for each in self.on(stream):
             frame = Frame(seq, seq, times[each.place], given[0], given[1], trace_id, now_ns, self._ordered(), lost)
             if source is each.source and each.decided is not None and seq <= each.decided:
-                self._seen_before(each, frame)
+                self._take_decided(each, frame)
                 continue
             is_new = True
             frame.lost = frame.lost or self._arrival_cause(each, frame, source)
@@ -63,7 +65,7 @@ class StageIntake(StageFence):
         return True
 
     def observe_lost(self, stream: int, epoch: int, seq: int, cause: Cause, now_ns: int) -> bool:
-        """A frame was announced, and its slot could not be read."""
+        """Take a frame that was announced but could not be read."""
         source = self._admits(stream, epoch, seq, [None, None])
         if source is None:
             return False
@@ -73,8 +75,9 @@ class StageIntake(StageFence):
         return True
 
     def lost_below(self, stream: int, epoch: int, gone_below: int, resume_at: int) -> None:
-        """A stream is written faster than it is joined: what waits below ``resume_at`` is lost. What is below
-        ``gone_below`` was overwritten, the rest is passed over."""
+        """Lose the waiting frames below ``resume_at``, because the stream is written faster than it is joined. Those
+        below ``gone_below`` were overwritten; the others are skipped.
+        """
         if self.sources[stream].epoch != epoch or self.config.policy == "latest":
             return
         for each in self.on(stream):
@@ -86,7 +89,7 @@ class StageIntake(StageFence):
             self.settle(each)
 
     def missed(self, stream: int, epoch: int, seq_first: int, seq_last: int, now_ns: int) -> None:
-        """Nobody listened to these frames."""
+        """Take a range of sequences to which nobody listened."""
         seq_last = min(seq_last, I64_MAX)
         if epoch > I64_MAX or seq_first > seq_last:
             return
@@ -121,7 +124,9 @@ class StageIntake(StageFence):
         return Frame(seq_first, seq_last, None, None, None, 0, now_ns, self._ordered())
 
     def _admits(self, stream: int, epoch: int, seq: int, times: Times) -> Source | None:
-        """Whose place a frame takes, if it is a new one of an epoch that is not over."""
+        """The record of the epoch that a new frame belongs to; None if its epoch is over, or it is a repetition or out
+        of range.
+        """
         outside = Frame(seq, seq, None, None, None, 0, 0, 0)
         if max(seq, epoch) > I64_MAX:
             self.counters.out_of_range += 1
@@ -146,20 +151,20 @@ class StageIntake(StageFence):
         else:
             self.kind.see(source.seen, seq, times, self.on(source.stream)[0].config.source, now_ns)
         if self.drops_regressed(source):
-            # Before a map says which times count; until then the newest ones are kept.
+            # Until a map says which times count, the newest ones are kept.
             source.seen.rejected.clear()
         self.counters.regressions += self.is_rejected(source) and not was_rejected
 
     def _is_left_out(self, source: Source, times: Times) -> bool:
-        """Whether a frame is one that its stream's inputs leave out, as if it had not come."""
+        """Whether a frame is left out because its time goes back and its inputs drop such frames."""
         on = [each for each in self.on(source.stream) if self.takes_part(each)]
         return self.drops_regressed(source) and any(source.seen.goes_back(each.place, times[each.place]) for each in on)
 
     def _arrival_cause(self, each: Input, frame: Frame, source: Source) -> Cause | None:
-        """Why a frame can never be joined, as it comes."""
+        """Why a new frame can never be joined; None if it may be."""
         if source is each.source:
             return self._present_cause(each, frame)
-        # The outputs that it may belong to are not known yet.
+        # The outputs of a frame behind a fence are not known yet.
         if self.config.policy != "timestamp":
             return None
         if self.is_rejected(source):
@@ -170,12 +175,14 @@ class StageIntake(StageFence):
         if not self.takes_part(each):
             return Cause.NO_MATCH
         if not self.has_map and self.config.policy in ("sequence", "timestamp"):
-            # The map that comes says what it is good for.
+            # Only a valid map says whether a frame can be joined.
             return None
         return self.policy.arrival_cause(each, frame)
 
-    def _seen_before(self, each: Input, frame: Frame) -> None:
-        """A resumed stage sees frames again. The last joined one may be joined again, of the others all is known."""
+    def _take_decided(self, each: Input, frame: Frame) -> None:
+        """Take a frame that was decided before a resume. Only the most recently joined one matters: it may be joined
+        again.
+        """
         if frame.seq == each.joined and frame.lost is None and self._present_cause(each, frame) is None:
             each.kept = frame
         else:
@@ -188,13 +195,13 @@ class StageIntake(StageFence):
     def processed(
         self, stream: int, epoch: int, seq: int, slot_ns: int | None = None, descriptor_ns: int | None = None
     ) -> None:
-        """What was consumed downstream, for inputs whose processed cursor counts."""
+        """Note how far consumers processed a stream, for inputs whose processed cursor counts."""
         seen = self.newest(stream).seen
         if seen.epoch == epoch:
             seen.consumed(seq, times_of(slot_ns, descriptor_ns))
 
     def ended(self, stream: int, epoch: int, now_ns: int) -> None:
-        """No more frames of this epoch come."""
+        """Note that no more frames of this epoch come."""
         source = self.enter(stream, epoch) if epoch <= I64_MAX else None
         if source is not None:
             source.is_ended = True
@@ -203,7 +210,7 @@ class StageIntake(StageFence):
     # --- Times ---
 
     def watermark(self, stream: int, ms: int, now_ns: int) -> None:
-        """A stream's watermark; one that decreases is ignored."""
+        """Take a stream's watermark; one that decreases is ignored."""
         source = self.newest(stream)
         if not 0 <= ms <= I64_MAX // _NS_PER_MS:
             self.counters.time_refused += 1
@@ -212,7 +219,7 @@ class StageIntake(StageFence):
             self.advance_watermark()
 
     def advance_watermark(self) -> None:
-        """The lowest watermark may make an output."""
+        """Make an output of the lowest watermark, if it has advanced."""
         marks = [each.source.watermark_ms for each in self.required if not each.source.is_ended]
         known = [mark for mark in marks if mark is not None]
         if self.config.drive != "watermark" or not marks or len(known) < len(marks):
@@ -222,7 +229,7 @@ class StageIntake(StageFence):
             self._push(self.last_watermark_ms * _NS_PER_MS)
 
     def push_time(self, out_time_ns: int) -> bool:
-        """Whether a time is to be an output: it does not decrease, and there is room for it."""
+        """Take an output time from the caller. False if it decreases, or if too many wait."""
         if self.config.drive != "external":
             return False
         return self._push(out_time_ns)
@@ -244,7 +251,7 @@ class StageIntake(StageFence):
         return last_ns is not None and out_time_ns < last_ns
 
     def tick(self, now_ns: int, clock_ns: int) -> None:
-        """Time passes. A clock drive begins with the first tick at which all required inputs were observed."""
+        """Take the current time. A clock drive begins at the first tick with all required inputs observed."""
         if self.config.drive != "clock" or clock_ns > I64_MAX:
             return
         is_ready = self.kind is not None and self.has_map and self.is_all_observed

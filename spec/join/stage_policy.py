@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What differs between the policies of a stage."""
+"""The differences between the policies of a stage."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from framegate.spec.join.stage_core import StageCore
 
 
 class Policy(ABC):
-    """One way to tell which frames belong together."""
+    """Decides which frames belong together."""
 
     def __init__(self, core: StageCore) -> None:
         self.core = core
@@ -21,45 +21,45 @@ class Policy(ABC):
 
     @property
     def out_time_ns(self) -> int | None:
-        """The current output's time."""
+        """The time of the current output."""
         return None
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the last ``next`` found something that is only not possible yet."""
+        """Whether the previous ``next`` found an output that is only not possible yet."""
         return False
 
     def arrival_cause(self, each: Input, frame: Frame) -> Cause | None:
-        """Why a frame can never be joined, as it comes."""
+        """Why a new frame can never be joined; None if it may be."""
         return None
 
     def arrived(self, each: Input, frame: Frame, now_ns: int) -> None:
-        """A frame, which may be lost, is among those that wait."""
+        """Called when a frame, perhaps a lost one, was added to those that wait."""
 
     def observed(self, source: Source, is_new: bool, now_ns: int) -> None:
-        """A frame of a stream came."""
+        """Called when a frame of a stream came."""
 
     def new_epoch(self) -> None:
-        """The output goes on in another epoch."""
+        """Called when a new epoch of the output begins."""
 
     def is_near(self, each: Input, out: int, now_ns: int) -> bool | None:
-        """Whether a nearest frame can be told; None: no, and nothing excuses that."""
+        """Whether the nearest frame is certain; None if it is not, and nothing excuses that."""
         return True
 
     @abstractmethod
     def next(self, now_ns: int) -> list[Frame | None] | None:
-        """The frames to try; None in place of one: ``absent`` says why."""
+        """The frames to try. None in place of a frame: ``absent`` says why."""
 
     @abstractmethod
     def joined(self, now_ns: int) -> None:
-        """The row is written, its frames are taken."""
+        """Called when the row was written and its frames were taken."""
 
     def failed(self, each: Input, frame: Frame) -> None:
-        """A frame of the attempt could not be read."""
+        """Called when a frame of the attempt could not be read."""
 
     def state(self) -> dict[str, int]:
-        """What a resumed stage goes on from."""
+        """What the policy keeps in the state."""
         return {}
 
     def resume(self, state: dict[str, int]) -> None:
-        """Go on from there."""
+        """Take back what the policy kept in the state."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a checkpoint keeps of a stage beside its state, and how a stage that resumed takes it back.
+"""What a checkpoint keeps of a stage beside its state, and how a resumed stage takes it back.
 
-It is told, in this order: of each stream, by rising sequences, the frames that waited and what was lost
-(``recall_frame``, ``recall_lost``), then how far everything was heard (``recall_rest``). Its state may be a later one
-than the checkpoint's: what was decided since stays decided.
+The caller gives each stream's waiting and lost frames, by rising sequences (``recall_frame``, ``recall_lost``), and
+then how far everything was heard (``recall_rest``). The stage's state may be newer than the checkpoint; what was
+decided since stays decided.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from framegate.spec.join.timestamp_policy import TimestampPolicy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamRest:
-    """How far a stream was heard."""
+    """How far one epoch of a stream was heard."""
 
     stream: int
     epoch: int | None
@@ -34,12 +34,12 @@ class StreamRest:
     last_slot_ns: int | None
     last_descriptor_ns: int | None
     then: StreamRest | None = None
-    """Of the epoch behind the stream's fence."""
+    """The same of the epoch behind the stream's fence, if it has one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rest:
-    """What is neither in the state nor said by telling the frames again."""
+    """What neither the state nor the frames say."""
 
     streams: tuple[StreamRest, ...]
     watermark_ms: int | None
@@ -49,7 +49,7 @@ class Rest:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A frame of a stream that may still be joined, or frames that never can be, with their cause."""
+    """A frame that may still be joined, or frames that never can be, with their cause."""
 
     stream: int
     epoch: int
@@ -62,12 +62,12 @@ class Waiting:
 
 
 class StageRecall(StageIntake):
-    """Tells what it stands on, and is told it."""
+    """Gives out what a checkpoint keeps, and takes it back."""
 
     # --- What is kept ---
 
     def waiting(self) -> list[Waiting]:
-        """Every frame that waits, once, in the order in which they came; then what is lost."""
+        """All waiting frames, once each and in the order in which they came; then all lost ones."""
         frames: dict[tuple[int, int, int], tuple[tuple[int, int, int], Waiting]] = {}
         lost: dict[tuple[int, int, int, int], tuple[tuple[int, int, int], Waiting]] = {}
         for each in self.inputs:
@@ -86,7 +86,7 @@ class StageRecall(StageIntake):
         return [told for known in (frames, lost) for _, told in sorted(known.values(), key=lambda entry: entry[0])]
 
     def rest(self) -> Rest:
-        """See ``Rest``."""
+        """What neither the state nor the frames say; see ``Rest``."""
         return Rest(
             streams=tuple(self._rest_of(source) for source in self.sources.values()),
             watermark_ms=self.last_watermark_ms,
@@ -106,10 +106,10 @@ class StageRecall(StageIntake):
         trace_id: int = 0,
         now_ns: int = 0,
     ) -> bool:
-        """A frame that waited, or was on its way. Whether it is waited for again, and its payload is needed."""
-        if self._is_of_another_life(stream, epoch):
+        """Take back a frame that waited or was in flight. True if it waits again, so that its payload is needed."""
+        if self._is_before_present(stream, epoch):
             return False
-        self._make_room(stream)
+        self._reserve_one(stream)
         self.observe(stream, epoch, seq, descriptor_ns, slot_ns, trace_id, now_ns)
         return any(
             frame.seq == seq and frame.lost is None
@@ -122,11 +122,11 @@ class StageRecall(StageIntake):
         )
 
     def recall_lost(self, stream: int, epoch: int, seq_first: int, seq_last: int, cause: Cause, now_ns: int) -> None:
-        """Frames that never can be joined, and were not written down as that."""
+        """Take back frames that can never be joined and were not recorded yet."""
         seq_last = min(seq_last, I64_MAX)
-        if epoch > I64_MAX or self._is_of_another_life(stream, epoch):
+        if epoch > I64_MAX or self._is_before_present(stream, epoch):
             return
-        self._make_room(stream)
+        self._reserve_one(stream)
         source = self.enter(stream, epoch)
         if source is None:
             return
@@ -137,33 +137,34 @@ class StageRecall(StageIntake):
         self._add_lost(source, seq_first, seq_last, cause, now_ns)
 
     def recall_rest(self, rest: Rest, now_ns: int, *, is_same_cut: bool, keeps_clock: bool) -> None:
-        """How far everything was heard. ``is_same_cut``: the state is the checkpoint's, not one that was sealed later;
-        ``keeps_clock``: ticks go on where they were, for time is that of what is fed."""
+        """Take back how far everything was heard. ``is_same_cut``: the state is the checkpoint's own, not a later one.
+        ``keeps_clock``: ticks go on where they were, because time comes from what is fed.
+        """
         for each in self.inputs:
-            # What comes now has all the room that it would have had.
-            each.room = max(each.room, len(each.pending) + len(each.behind) + self.config.history)
+            # New frames get all the space that they would have had without the recalled ones.
+            each.capacity = max(each.capacity, len(each.pending) + len(each.behind) + self.config.history)
         for told in [record for each in rest.streams for record in (each, each.then) if record is not None]:
             if told.stream in self.sources and told.epoch is not None:
                 source = self.enter(told.stream, told.epoch)
                 if source is not None:
                     self._recall_stream(source, told, now_ns)
         if isinstance(self.policy, SequencePolicy):
-            # What was heard until then may be all that an input needs: the output waits from now on.
-            self.policy.touch(now_ns)
+            # The frames heard so far may be all that an input needs, so the output waits from now on.
+            self.policy.start_wait(now_ns)
         if isinstance(self.policy, LatestPolicy):
-            # Whatever was to be made of these frames at once was tried before the cut.
+            # What these frames could make at once was tried before the cut.
             self.policy.has_tick = False
             if not is_same_cut:
-                # Which of the times were outputs since then, no state of this policy says.
+                # No state of this policy says which of the times became outputs since the cut.
                 return
         self._recall_times(rest, keeps_clock=keeps_clock)
 
     def reopen(self, stream: int) -> None:
-        """The source of a stream that had ended goes on in the same life: more of it comes."""
+        """Reopen a stream that had ended: its source continues its sequences, and more of it comes."""
         self.newest(stream).is_ended = False
 
     def _recall_times(self, rest: Rest, *, keeps_clock: bool) -> None:
-        """The times that wait to be outputs; those that are decided are none any more."""
+        """Take back the times that wait to be outputs, except those that are decided."""
         last_ns = self.policy.last_ns if isinstance(self.policy, TimestampPolicy) else None
         if rest.watermark_ms is not None:
             self.last_watermark_ms = max(rest.watermark_ms, self.last_watermark_ms or 0)
@@ -174,13 +175,13 @@ class StageRecall(StageIntake):
             behind_ns = 0 if last_ns is None else max(0, last_ns + 1 - rest.next_tick_ns)
             self.times.next_tick = rest.next_tick_ns + -(-behind_ns // self.times.period_ns) * self.times.period_ns
 
-    def _make_room(self, stream: int) -> None:
-        """The next frame of a stream is one of a checkpoint's: it was promised its place."""
+    def _reserve_one(self, stream: int) -> None:
+        """Make space for one more frame of a stream, which comes from a checkpoint."""
         for each in self.on(stream):
-            each.room = max(each.room, len(each.pending) + len(each.behind) + 1)
+            each.capacity = max(each.capacity, len(each.pending) + len(each.behind) + 1)
 
-    def _is_of_another_life(self, stream: int, epoch: int) -> bool:
-        """Whether the stream has gone on in a higher epoch since: all of this one is decided."""
+    def _is_before_present(self, stream: int, epoch: int) -> bool:
+        """Whether the stream has gone on to a higher epoch, so that all of this one is decided."""
         own = self.sources[stream].epoch
         is_other = own is not None and epoch < own
         self.counters.already_decided += is_other
@@ -201,7 +202,7 @@ class StageRecall(StageIntake):
         if told.is_observed:
             seen.heard_ns = higher(seen.heard_ns, now_ns)
         if told.is_rejected:
-            # By the times of which map is not said: nothing of it is joined by either.
+            # The checkpoint does not say which field went back, so every field that counts is rejected.
             regression = Regression(told.last_seq or 0, None, None)
             seen.rejected.update(dict.fromkeys((0, 1), regression) if self.config.policy == "timestamp" else {})
 
@@ -226,6 +227,6 @@ class StageRecall(StageIntake):
 def _waiting(source: Source, frame: Frame) -> Waiting:
     span = source.stream, source.epoch or 0, frame.seq, frame.seq_last
     if frame.lost is not None:
-        # Its cause is all that is asked of it.
+        # Nothing but the cause is needed.
         return Waiting(*span, None, None, 0, frame.lost)
     return Waiting(*span, frame.descriptor_ns, frame.slot_ns, frame.trace_id, None)

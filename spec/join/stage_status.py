@@ -11,7 +11,7 @@ from framegate.spec.join.timestamp_policy import TimestampPolicy
 
 
 def status(core: StageCore, policy: Policy) -> dict[str, object]:
-    """The current output, the inputs that it waits for, and how deep frames wait in each input's ring."""
+    """The current output, the inputs that it waits for, and how many frames of each input wait."""
     out: int | None = None
     if isinstance(policy, SequencePolicy):
         out = policy.proposed
@@ -30,7 +30,7 @@ def status(core: StageCore, policy: Policy) -> dict[str, object]:
 
 
 def _waiting(core: StageCore, each: Input, policy: Policy, out: int | None) -> dict[str, object] | None:
-    """Why an input holds the output up, and how much it lacks: sequences or nanoseconds."""
+    """Why an input holds the output up, and how much it lacks, in sequences or nanoseconds."""
     if not core.takes_part(each):
         return None
     source = each.source

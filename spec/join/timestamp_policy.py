@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Join by time: output t takes an input's newest frame up to t + offset, or of [t - w, t], or the nearest one."""
+"""The timestamp policy: output t takes an input's newest frame up to t + offset or within [t - w, t], or the nearest
+one.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from framegate.spec.join.stage_policy import Policy
 
 
 class TimestampPolicy(Policy):
-    """``t`` is the current output; None while nothing asks for one."""
+    """The timestamp policy. ``t`` is the current output, None while nothing asks for one."""
 
     def __init__(self, core: StageCore, times: OutTimes) -> None:
         super().__init__(core)
@@ -24,7 +26,7 @@ class TimestampPolicy(Policy):
         self.anchor = core.inputs[self.config.drive_input] if self.config.drive == "input" else None
         self.t: int | None = None
         self.last_ns: int | None = None
-        """The last output that was decided, with a row or without."""
+        """The newest decided output, with or without a row."""
         self._is_waiting = False
         self.one_to_one = OneToOne(self)
 
@@ -39,9 +41,9 @@ class TimestampPolicy(Policy):
     # --- Which frame is whose ---
 
     def bounds(self, each: Input, t: int) -> tuple[int | None, int | None]:
-        """The oldest and newest time that an output may take; None: any."""
+        """The oldest and newest time that an output may take of an input; None: any."""
         asked = t + each.shift
-        # A tolerance narrows what the rule admits.
+        # A tolerance narrows what the rule allows.
         reach = min((bound for bound in (each.window, each.config.tolerance_ns) if bound is not None), default=None)
         low = None if reach is None else asked - reach
         if each.config.pick != "nearest" or each.window is not None:
@@ -58,13 +60,13 @@ class TimestampPolicy(Policy):
             wanted = self.wanted(each)
             return next((frame for frame in each.readable if frame.seq == wanted), None)
         low, high = self.bounds(each, t)
-        found = [frame for frame in (each.again, *each.readable) if frame is not None and frame.time is not None]
+        found = [frame for frame in (each.reusable, *each.readable) if frame is not None and frame.time is not None]
         found = [frame for frame in found if _within(frame.time, low, high)]
         if not found:
             return None
         if each.config.pick != "nearest":
             return found[-1]
-        # min keeps the first of equals, which is the older.
+        # min keeps the first of equals, which is the older frame.
         return min(found, key=lambda frame: abs((frame.time or 0) - t - each.shift))
 
     def _time(self, each: Input) -> int | None:
@@ -76,7 +78,7 @@ class TimestampPolicy(Policy):
         if each.config.pick == "sequence":
             return self._has_come(each, now_ns)
         if each.is_one_to_one:
-            return self.one_to_one.has_told(each, out, now_ns)
+            return self.one_to_one.is_answered(each, out, now_ns)
         asked, time = out + each.shift, self._time(each)
         others = [other for other in map(self._time, self.core.bound) if other is not None]
         is_there = time is not None and time >= asked
@@ -119,7 +121,7 @@ class TimestampPolicy(Policy):
     def next(self, now_ns: int) -> list[Frame | None] | None:
         self._is_waiting = False
         for _ in range(SKIPS_MAX):
-            if self.core.closes():
+            if self.core.close_if_due():
                 break
             t = self._current()
             if t is None:
@@ -131,9 +133,9 @@ class TimestampPolicy(Policy):
                 self.core.not_ready()
                 return None
             for each in self._others():
-                self._leave(each, t, None, None)
+                self._drop_passed(each, t, None, None)
             frames = self.core.choose(t, self.candidate)
-            cause = self._instead(t, frames, now_ns)
+            cause = self._why_no_row(t, frames, now_ns)
             if cause is None:
                 return frames
             self._skip(t, frames, cause)
@@ -141,7 +143,7 @@ class TimestampPolicy(Policy):
         return None
 
     def _current(self) -> int | None:
-        """The next output that may be; what can be none is decided on the way."""
+        """The current output time. Times that can be no output are decided on the way."""
         for _ in range(SKIPS_MAX):
             t = self.proposed(0)
             if t is None:
@@ -154,7 +156,7 @@ class TimestampPolicy(Policy):
             else:
                 self.core.counters.skipped_outputs += 1
                 cause = Cause.BEFORE_FIRST if t < self.core.start else Cause.NO_MATCH
-            self._pass_by(cause)
+            self._drop_current(cause)
         self._is_waiting = True
         return None
 
@@ -166,11 +168,11 @@ class TimestampPolicy(Policy):
         return [time - self.anchor.shift for time in times]
 
     def proposed(self, ahead: int) -> int | None:
-        """The time of the current output, or of the one after it."""
+        """The time of the current output, or of the one ``ahead`` of it."""
         outputs = self.outputs()
         return outputs[ahead] if len(outputs) > ahead else None
 
-    def _pass_by(self, cause: Cause) -> None:
+    def _drop_current(self, cause: Cause) -> None:
         if self.anchor is None:
             self.times.pop()
         else:
@@ -180,7 +182,7 @@ class TimestampPolicy(Policy):
     def _others(self) -> list[Input]:
         return [each for each in self.core.inputs if each is not self.anchor]
 
-    def _instead(self, t: int, frames: list[Frame | None], now_ns: int) -> Cause | None:
+    def _why_no_row(self, t: int, frames: list[Frame | None], now_ns: int) -> Cause | None:
         """Why there is no row for t."""
         is_missing = any(frame is None and why is None for frame, why in zip(frames, self.core.absent, strict=True))
         if is_missing or not any(frames):
@@ -190,7 +192,7 @@ class TimestampPolicy(Policy):
         return Cause.SKEW if self.core.is_skewed(frames) else None
 
     def _has_newer(self, frames: list[Frame | None], now_ns: int) -> bool:
-        """Whether the next output is possible already."""
+        """Whether the output after the current one is already possible."""
         t = self.proposed(1)
         if t is None or t > I64_MAX:
             return False
@@ -203,20 +205,20 @@ class TimestampPolicy(Policy):
         return is_open
 
     def _skip(self, t: int, frames: list[Frame | None], cause: Cause) -> None:
-        """No row for t."""
+        """Decide output t without a row."""
         self.core.counters.skipped_outputs += 1
         for each in self._others():
             frame = frames[each.index]
             if each.config.pick == "sequence":
-                self._leave_by_sequence(each, 1, cause)
+                self._drop_passed_by_sequence(each, 1, cause)
             elif not each.is_one_to_one:
-                self._leave(each, t, frame, Cause.AGED if cause is Cause.AGED else None)
+                self._drop_passed(each, t, frame, Cause.AGED if cause is Cause.AGED else None)
             elif frame is not None:
-                # It has no other output than this one, which gave no row.
+                # The frame belonged to no other output than this one, which gave no row.
                 self.core.drop_older(each, frame.seq)
                 self.core.drop(each, cause)
                 self.core.settle(each)
-        self._pass_by(cause)
+        self._drop_current(cause)
         self._done(t)
 
     def _done(self, t: int) -> None:
@@ -224,10 +226,10 @@ class TimestampPolicy(Policy):
         self.last_ns, self.t = t, None
         self.core.next_output()
 
-    def _leave(self, each: Input, t: int, preferred: Frame | None, cause: Cause | None) -> None:
+    def _drop_passed(self, each: Input, t: int, preferred: Frame | None, cause: Cause | None) -> None:
         """Decide the frames that no later output can take."""
         if each.config.pick == "sequence":
-            self._leave_by_sequence(each, 0, Cause.NO_PARTNER)
+            self._drop_passed_by_sequence(each, 0, Cause.NO_PARTNER)
             return
         low, high = self.bounds(each, t)
         while each.pending:
@@ -246,7 +248,7 @@ class TimestampPolicy(Policy):
                 if frame.time is not None and _within(frame.time, None, high):
                     each.looked = frame.seq
 
-    def _leave_by_sequence(self, each: Input, past: int, cause: Cause) -> None:
+    def _drop_passed_by_sequence(self, each: Input, past: int, cause: Cause) -> None:
         """Decide the frames below the one that the anchor's next frame wants; with ``past`` 1 that one too."""
         wanted = self.wanted(each)
         while wanted is not None and each.pending and each.pending[0].seq < wanted + past:
@@ -256,7 +258,7 @@ class TimestampPolicy(Policy):
     def joined(self, now_ns: int) -> None:
         t = self.t or 0
         for each in self._others():
-            self._leave(each, t, None, None)
+            self._drop_passed(each, t, None, None)
         if self.anchor is None:
             self.times.pop()
         self._done(t)

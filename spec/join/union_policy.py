@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every frame a row of its own, in the order of arrival."""
+"""The union policy: every frame makes a row of its own, in the order of arrival."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from framegate.spec.join.stage_policy import Policy
 
 
 class UnionPolicy(Policy):
-    """Nothing waits for anything; the other inputs of a row are not joined."""
+    """The union policy: nothing waits for anything, and the other inputs of a row are not joined."""
 
     def next(self, now_ns: int) -> list[Frame | None] | None:
         self.core.pass_in_order()
@@ -20,4 +20,4 @@ class UnionPolicy(Policy):
         return [each.pending[0] if each is oldest else None for each in self.core.inputs]
 
     def joined(self, now_ns: int) -> None:
-        """Its frame is taken; nothing else changes."""
+        """Do nothing more than take the frame."""

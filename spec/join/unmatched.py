@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was not joined: a bounded queue of ranges of frames, each with its cause."""
+"""The unmatched: a bounded queue of ranges of frames that were not joined, each with its cause."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from framegate.joinbarrier.journal.causes import Cause
 
 @dataclass(slots=True)
 class Unmatched:
-    """Consecutive frames of one input and epoch that share a cause; time and output are the first one's."""
+    """Consecutive frames of one input and epoch that share a cause; time and output are those of the first."""
 
     input: int
     cause: Cause
@@ -26,13 +26,13 @@ class Unmatched:
         return self.seq_last - self.seq + 1
 
     def is_continued_by(self, following: Unmatched) -> bool:
-        """Whether both are one range."""
+        """Whether another entry continues this one, so that both are one range."""
         same = (self.input, self.cause, self.epoch) == (following.input, following.cause, following.epoch)
         return same and self.seq_last + 1 == following.seq
 
 
 class UnmatchedQueue:
-    """First in, first out. A range goes on where it stands as long as nobody has taken it."""
+    """A first-in, first-out queue. A range grows in place until it is taken."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -40,11 +40,13 @@ class UnmatchedQueue:
 
     @property
     def is_backed_up(self) -> bool:
-        """Half full: nothing more is decided until it was drained, for one decision may fill as much again."""
+        """Whether the queue is half full. Then nothing more is decided until it is drained, because one decision may
+        fill the other half.
+        """
         return len(self.entries) * 2 >= self.capacity
 
     def push(self, entry: Unmatched) -> bool:
-        """False: there was no room, and the entry is lost."""
+        """Add an entry; False if there was no space, and the entry is lost."""
         own = [known for known in self.entries if known.input == entry.input]
         if own and own[-1].is_continued_by(entry):
             own[-1].seq_last = entry.seq_last
@@ -55,7 +57,7 @@ class UnmatchedQueue:
         return True
 
     def take(self, count: int | None = None) -> list[Unmatched]:
-        """The oldest entries, all of them without a count."""
+        """Take the oldest entries; all of them without a count."""
         taken = self.entries[:count]
         del self.entries[: len(taken)]
         return taken

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The specification of a journal: its check sum, its segments and its writer."""
+"""The specification of a journal: its checksum, its segments and its writer."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CRC-32C (Castagnoli) by a table: the specification of the native one, and some thousand times slower."""
+"""CRC-32C (Castagnoli) by a table. It specifies the native one, and is some thousand times slower."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TABLE: Final = tuple(_entry(index) for index in range(256))
 
 
 def crc32c(data: Buffer, seed: int = 0) -> int:
-    """The check sum of ``data``; ``seed`` is the check sum of what came before it.
+    """The checksum of ``data``; ``seed`` is the checksum of the bytes before it.
 
     >>> hex(crc32c(b"123456789"))
     '0xe3069283'

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A segment being written, in plain Python: what stands where, and in which order it is stored.
+"""Writes a segment in plain Python: the layout of its bytes, and the order in which they are stored.
 
-Arrow's own file writer makes the bytes, of the schema, of every batch and of the footer. They are stored in the mapped
-file with the order that readers rely on: everything behind a message's first eight bytes, zeroes where the next one
-will begin, then those eight. The native writer aligns messages to 64 bytes and pads less plainly; readers see no
-difference.
+Arrow's own file writer makes the bytes of the schema, of every batch and of the footer. They are stored in the mapped
+file in the order that readers rely on: first everything behind a message's first eight bytes, then zeroes where the
+next message will begin, then those eight bytes. The native writer aligns messages to 64 bytes and pads differently;
+readers see no difference.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from framegate.joinbarrier.journal.message import PREFIX_BYTES, Message, read_me
 NUMBERS: Final = ("first_row", "rows", "generation", "seal", "sealed_at_ns")
 _NO_CHECKSUM: Final = b'"crc32c":         0'
 _SEGMENT_TEXT_BYTES: Final = 256
-_ROOM_BYTES: Final = 4096
-"""What a batch may need beside its body, its state and the segment's footer."""
+_SPARE_BYTES: Final = 4096
+"""An upper bound for what a batch takes beside its body, its state and the segment's footer."""
 
 
 class _Taken:
-    """A file for Arrow to write into; ``take`` gives what came since."""
+    """A file for Arrow to write into; ``take`` returns what was written since the previous call."""
 
     closed = False
 
@@ -45,14 +45,14 @@ class _Taken:
         return taken
 
     def flush(self) -> None:
-        """Nothing is held back."""
+        """Do nothing: no bytes are held back."""
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing: there is nothing to close."""
 
 
 class SegmentFile:
-    """One open segment. ``facts`` are those of ``framegate.segment``; ``batches`` were sealed in it before."""
+    """One open segment. ``facts`` are its ``framegate.segment`` metadata; ``batches`` were sealed in it before."""
 
     def __init__(
         self, path: Path, schema: pa.Schema, facts: dict[str, Any], file_bytes: int, batches: tuple[Batch, ...] = ()
@@ -73,16 +73,16 @@ class SegmentFile:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no batch was sealed here."""
+        """Whether no batch was sealed in this segment."""
         return self.sealed_bytes == len(self._head)
 
-    def has_room(self, batch: pa.RecordBatch, state: bytes) -> bool:
-        """Whether a batch fits, with the end and the footer behind it."""
-        wanted = pa.ipc.get_record_batch_size(batch) + 2 * len(state) + _ROOM_BYTES
+    def has_space(self, batch: pa.RecordBatch, state: bytes) -> bool:
+        """Whether a batch fits, with the end mark and the footer behind it."""
+        wanted = pa.ipc.get_record_batch_size(batch) + 2 * len(state) + _SPARE_BYTES
         return bool(self.sealed_bytes + wanted <= len(self._map))
 
     def seal(self, columns: pa.RecordBatch, state: bytes, numbers: dict[str, int]) -> None:
-        """Append a batch; ``state`` is padded already. ``numbers`` are those of NUMBERS."""
+        """Append a batch. ``state`` is already padded; ``numbers`` has the keys of NUMBERS."""
         said = ",".join(f'"{name}":{numbers[name]:20}' for name in NUMBERS)
         padded = b"{" + said.encode() + b"," + _NO_CHECKSUM.ljust(len(_NO_CHECKSUM) + 1) + b"}"
         message = self._encoded(columns, {BATCH_KEY: padded, STATE_KEY: state})
@@ -96,7 +96,9 @@ class SegmentFile:
         self.sealed_bytes += len(message)
 
     def finish(self, *, is_cut: bool = True) -> None:
-        """End the stream, write the footer, and give the file its last name; ``is_cut``: to its content."""
+        """End the stream, write the footer, and give the file its final name. ``is_cut``: shorten the file to its
+        content.
+        """
         self._writer.close()
         end = self._sink.take()
         if self.is_empty:
@@ -110,7 +112,7 @@ class SegmentFile:
         self.path.rename(self.path.with_suffix(".arrow"))
 
     def _resume(self, batch: Batch) -> None:
-        # Arrow must have seen the batch, or the footer would not name it.
+        # Arrow must see the batch, or the footer would not list it.
         custom = {key: batch.message.custom[key] for key in (BATCH_KEY, STATE_KEY)}
         self.sealed_bytes += len(self._encoded(batch.record_batch, custom))
         if self.sealed_bytes != batch.message.end:
@@ -118,7 +120,7 @@ class SegmentFile:
 
     def _encoded(self, columns: pa.RecordBatch, custom: dict[str, bytes]) -> bytearray:
         self._writer.write_batch(columns, custom_metadata=custom)
-        # Arrow writes the schema with the first batch; here it stands from the beginning.
+        # Arrow writes the schema with the first batch; here it was stored at the beginning.
         taken = self._sink.take()
         return taken.removeprefix(self._head) if self.is_empty else taken
 
@@ -127,12 +129,12 @@ class SegmentFile:
         self._map[at + PREFIX_BYTES : end] = bytes(message[PREFIX_BYTES:])
         if end + PREFIX_BYTES <= len(self._map):
             self._map[end : end + PREFIX_BYTES] = bytes(PREFIX_BYTES)
-        # A fence belongs here, and the store is one instruction: the native writer has both.
+        # The native writer has a fence here, and stores the prefix in one instruction.
         self._map[at : at + PREFIX_BYTES] = bytes(message[:PREFIX_BYTES])
 
 
 def padded_state(state: dict[str, Any], capacity: int) -> bytes:
-    """A state as every batch carries it."""
+    """Pad a state to the length that every batch carries."""
     text = json.dumps(state).encode()
     if len(text) > capacity:
         raise ValueError(f"a state of {len(text)} bytes, room for {capacity}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The journal's writer in plain Python: the executable specification of the native one (PROTOCOL, chapter Journal).
 
-One batch a seal, laid out by Arrow. It recycles nothing, and recovers what it wrote itself.
+Each seal makes one batch, laid out by Arrow. This writer reuses no files, and recovers only what it wrote itself.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _NOTHING: Final = dict.fromkeys(("seq", "timestamp_ns", "epoch", "trace_id", "dt
 
 
 class ReferenceJournalWriter:
-    """Writes into a directory; what lies there of the same epoch is continued."""
+    """Writes a journal into a directory, and continues one of the same epoch."""
 
     def __init__(
         self,
@@ -68,13 +68,13 @@ class ReferenceJournalWriter:
 
     @property
     def next_row(self) -> int:
-        """The row that ``append`` makes next."""
+        """The number of the next row that ``append`` makes."""
         return self._sealed["rows"] + len(self._pending["rows"])
 
     def append(self, inputs: Mapping[str, npt.NDArray[Any] | str], *, cells: Mapping[str, Any] = {}, **row: Any) -> int:
-        """Add a row: an array for each input that is present, its status for one that is not.
+        """Add a row: an array for each present input, a status for each absent one.
 
-        ``cells`` replace fields of inputs by ``{input: {field: value}}``, ``row`` those of the row.
+        ``cells`` replaces fields of inputs by ``{input: {field: value}}``, ``row`` replaces fields of the row.
         """
         number = self.next_row
         made = {
@@ -94,12 +94,12 @@ class ReferenceJournalWriter:
         return number
 
     def unmatched(self, input_name: str, seq: int, cause: str, **entry: Any) -> None:
-        """Add an entry of the unmatched table."""
+        """Add an entry to the unmatched table."""
         made = {"input": input_name, "stream": 1, "epoch": 1, "seq": seq, "seq_last": seq, "at_ns": realtime_ns()}
         self._pending["unmatched"].append({**made, "cause": cause, **entry})
 
     def seal(self, state: Mapping[str, Any] | None = None) -> int:
-        """Seal what was added, unmatched entries first; the number of the seal. A batch may have no rows."""
+        """Seal what was added, unmatched entries first; return the number of the seal. A batch may have no rows."""
         self.seals += 1
         if self._pending["unmatched"]:
             self._seal("unmatched", {"seal": self.seals})
@@ -108,21 +108,21 @@ class ReferenceJournalWriter:
         return self.seals
 
     def finish_segment(self, table: Table = "rows", *, is_cut: bool = True) -> None:
-        """Finish the open segment; the next seal begins another."""
+        """Finish the open segment; the next seal begins another one."""
         if table in self._open:
             self._open.pop(table).finish(is_cut=is_cut)
 
     def drop_oldest(self) -> None:
-        """Retention: unlink the oldest segment."""
+        """Unlink the oldest segment, as retention does."""
         (self.directory / FOLDERS["rows"] / str(segment_names(self.directory, "rows")[0])).unlink()
         self._tell(RUNNING)
 
     def heartbeat(self) -> None:
-        """Say that the writer lives."""
+        """Say that the writer is alive."""
         self._set(HeadWord.HEARTBEAT_NS, self._clock())
 
     def close(self, state: Mapping[str, Any] | None = None) -> None:
-        """End in good order."""
+        """Seal what is left, and mark the journal as closed."""
         if any(self._pending.values()) or state is not None:
             self.seal(state)
         for table in list(self._open):
@@ -133,7 +133,7 @@ class ReferenceJournalWriter:
         pending = self._pending[table]
         columns = pa.RecordBatch.from_pylist(pending, schema=self._schemas[table])
         padded = padded_state(state, self._state_capacity)
-        if table in self._open and not self._open[table].has_room(columns, padded):
+        if table in self._open and not self._open[table].has_space(columns, padded):
             self.finish_segment(table)
         segment = self._open[table] = self._open.get(table) or self._new_segment(table, columns.nbytes)
         numbers = {

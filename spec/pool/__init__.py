@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pool in plain Python: the executable specification of PROTOCOL 3 and 4.
 
-Its twin is ``native/core/src/pool``, which is what programs use. This one is for reading, and for tests that ask both
-the same questions: each cause of a frame that is not taken has the name of the native counter ``drop_<cause>``. It is
-**not atomic**: stores and loads stand in the order of the protocol, but nothing fences them, so a writer and a reader
-must take turns.
+``native/core/src/pool`` is its twin, which programs use. This one is for reading, and for tests that ask both the same
+questions: each cause why a frame is not taken has the name of the native counter ``drop_<cause>``. It is **not
+atomic**: stores and loads are in the order of the protocol, but without fences, so a writer and a reader must take
+turns.
 
 | file | what it says | its twin |
 |---|---|---|

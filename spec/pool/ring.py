@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames in, frames out, over any buffers: mapped region files or bytearrays (PROTOCOL 3.1, 3.4, 4.1 and 4.2)."""
+"""Writes and reads frames in any buffers: mapped region files or bytearrays (PROTOCOL 3.1, 3.4, 4.1 and 4.2)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class ReferenceRegions:
-    """The header ring and the payload pools of one stream in one epoch; ``pools`` are buffers by (id, stride)."""
+    """The header ring and the payload pools of one stream in one epoch. ``pools`` maps (id, stride) to buffers."""
 
     def __init__(self, ring: Buffer, pools: Mapping[tuple[int, int], Buffer], expected: Expected) -> None:
         self.stream_id, self.epoch, self.nslots = expected.stream_id, expected.epoch, expected.nslots
@@ -38,7 +38,7 @@ class ReferenceRegions:
 
     @classmethod
     def in_memory(cls, expected: Expected, strides: Mapping[int, int]) -> Self:
-        """New regions in memory of this process: superblocks, and slots of zeroes."""
+        """Make new regions in memory of this process, with superblocks and zeroed slots."""
 
         def made(wanted: Expected) -> bytearray:
             block = wanted.superblock(pid=0, now_ns=0).encode_body()
@@ -51,21 +51,21 @@ class ReferenceRegions:
         return cls(made(expected), pools, expected)
 
     def index(self, seq: int) -> int:
-        """Where frame ``seq`` stands in the ring and in every pool."""
+        """The slot of frame ``seq`` in the ring and in every pool."""
         return seq & (self.nslots - 1)
 
     def slot(self, index: int) -> memoryview:
-        """Header slot ``index``."""
+        """The header slot at ``index``."""
         start = SUPERBLOCK_BYTES + slot.SLOT_BYTES * index
         return self._ring[start : start + slot.SLOT_BYTES]
 
     def payload(self, pool_id: int, index: int) -> memoryview:
-        """Payload slot ``index`` of a pool."""
+        """The payload slot at ``index`` of a pool."""
         start = SUPERBLOCK_BYTES + self.strides[pool_id] * index
         return self._pools[pool_id][start : start + self.strides[pool_id]]
 
     def pool_for(self, values_bytes: int) -> int | None:
-        """The pool with the smallest stride that holds so much; None: no pool does."""
+        """The pool with the smallest stride that holds this many bytes; None if no pool does."""
         fitting = [(stride, pool_id) for pool_id, stride in self.strides.items() if stride >= values_bytes]
         return min(fitting)[1] if fitting else None
 
@@ -81,7 +81,7 @@ def _checked(region: Buffer, expected: Expected) -> memoryview:
 
 
 class ReferenceClaim:
-    """A slot that is being filled through ``array``. Leaving the block commits it, an exception abandons it."""
+    """A slot that the caller fills through ``array``. Leaving the block commits it; an exception abandons it."""
 
     def __init__(self, writer: ReferenceWriter, tensor: Tensor, pool_id: int, stamps: dict[str, Any]) -> None:
         self.seq = writer.next_seq
@@ -103,7 +103,7 @@ class ReferenceClaim:
 
 
 class ReferenceWriter:
-    """The one writer of a stream's regions. It never waits for a reader, and starts at sequence 0 of the epoch."""
+    """The only writer of a stream's regions. It never waits for a reader, and begins at sequence 0 of the epoch."""
 
     def __init__(self, regions: ReferenceRegions) -> None:
         self.regions = regions
@@ -112,15 +112,17 @@ class ReferenceWriter:
         self._is_claimed = False
 
     def publish(self, array: np.ndarray[Any, Any], seq: int | None = None, **stamps: int | None) -> FrameDescriptor:
-        """Claim, copy, commit; the message that announces the frame. ``stamps`` are those of ``commit``."""
+        """Claim a slot, copy the array, and commit it; return the message that announces the frame. ``stamps`` are
+        those of ``commit``.
+        """
         tensor = Tensor.of(array)
         claim = self._begin(tensor, seq, stamps)
-        # "A": column by column where that is how it lies, else row by row, which Tensor.of says too.
+        # "A" copies column by column if the array lies so, else row by row. Tensor.of decides the same way.
         claim.payload[:] = array.tobytes("A")
         return self.commit(claim, **stamps)
 
     def claim(self, shape: tuple[int, ...], dtype: str, seq: int | None = None, **stamps: int | None) -> ReferenceClaim:
-        """Begin a frame that the caller fills. Its slot holds nothing until it is committed."""
+        """Begin a frame that the caller fills. Its slot holds no frame until it is committed."""
         return self._begin(Tensor.contiguous(np.dtype(dtype), shape), seq, stamps)
 
     def _begin(self, tensor: Tensor, seq: int | None, stamps: dict[str, Any]) -> ReferenceClaim:
@@ -128,7 +130,7 @@ class ReferenceWriter:
             raise RegionBusy("a claimed frame is not finished yet", stream=self.regions.stream_id)
         self.next_seq = self._later(seq)
         values_bytes = DTYPES[tensor.dtype].itemsize * int(np.prod(tensor.dims))
-        # Chosen before the slot is touched: a frame that fits nowhere leaves the old one readable.
+        # Choose the pool before the slot is touched: if the frame fits nowhere, the old one stays readable.
         pool_id = self.regions.pool_for(values_bytes)
         if pool_id is None:
             raise FrameTooLarge("no pool has slots that large", limit_bytes=max(self.regions.strides.values()))
@@ -150,7 +152,7 @@ class ReferenceWriter:
         descriptor_timestamp_ns: int | None = None,
         trace_id: int | None = None,
     ) -> FrameDescriptor:
-        """Make the frame whole. ``timestamp_ns`` is its capture time, the other its publish time."""
+        """Complete the frame. ``timestamp_ns`` is its capture time, ``descriptor_timestamp_ns`` its publish time."""
         index = self.regions.index(claim.seq)
         header = FrameHeader(
             claim.values_bytes,
@@ -173,13 +175,13 @@ class ReferenceWriter:
         )
 
     def abandon(self) -> None:
-        """Give the open frame up. Readers skip its slot; the next frame has the same sequence, so none is missing."""
+        """Give up the open frame. Readers skip its slot. The next frame gets the same sequence, so none is missing."""
         self._is_claimed = False
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceFrame:
-    """A frame that was found sound. ``array`` is a loan: the writer may take the slot at any time."""
+    """A frame that passed all checks. ``array`` is a loan: the writer may overwrite the slot at any time."""
 
     descriptor: FrameDescriptor
     header: FrameHeader
@@ -188,28 +190,28 @@ class ReferenceFrame:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """What the elements are."""
+        """The type of the elements."""
         return DTYPES[self.header.tensor.dtype]
 
     @property
     def array(self) -> np.ndarray[Any, Any]:
         """A read-only view of the payload."""
         dims = self.header.tensor.dims
-        # Strides of an empty array address nothing, and may be larger than numpy can hold.
+        # Strides of an empty array address nothing, and may be larger than numpy allows.
         return np.ndarray(dims, self.dtype, self.payload, strides=None if 0 in dims else self.header.strides)
 
     def is_valid(self) -> bool:
-        """Whether everything read of the frame so far was read in time."""
+        """Whether the frame was not overwritten, so that everything read so far is valid."""
         return commit.load(self.slot) == commit.committed(self.descriptor.seq)
 
     def copy(self) -> np.ndarray[Any, Any]:
-        """An array of its own, or SlotLapped."""
+        """Copy the payload into an array of its own. Raises SlotLapped."""
         copied = self.array.copy("A")
         self._check_in_time()
         return copied
 
     def tobytes(self) -> bytes:
-        """The payload, or SlotLapped."""
+        """Copy the payload's bytes. Raises SlotLapped."""
         copied = bytes(self.payload)
         self._check_in_time()
         return copied
@@ -221,14 +223,16 @@ class ReferenceFrame:
 
 
 class ReferenceReader:
-    """Reads a stream's frames, each by its descriptor, in one attempt."""
+    """Reads a stream's frames by their descriptors, in one attempt each."""
 
     def __init__(self, regions: ReferenceRegions) -> None:
         self.regions = regions
         self._newest_words = [0] * regions.nslots
 
     def read(self, descriptor: FrameDescriptor) -> ReferenceFrame | Cause:
-        """The frame that a descriptor of the regions' epoch announces, or why it is not taken."""
+        """Read the frame that a descriptor announces, or say why it is not taken. The descriptor must be of the
+        regions' epoch.
+        """
         index = self.regions.index(descriptor.seq)
         view = self.regions.slot(index)
         word = commit.load(view)

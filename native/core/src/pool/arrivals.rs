@@ -1,46 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a descriptor's sequence means after those before it: the next, a gap, or one that had passed.
+//! What a descriptor's sequence means after those before it: the next, a gap, or a repetition.
 
 /// What a sequence means after those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The next one, or the first of its epoch.
+    /// The sequence is the next one, or the first of its epoch.
     Next,
-    /// So many were left out before it.
+    /// This many sequences were left out before it.
     Gap(u64),
-    /// It had passed before, and this was to be expected: the log was joined again, or an earlier life has read it.
+    /// The sequence had passed before, as expected: the log was rejoined, or an earlier run of this reader has read it.
     Repeated,
-    /// It had passed before: a second writer, or one that went back.
+    /// The sequence had passed before, which shows a second writer, or one that went back.
     Regressed,
 }
 
 /// The descriptors of one stream, in the order in which they come.
 #[derive(Default)]
 pub struct Arrivals {
-    /// Epoch and sequence that should come next; from an earlier life before the first descriptor.
+    /// Epoch and sequence that should come next. Before the first descriptor, they come from an earlier run.
     expected: Option<(u64, u64)>,
-    /// Descriptors taken in this epoch.
+    /// How many descriptors were taken in this epoch.
     heard: u64,
-    /// Whether what an earlier life had taken of this epoch has begun to come again.
+    /// Whether descriptors that an earlier run had taken in this epoch have begun to come again.
     has_come_again: bool,
 }
 
 impl Arrivals {
-    /// `resumed`: epoch and sequence of the last frame that an earlier life of this reader decided.
+    /// Makes the arrivals. `resumed`: epoch and sequence of the newest frame that an earlier run of this reader
+    /// decided.
     #[must_use]
     pub fn new(resumed: Option<(u64, u64)>) -> Self {
         Self { expected: resumed.map(|(epoch, seq)| (epoch, seq.saturating_add(1))), heard: 0, has_come_again: false }
     }
 
     /// Takes a descriptor of the epoch that is read.
-    /// `is_anew`: the log was left and joined again before this descriptor, perhaps at a place that had been read.
+    /// `is_anew`: the reader left and rejoined the log before this descriptor, perhaps at a place it had read before.
     #[inline]
     pub const fn take(&mut self, epoch: u64, seq: u64, is_anew: bool) -> Order {
         let order = match self.expected {
             Some((of, expected)) if of == epoch => {
                 if seq < expected {
                     self.has_come_again = true;
-                    // Aeron may begin with what was read before: no second writer sent that.
+                    // Aeron may begin with messages that were read before; no second writer sent those.
                     return if self.heard > 0 && !is_anew { Order::Regressed } else { Order::Repeated };
                 }
                 if seq == expected { Order::Next } else { Order::Gap(seq - expected) }
@@ -56,26 +57,26 @@ impl Arrivals {
         order
     }
 
-    /// The sequences of an epoch are known from that one on, though no descriptor of it was taken yet.
+    /// Begins an epoch whose sequences are known from `next` on, though no descriptor of it was taken yet.
     pub const fn begin(&mut self, epoch: u64, next: u64) {
         *self = Self { expected: Some((epoch, next)), heard: 0, has_come_again: true };
     }
 
-    /// The sequence that comes next in an epoch of which this reader has heard; None where it has not, whatever an
-    /// earlier life of it knew.
+    /// The sequence that comes next in an epoch of which this reader heard something; None otherwise, whatever an
+    /// earlier run of it knew.
     #[must_use]
     pub fn next_heard(&self, epoch: u64) -> Option<u64> {
         let is_heard = self.heard > 0 || self.has_come_again;
         self.next_known(epoch).filter(|_| is_heard)
     }
 
-    /// The sequence that comes next in an epoch, as this reader or an earlier life of it knows it.
+    /// The sequence that comes next in an epoch, as this reader or an earlier run of it knows it.
     #[must_use]
     pub fn next_known(&self, epoch: u64) -> Option<u64> {
         self.expected.filter(|(of, _)| *of == epoch).map(|(_, next)| next)
     }
 
-    /// Everything of an epoch before that sequence is known.
+    /// Notes that every sequence of an epoch before `next` is accounted for.
     pub fn pass(&mut self, epoch: u64, next: u64) {
         if let Some((of, expected)) = &mut self.expected
             && *of == epoch
@@ -84,21 +85,21 @@ impl Arrivals {
         }
     }
 
-    /// The epoch of what was taken last, or decided in an earlier life.
+    /// The epoch of the newest frame that was taken, or that an earlier run decided.
     #[must_use]
     pub fn epoch(&self) -> Option<u64> {
         self.expected.map(|(epoch, _)| epoch)
     }
 
-    /// The newest sequence that was heard of an epoch. What an earlier life remembers was not heard in this one, until
-    /// it begins to come again: its source may be waiting to be told how far it was read.
+    /// The newest sequence that was heard of an epoch. What an earlier run knew does not count until it begins to come
+    /// again, because its source may be waiting to hear how far it was read.
     #[must_use]
     pub fn last_seq(&self, epoch: u64) -> Option<u64> {
         let (of, next) = self.expected?;
         if of == epoch && (self.heard > 0 || self.has_come_again) { next.checked_sub(1) } else { None }
     }
 
-    /// The epoch is over after that sequence: what lies between the last one that was taken and it, and will not come.
+    /// Takes the sequences between the newest one taken and the end of the epoch: they will not come any more.
     pub fn unheard_until(&mut self, epoch: u64, after: u64) -> Option<(u64, u64)> {
         let (_, next) = self.expected.filter(|(of, next)| *of == epoch && *next <= after)?;
         self.expected = Some((epoch, after.saturating_add(1)));

@@ -18,7 +18,7 @@ const FILTER: RecordFilter = RecordFilter::new(BYTES as u16, 4, 900, 1, true);
 pub struct Descriptor {
     /// The stream of its frame.
     pub stream_id: u32,
-    /// Which life of the stream's regions the frame lies in.
+    /// The epoch of the regions that the frame lies in.
     pub epoch: u64,
     /// The frame's place in its stream.
     pub seq: u64,

@@ -28,7 +28,7 @@ const SLOT_HEADER: u64 = 60 | 51 << 16 | 900 << 32 | 1 << 48;
 pub struct FrameHead {
     /// Its stream.
     pub stream_id: u32,
-    /// Which life of the stream.
+    /// The epoch of the stream.
     pub epoch: u64,
     /// Its place in the stream.
     pub seq: u64,

@@ -258,7 +258,7 @@ impl<W: Wires> Engine<W> {
 
     /// Takes a frame that waited behind a barrier; its copy stays until the frame is decided.
     fn take_held(&mut self, index: usize, seen: &Observed, now_ns: u64) {
-        self.stage.make_room(index);
+        self.stage.reserve_one(index);
         self.stage.observe(index, seen, now_ns);
     }
 

@@ -66,7 +66,7 @@ impl Stage {
     }
 
     /// Makes space for one more frame of a stream, which comes from a checkpoint or waited behind a barrier.
-    pub fn make_room(&mut self, stream: usize) {
+    pub fn reserve_one(&mut self, stream: usize) {
         for at in 0..self.streams.on[stream].len() {
             self.inputs[self.streams.on[stream][at]].reserve(1);
         }
@@ -226,7 +226,7 @@ mod tests {
         let mut stage = stage(None);
         stage.observe(1, &seen(0), 10);
         for seq in 0..1000 {
-            stage.make_room(0);
+            stage.reserve_one(0);
             stage.observe(0, &seen(seq), 10);
         }
         assert_eq!(stage.pending().0.iter().filter(|frame| frame.stream == 0).count(), 1000);

@@ -53,7 +53,7 @@ impl Stage {
         if self.is_before_present(stream, seen.epoch) {
             return false;
         }
-        self.make_room(stream);
+        self.reserve_one(stream);
         self.observe(stream, seen, now_ns);
         self.streams.on[stream].iter().any(|input| {
             let each = &self.inputs[*input];
@@ -71,7 +71,7 @@ impl Stage {
         if epoch > I64_MAX || self.is_before_present(stream, epoch) {
             return;
         }
-        self.make_room(stream);
+        self.reserve_one(stream);
         let Some(side) = self.enter(stream, epoch) else { return };
         let source = self.source_mut(stream, side);
         let seq_first = seq_first.max(source.next_seq().unwrap_or(0));

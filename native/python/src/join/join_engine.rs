@@ -90,7 +90,7 @@ impl JoinEngine {
         let resumed = (0..mailbox.facts.len()).map(|stream| stage.decided(stream)).collect();
         let mut habits =
             Habits { is_one_by_one: config.policy == PolicyKind::Latest, checkpoint_id, ..plan::read(plan)? };
-        // What an earlier life snapshotted is over.
+        // Checkpoints that an earlier run of this agent snapshotted are over.
         habits.checkpoints.floor = habits.checkpoints.floor.max(checkpoint_id);
         let made = || Engine::new(stage, writer, inputs, Arc::clone(&mailbox), resumed, &habits);
         let mut engine = py.detach(made).map_err(|failure| no_memory(py, &failure))?;
@@ -132,7 +132,8 @@ impl JoinEngine {
         py.detach(|| drop(engine));
     }
 
-    /// What passed of each stream between an earlier life and what was heard first: stream, epoch, first, last.
+    /// What passed between an earlier run of this agent and the first frame of this one: stream, epoch, first and last
+    /// sequence.
     fn gaps(&self, py: Python<'_>) -> PyResult<Vec<(u32, u64, u64, u64)>> {
         self.with(py, |engine| {
             let gaps = engine.gaps.iter().zip(&self.mailbox.facts);
