@@ -18,8 +18,8 @@ class Channel:
 
     def push(self, message: Message) -> bool:
         """Send a message; False if it was not taken and has to be sent again."""
-        room = self._capacity + isinstance(message, CheckpointBarrier)
-        if self.is_closed or len(self._waiting) >= room:
+        limit = self._capacity + isinstance(message, CheckpointBarrier)
+        if self.is_closed or len(self._waiting) >= limit:
             return False
         self._waiting.append(message)
         return True

@@ -222,7 +222,7 @@ impl<T> BarrierAligner<T> {
     #[inline]
     fn hold(&mut self, input: usize, event: T, bytes: u64) -> Action<T> {
         let is_held = self.waiting.push(input, event);
-        debug_assert!(is_held, "it was asked whether there is room");
+        debug_assert!(is_held, "`refusal` was asked first");
         self.state.held_bytes += bytes;
         self.counters.total_events_buffered += 1;
         Action::Buffered

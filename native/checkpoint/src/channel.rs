@@ -92,8 +92,8 @@ impl<T> Sender<T> {
     /// Sends a message, or hands it back.
     #[inline]
     pub fn push(&mut self, message: StreamMessage<T>) -> Result<(), NotSent<T>> {
-        let room = self.shared.capacity + usize::from(message.is_barrier());
-        if self.tail - self.seen_head >= room {
+        let limit = self.shared.capacity + usize::from(message.is_barrier());
+        if self.tail - self.seen_head >= limit {
             // Acquire: pairs with the receiver's release, so the receiver is done with a slot before it is filled
             // again.
             self.seen_head = self.shared.head.0.load(Ordering::Acquire);
@@ -101,7 +101,7 @@ impl<T> Sender<T> {
         if self.shared.is_closed.load(Ordering::Relaxed) {
             return Err(NotSent::Closed(message));
         }
-        if self.tail - self.seen_head >= room {
+        if self.tail - self.seen_head >= limit {
             return Err(NotSent::Full(message));
         }
         // SAFETY: fewer than `places` messages wait, so the receiver has emptied this slot and will not look at it

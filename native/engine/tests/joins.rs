@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! An engine without Python and without Aeron: descriptors come from a queue in memory, frames lie in real rings, rows go
-//! to a real journal. Once it runs, it takes nothing from the heap for a frame, and what no descriptor tells of is found.
+//! Runs an engine without Python and without Aeron: descriptors come from a queue in memory, frames lie in real rings, and
+//! rows go to a real journal. Once it runs, it allocates nothing for a frame, and it finds frames without descriptors.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ const SLOTS: u32 = 128;
 const FRAME_BYTES: u32 = 64;
 const MESSAGE_BYTES: usize = 48;
 
-/// Messages that wait, as many as there is room for.
+/// A log in memory, with the messages that wait.
 struct Log(Mutex<Vec<[u8; MESSAGE_BYTES]>>);
 
 impl Descriptors for Log {
@@ -47,7 +47,7 @@ impl Descriptors for Log {
     }
 }
 
-/// Nothing is published again.
+/// A target that publishes nothing.
 struct Nowhere;
 
 impl Target for Nowhere {
@@ -71,7 +71,7 @@ impl Wires for Memory {
     type Target = Nowhere;
 }
 
-/// Two rings, a journal, and the engine between them.
+/// Two rings, a journal, and the engine that joins them.
 struct Bed {
     folder: PathBuf,
     writers: Vec<RefCell<Writer>>,
@@ -104,7 +104,7 @@ impl Bed {
         Self { folder, writers, log, mailbox, engine: engine.unwrap() }
     }
 
-    /// Publishes a frame of a stream; `is_told`: whether its descriptor comes.
+    /// Publishes a frame of a stream. `is_told`: whether the engine gets its descriptor.
     fn publish(&self, stream: usize, is_told: bool) {
         let payload = [0x5A; FRAME_BYTES as usize];
         let mut writer = self.writers[stream].borrow_mut();
@@ -115,7 +115,7 @@ impl Bed {
         }
     }
 
-    /// Lets both streams publish so many frames each, joins them, and lets the rows be sealed.
+    /// Publishes this many frames on both streams, joins them, and lets the engine seal the rows.
     fn join(&mut self, frames: usize) {
         for _ in 0..frames {
             (0..STREAMS.len()).for_each(|stream| self.publish(stream, true));

@@ -159,7 +159,7 @@ impl<W: Wires> Engine<W> {
         if is_needed {
             let at = (head.epoch, head.seq);
             let is_kept = self.cut.restored.keep_bytes(stream, at, payload, head.timestamp_ns, &head.tensor);
-            debug_assert!(is_kept, "there is room for all of them");
+            debug_assert!(is_kept, "the arena has space for all of them");
         }
         recalled.frames += u64::from(is_needed);
         recalled.decided += u64::from(!is_needed);
