@@ -26,6 +26,7 @@ _COMMAND_MODULES: Final = (
     "framegate.joinbarrier.commands.journal",
     "framegate.joinbarrier.commands.checkpoint",
     "framegate.tools.commands",
+    "framegate.tools.rig.rig_commands",
 )
 # What typer returns for a KeyboardInterrupt that a command let through.
 _TYPER_INTERRUPTED: Final = 130

@@ -1062,6 +1062,57 @@ class DemoWrong(FramegateError):
     default_hint = "This should never happen: run it again with --keep DIR, and report it with the contents of DIR."
 
 
+class RigCycle(FramegateError):
+    """Parts of a rig wait for each other in a circle."""
+
+    code = 940
+    exit_code = WRONG_USAGE
+    default_hint = "Take a name out of `after` or `after_end` of one of them, or let a join read another stream."
+
+
+class RigPresent(EnvironmentProblem):
+    """Another rig runs with this base directory."""
+
+    code = 941
+    default_hint = "See it with `framegate status`, end it with `framegate down`, or give this one another --base-dir."
+
+
+class RigMissing(EnvironmentProblem):
+    """No rig runs, or ran, with this base directory."""
+
+    code = 942
+    default_hint = "Start one with `framegate up rig.toml`; --base-dir says which rig is meant."
+
+
+class PortTaken(EnvironmentProblem):
+    """A server of a rig cannot listen where it is to."""
+
+    code = 943
+    default_hint = "End the program that listens there (`ss -ltnp` names it), or write another port in `listen`; 0 is any."
+
+
+class JournalNotMade(FramegateError):
+    """A part of a rig reads a journal that is not there, and that no join of the rig makes."""
+
+    code = 944
+    exit_code = WRONG_USAGE
+    default_hint = "Name the join that makes it (`joins = [...]`), or run that join first."
+
+
+class PartFailed(FramegateError):
+    """A part of a rig failed, and its rule starts it no more."""
+
+    code = 945
+    default_hint = "`framegate logs NAME` has what it said; `restart`, `restarts_max` and `on_failed` say what follows."
+
+
+class ProgramMissing(EnvironmentProblem):
+    """A program that a part of a rig is to run is not there."""
+
+    code = 946
+    default_hint = "Install it, or write its whole path; programs are looked for on the PATH, files from the rig's folder."
+
+
 class Interrupted(FramegateError):
     """The user ended a command before its work was done."""
 

@@ -10,6 +10,7 @@ from typing import Any, Final, NoReturn
 
 from framegate.schema.config.keys import dotted, nearest_key
 from framegate.schema.config.layers import Layers, Origin
+from framegate.schema.config.toml_file import KeyPath
 from framegate.schema.config.types import Conflict, Section
 from framegate.schema.errors import ConfigurationError, ConflictingKeys, MissingKey, UnknownKey, WrongType
 from pydantic import ValidationError
@@ -63,7 +64,7 @@ def translate(model: type[Section], error: ValidationError, layers: Layers) -> I
                 # A default that derives from a value which is itself refused: one mistake, not two.
                 continue
             case "conflicts":
-                yield from (_conflict(conflict, layers) for conflict in details["ctx"]["conflicts"])
+                yield from (_conflict(details["loc"], conflict, layers) for conflict in details["ctx"]["conflicts"])
             case "extra_forbidden":
                 yield _unknown(model, details, layers)
             case "missing":
@@ -92,8 +93,9 @@ def _wrong(details: ErrorDetails, layers: Layers) -> Problem:
     return Problem(origin, WrongType(message, **origin.facts(), key=dotted(path), wanted=wanted, found=found))
 
 
-def _conflict(conflict: Conflict, layers: Layers) -> Problem:
-    key, other = conflict.key, conflict.other
+def _conflict(table: KeyPath, conflict: Conflict, layers: Layers) -> Problem:
+    # A model names its own keys; the table that it is of stands above them.
+    key, other = (*table, *conflict.key), (*table, *conflict.other)
     if not layers.is_given(key) and layers.is_given(other):
         # Point at what somebody wrote, not at a default.
         key, other = other, key

@@ -33,7 +33,7 @@ class EnvironmentName:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Two keys whose values are each allowed and cannot stand together."""
+    """Two keys, of the model that finds it, whose values are each allowed and cannot stand together."""
 
     key: KeyPath
     other: KeyPath

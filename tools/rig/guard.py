@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ends the parts of a rig when its supervisor is gone, however that ended: a process that waits for the end of a pipe.
+
+The supervisor holds the other end and says which sessions there are: ``+PID`` when one begins, ``-PID`` when it has
+ended. At the end of the pipe those that are left end, the newest first. A parent-death signal would not do: it is tied
+to the thread that started a process, and what that process has started itself would live on.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable
+from typing import IO, Final
+
+from framegate.tools.demo.sessions import end_session
+
+_END_S: Final = 10.0
+
+
+class Guard:
+    """The supervisor's end of the pipe."""
+
+    def __init__(self, grace_s: float) -> None:
+        self._grace_s = grace_s
+        self._sessions: list[int] = []
+        self.restarts = 0
+        self._process = self._started()
+
+    def note_begun(self, session: int) -> None:
+        """This session is to end with the supervisor."""
+        self._sessions.append(session)
+        self._say(f"+{session}")
+
+    def note_ended(self, session: int) -> None:
+        """Nothing is left of this session."""
+        self._sessions.remove(session)
+        self._say(f"-{session}")
+
+    def look(self) -> None:
+        """Start it anew when somebody has ended it."""
+        if self._process.poll() is not None:
+            self._pipe.close()
+            self.restarts += 1
+            self._process = self._started()
+            for session in self._sessions:
+                self._say(f"+{session}")
+
+    def close(self) -> None:
+        """Let it go; it ends what is left, and then itself."""
+        self._pipe.close()
+        self._process.wait(_END_S + len(self._sessions) * 2 * self._grace_s)
+
+    @property
+    def _pipe(self) -> IO[bytes]:
+        assert self._process.stdin is not None  # noqa: S101  (for the type checker)
+        return self._process.stdin
+
+    def _say(self, line: str) -> None:
+        try:
+            self._pipe.write(f"{line}\n".encode())
+            self._pipe.flush()
+        except BrokenPipeError:
+            # It has ended: `look` starts another one, which is told all.
+            return
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        words = [sys.executable, "-m", "framegate.tools.rig.guard", str(self._grace_s)]
+        return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
+
+
+def left_over(lines: Iterable[str]) -> list[int]:
+    """The sessions that began and did not end, the newest first.
+
+    >>> left_over(["+7", "+8", "+9", "-8", ""])
+    [9, 7]
+    """
+    found: list[int] = []
+    for line in lines:
+        sign, number = line[:1], line[1:].strip()
+        if sign == "+":
+            found.append(int(number))
+        elif sign == "-" and int(number) in found:
+            found.remove(int(number))
+    return found[::-1]
+
+
+def main(grace_s: float) -> int:
+    """Wait for the end of standard input, then end what is left."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        # It outlives whoever it guards; the end of the pipe is the signal.
+        signal.signal(number, signal.SIG_IGN)
+    for session in left_over(sys.stdin):
+        end_session(session, grace_s)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(float(sys.argv[1])))

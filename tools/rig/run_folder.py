@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folder of a rig that runs, ``<base>/rig-<user>``: its lock, its state, the logs and the join files of its parts.
+
+The lock is held by the supervisor, so that one rig runs for each base directory, and freed by the kernel when it dies.
+The state says which parts there are; what it names is what is removed, by ``framegate down`` or the next rig.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, Self
+
+from framegate.schema.config.settings import account, clean_user
+from framegate.schema.errors import NoPermission, RigPresent
+from framegate.shmpool.layout.owners import flaw_of_owner
+
+LOCK: Final = "rig.lock"
+STATE: Final = "state.json"
+FORMAT: Final = 1
+SUPERVISOR: Final = "rig"
+"""The name under which the supervisor itself writes into the log."""
+_ATTEMPTS: Final = 100
+_STATE_BYTES_MAX: Final = 1 << 22
+
+
+class RunFolder:
+    """The folder of one base directory. ``taken`` it by the supervisor; others look."""
+
+    def __init__(self, base_dir: str) -> None:
+        self.path = Path(base_dir) / f"rig-{clean_user(account())}"
+        self._lock = -1
+
+    # --- what anybody may ask --------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any] | None:
+        """What the supervisor wrote last; None where there is nothing that can be read."""
+        try:
+            with (self.path / STATE).open("rb") as file:
+                found = json.loads(file.read(_STATE_BYTES_MAX))
+        except (OSError, ValueError):
+            return None
+        is_known = isinstance(found, dict) and found.get("format") == FORMAT and isinstance(found.get("parts"), list)
+        return found if is_known else None
+
+    def supervisor(self) -> int | None:
+        """The process that supervises a rig here now; None where none does."""
+        try:
+            descriptor = os.open(self.path / LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            # Shared, and let go at once: a supervisor that starts at this moment looks again.
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            text = os.read(descriptor, 20).decode("ascii", "replace").strip()
+            return int(text) if text.isdigit() else 0
+        finally:
+            os.close(descriptor)
+        return None
+
+    def log(self, name: str) -> Path:
+        """The log of a part."""
+        return self.path / f"{name}.log"
+
+    def part_names(self) -> list[str]:
+        """The parts that the state names, as far as they are names."""
+        state = self.state()
+        found = [each.get("name") for each in state["parts"] if isinstance(each, dict)] if state is not None else []
+        return [name for name in found if isinstance(name, str) and "/" not in name]
+
+    # --- the supervisor's --------------------------------------------------------------------------------------
+
+    def take(self, mode: int = 0o700) -> Self:
+        """Lock it and empty it; ``mode`` is of the base directory, if it has to be made. Raises RigPresent."""
+        self._make(mode)
+        for _ in range(_ATTEMPTS):
+            if self._try_lock():
+                self.clear()
+                return self
+            self._make(mode)
+        raise RigPresent("its lock file changes hands all the time", base_dir=self.path.parent)
+
+    def write_state(self, state: Mapping[str, object]) -> None:
+        """Replace the state, whole or not at all."""
+        new = self.path / f"{STATE}.new"
+        new.write_text(json.dumps({"format": FORMAT, **state}))
+        new.replace(self.path / STATE)
+
+    def clear(self, also: Iterable[str] = ()) -> None:
+        """Remove what the last rig left: what its state names."""
+        for name in {*self.part_names(), SUPERVISOR, *also}:
+            for file in (f"{name}.log", f"{name}.log.1", f"{name}.toml"):
+                (self.path / file).unlink(missing_ok=True)
+        for file in (STATE, f"{STATE}.new"):
+            (self.path / file).unlink(missing_ok=True)
+
+    def close(self, *, remove: bool = False) -> None:
+        """Give the lock back. With ``remove`` nothing is left of the folder. Idempotent."""
+        if self._lock < 0:
+            return
+        if remove:
+            self.clear()
+            # Removed while it is still locked, so nobody can take a lock on a file that is about to go.
+            (self.path / LOCK).unlink(missing_ok=True)
+            for folder in (self.path, self.path.parent):
+                with suppress(OSError):
+                    folder.rmdir()
+        os.close(self._lock)
+        self._lock = -1
+
+    def _make(self, mode: int) -> None:
+        for folder, its_mode in ((self.path.parent, mode), (self.path, 0o700)):
+            try:
+                if not folder.exists():
+                    folder.mkdir(mode=its_mode, parents=True, exist_ok=True)
+                    folder.chmod(its_mode)
+            except OSError as refused:
+                raise NoPermission(f"no folder can be made: {refused.strerror}", path=folder) from None
+            if (flaw := flaw_of_owner(folder)) is not None:
+                raise NoPermission(flaw, path=folder)
+
+    def _try_lock(self) -> bool:
+        try:
+            descriptor = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        except FileNotFoundError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_mine = os.path.samestat(os.fstat(descriptor), (self.path / LOCK).stat(follow_symlinks=False))
+        except BlockingIOError:
+            owner = os.read(descriptor, 20).decode("ascii", "replace").strip()
+            os.close(descriptor)
+            said = "another rig runs with this base directory"
+            raise RigPresent(said, base_dir=self.path.parent, pid=owner or "unknown") from None
+        except FileNotFoundError:
+            is_mine = False
+        if not is_mine:
+            os.close(descriptor)
+            return False
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, f"{os.getpid()}\n".encode())
+        self._lock = descriptor
+        return True

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of a rig file: one for each part, by kind and name, with keys, types, ranges and defaults."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Final, Literal, Self, TypeAlias
+
+from framegate.joinbarrier.config.configuration import JoinConfig
+from framegate.joinbarrier.config.rules import conflicts
+from framegate.joinbarrier.config.sections import INPUTS_MAX, InputSection
+from framegate.schema.config.settings import ClientSettings
+from framegate.schema.config.types import Conflict, Section, refuse, wanted
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+
+STREAM_MAX: Final = (1 << 32) - 2
+DRIVER: Final = "driver"
+"""The name of the one part that every rig has."""
+
+
+def _part_name(text: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9_-]{0,31}", text) or text == DRIVER:
+        raise wanted(f"a name of small letters, digits, _ and - that begins with a letter, 32 at most, not {DRIVER!r}")
+    return text
+
+
+def _stream(value: Any) -> Any:
+    is_number = type(value) is int and 1 <= value <= STREAM_MAX
+    is_name = isinstance(value, str) and re.fullmatch(r"[a-z][a-z0-9_]*", value)
+    if not is_number and not is_name:
+        raise wanted(f"a stream: a number from 1 to {STREAM_MAX}, or a name of small letters, digits and _")
+    return value
+
+
+PartName: TypeAlias = Annotated[str, AfterValidator(_part_name)]
+Stream: TypeAlias = Annotated[int | str, BeforeValidator(_stream)]
+Text: TypeAlias = Annotated[str, Field(min_length=1, max_length=4096)]
+Words: TypeAlias = Text | Annotated[list[Text], Field(min_length=1, max_length=1024)]
+Seconds: TypeAlias = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)]
+Count: TypeAlias = Annotated[int, Field(ge=0, le=2**31 - 1)]
+
+
+class RigSection(Section):
+    """``[rig]``: what holds for the rig as a whole.
+
+    ``ready_s`` is how long a part may take until it is ready, ``grace_s`` how long it may take to end before it is told
+    so more firmly. ``on_failed`` says what a part that failed for good does to the others; without its driver a rig
+    always ends. ``log_bytes`` bounds the log of each part: the newer half of it at least is kept.
+    """
+
+    ready_s: Seconds = 60.0
+    grace_s: Seconds = 10.0
+    on_failed: Literal["stop", "go_on"] = "stop"
+    log_bytes: Annotated[int, Field(ge=1 << 16, le=1 << 30)] = 2 << 20
+
+
+class PartSection(Section):
+    """What every part may say: what it waits for, and when it is started again.
+
+    It starts when the parts of ``after`` are ready and those of ``after_end`` have ended well, beside what the rig
+    finds out by itself. It is started again at most ``restarts_max`` times within ``restarts_within_s``. ``options``
+    are further words of its command line.
+    """
+
+    after: list[str] = Field(default_factory=list)
+    after_end: list[str] = Field(default_factory=list)
+    restart: Literal["never", "on-failure", "always"] = "on-failure"
+    restarts_max: Count = 5
+    restarts_within_s: Seconds = 60.0
+    environment: dict[str, str] = Field(default_factory=dict)
+    options: list[str] = Field(default_factory=list)
+
+
+class DriverPart(PartSection):
+    """``[driver]``: as of ``framegate driver``. A driver that serves the base directory already is used as it is."""
+
+    config: Text | None = None
+    slots: Count | None = None
+    frame_bytes: Count | None = None
+
+
+class CommandPart(PartSection):
+    """``[command.NAME]``: any program, as a list of words, or as text for a shell.
+
+    It is ready when it prints ``ready``, or at once. A ``service`` never ends by itself: the rig ends without it.
+    """
+
+    command: Words
+    ready: Text | None = None
+    service: bool = False
+
+
+class SourcePart(PartSection):
+    """``[source.NAME]``: synthetic frames as of ``framegate produce``, or a ``command`` that publishes ``streams``.
+
+    Left out, ``wait_consumers`` is the number of the rig's joins, recorders and consumers that read the stream.
+    """
+
+    stream: Stream | None = None
+    rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    max_rate: bool = False
+    count: Count | None = None
+    shape: Text | None = None
+    dtype: Text | None = None
+    pattern: Text | None = None
+    lag: Count | None = None
+    schedule: Text | None = None
+    sent_log: Text | None = None
+    clock: Text | None = None
+    pipeline: Text | None = None
+    wait_consumers: Count | None = None
+    end: bool = True
+    command: Words | None = None
+    streams: list[Stream] = Field(default_factory=list)
+    ready: Text | None = None
+
+    @model_validator(mode="after")
+    def _is_one_of_two(self) -> Self:
+        found = []
+        if (self.stream is None) == (self.command is None):
+            said = "a source is a stream of synthetic frames, or a command: give one of the two keys"
+            found.append(Conflict(("stream",), ("command",), said))
+        ways = sum((self.rate is not None, self.max_rate, self.schedule is not None))
+        if self.stream is not None and ways != 1:
+            said = "one of rate, max_rate and schedule says when synthetic frames are published"
+            found.append(Conflict(("stream",), ("rate",), said))
+        refuse(found)
+        return self
+
+
+class ReplayPart(PartSection):
+    """``[replay.NAME]``: a recording, published again, as of ``framegate replay``. ``map`` gives topics streams."""
+
+    recording: Text
+    streams: list[Stream] = Field(default_factory=list)
+    map: dict[str, Stream] = Field(default_factory=dict)
+    time: Literal["log", "header"] | None = None
+    speed: Annotated[float, Field(gt=0)] | Literal["max"] = 1.0
+    loop: Count | None = None
+    wait_consumers: Count | None = None
+    end: bool = True
+
+
+class JoinPart(PartSection, JoinConfig):
+    """``[join.NAME]``: a ``config`` file, or its tables below this one, or ``words`` with the folder ``out``."""
+
+    input: Annotated[list[InputSection], Field(max_length=INPUTS_MAX)] = Field(default_factory=list)
+    config: Text | None = None
+    words: Text | None = None
+    out: Text | None = None
+    outputs: Count | None = None
+
+    @property
+    def is_inline(self) -> bool:
+        """Whether the tables of a join.toml stand in the rig file."""
+        return self.config is None and self.words is None
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        found = []
+        ways = {"input": bool(self.input), "config": self.config is not None, "words": self.words is not None}
+        given = [(name,) for name, is_given in ways.items() if is_given]
+        if len(given) != 1:
+            said = "a join is a config file, words, or the tables of a join.toml below it: give one of the three"
+            found.append(Conflict(given[0] if given else (), given[1] if given else ("config",), said))
+        elif self.input:
+            found += conflicts(self)
+        if (self.words is None) != (self.out is None):
+            found.append(Conflict(("words",), ("out",), "a join by words has the folder of its journal in out"))
+        refuse(found)
+        return self
+
+
+class RecorderPart(PartSection):
+    """``[recorder.NAME]``: as of ``framegate record``. A file that is there is never touched: another name is found."""
+
+    file: Text
+    streams: Annotated[list[Stream], Field(min_length=1)]
+    payload: bool = False
+    control: bool = False
+    seconds: Seconds | None = None
+    frames: Count | None = None
+    compression: Text | None = None
+
+
+class ConsumerPart(PartSection):
+    """``[consumer.NAME]``: counts the frames of a stream, and checks them, as of ``framegate consume``."""
+
+    stream: Stream
+    count: Count | None = None
+    verify: bool = False
+
+
+class ServerPart(PartSection):
+    """``[server.NAME]``: gives journals to other hosts, as of ``framegate journal serve``.
+
+    They are those of ``joins`` of the rig, and further ``journals`` by their folders.
+    """
+
+    joins: list[str] = Field(default_factory=list)
+    journals: list[Text] = Field(default_factory=list)
+    listen: Text = "grpc://127.0.0.1:0"
+
+    @model_validator(mode="after")
+    def _has_journals(self) -> Self:
+        if not self.joins and not self.journals:
+            refuse(
+                [
+                    Conflict(
+                        ("joins",), ("journals",), "a server has journals to serve: name joins of the rig, or folders"
+                    )
+                ]
+            )
+        return self
+
+
+class QueryPart(PartSection):
+    """``[query.NAME]``: a Python ``program``, run by the Python of framegate.
+
+    It reads journals of ``joins`` of the rig, and further ``journals``. One that needs no Spark says ``spark = false``.
+    """
+
+    program: Text
+    arguments: list[str] = Field(default_factory=list)
+    joins: list[str] = Field(default_factory=list)
+    journals: list[Text] = Field(default_factory=list)
+    spark: bool = True
+    ready: Text | None = None
+
+
+class RigFile(Section):
+    """A rig file, whole and checked."""
+
+    rig: RigSection = RigSection()
+    client: ClientSettings = Field(default_factory=ClientSettings)
+    driver: DriverPart = DriverPart()
+    source: dict[PartName, SourcePart] = Field(default_factory=dict)
+    replay: dict[PartName, ReplayPart] = Field(default_factory=dict)
+    join: dict[PartName, JoinPart] = Field(default_factory=dict)
+    recorder: dict[PartName, RecorderPart] = Field(default_factory=dict)
+    consumer: dict[PartName, ConsumerPart] = Field(default_factory=dict)
+    server: dict[PartName, ServerPart] = Field(default_factory=dict)
+    query: dict[PartName, QueryPart] = Field(default_factory=dict)
+    command: dict[PartName, CommandPart] = Field(default_factory=dict)
+
+    def parts(self) -> dict[tuple[str, str], PartSection]:
+        """All parts but the driver, by kind and name."""
+        kinds = ("join", "recorder", "consumer", "server", "query", "command", "source", "replay")
+        return {(kind, name): part for kind in kinds for name, part in getattr(self, kind).items()}
+
+    @model_validator(mode="after")
+    def _names_fit(self) -> Self:
+        # Imported here: it needs the kinds of part above.
+        from framegate.tools.rig.names import wrong_names
+
+        refuse(list(wrong_names(self)))
+        return self
