@@ -1088,7 +1088,7 @@ class PortTaken(EnvironmentProblem):
     """A server of a rig cannot listen where it is to."""
 
     code = 943
-    default_hint = "End the program that listens there (`ss -ltnp` names it), or write another port in `listen`; 0 is any."
+    default_hint = "End the program that listens there (`ss -ltnp` names it), or write another port in `listen`."
 
 
 class JournalNotMade(FramegateError):
@@ -1110,7 +1110,7 @@ class ProgramMissing(EnvironmentProblem):
     """A program that a part of a rig is to run is not there."""
 
     code = 946
-    default_hint = "Install it, or write its whole path; programs are looked for on the PATH, files from the rig's folder."
+    default_hint = "Install it, or write its path: programs are looked for on the PATH, files in the rig's folder."
 
 
 class Interrupted(FramegateError):

@@ -20,6 +20,7 @@ from framegate.joinbarrier.agent.control_signals import ControlSignals
 from framegate.joinbarrier.agent.duties import apply_map, external_times, push_times, summary_of
 from framegate.joinbarrier.agent.former_output import FormerRun, Tail, goes_on_from
 from framegate.joinbarrier.agent.join_input import HeardStreams, JoinInput
+from framegate.joinbarrier.agent.notice import Notice
 from framegate.joinbarrier.agent.plan import engine_plan
 from framegate.joinbarrier.agent.rejected_inputs import look_at_rejections
 from framegate.joinbarrier.agent.republish import End, Republisher
@@ -84,6 +85,7 @@ class JoinAgent:
         self._signals: ControlSignals | None = None
         self._readers: ReaderWatch | None = None
         self._watch = Watch(config)
+        self._notice = Notice(client.allowed[0], config, folder.path)
         self._duty_at_ns = 0
         self._rare_duties = (self._ring_in_ends, self._serve_readers, self._explain)
         self._next_duty = cycle(self._rare_duties)
@@ -107,6 +109,7 @@ class JoinAgent:
     def attach(self, wait: Callable[[], None] | None = None) -> None:
         """Attach to every input, open the journal, and get the map. Ready afterwards. ``wait`` lets a little time pass
         while a coordinator is waited for, and may raise."""
+        self._notice.begin()
         # Before the inputs: what they send from the attach on is read only when the engine runs.
         member, heard, chosen = self._chosen(wait or _wait_a_little)
         for each in self.inputs:
@@ -345,6 +348,21 @@ class JoinAgent:
         clocks = self._watch.clocks(status, declared, (now_ns, realtime_ns()))
         for line in [*clocks, *self._watch.look(status, outcome, now_ns)]:
             _log.warning("%s", line)
+        if self._notice.is_due(now_ns):
+            self._notice.tell(status["rows"], self._told(status, outcome, now_ns), now_ns)
+
+    def _told(self, status: dict[str, Any], outcome: dict[str, Any], now_ns: int) -> dict[str, Any]:
+        """How this join is, for whoever asks."""
+        counted = self.engine.counters()
+        return {
+            "state": "full" if outcome["is_full"] else "joining",
+            "next_row": self.first_row + status["rows"],
+            "out": status["out"],
+            "waits_for": self._watch.waited_for(status, now_ns),
+            "unmatched": counted["unmatched"],
+            "absent": counted["absent"],
+            "checkpoint_id": counted["checkpoints"]["checkpoint_id"],
+        }
 
     # --- ending --------------------------------------------------------------------------------------------
 
@@ -373,6 +391,7 @@ class JoinAgent:
         finally:
             for each in self.inputs:
                 each.close()
+            self._notice.end()
         return self._summary(counted)
 
     def summary(self) -> dict[str, Any]:

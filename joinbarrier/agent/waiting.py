@@ -56,6 +56,18 @@ class Watch:
                 lines.append(misnamed(self._names[index], time_ns, declared, found))
         return lines
 
+    def waited_for(self, status: dict[str, Any], now_ns: int) -> list[dict[str, str]]:
+        """What the next output waits for: inputs by their names, or its map, each with a text that says more."""
+        if not status["has_map"]:
+            return [{"name": "map", "text": self._blocked(status.get("blocked", NO_MAP))}]
+        return self._waiting(status, now_ns)
+
+    def _waiting(self, status: dict[str, Any], now_ns: int) -> list[dict[str, str]]:
+        return [
+            {"name": self._names[each["input"]], "text": self._waits(each, status["inputs"], now_ns)}
+            for each in status["waiting"]
+        ]
+
     def _full_lines(self, outcome: dict[str, Any]) -> list[str]:
         if outcome["is_full"] and not self._said_full:
             self._said_full = True
@@ -94,7 +106,7 @@ class Watch:
         quiet = f"no row for {(now_ns - self._last_row_ns) / 1e9:.1f} s"
         if not status["has_map"]:
             return [f"{quiet}: {self._blocked(status.get('blocked', NO_MAP))}"]
-        waits = [self._waits(each, status["inputs"], now_ns) for each in status["waiting"]]
+        waits = [each["text"] for each in self._waiting(status, now_ns)]
         if not waits:
             return [f"{quiet}: no input brings frames that make an output"]
         out = "the first output" if status["out"] is None else f"out {status['out']}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, FramegateError, PartFailed, numbered
@@ -30,7 +31,7 @@ def detach(options: UpOptions) -> int:
                 child.returncode = DONE
                 return DONE
             if said.get("event") == "error":
-                raise _error(said)
+                raise error_of(said)
             if said.get("event") == "summary" and not options.json:
                 print("the rig has ended already, in good order; `framegate status` shows it")
         code = child.wait()
@@ -46,8 +47,9 @@ def _say(pid: int, options: UpOptions) -> None:
     print(f"the rig runs, supervised by process {pid}; see `framegate status`, `framegate logs`, `framegate down`")
 
 
-def _error(said: dict[str, object]) -> FramegateError:
+def error_of(said: Mapping[str, object]) -> FramegateError:
+    """The error that another process has told as an object."""
     facts = said.get("facts")
     known = {str(key): value for key, value in facts.items()} if isinstance(facts, dict) else {}
     kind = next((each for each in numbered() if each.code == said.get("code")), PartFailed)
-    return kind(str(said.get("message")), hint=str(said.get("hint", "")), **known)
+    return kind(str(said.get("message")), hint=str(said.get("hint") or kind.default_hint), **known)

@@ -47,6 +47,8 @@ class Part:
     says_ready: bool = True
     """Whether it is ready only when it says so: by its ready object, or by ``ready_text``."""
     ready_text: str | None = None
+    ready_ns: int = 60_000_000_000
+    """How long it may take until then."""
     is_service: bool = False
     """Whether it never ends by itself: it is told to when nothing else is left."""
     environment: dict[str, str] = field(default_factory=dict)

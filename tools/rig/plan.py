@@ -101,13 +101,21 @@ class Plan:
             after=made.after | {*section.after, *joins},
             after_end=frozenset(section.after_end),
             rule=_rule(section),
+            ready_ns=int(section.ready_s * 1e9),
             environment={**made.environment, **section.environment},
         )
 
     def _driver(self, section: DriverPart) -> Part:
         words = _options(section, config="--config", slots="--slots", frame_bytes="--frame-bytes")
         made = self._own(DRIVER, section, ("driver", *words))
-        return replace(made, name=DRIVER, is_service=True, rule=_rule(section), environment=dict(section.environment))
+        return replace(
+            made,
+            name=DRIVER,
+            is_service=True,
+            rule=_rule(section),
+            ready_ns=int(section.ready_s * 1e9),
+            environment=dict(section.environment),
+        )
 
     def _own(self, kind: str, section: PartSection, words: Iterable[str], *, as_json: bool = True) -> Part:
         """A command of framegate; it finds the driver by its environment."""

@@ -75,8 +75,10 @@ def _logs(
     """Print what the parts of a rig said, as one log, or one part's."""
     from framegate.tools.rig.run_logs import LogsOptions, run
 
-    place = {"config": config, "base_dir": absolute(base_dir)}
-    return run(LogsOptions(name=name, follow=follow, lines=lines, json=as_json, **place))
+    options = LogsOptions(
+        name=name, follow=follow, lines=lines, config=config, base_dir=absolute(base_dir), json=as_json
+    )
+    return run(options)
 
 
 def _down(config: ConfigOption = None, base_dir: BaseDirOption = None, as_json: JsonOption = False) -> int:

@@ -74,7 +74,6 @@ def _agent(
     section = rig.file.rig
     supervisor = Supervisor(
         plan.parts,
-        ready_ns=int(section.ready_s * 1e9),
         grace_ns=int(section.grace_s * 1e9),
         stops_on_failure=section.on_failed == "stop",
     )

@@ -43,12 +43,11 @@ Count: TypeAlias = Annotated[int, Field(ge=0, le=2**31 - 1)]
 class RigSection(Section):
     """``[rig]``: what holds for the rig as a whole.
 
-    ``ready_s`` is how long a part may take until it is ready, ``grace_s`` how long it may take to end before it is told
-    so more firmly. ``on_failed`` says what a part that failed for good does to the others; without its driver a rig
-    always ends. ``log_bytes`` bounds the log of each part: the newer half of it at least is kept.
+    ``grace_s`` is how long a part may take to end before it is told so more firmly. ``on_failed`` says what a part that
+    failed for good does to the others; without its driver a rig always ends. ``log_bytes`` bounds the log of each part:
+    the newer half of it at least is kept.
     """
 
-    ready_s: Seconds = 60.0
     grace_s: Seconds = 10.0
     on_failed: Literal["stop", "go_on"] = "stop"
     log_bytes: Annotated[int, Field(ge=1 << 16, le=1 << 30)] = 2 << 20
@@ -58,8 +57,8 @@ class PartSection(Section):
     """What every part may say: what it waits for, and when it is started again.
 
     It starts when the parts of ``after`` are ready and those of ``after_end`` have ended well, beside what the rig
-    finds out by itself. It is started again at most ``restarts_max`` times within ``restarts_within_s``. ``options``
-    are further words of its command line.
+    finds out by itself. It is killed when it is not ready after ``ready_s``, and started again at most ``restarts_max``
+    times within ``restarts_within_s``. ``options`` are further words of its command line.
     """
 
     after: list[str] = Field(default_factory=list)
@@ -67,6 +66,7 @@ class PartSection(Section):
     restart: Literal["never", "on-failure", "always"] = "on-failure"
     restarts_max: Count = 5
     restarts_within_s: Seconds = 60.0
+    ready_s: Seconds = 60.0
     environment: dict[str, str] = Field(default_factory=dict)
     options: list[str] = Field(default_factory=list)
 
@@ -226,6 +226,7 @@ class QueryPart(PartSection):
     journals: list[Text] = Field(default_factory=list)
     spark: bool = True
     ready: Text | None = None
+    ready_s: Seconds = 300.0
 
 
 class RigFile(Section):

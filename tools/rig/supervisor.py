@@ -104,9 +104,9 @@ class Life:
 class Supervisor:
     """The parts of one rig, in the order of their start."""
 
-    def __init__(self, parts: Iterable[Part], *, ready_ns: int, grace_ns: int, stops_on_failure: bool = True) -> None:
+    def __init__(self, parts: Iterable[Part], *, grace_ns: int, stops_on_failure: bool = True) -> None:
         self.lives = {each.name: Life(each) for each in parts}
-        self._ready_ns, self._grace_ns, self._stops_on_failure = ready_ns, grace_ns, stops_on_failure
+        self._grace_ns, self._stops_on_failure = grace_ns, stops_on_failure
         self.is_stopping = False
         self.first_failed: str | None = None
 
@@ -160,7 +160,7 @@ class Supervisor:
                 continue
             if life.state is State.STARTING:
                 life.due_ns = None
-                within = f"not ready within {self._ready_ns / 1e9:g} s (rig.ready_s)"
+                within = f"not ready within {life.part.ready_ns / 1e9:g} s (ready_s)"
                 actions += [Tell(name, within), Send(name, signal.SIGKILL)]
             elif life.state is State.PAUSING:
                 life.restarts += 1
@@ -213,7 +213,7 @@ class Supervisor:
 
     def _start(self, life: Life, now_ns: int) -> list[Action]:
         if life.part.says_ready:
-            life.enter(State.STARTING, now_ns, now_ns + self._ready_ns)
+            life.enter(State.STARTING, now_ns, now_ns + life.part.ready_ns)
             return [Start(life.part.name)]
         life.was_ready = True
         life.enter(State.RUNNING, now_ns)

@@ -35,6 +35,7 @@ from tests.unit.schema.message_errors import EXAMPLES as MESSAGES
 from tests.unit.schema.pool_error_examples import POOL_ERROR_EXAMPLES as POOL
 from tests.unit.schema.transport_error_examples import TRANSPORT_ERROR_EXAMPLES
 from tests.unit.tools.demo.demo_error_examples import DEMO_ERROR_EXAMPLES as DEMO
+from tests.unit.tools.rig.rig_error_examples import RIG_ERROR_EXAMPLES as RIGS
 
 Example = Callable[[], object]
 
@@ -109,6 +110,7 @@ EXAMPLES: Final[dict[int, Example]] = {
     **CHECKPOINTS,
     **SPARK,
     **DEMO,
+    **RIGS,
     **RECORDINGS,
     **CONFIGURATION_AND_ENVIRONMENT,
 }
