@@ -2,21 +2,31 @@
 """Ends the parts of a rig when its supervisor is gone, however that ended: a process that waits for the end of a pipe.
 
 The supervisor holds the other end and says which sessions there are: ``+PID`` when one begins, ``-PID`` when it has
-ended. At the end of the pipe those that are left end, the newest first. A parent-death signal would not do: it is tied
-to the thread that started a process, and what that process has started itself would live on.
+ended. At the end of the pipe those that are left end, the newest first, and then whatever else has the rig's mark in
+its environment: what left its session, or was started in the supervisor's last instant. A parent-death signal would not
+do: it is tied to the thread that started a process, and what that process has started itself would live on.
 """
 
 from __future__ import annotations
 
+import os
+import secrets
 import signal
 import subprocess
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
 from typing import IO, Final
 
+from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.idle import sleep_ns
 from framegate.tools.demo.sessions import end_session
 
+MARK: Final = "RIG_OF_FRAMEGATE"
+"""The variable that every process of a rig has, and hands on to what it starts."""
 _END_S: Final = 10.0
+_STEP_NS: Final = 20_000_000
 
 
 class Guard:
@@ -24,9 +34,15 @@ class Guard:
 
     def __init__(self, grace_s: float) -> None:
         self._grace_s = grace_s
+        self.mark = secrets.token_hex(8)
         self._sessions: list[int] = []
         self.restarts = 0
         self._process = self._started()
+
+    @property
+    def pid(self) -> int:
+        """The process that waits."""
+        return self._process.pid
 
     def note_begun(self, session: int) -> None:
         """This session is to end with the supervisor."""
@@ -50,7 +66,7 @@ class Guard:
     def close(self) -> None:
         """Let it go; it ends what is left, and then itself."""
         self._pipe.close()
-        self._process.wait(_END_S + len(self._sessions) * 2 * self._grace_s)
+        self._process.wait(_END_S + (1 + len(self._sessions)) * 2 * self._grace_s)
 
     @property
     def _pipe(self) -> IO[bytes]:
@@ -66,7 +82,7 @@ class Guard:
             return
 
     def _started(self) -> subprocess.Popen[bytes]:
-        words = [sys.executable, "-m", "framegate.tools.rig.guard", str(self._grace_s)]
+        words = [sys.executable, "-m", "framegate.tools.rig.guard", str(self._grace_s), self.mark]
         return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
 
 
@@ -86,15 +102,43 @@ def left_over(lines: Iterable[str]) -> list[int]:
     return found[::-1]
 
 
-def main(grace_s: float) -> int:
+def marked(mark: str) -> list[int]:
+    """The processes that have this mark."""
+    found, wanted = list[int](), f"{MARK}={mark}".encode()
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            # It has ended meanwhile, or is another user's.
+            with suppress(OSError):
+                if wanted in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry.name))
+    return found
+
+
+def end_marked(mark: str, grace_s: float) -> None:
+    """End the processes that have this mark: kindly, and after the grace by force."""
+    _send(marked(mark), signal.SIGTERM)
+    deadline_ns = monotonic_ns() + int(grace_s * 1e9)
+    while (left := marked(mark)) and monotonic_ns() < deadline_ns:
+        sleep_ns(_STEP_NS)
+    _send(left, signal.SIGKILL)
+
+
+def _send(pids: Iterable[int], number: signal.Signals) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+
+
+def main(grace_s: float, mark: str) -> int:
     """Wait for the end of standard input, then end what is left."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         # It outlives whoever it guards; the end of the pipe is the signal.
         signal.signal(number, signal.SIG_IGN)
     for session in left_over(sys.stdin):
         end_session(session, grace_s)
+    end_marked(mark, grace_s)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(float(sys.argv[1])))
+    sys.exit(main(float(sys.argv[1]), sys.argv[2]))

@@ -9,7 +9,6 @@ earlier one do not wait for them.
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
@@ -64,7 +63,7 @@ class Plan:
     def _part(self, kind: str, name: str, section: PartSection) -> Part:
         match section:
             case SourcePart(command=None):
-                made = self._own(kind, section, _produce(section))
+                made = replace(self._own(kind, section, _produce(section)), file=section.sent_log)
                 made = self._behind_readers(made, name, {name_of(section.stream or 0)}, section.wait_consumers)
             case SourcePart():
                 made = self._foreign(kind, _shell_words(section.command or ""), section.ready)
@@ -184,11 +183,8 @@ def _rule(section: PartSection) -> Rule:
 
 
 def _shell_words(command: Words) -> tuple[str, ...]:
-    # exec: the shell gives way to a plain command, which then hears the signals itself.
-    if isinstance(command, list):
-        return tuple(command)
-    is_plain = not set(command) & set("|&;<>()$`\\\"'*?[]#~=%!{}\n")
-    return tuple(shlex.split(command)) if is_plain else ("/bin/sh", "-c", command)
+    """A list as it is, a text by a shell. Signals go to whole sessions, so the shell does not stand between."""
+    return tuple(command) if isinstance(command, list) else ("/bin/sh", "-c", command)
 
 
 def _options(section: PartSection, **names: str) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from framegate.shmpool.clock import monotonic_ns, realtime_ns
 from framegate.shmpool.stop_signal import StopSignal
-from framegate.tools.rig.guard import Guard
+from framegate.tools.rig.guard import MARK, Guard
 from framegate.tools.rig.log_file import LogFile, LogLine, stamp_of
 from framegate.tools.rig.part import Part
 from framegate.tools.rig.part_words import in_words, is_ready_line
@@ -144,7 +144,8 @@ class RigAgent:
 
     def _start(self, part: Part) -> None:
         try:
-            process = PartProcess(self._words(part), self._folder, {**self._environment, **part.environment})
+            environment = {**self._environment, **part.environment, MARK: self._guard.mark}
+            process = PartProcess(self._words(part), self._folder, environment)
         except OSError as refused:
             self.say(part.name, f"it cannot be started: {refused.strerror}: {refused.filename}")
             self._carry_out(self.supervisor.on_exit(part.name, _NOT_STARTED, monotonic_ns()))

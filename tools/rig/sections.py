@@ -93,7 +93,8 @@ class CommandPart(PartSection):
 class SourcePart(PartSection):
     """``[source.NAME]``: synthetic frames as of ``framegate produce``, or a ``command`` that publishes ``streams``.
 
-    Left out, ``wait_consumers`` is the number of the rig's joins, recorders and consumers that read the stream.
+    Left out, ``wait_consumers`` is the number of the rig's joins, recorders and consumers that read the stream. Each
+    start writes a ``sent_log`` of its own, under a name that is free.
     """
 
     stream: Stream | None = None
