@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import socket
 from pathlib import Path
@@ -223,11 +224,7 @@ def test_a_part_of_every_kind_is_killed_and_comes_back_and_the_books_balance(own
 
 
 def test_what_a_killed_part_has_started_ends_with_it(own_bed: Bed) -> None:
-    rig = up(
-        own_bed,
-        EVERY_KIND.partition("[command.shell]")[0].partition("[recorder")[0]
-        + '[command.shell]\ncommand = "sleep 1000 & sleep 1000"\n',
-    )
+    rig = up(own_bed, '[command.shell]\ncommand = "sleep 1000 & sleep 1000"\n')
     pid = parts(own_bed)["shell"]["pid"]
     until(lambda: len(family(pid)) == 2, "both sleep")
     sleepers = family(pid)
@@ -251,16 +248,11 @@ def test_a_part_that_keeps_failing_ends_the_rig_when_its_limit_is_reached(own_be
 
 
 def test_the_supervisor_is_killed_and_nothing_of_the_rig_is_left_running(own_bed: Bed) -> None:
-    rig = up(
-        own_bed,
-        EVERY_KIND.replace("[query.follower]", "[command.follower]").replace(
-            'program = "follower.py"\njoins = ["both"]\nspark = false\nready = "following"',
-            'command = "setsid sleep 1000 & sleep 1000"',
-        ),
-    )
+    written(own_bed, FOLLOWER, "follower.py")
+    rig = up(own_bed, EVERY_KIND + '[command.runaway]\ncommand = "setsid sleep 1000 & sleep 1000"\n')
     more_rows(own_bed)
     everybody = family(rig.pid)
-    assert len(everybody) > 10
+    assert len(everybody) > 12
     rig.kill()
     until(lambda: all(map(is_gone, everybody)), f"gone: {[pid for pid in everybody if not is_gone(pid)]}", LONG_S)
     assert not (own_bed.folder / "aeron").exists()
@@ -475,13 +467,11 @@ def test_a_unit_is_written_that_systemd_takes(own_bed: Bed) -> None:
     keys = dict(line.split("=", 1) for line in unit.read_text().splitlines() if "=" in line and line[0].isalpha())
     assert keys["ExecStart"].endswith(f" -m framegate up {own_bed.folder / 'two-cameras.toml'}")
     assert keys["KillSignal"] == "SIGINT"
-    try:
+    if shutil.which("systemd-analyze"):
+        own_bed.environment["XDG_RUNTIME_DIR"] = str(own_bed.folder)
         checked = own_bed.shell(f"systemd-analyze verify --user {unit}")
-    except FileNotFoundError:
-        return
-    if checked.ended() != 127:
-        assert str(unit) not in checked.text.replace("Failed to", ""), checked
         assert checked.ended() == 0, checked
+        assert unit.name not in checked.errors, checked
     # What the unit starts is what runs here.
     rig = own_bed.shell(f"cd / && exec {keys['ExecStart']}")
     assert rig.ended(LONG_S) == 0, rig

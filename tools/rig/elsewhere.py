@@ -17,9 +17,10 @@ _UNIT: Final = """\
 # SPDX-License-Identifier: Apache-2.0
 # {name}: the rig of {rig}.
 #
-#   systemctl --user enable --now {unit}        as this user; loginctl enable-linger lets it run without a login
-#   journalctl --user -u {name} -f              or: framegate logs --follow
+#   systemctl --user enable --now {unit}
+#   journalctl --user -u {name} -f
 #
+# It runs as this user; `loginctl enable-linger` lets it run without a login. See also `framegate logs --follow`.
 # Parts are restarted by their own rules in the rig file, and this unit only when the supervisor itself fails.
 
 [Unit]

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
+from typing import Final
 
 from framegate.schema.config.settings import load_client_settings
 from framegate.schema.console.reporting import emit
@@ -14,7 +16,7 @@ from framegate.shmpool.stop_signal import StopSignal
 from framegate.tools.rig.options import PlaceOptions
 from framegate.tools.rig.run_folder import RunFolder
 
-_LOOK_AGAIN_S = 0.02
+_LOOK_AGAIN_S: Final = 0.5
 
 
 def run(options: PlaceOptions) -> int:
@@ -25,14 +27,8 @@ def run(options: PlaceOptions) -> int:
     state, pid = run_folder.state(), run_folder.supervisor()
     if state is None and pid is None:
         raise RigMissing("no rig runs with this base directory", base_dir=client.base_dir)
-    with StopSignal() as stop:
-        stop.listen()
-        if pid:
-            _tell(run_folder, pid)
-        # The supervisor bounds this: each part has its grace, and then none.
-        while run_folder.supervisor() is not None:
-            if stop.wait(_LOOK_AGAIN_S):
-                raise Interrupted("ended by the user; the rig still ends", pid=pid)
+    if pid:
+        _end(run_folder, pid)
     parts = run_folder.part_names()
     _take_away(run_folder)
     seconds = (monotonic_ns() - began_ns) / 1e9
@@ -45,8 +41,8 @@ def run(options: PlaceOptions) -> int:
     return DONE
 
 
-def _tell(run_folder: RunFolder, pid: int) -> None:
-    """Send the signal to the process that was asked for, and to no other that has its number by now."""
+def _end(run_folder: RunFolder, pid: int) -> None:
+    """Tell the process that supervises, and no other that has its number by now, to end, and wait until it has."""
     try:
         process = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -54,10 +50,20 @@ def _tell(run_folder: RunFolder, pid: int) -> None:
     try:
         if run_folder.supervisor() == pid:
             signal.pidfd_send_signal(process, signal.SIGTERM)
+            _await_end(process, pid)
     except ProcessLookupError:
         return
     finally:
         os.close(process)
+
+
+def _await_end(process: int, pid: int) -> None:
+    """The supervisor bounds this: each part has its grace, and then none."""
+    with StopSignal() as stop:
+        stop.listen()
+        while not select.select([process], [], [], 0)[0]:
+            if stop.wait(_LOOK_AGAIN_S, process):
+                raise Interrupted("ended by the user; the rig still ends", pid=pid)
 
 
 def _take_away(run_folder: RunFolder) -> None:
