@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+SUPERVISOR: Final = "rig"
+"""The name under which the supervisor itself writes into the log: no part has it."""
 RestartName = Literal["never", "on-failure", "always"]
 _FIRST_PAUSE_NS: Final = 500_000_000
 _PAUSE_NS_MAX: Final = 10_000_000_000

@@ -15,10 +15,10 @@ from framegate.shmpool.clock import monotonic_ns, realtime_ns
 from framegate.shmpool.stop_signal import StopSignal
 from framegate.tools.rig.guard import MARK, Guard
 from framegate.tools.rig.log_file import LogFile, LogLine, stamp_of
-from framegate.tools.rig.part import Part
+from framegate.tools.rig.part import SUPERVISOR, Part
 from framegate.tools.rig.part_words import in_words, is_ready_line
 from framegate.tools.rig.process import PartProcess
-from framegate.tools.rig.run_folder import SUPERVISOR, RunFolder
+from framegate.tools.rig.run_folder import RunFolder
 from framegate.tools.rig.screen import Screen
 from framegate.tools.rig.supervisor import Action, Send, Start, Supervisor, Tell
 

@@ -17,19 +17,20 @@ from typing import Any, Final, Self
 
 from framegate.schema.config.settings import account, clean_user
 from framegate.schema.errors import NoPermission, RigPresent
+from framegate.shmpool.idle import sleep_ns
 from framegate.shmpool.layout.owners import flaw_of_owner
+from framegate.tools.rig.part import SUPERVISOR
 
 LOCK: Final = "rig.lock"
 STATE: Final = "state.json"
 FORMAT: Final = 1
-SUPERVISOR: Final = "rig"
-"""The name under which the supervisor itself writes into the log."""
-_ATTEMPTS: Final = 100
+_ATTEMPTS: Final = 50
+_PAUSE_NS: Final = 10_000_000
 _STATE_BYTES_MAX: Final = 1 << 22
 
 
 class RunFolder:
-    """The folder of one base directory. ``taken`` it by the supervisor; others look."""
+    """The folder of one base directory. The supervisor takes it; others look."""
 
     def __init__(self, base_dir: str) -> None:
         self.path = Path(base_dir) / f"rig-{clean_user(account())}"
@@ -82,8 +83,18 @@ class RunFolder:
             if self._try_lock():
                 self.clear()
                 return self
+            # Somebody who only looks holds it for a moment, and who leaves takes the folder away.
+            sleep_ns(_PAUSE_NS)
             self._make(mode)
-        raise RigPresent("its lock file changes hands all the time", base_dir=self.path.parent)
+        raise self._present(self.supervisor() or "unknown")
+
+    def require_free(self) -> None:
+        """Raises RigPresent where another rig runs: whatever else it keeps this one from follows from that."""
+        if (pid := self.supervisor()) is not None:
+            raise self._present(pid)
+
+    def _present(self, pid: object) -> RigPresent:
+        return RigPresent("another rig runs with this base directory", base_dir=self.path.parent, pid=pid)
 
     def write_state(self, state: Mapping[str, object]) -> None:
         """Replace the state, whole or not at all."""
@@ -132,12 +143,7 @@ class RunFolder:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             is_mine = os.path.samestat(os.fstat(descriptor), (self.path / LOCK).stat(follow_symlinks=False))
-        except BlockingIOError:
-            owner = os.read(descriptor, 20).decode("ascii", "replace").strip()
-            os.close(descriptor)
-            said = "another rig runs with this base directory"
-            raise RigPresent(said, base_dir=self.path.parent, pid=owner or "unknown") from None
-        except FileNotFoundError:
+        except (BlockingIOError, FileNotFoundError):
             is_mine = False
         if not is_mine:
             os.close(descriptor)

@@ -14,7 +14,8 @@ from framegate.schema.errors import DONE, RigMissing, WrongUsage
 from framegate.shmpool.stop_signal import StopSignal
 from framegate.tools.rig.log_file import LogTail, read_logs
 from framegate.tools.rig.options import PlaceOptions
-from framegate.tools.rig.run_folder import SUPERVISOR, RunFolder
+from framegate.tools.rig.part import SUPERVISOR
+from framegate.tools.rig.run_folder import RunFolder
 from framegate.tools.rig.screen import Screen
 
 _LOOK_AGAIN_S = 0.1

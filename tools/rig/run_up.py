@@ -15,9 +15,10 @@ from framegate.shmpool.stop_signal import StopSignal
 from framegate.tools.rig.checks import aeron_dir_of, check_machine, driver_config, has_driver
 from framegate.tools.rig.load import LoadedRig, load_rig
 from framegate.tools.rig.options import UpOptions
+from framegate.tools.rig.part import SUPERVISOR
 from framegate.tools.rig.plan import Plan
 from framegate.tools.rig.rig_agent import RigAgent, environment_of_parts
-from framegate.tools.rig.run_folder import SUPERVISOR, RunFolder
+from framegate.tools.rig.run_folder import RunFolder
 from framegate.tools.rig.screen import Screen
 from framegate.tools.rig.supervisor import Supervisor
 
@@ -28,6 +29,7 @@ def run(options: UpOptions) -> int:
     aeron_dir = aeron_dir_of(rig, os.environ)
     environment = environment_of_parts(os.environ, aeron_dir, rig.client.base_dir)
     run_folder = RunFolder(rig.client.base_dir)
+    run_folder.require_free()
     config = driver_config(rig, os.environ)
     with_driver = has_driver(rig, config, os.environ)
     plan = Plan(rig, run_folder.path, has_driver=with_driver)

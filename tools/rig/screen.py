@@ -19,6 +19,8 @@ from framegate.tools.rig.log_file import LogLine
 
 _COLOURS: Final = (36, 33, 32, 35, 34, 96, 93, 92, 95, 94)
 _RED: Final = 31
+_SHOWN_MAX: Final = 960
+"""Characters of a line: with the longest encoding they fit what a pipe takes at once when it takes something."""
 _BAD: Final = re.compile(r"failed for good|was killed|ended with exit code|\[FG-\d+|^Traceback")
 
 
@@ -57,6 +59,8 @@ class Screen:
     def _rendered(self, line: LogLine) -> str:
         # Whatever a part prints, it does not drive this terminal.
         text = re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", " ", line.text)
+        if not self._is_patient and len(text) > _SHOWN_MAX:
+            text = f"{text[: _SHOWN_MAX - 1]}…"
         head = f"{line.local_time} {line.name.ljust(self._width)} |"
         if not self._is_coloured:
             return f"{head} {text}"

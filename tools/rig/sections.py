@@ -11,6 +11,7 @@ from framegate.joinbarrier.config.rules import conflicts
 from framegate.joinbarrier.config.sections import INPUTS_MAX, InputSection
 from framegate.schema.config.settings import ClientSettings
 from framegate.schema.config.types import Conflict, Section, refuse, wanted
+from framegate.tools.rig.part import SUPERVISOR
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 STREAM_MAX: Final = (1 << 32) - 2
@@ -19,8 +20,9 @@ DRIVER: Final = "driver"
 
 
 def _part_name(text: str) -> str:
-    if not re.fullmatch(r"[a-z][a-z0-9_-]{0,31}", text) or text == DRIVER:
-        raise wanted(f"a name of small letters, digits, _ and - that begins with a letter, 32 at most, not {DRIVER!r}")
+    if not re.fullmatch(r"[a-z][a-z0-9_-]{0,31}", text) or text in (DRIVER, SUPERVISOR):
+        taken = f"neither {DRIVER!r} nor {SUPERVISOR!r}"
+        raise wanted(f"a name of small letters, digits, _ and - that begins with a letter, 32 at most, {taken}")
     return text
 
 

@@ -64,5 +64,5 @@ RIG_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     943: _listen_where_somebody_does,
     944: lambda: _checked("[server.s]\njournals = ['nowhere']\n"),
     945: _fail_in_the_background,
-    946: lambda: _checked('[command.a]\ncommand = "no-such-program"\n'),
+    946: lambda: _checked('[command.a]\ncommand = ["no-such-program"]\n'),
 }

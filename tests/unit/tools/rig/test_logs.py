@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import io
+import os
+import re
+import select
 from pathlib import Path
 
 from framegate.tools.rig.log_file import LogFile, LogLine, LogTail, read_logs, stamp_of
@@ -70,6 +73,36 @@ def test_a_part_cannot_drive_the_terminal_of_the_rig() -> None:
     Screen(["left"], stream=out).show(line(1, text="a\x1b[2Jb\rc"))
     assert "\x1b" not in out.getvalue()
     assert "left | a [2Jb c" in out.getvalue()
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_each_part_has_its_colour_on_a_terminal_unless_nobody_wants_one() -> None:
+    coloured, plain = Terminal(), Terminal()
+    for out, environment in ((coloured, {}), (plain, {"NO_COLOR": "1"})):
+        screen = Screen(["left", "right"], stream=out, environment=environment)
+        screen.show(line(1, "left"))
+        screen.show(line(2, "right", "failed for good: it is broken"))
+    codes = re.findall(r"\x1b\[(\d+)m", coloured.getvalue())
+    assert len({code for code in codes if code != "0"}) == 3, "two parts, and what is wrong"
+    assert "\x1b" not in plain.getvalue()
+
+
+def test_a_terminal_that_takes_nothing_holds_nobody_up_and_is_told_what_it_missed() -> None:
+    read_end, write_end = os.pipe()
+    with os.fdopen(write_end, "w") as out, os.fdopen(read_end, "rb", buffering=0) as terminal:
+        screen = Screen(["left"], stream=out, environment={})
+        for at in range(1, 3000):
+            screen.show(line(at, text="ä" * 5000))
+        while select.select([terminal], [], [], 0)[0]:
+            terminal.read(1 << 20)
+        screen.show(line(3000, text="last"))
+        said = terminal.read(1 << 20).decode()
+    assert re.search(r"rig .*\d+ lines found no room here", said)
+    assert said.endswith("left | last\n")
 
 
 def test_objects_are_read_aloud() -> None:

@@ -28,6 +28,7 @@ WRONG: list[tuple[str, type[ConfigurationError], int | None, str]] = [
     (SOURCE + "restart = 'sometimes'\n", WrongType, 4, "on-failure"),
     ("[source.Left]\nstream = 1\nrate = 1\n", WrongType, 1, "small letters"),
     ("[command.driver]\ncommand = 'true'\n", WrongType, 1, "driver"),
+    ("[command.rig]\ncommand = 'true'\n", WrongType, 1, "nor 'rig'"),
     ("[source.left]\nstream = 0\nrate = 1\n", WrongType, 2, "stream"),
     ("[source.left]\nstream = 'Left'\nrate = 1\n", WrongType, 2, "name of small letters"),
     ("[source.left]\nrate = 1\n", ConflictingKeys, None, "one of the two"),
