@@ -79,7 +79,7 @@ import framegate as fg
 
 print("following", flush=True)
 seen = 0
-for row in fg.journal("out/both").rows(reader="follower", follow=True):
+for row in fg.journal("out/both").rows(follow=True):
     seen += 1
     if seen % 50 == 0:
         print(f"{seen} rows", flush=True)
