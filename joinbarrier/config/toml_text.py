@@ -31,6 +31,11 @@ def toml_text(tables: Mapping[str, Any]) -> str:
 
 
 def _table(heading: str, values: Mapping[str, Any]) -> str:
-    # JSON's texts, numbers and truth values are TOML's.
-    lines = [f"{key} = {json.dumps(value)}" for key, value in values.items()]
-    return "\n".join([heading, *lines, ""])
+    return "\n".join([heading, *(f"{key} = {_value(value)}" for key, value in values.items()), ""])
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {_value(each)}" for key, each in value.items()) + " }"
+    # JSON's texts, numbers, truth values and arrays of them are TOML's, as long as no text is written in escaped pairs.
+    return json.dumps(value, ensure_ascii=False)

@@ -4,28 +4,26 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from framegate.joinbarrier.config.configuration import JoinConfig, load_join_config
-from framegate.schema.config.loading import load
+from framegate.joinbarrier.config.words import parse_sign
+from framegate.schema.config.loading import Given, load
 from framegate.schema.config.settings import ClientSettings, load_client_settings
+from framegate.schema.config.types import Context
 from framegate.schema.errors import ConflictingKeys
-from framegate.tools.rig.sections import JoinPart, RigFile, Stream
-
-_STREAM_OF_WORD: Final = re.compile(r"[^:/~<^]+")
-"""``imu~10ms`` is the stream imu by a rule."""
+from framegate.shmpool.client.stream_names import StreamNames
+from framegate.tools.rig.sections import JoinPart, RigFile
 
 
 @dataclass(frozen=True, slots=True)
 class JoinFacts:
     """What the rest of a rig has to know of a join."""
 
-    reads: frozenset[str]
-    publishes: str | None
+    reads: frozenset[int]
+    publishes: int | None
     journal: Path
 
 
@@ -50,21 +48,25 @@ def load_rig(
     """Read it and what it names. Raises ConfigurationError."""
     path = path.absolute()
     # Variables such as FRAMEGATE_JOIN_OUTPUTS are meant for the parts, which are given them.
-    file = load(RigFile, path, {}, {})
     client = load_client_settings(environment, config=path, aeron_dir=aeron_dir, base_dir=base_dir)
-    joins = {name: _facts(each, path.parent) for name, each in file.join.items()}
+    names = StreamNames(client.base_dir)
+    file = load(RigFile, path, {}, {}, context=Context(names.id_of))
+    joins = {name: _facts(each, path.parent, names) for name, each in file.join.items()}
     _refuse_shared_journals(path, joins)
     return LoadedRig(path, file, client, joins)
 
 
-def _facts(join: JoinPart, folder: Path) -> JoinFacts:
+def _facts(join: JoinPart, folder: Path, names: StreamNames) -> JoinFacts:
     if join.words is not None:
-        found = (_STREAM_OF_WORD.match(word) for word in join.words.split())
-        return JoinFacts(frozenset(each[0] for each in found if each), None, _within(folder, join.out or ""))
-    config: JoinConfig = join if join.config is None else load_join_config(folder / join.config, {})
+        reads = frozenset(names.id_of(parse_sign(word)[0]) for word in join.words.split())
+        return JoinFacts(reads, None, _within(folder, join.out or ""))
+    config: JoinConfig = join
+    if join.config is not None:
+        place = {"client.base_dir": Given(str(names.base), "base_dir")}
+        config = load_join_config(folder / join.config, {}, place)
     return JoinFacts(
-        frozenset(str(each.stream) for each in config.input),
-        str(config.join.out_stream) if config.join.publish else None,
+        frozenset(each.stream for each in config.input),
+        config.join.out_stream if config.join.publish else None,
         _within(folder, config.join.journal),
     )
 
@@ -89,8 +91,3 @@ def _refuse_shared_journals(path: Path, joins: Mapping[str, JoinFacts]) -> None:
                 other=f"join.{owner}",
                 journal=each.journal,
             )
-
-
-def name_of(stream: Stream) -> str:
-    """A stream as it is compared: by its number or its name."""
-    return str(stream)

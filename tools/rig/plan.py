@@ -15,8 +15,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from framegate.tools.rig.join_file import join_toml
-from framegate.tools.rig.load import LoadedRig, journal_of, name_of
+from framegate.joinbarrier.config.toml_text import toml_text
+from framegate.tools.rig.load import LoadedRig, journal_of
 from framegate.tools.rig.order import in_order, phases
 from framegate.tools.rig.part import Part, Rule
 from framegate.tools.rig.sections import (
@@ -35,6 +35,8 @@ from framegate.tools.rig.sections import (
 )
 
 _FRAMEGATE: Final = (sys.executable, "-m", "framegate")
+_TABLES: Final = {"join", "journal", "mergemap", "checkpoint", "input", "client"}
+"""Of a join.toml."""
 
 
 class Plan:
@@ -56,7 +58,7 @@ class Plan:
     def join_files(self) -> dict[Path, str]:
         """The files of the joins whose tables stand in the rig file."""
         inline = {name: each for name, each in self._rig.file.join.items() if each.is_inline}
-        return {self._join_file(name): join_toml(each) for name, each in inline.items()}
+        return {self._join_file(name): _join_toml(each) for name, each in inline.items()}
 
     # --- one part --------------------------------------------------------------------------------------------
 
@@ -64,13 +66,13 @@ class Plan:
         match section:
             case SourcePart(command=None):
                 made = replace(self._own(kind, section, _produce(section)), file=section.sent_log)
-                made = self._behind_readers(made, name, {name_of(section.stream or 0)}, section.wait_consumers)
+                made = self._behind_readers(made, name, {section.stream or 0}, section.wait_consumers)
             case SourcePart():
                 made = self._foreign(kind, _shell_words(section.command or ""), section.ready)
-                made = self._behind_readers(made, name, set(map(name_of, section.streams)), 0)
+                made = self._behind_readers(made, name, set(section.streams), 0)
             case ReplayPart():
                 made = self._own(kind, section, _replay(section))
-                streams = {*map(name_of, section.streams), *map(name_of, section.map.values())}
+                streams = {*section.streams, *section.map.values()}
                 made = self._behind_readers(made, name, streams, section.wait_consumers)
             case JoinPart():
                 made = self._behind_readers(
@@ -131,7 +133,7 @@ class Plan:
             ready_text=ready_text,
         )
 
-    def _behind_readers(self, made: Part, name: str, streams: set[str], wait_consumers: int | None) -> Part:
+    def _behind_readers(self, made: Part, name: str, streams: set[int], wait_consumers: int | None) -> Part:
         """A part that publishes starts when those that read it are ready. Without known streams: all that read any."""
         publishes_any = not streams and made.kind != "join"
         readers = {
@@ -142,14 +144,14 @@ class Plan:
         counted = tuple(sorted(readers)) if wait_consumers is None and streams else None
         return replace(made, after=frozenset(readers), readers=counted)
 
-    def _reads(self) -> dict[str, frozenset[str]]:
+    def _reads(self) -> dict[str, frozenset[int]]:
         """The streams that each reader reads."""
         file = self._rig.file
         found = {name: each.reads for name, each in self._rig.joins.items()}
-        found |= {name: frozenset(map(name_of, each.streams)) for name, each in file.recorder.items()}
-        return found | {name: frozenset({name_of(each.stream)}) for name, each in file.consumer.items()}
+        found |= {name: frozenset(each.streams) for name, each in file.recorder.items()}
+        return found | {name: frozenset({each.stream}) for name, each in file.consumer.items()}
 
-    def _published(self, name: str) -> set[str]:
+    def _published(self, name: str) -> set[int]:
         published = self._rig.joins[name].publishes
         return set() if published is None else {published}
 
@@ -214,10 +216,15 @@ def _replay(section: ReplayPart) -> list[str]:
 
 
 def _record(section: RecorderPart) -> list[str]:
-    streams = ",".join(map(name_of, section.streams))
+    streams = ",".join(map(str, section.streams))
     same = ("payload", "control", "seconds", "frames", "compression")
     return ["record", section.file, "--streams", streams, *_options(section, **{key: f"--{key}" for key in same})]
 
 
 def _consume(section: ConsumerPart) -> list[str]:
     return ["consume", *_options(section, stream="--stream", count="--count", verify="--verify")]
+
+
+def _join_toml(join: JoinPart) -> str:
+    """What was written of a join in the rig file, and nothing else."""
+    return toml_text(join.model_dump(mode="json", include=_TABLES, exclude_unset=True))

@@ -4,17 +4,16 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Final, Literal, Self, TypeAlias
+from typing import Annotated, Final, Literal, Self, TypeAlias
 
 from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.config.rules import conflicts
 from framegate.joinbarrier.config.sections import INPUTS_MAX, InputSection
 from framegate.schema.config.settings import ClientSettings
-from framegate.schema.config.types import Conflict, Section, refuse, wanted
+from framegate.schema.config.types import Conflict, Section, StreamId, refuse, wanted
 from framegate.tools.rig.part import SUPERVISOR
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-STREAM_MAX: Final = (1 << 32) - 2
 DRIVER: Final = "driver"
 """The name of the one part that every rig has."""
 
@@ -26,16 +25,7 @@ def _part_name(text: str) -> str:
     return text
 
 
-def _stream(value: Any) -> Any:
-    is_number = type(value) is int and 1 <= value <= STREAM_MAX
-    is_name = isinstance(value, str) and re.fullmatch(r"[a-z][a-z0-9_]*", value)
-    if not is_number and not is_name:
-        raise wanted(f"a stream: a number from 1 to {STREAM_MAX}, or a name of small letters, digits and _")
-    return value
-
-
 PartName: TypeAlias = Annotated[str, AfterValidator(_part_name)]
-Stream: TypeAlias = Annotated[int | str, BeforeValidator(_stream)]
 Text: TypeAlias = Annotated[str, Field(min_length=1, max_length=4096)]
 Words: TypeAlias = Text | Annotated[list[Text], Field(min_length=1, max_length=1024)]
 Seconds: TypeAlias = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)]
@@ -99,7 +89,7 @@ class SourcePart(PartSection):
     start writes a ``sent_log`` of its own, under a name that is free.
     """
 
-    stream: Stream | None = None
+    stream: StreamId | None = None
     rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     max_rate: bool = False
     count: Count | None = None
@@ -114,7 +104,7 @@ class SourcePart(PartSection):
     wait_consumers: Count | None = None
     end: bool = True
     command: Words | None = None
-    streams: list[Stream] = Field(default_factory=list)
+    streams: list[StreamId] = Field(default_factory=list)
     ready: Text | None = None
 
     @model_validator(mode="after")
@@ -135,8 +125,8 @@ class ReplayPart(PartSection):
     """``[replay.NAME]``: a recording, published again, as of ``framegate replay``. ``map`` gives topics streams."""
 
     recording: Text
-    streams: list[Stream] = Field(default_factory=list)
-    map: dict[str, Stream] = Field(default_factory=dict)
+    streams: list[StreamId] = Field(default_factory=list)
+    map: dict[str, StreamId] = Field(default_factory=dict)
     time: Literal["log", "header"] | None = None
     speed: Annotated[float, Field(gt=0)] | Literal["max"] = 1.0
     loop: Count | None = None
@@ -178,7 +168,7 @@ class RecorderPart(PartSection):
     """``[recorder.NAME]``: as of ``framegate record``. A file that is there is never touched: another name is found."""
 
     file: Text
-    streams: Annotated[list[Stream], Field(min_length=1)]
+    streams: Annotated[list[StreamId], Field(min_length=1)]
     payload: bool = False
     control: bool = False
     seconds: Seconds | None = None
@@ -189,7 +179,7 @@ class RecorderPart(PartSection):
 class ConsumerPart(PartSection):
     """``[consumer.NAME]``: counts the frames of a stream, and checks them, as of ``framegate consume``."""
 
-    stream: Stream
+    stream: StreamId
     count: Count | None = None
     verify: bool = False
 

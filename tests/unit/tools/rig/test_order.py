@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from framegate.schema.errors import RigCycle
+from framegate.shmpool.client.stream_names import StreamNames
 from framegate.tools.rig.load import load_rig
 from framegate.tools.rig.plan import Plan
 
@@ -23,7 +24,7 @@ def join(name: str, out: int, *streams: int, publish: str = "") -> str:
 def plan(tmp_path: Path, *texts: str, has_driver: bool = False) -> Plan:
     file = tmp_path / "rig.toml"
     file.write_text("\n".join(texts))
-    return Plan(load_rig(file, {}), tmp_path / "run", has_driver=has_driver)
+    return Plan(load_rig(file, {}, base_dir=str(tmp_path / "pool")), tmp_path / "run", has_driver=has_driver)
 
 
 def order(found: Plan) -> list[str]:
@@ -85,17 +86,18 @@ def test_a_driver_that_is_there_is_no_part(tmp_path: Path) -> None:
     assert [(each.name, each.after) for each in found.parts] == [("x", frozenset())]
 
 
-def test_streams_by_name_are_handed_on_as_they_are(tmp_path: Path) -> None:
+def test_streams_by_name_are_handed_on_by_their_numbers(tmp_path: Path) -> None:
     texts = (
         '[source.cam]\nstream = "left"\nrate = 10\n',
         '[join.both]\nwords = "left right:-2 imu~10ms"\nout = "out/both"\n',
         '[recorder.tape]\nfile = "a.mcap"\nstreams = ["left", 7]\n',
     )
     found = {each.name: each for each in plan(tmp_path, *texts).parts}
-    assert found["cam"].words[3:6] == ("produce", "--stream", "left")
+    left = StreamNames(tmp_path / "pool").id_of("left")
+    assert found["cam"].words[3:6] == ("produce", "--stream", str(left))
     assert found["cam"].readers == ("both", "tape")
     assert found["both"].words[3:] == ("join", "left", "right:-2", "imu~10ms", "--out", "out/both", "--json")
-    assert "left,7" in found["tape"].words
+    assert f"{left},7" in found["tape"].words
 
 
 def test_the_tables_of_a_join_become_its_file(tmp_path: Path) -> None:

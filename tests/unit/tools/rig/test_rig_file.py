@@ -30,7 +30,7 @@ WRONG: list[tuple[str, type[ConfigurationError], int | None, str]] = [
     ("[command.driver]\ncommand = 'true'\n", WrongType, 1, "driver"),
     ("[command.rig]\ncommand = 'true'\n", WrongType, 1, "nor 'rig'"),
     ("[source.left]\nstream = 0\nrate = 1\n", WrongType, 2, "stream"),
-    ("[source.left]\nstream = 'Left'\nrate = 1\n", WrongType, 2, "name of small letters"),
+    ("[source.left]\nstream = 'Left'\nrate = 1\n", WrongType, 2, "its name: small letters"),
     ("[source.left]\nrate = 1\n", ConflictingKeys, None, "one of the two"),
     ("[source.left]\nstream = 1\n", ConflictingKeys, 2, "rate, max_rate and schedule"),
     ("[command.x]\n", MissingKey, None, "command"),
@@ -63,7 +63,7 @@ def test_a_mistake_is_a_numbered_error_at_its_place(
 
 
 def test_a_mistake_in_a_join_file_is_told_with_its_own_place(tmp_path: Path) -> None:
-    (tmp_path / "join.toml").write_text('[join]\npolicy = "sequence"\n[[input]]\nname = "a"\n')
+    (tmp_path / "join.toml").write_text('[join]\npolicy = "sequence"\n[[input]]\nstream = 5\n')
     (tmp_path / "rig.toml").write_text("[join.both]\nconfig = 'join.toml'\n")
     with pytest.raises(MissingKey) as caught:
         load_rig(tmp_path / "rig.toml", {})
