@@ -47,6 +47,11 @@ def run(arguments: Sequence[str]) -> int:
         return _end(failure, arguments)
 
 
+def interrupted(arguments: Sequence[str]) -> int:
+    """Say that Ctrl-C came before a command began; the exit code."""
+    return _end(KeyboardInterrupt(), arguments)
+
+
 def _run(arguments: Sequence[str]) -> int:
     # Without a command people need the list of commands, and scripts an exit code that is not success.
     found = application()(list(arguments) or ["--help"], prog_name="framegate", standalone_mode=False)

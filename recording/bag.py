@@ -97,7 +97,8 @@ class Bag(OtherSource):
         """Every topic."""
         topics = [self._topic(each) for file in self._files for each in file.connections]
         files = [self._path] if self._path.is_file() else [each for each in self._path.iterdir() if each.is_file()]
-        return Holdings(tuple(dict.fromkeys(topics)), _UNPACKED * sum(each.stat().st_size for each in files))
+        content_bytes = _UNPACKED * sum(each.stat().st_size for each in files)
+        return Holdings(tuple(dict.fromkeys(topics)), content_bytes, self._reader.message_count)
 
     def __iter__(self) -> Iterator[Recorded]:
         counts: dict[Topic, int] = {}

@@ -83,13 +83,14 @@ class Dump(OtherSource):
     def holdings(self) -> Holdings:
         """Every topic: it is read once for that, and goes back to its beginning."""
         found, at = dict[Topic, None](), None if isinstance(self._source, Path) else self._source.tell()
-        content = 0
+        content = messages = 0
         for recorded in Dump(self._source, self._prefix, self.name):
             found[recorded.topic] = None
             content += len(recorded.data)
+            messages += 1
         if not isinstance(self._source, Path) and at is not None:
             self._source.seek(at)
-        return Holdings(tuple(found), content)
+        return Holdings(tuple(found), content, messages)
 
     def __iter__(self) -> Iterator[Recorded]:
         for parts in self._together():

@@ -12,6 +12,9 @@ from framegate.recording.recorded import LostPart, Recorded
 class OtherSource:
     """Iterate it once. ``framegate.recording.reader.Recording`` has the same attributes."""
 
+    at = 0
+    """How far its file was read, in bytes, where that is known."""
+    size: int | None = None
     is_ours = False
     """Whether `framegate record` wrote it."""
     has_no_payloads = True

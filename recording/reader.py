@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -45,6 +46,7 @@ class Recording:
         self._schemas: dict[int, Schema] = {}
         self._lost: dict[int, LostPart] = {}
         self._is_summed_up: bool | None = None
+        self._messages: int | None = None
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
@@ -63,6 +65,16 @@ class Recording:
     def close(self) -> None:
         """Close the file."""
         self._stream.close()
+
+    @property
+    def at(self) -> int:
+        """How far it was read, in bytes of the file."""
+        return 0 if self._stream.closed else self._stream.tell()
+
+    @cached_property
+    def size(self) -> int | None:
+        """Of the file."""
+        return os.fstat(self._stream.fileno()).st_size
 
     @property
     def is_ours(self) -> bool:
@@ -114,11 +126,13 @@ class Recording:
     def holdings(self) -> Holdings:
         """Every topic; asked before the iteration. A file without a whole summary is read once for it."""
         if not self._sum_up():
-            for piece in self.places:
-                for _ in self.messages_of(piece):
-                    pass
-        content = sum(max(piece.content_bytes, piece.end - piece.at) for piece in self.places)
-        return Holdings(tuple(dict.fromkeys(self.topics.values())), content)
+            self._messages = sum(1 for piece in self.places for _ in self.messages_of(piece))
+        return Holdings(tuple(dict.fromkeys(self.topics.values())), self.content_bytes, self._messages)
+
+    @property
+    def content_bytes(self) -> int:
+        """Of all messages, unpacked."""
+        return sum(max(piece.content_bytes, piece.end - piece.at) for piece in self.places)
 
     def require_start(self) -> None:
         """Raise ``RecordingDamaged`` where nothing could be read, ``OtherFileKind`` for a file of another kind."""
@@ -142,6 +156,7 @@ class Recording:
             for definition in [] if summary is None else summary.definitions:
                 self._note_record(definition)
             self._is_summed_up = summary is not None
+            self._messages = None if summary is None else summary.messages
         return self._is_summed_up
 
     def _pieces(self) -> Iterator[Piece]:

@@ -75,6 +75,8 @@ class Holdings:
     topics: tuple[Topic, ...]
     content_bytes: int
     """Of all messages, unpacked."""
+    messages: int | None = None
+    """How many there are; None where the recording does not say."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the end of a finished MCAP file repeats of its content: every schema and every channel."""
+"""What the end of a finished MCAP file repeats of its content: every schema, every channel, and how many messages."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from mcap.opcode import Opcode
 from mcap.records import Channel, Schema
 
 _FOOTER: Final = struct.Struct("<BQQQI")
+_HEAD: Final = struct.Struct("<BQ")
+_COUNT: Final = struct.Struct("<Q")
 _END_BYTES: Final = _FOOTER.size + len(MAGIC)
 _FOOTER_BYTES: Final = 20
 _SUMMARY_BYTES_MAX: Final = 256 << 20
@@ -24,6 +26,8 @@ class Summary:
     """The definitions that a file's end repeats."""
 
     definitions: list[Schema | Channel] = field(default_factory=list)
+    messages: int | None = None
+    """How many the file says it has."""
 
 
 def read_summary(stream: IO[bytes]) -> Summary | None:
@@ -47,4 +51,16 @@ def read_summary(stream: IO[bytes]) -> Summary | None:
         found: list[Record] = records_in(content)
     except Damage:
         return None
-    return Summary([each for each in found if isinstance(each, Schema | Channel)])
+    return Summary([each for each in found if isinstance(each, Schema | Channel)], _messages(content))
+
+
+def _messages(content: bytes) -> int | None:
+    """What the record of statistics says, whose first field it is. All records are whole."""
+    at = 0
+    while at < len(content):
+        opcode, length = _HEAD.unpack_from(content, at)
+        at += _HEAD.size
+        if opcode == Opcode.STATISTICS and length >= _COUNT.size:
+            return int(_COUNT.unpack_from(content, at)[0])
+        at += length
+    return None

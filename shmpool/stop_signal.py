@@ -1,16 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C and SIGTERM for programs that run until they are told to end."""
+"""Ctrl-C and SIGTERM for programs that run until they are told to end, or work for long."""
 
 from __future__ import annotations
 
 import os
 import select
 import signal
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
 from types import FrameType
-from typing import Final, Self
+from typing import Final, Self, TypeVar
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _SIGNALLED_EXIT: Final = 128
+_Result = TypeVar("_Result")
+
+
+def interruptible(work: Callable[[], _Result]) -> Future[_Result]:
+    """Native work of minutes, on a thread of its own: waiting for its result ends with Ctrl-C at once.
+
+    The work goes on behind it for as long as this process lives.
+    """
+    future = Future[_Result]()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as failure:  # raised where the result is taken
+            future.set_exception(failure)
+
+    threading.Thread(target=run, name="framegate-aside", daemon=True).start()
+    return future
 
 
 class StopSignal:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -29,12 +30,13 @@ def audit(
     as_json: JsonOption = False,
 ) -> int:
     """Keep the books of a join: what became of every published frame. Exit code 1 where one has no fate, or two."""
+    from framegate.schema.console.progress import progress
     from framegate.schema.console.reporting import emit
-    from framegate.tools.audit.auditing import audit as keep
+    from framegate.tools.audit.auditing import keep
     from framegate.tools.audit.tables import AuditError
 
     try:
-        found = keep(journal, sent or [], recording)
+        found = keep(journal, sent or [], recording, partial(progress, as_json=as_json))
     except AuditError as broken:
         raise JournalDamaged(str(broken)) from broken
     if as_json:

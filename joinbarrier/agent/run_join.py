@@ -29,6 +29,7 @@ from framegate.recording.source import Source, open_source
 from framegate.recording.topic_map import unserved
 from framegate.schema.config.loading import Given
 from framegate.schema.config.settings import default_aeron_dir
+from framegate.schema.console.progress import progress
 from framegate.schema.console.quantities import byte_size, count, rounded
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, Interrupted, WrongUsage
@@ -123,10 +124,9 @@ def _run_recording(options: JoinOptions, config: JoinConfig, source: Path) -> in
         )
         with _closing(options, join, server):
             _say_ready(options, join, server)
-            shown_at_ns = monotonic_ns()
-            while not stop.is_set and join.work():
-                _look_after(server)
-                shown_at_ns = _show_progress(options, join, shown_at_ns)
+            with join.progress(as_json=options.json):
+                while not stop.is_set and join.work():
+                    _look_after(server)
     return DONE
 
 
@@ -135,7 +135,8 @@ def _looked_at(options: JoinOptions, config: JoinConfig, source: Path) -> Iterat
     """The recording, if it has what is asked of it: nothing is touched before."""
     with open_source(source) as recording:
         wanted = dict.fromkeys(each.stream for each in config.input if not each.optional)
-        require_contents(recording, options.topics, wanted, options.times)
+        with progress(f"look into {source.name}", lambda: recording.at, recording.size, as_json=options.json):
+            require_contents(recording, options.topics, wanted, options.times)
         yield recording
 
 
@@ -233,7 +234,7 @@ def _flight(server: FlightChild) -> dict[str, object]:
     return {"flight": str(server.endpoint), "flight_pid": server.pid, "flight_token_file": server.token_file}
 
 
-def _show_progress(options: JoinOptions, agent: JoinAgent | RecordingJoin, shown_at_ns: int) -> int:
+def _show_progress(options: JoinOptions, agent: JoinAgent, shown_at_ns: int) -> int:
     now_ns = monotonic_ns()
     if options.json or not sys.stderr.isatty() or now_ns < shown_at_ns:
         return shown_at_ns
@@ -249,7 +250,7 @@ def _say_summary(options: JoinOptions, summary: dict[str, Any], server: FlightCh
     if options.json:
         emit(summary)
         return
-    if sys.stderr.isatty():
+    if sys.stderr.isatty() and options.source is None:
         print(file=sys.stderr)
     size, lasted = byte_size(summary["bytes"]), rounded(int(summary["seconds"] * 1e9))
     print(f"{count(summary['rows'])} rows, {size} in {lasted}; not joined: {_listed(_not_joined(summary)) or 'none'}")

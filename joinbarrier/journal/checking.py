@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from framegate.joinbarrier.journal.diff import Difference, Key, diff
@@ -12,7 +13,8 @@ from framegate.joinbarrier.journal.export import export_parquet
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.layout import RETIRED
 from framegate.joinbarrier.journal.removed import Removed, removed
-from framegate.joinbarrier.journal.verify import verify
+from framegate.joinbarrier.journal.verify import Verified, verify
+from framegate.schema.console.progress import progress
 from framegate.schema.console.quantities import byte_size, count
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, FAILED
@@ -20,8 +22,9 @@ from framegate.schema.errors import DONE, FAILED
 
 def run_verify(directory: Path, *, as_json: bool) -> int:
     """Verify a journal and print its counts; return the exit code. Raises the first inconsistency."""
-    journal = Journal(directory)
-    found = verify(journal)
+    journal, found = Journal(directory), Verified()
+    with progress(f"verify {directory.name}", lambda: found.rows, partial(len, journal), unit="rows", as_json=as_json):
+        verify(journal, found)
     gone = removed(journal.path, "rows", journal.journal_epoch)
     if found.problem is not None:
         raise found.problem
@@ -57,7 +60,13 @@ def _retention(gone: Removed) -> str:
 
 def run_diff(first: Path, second: Path, *, by_time: bool, as_json: bool) -> int:
     """Print the difference of two journals; return the exit code, which is FAILED if there is one."""
-    found = diff(Journal(first), Journal(second), by="out_time" if by_time else "out_seq")
+    one, other, found = Journal(first), Journal(second), Difference()
+
+    def total() -> int:
+        return len(one) + len(other)
+
+    with progress("compare journals", lambda: found.rows_read, total, unit="rows", as_json=as_json):
+        diff(one, other, by="out_time" if by_time else "out_seq", found=found)
     if as_json:
         _emit_difference(found)
     else:
@@ -67,7 +76,14 @@ def run_diff(first: Path, second: Path, *, by_time: bool, as_json: bool) -> int:
 
 def run_export(directory: Path, target: Path, *, flatten: bool, as_json: bool) -> int:
     """Export a journal to a Parquet file; return the exit code."""
-    rows = export_parquet(Journal(directory), target, flatten=flatten)
+    journal, rows = Journal(directory), 0
+
+    def note(so_far: int) -> None:
+        nonlocal rows
+        rows = so_far
+
+    with progress(f"export {directory.name}", lambda: rows, partial(len, journal), unit="rows", as_json=as_json):
+        export_parquet(journal, target, flatten=flatten, on_rows=note)
     if as_json:
         emit({"event": "summary", "rows": rows, "bytes": target.stat().st_size, "path": str(target)})
     else:

@@ -50,19 +50,25 @@ class Difference:
     not_compared: int = 0
     """Rows before the first common one, if the other journal has dropped its oldest rows."""
 
+    rows_read: int = 0
+    """Of both."""
+
     @property
     def is_empty(self) -> bool:
         """Whether both journals hold the same rows."""
         return not (self.lost or self.gained or self.changed_rows)
 
 
-def diff(first: Journal, second: Journal, *, by: By = "out_seq") -> Difference:
-    """Compare two journals. Memory is some hundred bytes for each row, whatever the payloads."""
-    found = Difference()
+def diff(first: Journal, second: Journal, *, by: By = "out_seq", found: Difference | None = None) -> Difference:
+    """Compare two journals. Memory is some hundred bytes for each row, whatever the payloads.
+
+    A ``found`` that is given counts the rows meanwhile.
+    """
+    found = found or Difference()
     first_order, order = _EpochOrder(first), _EpochOrder(second)
-    known = {key: (row["row"], _digest(row, first_order)) for key, row in _keyed(first, by)}
+    known = {key: (row["row"], _digest(row, first_order)) for key, row in _keyed(first, by, found)}
     first_of_both: int | None = None
-    for key, row in _keyed(second, by):
+    for key, row in _keyed(second, by, found):
         before = known.pop(key, None)
         if before is not None and first_of_both is None and first.first_row:
             found.not_compared, found.gained = len(found.gained), []
@@ -84,11 +90,12 @@ def diff(first: Journal, second: Journal, *, by: By = "out_seq") -> Difference:
     return found
 
 
-def _keyed(journal: Journal, by: By) -> Iterator[tuple[Key, Row]]:
+def _keyed(journal: Journal, by: By, found: Difference) -> Iterator[tuple[Key, Row]]:
     column = "out_seq" if by == "out_seq" else "out_time_ns"
     seen = Counter[tuple[int | None, int | None]]()
     for row in journal.rows():
         key = row["out_epoch"], row[column]
+        found.rows_read += 1
         yield (*key, seen[key]), row
         seen[key] += 1
 

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TextIO
 
 from framegate.schema.errors import WrongType
 
@@ -34,11 +35,23 @@ def set_up(environment: Mapping[str, str]) -> None:
     logger.setLevel(level(environment))
     # Ours by name: a test runner or an application may have added handlers of its own.
     if all(handler.name != _HANDLER for handler in logger.handlers):
-        handler = logging.StreamHandler()
+        handler = _StandardError()
         handler.name = _HANDLER
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
         logger.addHandler(handler)
         logger.propagate = False
+
+
+class _StandardError(logging.StreamHandler[TextIO]):
+    """Standard error as it is at the moment: a progress bar that stands there makes room for a line."""
+
+    @property
+    def stream(self) -> TextIO:
+        return sys.stderr
+
+    @stream.setter
+    def stream(self, _stream: TextIO) -> None:
+        """It is where it is."""
 
 
 def is_debug(environment: Mapping[str, str]) -> bool:

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 from framegate.schema.console.quantities import byte_size, count, rounded
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, NotAttached, WrongUsage
+from framegate.shmpool.client.attach_progress import attach_progress
 from framegate.shmpool.client.client import Client
 from framegate.shmpool.client.options import ClientOptions
 from framegate.shmpool.clock import monotonic_ns, realtime_ns
@@ -175,7 +176,8 @@ def _attached(client: Client, options: ProduceOptions, stop: StopSignal) -> Prod
             clock=options.clock,
         )
 
-    return attached_behind_predecessor(attach, stop.wait)
+    with attach_progress(client, options.stream, as_json=options.json):
+        return attached_behind_predecessor(attach, stop.wait)
 
 
 def _seconds(milliseconds: float | None) -> float | None:

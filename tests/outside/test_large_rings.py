@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import re
+
 from tests.outside.bed import Bed, until
+from tests.outside.terminal import on_terminal
 
 GIBIBYTES = ("--slots", 2048, "--frame-bytes", 1 << 20)
 """A ring of 2 GiB, and a little more."""
@@ -29,3 +32,11 @@ def test_a_driver_that_is_told_to_end_while_it_makes_a_ring_leaves_nothing(own_b
     driver.interrupted()
     assert not (own_bed.folder / "pool").exists()
     producer.close()
+
+
+def test_a_ring_of_gigabytes_shows_how_it_grows(own_bed: Bed) -> None:
+    own_bed.driver(*GIBIBYTES)
+    words = ("produce", "--stream", 10001, "--shape", 1 << 20, "--count", 3, "--max-rate")
+    shown = on_terminal(words, own_bed.folder, own_bed.environment)
+    assert shown.code == 0, shown
+    assert re.search(r"attach stream 10001 .* [\d.]+ [MG]iB .*s so far", shown.text), shown.text

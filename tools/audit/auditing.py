@@ -12,6 +12,7 @@ import pyarrow as pa
 from framegate.tools.audit.books import Book, Finding, keep_books
 from framegate.tools.audit.fates import read_fates
 from framegate.tools.audit.published import read_published
+from framegate.tools.audit.watch import Watch, unseen
 
 
 class Audit(Mapping[str, Any]):
@@ -83,8 +84,13 @@ def audit(
     print(books["unexplained"], books.to_pandas())
     ```
     """
-    published = read_published([Path(path) for path in sent], None if recording is None else Path(recording))
-    fates = read_fates(Path(journal))
+    return keep(Path(journal), [Path(path) for path in sent], None if recording is None else Path(recording))
+
+
+def keep(journal: Path, sent: Iterable[Path], recording: Path | None, watch: Watch = unseen) -> Audit:
+    """The same, while somebody watches how far it is."""
+    published = read_published(sent, recording, watch)
+    fates = read_fates(journal, watch)
     return Audit(keep_books(fates, published), fates.notes)
 
 

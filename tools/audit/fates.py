@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from framegate.tools.audit.ranges import Range, Ranges
 from framegate.tools.audit.retired import Account, Retired, read_account
 from framegate.tools.audit.tables import Batch, Description, batches, describe
+from framegate.tools.audit.watch import Watch, unseen
 
 PRESENT: Final = "present"
 UNHEARD: Final = "agent_down"
@@ -59,7 +60,7 @@ class Fates:
     notes: list[str]
 
 
-def read_fates(journal: Path) -> Fates:
+def read_fates(journal: Path, watch: Watch = unseen) -> Fates:
     """Read a journal. Raises AuditError."""
     description = describe(journal)
     rows = read_account(journal, "segments", description.journal_epoch)
@@ -67,12 +68,15 @@ def read_fates(journal: Path) -> Fates:
     gathered: dict[str, dict[int, _Gathered]] = {name: defaultdict(_Gathered) for name in description.inputs}
     cursors = dict.fromkeys(description.inputs, Cursor(None, -1, has_ended=False))
     last_seal, first_row = 0, None
-    for batch in batches(journal, "segments", description.journal_epoch):
-        first_row = batch.first_row if first_row is None else first_row
-        last_seal = batch.seal
-        cursors = _cursors(batch.state, description) or cursors
-        for name in description.inputs:
-            _take_cells(batch, name, rows.before, description, gathered[name])
+    read = 0
+    with watch(f"read {journal.name}", lambda: read, description.rows, unit="rows"):
+        for batch in batches(journal, "segments", description.journal_epoch):
+            first_row = batch.first_row if first_row is None else first_row
+            last_seal = batch.seal
+            cursors = _cursors(batch.state, description) or cursors
+            for name in description.inputs:
+                _take_cells(batch, name, rows.before, description, gathered[name])
+            read += batch.columns.num_rows
     for batch in batches(journal, "unmatched", description.journal_epoch):
         # What was sealed for rows that never were is not accounted for: an opening writer cuts it off.
         if batch.seal <= last_seal:

@@ -13,6 +13,7 @@ from typing import Final
 
 from framegate.tools.audit.ranges import Range, Ranges
 from framegate.tools.audit.tables import AuditError
+from framegate.tools.audit.watch import Watch, unseen
 
 _COLUMNS: Final = ("stream", "epoch", "seq")
 _DESCRIPTOR: Final = struct.Struct("<HHHHIQQ")
@@ -35,7 +36,7 @@ class Published:
         return {stream for stream, _ in self.frames}
 
 
-def read_published(sent: Iterable[Path], recording: Path | None) -> Published | None:
+def read_published(sent: Iterable[Path], recording: Path | None, watch: Watch = unseen) -> Published | None:
     """All that is known of what was published; None if no file was given. Raises AuditError."""
     files = list(sent)
     if not files and recording is None:
@@ -44,7 +45,7 @@ def read_published(sent: Iterable[Path], recording: Path | None) -> Published | 
     for path in files:
         _read_log(path, found)
     if recording is not None:
-        _read_recording(recording, found)
+        _read_recording(recording, found, watch)
     return Published({key: Ranges(pairs) for key, pairs in found.items()}, is_complete=recording is None)
 
 
@@ -66,12 +67,15 @@ def _read_log(path: Path, found: dict[tuple[int, int], list[Range]]) -> None:
         _add(found[stream, epoch], seq)
 
 
-def _read_recording(path: Path, found: dict[tuple[int, int], list[Range]]) -> None:
+def _read_recording(path: Path, found: dict[tuple[int, int], list[Range]], watch: Watch) -> None:
     from mcap.exceptions import McapError
     from mcap.reader import make_reader
 
     try:
-        with path.open("rb") as file:
+        with (
+            path.open("rb") as file,
+            watch(f"read {path.name}", file.tell, path.stat().st_size),
+        ):
             for _, channel, message in make_reader(file).iter_messages(log_time_order=False):
                 if not channel.topic.startswith("stream/") or len(message.data) < _DESCRIPTOR.size:
                     continue

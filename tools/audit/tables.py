@@ -15,6 +15,8 @@ import pyarrow as pa
 _SKIPPED_BYTES: Final = 8
 """An open segment without them is an Arrow stream, up to its last sealed batch."""
 _STATE_WORD: Final = slice(32, 40)
+_FIRST_ROW_WORD: Final = slice(64, 72)
+_NEXT_ROW_WORD: Final = slice(88, 96)
 _CLOSED: Final = 2
 
 
@@ -44,6 +46,8 @@ class Description:
     """The stream of each input."""
     is_closed: bool
     """Whether the last agent ended in good order."""
+    rows: int | None
+    """How many there are, as the head says it; None without one."""
     is_offset: dict[int, set[str]] = field(default_factory=dict)
     """For each version of the map the inputs of which a frame belongs to one output at most."""
 
@@ -57,7 +61,8 @@ def describe(journal: Path) -> Description:
             journal_epoch=int(found["journal_epoch"]),
             policy=str(found["policy"]),
             inputs=inputs,
-            is_closed=_is_closed(journal / "journal.head"),
+            is_closed=_head_word(journal, _STATE_WORD) == _CLOSED,
+            rows=_rows(journal),
             is_offset={int(each["version"]): _once(each, found["policy"]) for each in found.get("maps", ())},
         )
     except FileNotFoundError:
@@ -76,11 +81,16 @@ def _once(applied: dict[str, Any], policy: str) -> set[str]:
     return found
 
 
-def _is_closed(head: Path) -> bool:
+def _rows(journal: Path) -> int | None:
+    past, first = _head_word(journal, _NEXT_ROW_WORD), _head_word(journal, _FIRST_ROW_WORD)
+    return None if past is None or first is None else past - first
+
+
+def _head_word(journal: Path, word: slice) -> int | None:
     try:
-        return int.from_bytes(head.read_bytes()[_STATE_WORD], "little") == _CLOSED
+        return int.from_bytes((journal / "journal.head").read_bytes()[word], "little")
     except FileNotFoundError:
-        return False
+        return None
 
 
 def batches(journal: Path, table: str, journal_epoch: int) -> Iterator[Batch]:

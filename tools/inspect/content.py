@@ -66,6 +66,19 @@ class Content:
             # What cannot be gone back in is kept whole, too.
             yield cls(stream if stream.seekable() else io.BytesIO(stream.read()), source)
 
+    @property
+    def at(self) -> int:
+        """How far it was read, in bytes, where that is known."""
+        return self._stream.tell() if self._opened is None else self._opened.at
+
+    @property
+    def size(self) -> int | None:
+        """Of the file."""
+        if self._opened is not None:
+            return self._opened.size
+        is_file = not isinstance(self._stream, io.BytesIO)
+        return os.fstat(self._stream.fileno()).st_size if is_file else None
+
     def __iter__(self) -> Iterator[Seen]:
         if isinstance(self._opened, Dump):
             yield from self._dumped(self._opened)

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from framegate.recording.source import Source
+from framegate.schema.console.progress import progress
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, RecordingIncomplete, UnknownContent, WrongUsage
 from framegate.shmpool.stop_signal import StopSignal
@@ -39,7 +40,9 @@ def run(options: InspectOptions) -> int:
         else:
             with Content.open(options.source) as content:
                 topics = content.topics = TopicsSeen(options.topics, options.times)
-                shown = _show(options, content, stop, statistics)
+                # Lines say for themselves how far they have got.
+                with progress(f"read {options.source}", lambda: content.at, content.size, as_json=statistics is None):
+                    shown = _show(options, content, stop, statistics)
                 recording = content.recording
     if statistics is not None:
         _say_statistics(options, statistics, topics)

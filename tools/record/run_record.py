@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from framegate.recording.reader import Recording
+from framegate.schema.console.progress import progress
 from framegate.schema.console.quantities import byte_size, count, rounded
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, NoRoom, RecordingExists, RecordingFailed
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.stop_signal import StopSignal
+from framegate.shmpool.stop_signal import StopSignal, interruptible
 from framegate.tools.record.options import RecordOptions
 from framegate.tools.record.record_agent import RecordAgent
 
@@ -55,18 +56,15 @@ def recover(source: Path, target: Path | None, *, as_json: bool) -> int:
     """Make a whole recording of what is whole in another; the exit code."""
     target = target or source.with_name(f"{source.stem}.recovered.mcap")
     with Recording.open(source) as recording:
-        places = recording.places
-        cut = recording.lost[-1] if recording.damage is not None else None
-        found = recording_recover(
-            source,
-            target,
-            [(place.at, place.end) for place in places],
-            gaps=recording.damaged_chunks,
-            cut_bytes=None if cut is None else cut.end - cut.at,
-        )
-        for place in places:
-            for _ in recording.messages_of(place):
-                pass
+        name, size = source.name, recording.size
+        with progress(f"look into {name}", lambda: recording.at, size, as_json=as_json):
+            places = recording.places
+        with progress(f"recover {name}", lambda: _size(target), recording.content_bytes, as_json=as_json):
+            found = _copied(recording, source, target)
+        with progress(f"check {name}", lambda: recording.at, size, as_json=as_json):
+            for place in places:
+                for _ in recording.messages_of(place):
+                    pass
         lost = recording.lost
     if as_json:
         said = [asdict(each) for each in lost]
@@ -80,6 +78,32 @@ def recover(source: Path, target: Path | None, *, as_json: bool) -> int:
     for each in lost:
         print(f"  {each}")
     return DONE
+
+
+def _copied(recording: Recording, source: Path, target: Path) -> dict[str, Any]:
+    """Copy what is whole; nothing is left of a copy that Ctrl-C ends."""
+    cut = recording.lost[-1] if recording.damage is not None else None
+    places = [(place.at, place.end) for place in recording.places]
+    was_there = target.exists()
+    copying = interruptible(
+        lambda: recording_recover(
+            source,
+            target,
+            places,
+            gaps=recording.damaged_chunks,
+            cut_bytes=None if cut is None else cut.end - cut.at,
+        )
+    )
+    try:
+        return copying.result()
+    except KeyboardInterrupt:
+        if not was_there:
+            target.unlink(missing_ok=True)
+        raise
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def _ready(options: RecordOptions) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
@@ -18,12 +18,14 @@ from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut,
 from framegate.recording.notes import notes
 from framegate.recording.recorded import LostPart, Topic
 from framegate.recording.requirements import require_contents
-from framegate.recording.source import open_source
+from framegate.recording.source import Source, open_source
 from framegate.recording.topic_map import is_ours, stream_of
+from framegate.schema.console.progress import progress
 from framegate.schema.console.quantities import byte_size, count, rounded
 from framegate.schema.console.reporting import emit
 from framegate.schema.control import Watermark
 from framegate.schema.errors import DONE, FAILED
+from framegate.shmpool.client.attach_progress import attach_progress
 from framegate.shmpool.client.client import Client
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.producer.audience_wait import wait_for_consumers
@@ -53,7 +55,7 @@ def run(options: ReplayOptions) -> int:
     """Replay; the exit code."""
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
     streams = _streams_of(options)
-    with open_source(options.source) as recording:
+    with open_source(options.source) as recording, _looking(recording, options):
         declared = declared_of(recording, options.topics, options.times, streams)
     with StopSignal() as stop, options.connect() as client, _Replay(options, client, stop, declared) as replay:
         if options.injects_for is not None and streams:
@@ -75,10 +77,16 @@ def run(options: ReplayOptions) -> int:
     return FAILED if check is not None and not check.is_same else DONE
 
 
+def _looking(recording: Source, options: ReplayOptions) -> AbstractContextManager[None]:
+    name = options.source.name
+    return progress(f"look into {name}", lambda: recording.at, recording.size, as_json=options.json)
+
+
 def _streams_of(options: ReplayOptions) -> list[int]:
     """The streams that the file says it holds, and those that are mapped; others are attached when they come."""
     with open_source(options.source) as recording:
-        require_contents(recording, options.topics, times=options.times)
+        with _looking(recording, options):
+            require_contents(recording, options.topics, times=options.times)
         if isinstance(recording, Dump):
             # It says nothing of itself; what has no frame to send needs no producer.
             sent = Passage(recording, options.topics)
@@ -117,7 +125,7 @@ class _Replay:
     damaged_chunks: int = 0
     lost: list[LostPart] = field(default_factory=list)
     began_ns: int = field(default_factory=monotonic_ns)
-    _shown_at_ns: int = 0
+    _said_at_ns: int = 0
     _open: ExitStack = field(default_factory=ExitStack)
     _checkpoints: ReplayCheckpoints | None = None
 
@@ -151,16 +159,17 @@ class _Replay:
     def sender(self, stream: int) -> Sender:
         """The sender of a stream, attached. Raises what attaching raises."""
         if stream not in self.senders:
-            sender = Sender(
-                self.client,
-                stream,
-                self.stop.wait,
-                self.options.injects_for,
-                self.restored.get(stream),
-                declared=self.declared.get(stream),
-                is_restarted=self.options.restore is not None,
-                consumers=self.options.wait_consumers,
-            )
+            with attach_progress(self.client, stream, as_json=self.options.json):
+                sender = Sender(
+                    self.client,
+                    stream,
+                    self.stop.wait,
+                    self.options.injects_for,
+                    self.restored.get(stream),
+                    declared=self.declared.get(stream),
+                    is_restarted=self.options.restore is not None,
+                    consumers=self.options.wait_consumers,
+                )
             self.senders[stream] = sender
             self._open.callback(sender.close)
         return self.senders[stream]
@@ -187,7 +196,7 @@ class _Replay:
         with open_source(self.options.source) as recording:
             passage = Passage(recording, self.options.topics, self.options.times)
             try:
-                with ReadAhead(passage) as items:
+                with self._progress(recording), ReadAhead(passage) as items:
                     if not self._play_items(items, timetable):
                         return False
                 self.position = passage.position
@@ -204,12 +213,20 @@ class _Replay:
                 self.causes.settle(passage.losses)
         return True
 
+    def _progress(self, recording: Source) -> AbstractContextManager[None]:
+        name, as_json = self.options.source.name, self.options.json
+        # A dump would have to be read once more for it.
+        total = None if isinstance(recording, Dump) else recording.holdings.messages
+        # Another time round begins at the beginning.
+        self.position = self.position if not self.loops else 0
+        return progress(f"replay {name}", lambda: self.position, total, unit="messages", as_json=as_json)
+
     def _play_items(self, items: ReadAhead, timetable: Timetable) -> bool:
         for item in self._wanted(items):
             if not self._play_item(item, timetable):
                 return False
             self.position = item.position
-            self._show_progress()
+            self._say_position()
         return True
 
     def _wanted(self, items: ReadAhead) -> Iterator[Item]:
@@ -280,15 +297,11 @@ class _Replay:
             }
             emit({**ready, "restored": self.restored_id})
 
-    def _show_progress(self) -> None:
+    def _say_position(self) -> None:
         now_ns = monotonic_ns()
-        if now_ns < self._shown_at_ns:
-            return
-        self._shown_at_ns = now_ns + _PROGRESS_NS
-        if self.options.json:
+        if self.options.json and now_ns >= self._said_at_ns:
+            self._said_at_ns = now_ns + _PROGRESS_NS
             emit({"event": "position", "position": self.position, "loop": self.loops, "frames": self._sent()})
-        elif sys.stderr.isatty():
-            print(f"\r{self._sent()} frames, position {self.position} ", end="", file=sys.stderr)
 
     def summary(self) -> dict[str, Any]:
         """What was sent, what was not and why, and how punctual it was."""
@@ -341,8 +354,6 @@ def _say_summary(options: ReplayOptions, summary: dict[str, Any], check: Check |
     if options.json:
         emit(summary if check is None else {**summary, "check": check.as_json()})
         return
-    if sys.stderr.isatty():
-        print(file=sys.stderr)
     size, lasted = byte_size(summary["bytes"]), rounded(int(summary["seconds"] * 1e9))
     print(f"{count(summary['frames'])} frames, {size} in {lasted}; ", end="")
     print(f"position {summary['position']}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 from functools import cached_property
 from pathlib import Path
@@ -29,6 +30,7 @@ from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.journal.folder import JournalFolder
 from framegate.recording.frames import Between, FrameOfRecording, Item, LeftOut, Passage
 from framegate.recording.notes import notes
+from framegate.schema.console.progress import progress
 from framegate.schema.control import Watermark
 from framegate.schema.errors import ConflictingKeys, FramegateError, InputRestarted
 from framegate.shmpool.clock import monotonic_ns
@@ -211,6 +213,12 @@ class RecordingJoin:
         self._place.is_whole = True
 
     # --- ending --------------------------------------------------------------------------------------------
+
+    def progress(self, *, as_json: bool) -> AbstractContextManager[None]:
+        """A bar on the terminal for as long as the recording is joined."""
+        passage = self._passage
+        total = passage.recording.holdings.messages
+        return progress(f"join {self._name}", lambda: passage.position, total, unit="messages", as_json=as_json)
 
     def summary(self) -> dict[str, Any]:
         """What was done so far."""

@@ -306,6 +306,64 @@ def test_an_interrupt_that_a_command_does_not_handle_is_one_clear_error() -> Non
     assert "Traceback" not in err
 
 
+INTERRUPTED_IN_A_FINALIZER = """
+    import os, signal
+    class Grave:
+        def __del__(self):
+            os.kill(os.getpid(), signal.SIGINT)
+            [None for _ in range(10)]
+    grave = Grave()
+    del grave
+    print("started", flush=True)
+    import select
+    while True: select.select([], [], [], 0.05)
+"""
+
+
+def test_an_interrupt_is_not_lost_where_python_drops_what_is_raised() -> None:
+    code, _, err = Running(INTERRUPTED_IN_A_FINALIZER).end()
+    assert code == 1
+    assert err.startswith("[FG-998 INTERRUPTED]")
+    assert "Traceback" not in err
+
+
+INTERRUPTED_WHILE_IT_IS_IMPORTED = """
+import os, signal, sys
+
+WANTED = sys.argv[1]
+
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == WANTED:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+from framegate.__main__ import main
+sys.argv = ["framegate", "doctor", *sys.argv[2:]]
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("name", ["framegate.cli", "typer", "framegate.tools.doctor"])
+@pytest.mark.parametrize("is_json", [False, True])
+def test_an_interrupt_while_a_command_is_imported_is_one_clear_error(name: str, is_json: bool) -> None:
+    words = [sys.executable, "-c", INTERRUPTED_WHILE_IT_IS_IMPORTED, name, *(["--json"] if is_json else [])]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=WATCHDOG_S, check=False)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    said = done.stdout if is_json else done.stderr
+    assert said.startswith('{"event": "error", "code": 998' if is_json else "[FG-998 INTERRUPTED]")
+
+
+def test_an_interrupt_that_was_kept_back_ends_a_command_when_it_begins() -> None:
+    kept = "import os, signal; signal.pthread_sigmask(signal.SIG_BLOCK, {2}); os.kill(os.getpid(), signal.SIGINT)\n"
+    words = [sys.executable, "-c", kept + STUBBED.format(body=LET_IT_THROUGH)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=WATCHDOG_S, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("[FG-998 INTERRUPTED]")
+
+
 def test_no_variable_that_something_reads_is_called_unknown() -> None:
     read = subprocess.run(
         ["git", "grep", "-ohE", '"FRAMEGATE_[A-Z_]+"', "--", "*.py", "*.rs", ":!tests", ":!native/*/tests"],
