@@ -8,12 +8,15 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Annotated, Final
+from typing import Annotated, Final, cast
 
 import typer
+import typer.main
+from typer.core import TyperGroup
 
-from framegate import variables
+from framegate import completion, variables
 from framegate._version import VERSION
+from framegate.command_tree import arranged
 from framegate.schema.console import logs
 from framegate.schema.console.reporting import numbered_error, report
 from framegate.schema.errors import DONE, FAILED, WRONG_USAGE, FramegateError, WrongUsage
@@ -27,6 +30,7 @@ _COMMAND_MODULES: Final = (
     "framegate.joinbarrier.commands.checkpoint",
     "framegate.tools.commands",
     "framegate.tools.rig.rig_commands",
+    "framegate.completion",
 )
 # What typer returns for a KeyboardInterrupt that a command let through.
 _TYPER_INTERRUPTED: Final = 130
@@ -53,6 +57,8 @@ def interrupted(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
+    if completion.VARIABLE in os.environ:
+        completion.prepare()
     # Without a command people need the list of commands, and scripts an exit code that is not success.
     found = application()(list(arguments) or ["--help"], prog_name="framegate", standalone_mode=False)
     if found == _TYPER_INTERRUPTED:
@@ -60,7 +66,7 @@ def _run(arguments: Sequence[str]) -> int:
     return (found or DONE) if arguments else WRONG_USAGE
 
 
-def application() -> typer.Typer:
+def application() -> TyperGroup:
     """The whole command line."""
     app = typer.Typer(
         help="For every tick, the frames that belong together.",
@@ -71,7 +77,7 @@ def application() -> typer.Typer:
     app.callback()(_options)
     for module in _COMMAND_MODULES:
         importlib.import_module(module).register(app)
-    return app
+    return arranged(cast(TyperGroup, typer.main.get_command(app)))
 
 
 def _print_version(wanted: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, TypeAlias
 import typer
 from framegate.schema.console.command_options import JsonOption
 
-_Directory: TypeAlias = Annotated[Path, typer.Argument(metavar="DIR", help="The journal's directory.")]
+_Directory: TypeAlias = Annotated[Path, typer.Argument(metavar="JOURNAL", help="The journal's directory.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -105,7 +105,7 @@ def _export(
 
 
 def _serve(
-    directories: Annotated[list[Path], typer.Argument(metavar="DIR...", help="The journals' directories.")],
+    directories: Annotated[list[Path], typer.Argument(metavar="JOURNAL...", help="The journals' directories.")],
     listen: Annotated[
         str, typer.Option("--listen", metavar="URI", help="grpc://HOST:PORT or grpc+tls://HOST:PORT; port 0 is any.")
     ] = "grpc://127.0.0.1:0",

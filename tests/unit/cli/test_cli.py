@@ -21,6 +21,8 @@ from framegate.schema.config import loading
 from framegate.schema.errors import FramegateError, MediaDriverNotFound, OfferFailed, WrongType
 
 from framegate import cli, variables
+from framegate.cli import application
+from framegate.command_tree import NEEDS
 
 WATCHDOG_S = 60
 
@@ -252,6 +254,56 @@ def test_whatever_reads_our_output_may_go_away() -> None:
         assert process.stderr is not None
         assert process.stderr.read() == ""
         assert process.wait(WATCHDOG_S) == 1
+
+
+COMMANDS = {
+    "": application(),
+    **application().commands,
+    **{
+        f"{group} {name}": command
+        for group, found in application().commands.items()
+        for name, command in getattr(found, "commands", {}).items()
+    },
+}
+
+
+def test_every_command_stands_under_what_it_is_needed_for() -> None:
+    assert {name for names in NEEDS.values() for name in names} == set(application().commands)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_fits_a_terminal_of_80_columns(command: str) -> None:
+    shown = program(*command.split(), "--help", environment={"COLUMNS": "80"}).stdout
+    assert "Usage: framegate" in shown
+    assert "…" not in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_help_shows_commands_by_need() -> None:
+    shown = program("--help", environment={"COLUMNS": "80"}).stdout
+    places = [shown.index(f" {panel} ") for panel in NEEDS]
+    assert places == sorted(places)
+    assert "Others" not in shown
+    # What an exit code means is on the command's own screen.
+    assert "Exit code" not in shown
+
+
+@pytest.mark.parametrize(
+    "words", [["demo", "--keep", "--json"], ["demo", "--keep=--json"], ["join", "--map", "--json", "--config", "x"]]
+)
+def test_an_option_is_no_value_of_the_one_before_it(words: list[str], tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "framegate", *words],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=WATCHDOG_S,
+        check=False,
+    )
+    assert done.returncode == 2
+    option = words[1].partition("=")[0]
+    assert f"Invalid value for '{option}': it needs a value, and '--json' is an option" in done.stdout + done.stderr
+    assert not list(tmp_path.iterdir())
 
 
 class Running:
