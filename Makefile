@@ -89,6 +89,8 @@ check: setup ## linters, formatters, types, the native stub, fresh generated cod
 		$(AERON_CRATES) -- -D warnings
 	$(SAY) 'generated code is fresh'
 	$(PYTHON) -m dev.codegen --check
+	$(SAY) 'licences of what is linked in'
+	$(PYTHON) -m dev.third_party --check
 
 codegen: setup ## write the codecs again from schema/xml
 	$(SAY) 'codecs from schema/xml'

@@ -116,6 +116,8 @@ def test_the_wheel_holds_the_packages_of_the_tree_and_nothing_else(wheel: Path) 
         folders = [init.parent for init in package.rglob("__init__.py")]
         wanted |= {f"{prefix}/{path.relative_to(package)}" for folder in folders for path in folder.glob("*.py")}
     assert modules == wanted
+    licences = {f"framegate-{VERSION}.dist-info/licenses/{name}" for name in ("LICENSE", "THIRD-PARTY-LICENSES.txt")}
+    assert licences <= set(names)
     data = {f"framegate/schema/xml/{path.name}" for path in (ROOT / "schema/xml").glob("*.xml")}
     assert data <= set(names)
     assert {"framegate/py.typed", "framegate/_native.pyi"} <= set(names)
