@@ -16,6 +16,7 @@ from framegate.recording.one_line import one_line
 from framegate.recording.other_source import OtherSource
 from framegate.recording.recorded import Holdings, Recorded, Topic
 from framegate.schema.errors import DecoderMissing, RecordingDamaged, RecordingMissing
+from framegate.schema.extras import how_to_install
 
 if TYPE_CHECKING:
     from rosbags.interfaces import Connection
@@ -74,7 +75,7 @@ class Bag(OtherSource):
         except ModuleNotFoundError as failure:
             raise DecoderMissing(
                 "the library that reads bags of ROS is not installed",
-                hint="Install it with: pip install 'framegate[ros]'",
+                hint=how_to_install("ros"),
                 path=path,
                 missing=failure.name,
             ) from None

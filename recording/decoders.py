@@ -8,6 +8,7 @@ from typing import Final
 from framegate.recording.message_fields import Messages
 from framegate.recording.recorded import Topic
 from framegate.schema.errors import DecoderMissing
+from framegate.schema.extras import how_to_install
 
 _EXTRAS: Final = {"cdr": "ros", "ros1": "ros", "protobuf": "protobuf"}
 
@@ -34,7 +35,7 @@ def messages_of(topic: Topic) -> Messages | None:
     except ModuleNotFoundError as failure:
         raise DecoderMissing(
             f"the library that decodes {topic.encoding} messages is not installed",
-            hint=f"Install it with: pip install 'framegate[{_EXTRAS[topic.encoding]}]'",
+            hint=how_to_install(_EXTRAS[topic.encoding]),
             topic=topic.name,
             missing=failure.name,
         ) from None

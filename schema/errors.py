@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar, Final
 
+from framegate.schema.extras import how_to_install
+
 DONE: Final = 0
 FAILED: Final = 1
 WRONG_USAGE: Final = 2
@@ -844,7 +846,7 @@ class PySparkMissing(SparkError):
 
     code = 710
     exit_code = ENVIRONMENT
-    default_hint = "Install it with: pip install 'framegate[spark]'"
+    default_hint = how_to_install("spark")
 
 
 class WorkerPython(SparkError):
@@ -959,7 +961,7 @@ class DecoderMissing(RecordingError):
 
     code = 810
     exit_code = ENVIRONMENT
-    default_hint = "Install it with: pip install 'framegate[ros,protobuf]'"
+    default_hint = how_to_install("ros", "protobuf")
 
 
 class StampMissing(RecordingError):

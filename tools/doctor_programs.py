@@ -27,7 +27,7 @@ def python_version(machine: Machine, _wanted: Wanted) -> Finding:
 def native_module(machine: Machine, _wanted: Wanted) -> Finding:
     """The compiled half of the package."""
     if failure := machine.native_failure():
-        mend = "Reinstall framegate for this interpreter: python -m pip install --force-reinstall framegate"
+        mend = "Install framegate anew for this interpreter, in its clone: python -m pip install --force-reinstall ."
         return Finding("native module", "fail", f"does not load: {failure}", mend)
     return Finding("native module", "ok", "loads")
 

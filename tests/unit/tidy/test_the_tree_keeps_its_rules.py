@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from framegate.schema.extras import EXTRAS
 
 ROOT = Path(__file__).resolve().parents[3]
 LAYERS = ("schema", "shmpool", "recording", "joinbarrier", "driver", "gate", "tools")
@@ -191,3 +192,15 @@ def test_files_of_which_a_room_tells_are_there(page: str) -> None:
     named = set(re.findall(r"`((?:\.\./)*(?:[a-z_]+/)+[\w]+\.(?:py|rs|md|toml|sh))`", rows))
     rooms = ROOT, (ROOT / page).parent
     assert not [path for path in named if not any((room / path).exists() for room in rooms)]
+
+
+def test_the_extras_that_hints_name_are_those_that_are_declared() -> None:
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert {name: tuple(libraries) for name, libraries in declared.items()} == EXTRAS
+
+
+def test_nothing_says_that_framegate_can_be_had_by_its_name() -> None:
+    for path in tracked():
+        if path.suffix in {".md", ".py", ".toml", ".rs"} and path != Path(__file__):
+            found = re.search(r"pip install (-\S+ )*['\"]?framegate\b(?!-)", path.read_text())
+            assert found is None, f"{relative(path)}: {found}"
