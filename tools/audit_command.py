@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from framegate.schema.console.command_options import JsonOption
-from framegate.schema.errors import DONE, FAILED, JournalDamaged
+from framegate.schema.errors import DONE, FAILED, FileMissing, JournalDamaged, JournalMissing, WrongUsage
 
 if TYPE_CHECKING:
     from framegate.tools.audit.auditing import Audit
@@ -33,10 +33,16 @@ def audit(
     from framegate.schema.console.progress import progress
     from framegate.schema.console.reporting import emit
     from framegate.tools.audit.auditing import keep
-    from framegate.tools.audit.tables import AuditError
+    from framegate.tools.audit.tables import AuditError, NoJournal, NoSuchFile, OtherFile
 
     try:
         found = keep(journal, sent or [], recording, partial(progress, as_json=as_json))
+    except NoJournal:
+        raise JournalMissing("there is no journal", path=journal.absolute()) from None
+    except NoSuchFile as missing:
+        raise FileMissing(str(missing)) from missing
+    except OtherFile as other:
+        raise WrongUsage(str(other)) from other
     except AuditError as broken:
         raise JournalDamaged(str(broken)) from broken
     if as_json:

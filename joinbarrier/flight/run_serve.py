@@ -44,6 +44,8 @@ def run(options: ServeOptions, environment: Mapping[str, str] = os.environ) -> i
     if not options.directories:
         raise WrongUsage("name the directories of the journals that are served")
     options = _with_token(options, environment)
+    # What gRPC says of a port that is taken, this process says better.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     with StopSignal() as stop, JournalServer(options.directories, _server_options(options, environment)) as server:
         stop.listen()
         _say_ready(options, server)

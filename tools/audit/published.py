@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from framegate.tools.audit.ranges import Range, Ranges
-from framegate.tools.audit.tables import AuditError
+from framegate.tools.audit.tables import NoSuchFile, OtherFile
 from framegate.tools.audit.watch import Watch, unseen
 
 _COLUMNS: Final = ("stream", "epoch", "seq")
@@ -52,18 +52,20 @@ def read_published(sent: Iterable[Path], recording: Path | None, watch: Watch = 
 def _read_log(path: Path, found: dict[tuple[int, int], list[Range]]) -> None:
     try:
         text = path.read_text()
-    except (OSError, UnicodeDecodeError) as broken:
-        raise AuditError(f"{path} cannot be read: {broken}") from broken
+    except OSError as broken:
+        raise NoSuchFile(f"{path} cannot be read: {broken.strerror}") from broken
+    except UnicodeDecodeError as broken:
+        raise OtherFile(f"{path} is no log of `produce --sent-log`: {broken}") from broken
     # The last line may be half a line: its writer was killed.
     whole, _, _ = text.rpartition("\n")
     lines = csv.DictReader(whole.splitlines())
     if not set(_COLUMNS) <= set(lines.fieldnames or ()):
-        raise AuditError(f"{path} needs the columns {', '.join(_COLUMNS)}")
+        raise OtherFile(f"{path} needs the columns {', '.join(_COLUMNS)}")
     for line in lines:
         try:
             stream, epoch, seq = (int(line[name]) for name in _COLUMNS)
         except (TypeError, ValueError) as broken:
-            raise AuditError(f"{path}, line {lines.line_num}: {broken}") from broken
+            raise OtherFile(f"{path}, line {lines.line_num}: {broken}") from broken
         _add(found[stream, epoch], seq)
 
 
@@ -82,8 +84,10 @@ def _read_recording(path: Path, found: dict[tuple[int, int], list[Range]], watch
                 _, template, schema, _, stream, epoch, seq = _DESCRIPTOR.unpack_from(message.data)
                 if (template, schema) == _DESCRIPTOR_TEMPLATE and channel.topic.endswith("/FrameDescriptor"):
                     _add(found[stream, epoch], seq)
-    except (OSError, McapError) as broken:
-        raise AuditError(f"{path} cannot be read: {broken}") from broken
+    except OSError as broken:
+        raise NoSuchFile(f"{path} cannot be read: {broken.strerror}") from broken
+    except McapError as broken:
+        raise OtherFile(f"{path} is no whole recording: {broken}") from broken
 
 
 def _add(ranges: list[Range], seq: int) -> None:

@@ -24,6 +24,18 @@ class AuditError(Exception):
     """The journal, or what was published, cannot be read."""
 
 
+class NoJournal(AuditError):
+    """There is none where it should be."""
+
+
+class NoSuchFile(AuditError):
+    """What was published is in no file that can be opened."""
+
+
+class OtherFile(AuditError):
+    """What was published is not what such a file holds."""
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """One sealed batch."""
@@ -65,8 +77,8 @@ def describe(journal: Path) -> Description:
             rows=_rows(journal),
             is_offset={int(each["version"]): _once(each, found["policy"]) for each in found.get("maps", ())},
         )
-    except FileNotFoundError:
-        raise AuditError(f"there is no journal in {journal}") from None
+    except (FileNotFoundError, NotADirectoryError):
+        raise NoJournal(f"there is no journal in {journal}") from None
     except (OSError, ValueError, KeyError, TypeError) as broken:
         raise AuditError(f"{journal / 'journal.json'} makes no sense: {broken!r}") from broken
 
