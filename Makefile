@@ -16,7 +16,7 @@ PYTEST = $(PYTHON) -m pytest
 # Most tests wait for processes of their own. A file stays together: its tests may share what is costly to start.
 SIDE_BY_SIDE := --numprocesses auto --dist loadfile
 PURE_CRATES := -p framegate-core -p framegate-codecs -p framegate-counters -p framegate-join -p framegate-journal -p framegate-checkpoint \
-	-p framegate-intake -p framegate-engine -p framegate-recording
+	-p framegate-intake -p framegate-engine -p framegate-recording -p framegate-launcher
 AERON_CRATES := -p framegate-python -p framegate-media-driver -p aeron-link-shim
 SAY = @printf '\033[1m==> %s\033[0m\n'
 

@@ -99,7 +99,11 @@ def test_the_wheel_has_one_extension_for_every_later_python_and_the_media_driver
     assert re.fullmatch(rf"framegate-{re.escape(VERSION)}-cp311-abi3-linux_\w+\.whl", wheel.name)
     names = zipfile.ZipFile(wheel).namelist()
     assert [name for name in names if ".so" in name] == ["framegate/_native.abi3.so"]
-    assert [name for name in names if PROGRAM in name] == [f"framegate-{VERSION}.data/scripts/{PROGRAM}"]
+    programs = {Path(name).name for name in names if name.startswith(f"framegate-{VERSION}.data/scripts/")}
+    # The launcher becomes the script that pip makes of the entry point.
+    assert programs == {PROGRAM, "framegate"}
+    entry_points = zipfile.ZipFile(wheel).read(f"framegate-{VERSION}.dist-info/entry_points.txt").decode()
+    assert "framegate-python = framegate.__main__:main" in entry_points
 
 
 def test_the_wheel_holds_the_packages_of_the_tree_and_nothing_else(wheel: Path) -> None:
