@@ -14,6 +14,7 @@ from framegate.completion import COMPLETIONS
 
 NEEDS: Final = {
     "Start": ("demo", "driver", "doctor"),
+    "Whole rigs": ("new", "up", "status", "logs", "down"),
     "Produce and read frames": ("produce", "consume"),
     "Join": ("join", "mergemap"),
     "Look at what was joined": ("journal", "audit"),

@@ -41,7 +41,7 @@ class Verified:
 
 
 def verify(journal: Journal, result: Verified | None = None) -> Verified:
-    """Verify everything that is sealed now; a writer may go on meanwhile. A ``result`` that is given counts meanwhile."""
+    """Verify everything that is sealed now, also beside a writer; a ``result`` that is given counts meanwhile."""
     result = result or Verified()
     try:
         head = Head.open(journal.path)
