@@ -74,7 +74,7 @@ def test_a_healthy_machine_has_nothing_to_mend(capsys: pytest.CaptureFixture[str
 
 BROKEN: list[tuple[str, str, dict[str, Any], str]] = [
     ("python", "fail", {"python": (3, 10)}, "3.11"),
-    ("native module", "fail", {"native_failure": lambda: "wrong ELF class"}, "Reinstall"),
+    ("native module", "fail", {"native_failure": lambda: "wrong ELF class"}, "Install framegate anew"),
     ("media driver program", "fail", {"media_driver": lambda: None}, "FRAMEGATE_MEDIA_DRIVER"),
     ("aeron directory", "fail", {"is_writable": lambda _path: False}, "--aeron-dir"),
     ("aeron directory", "warn", {"is_directory": lambda _path: True}, "framegate driver --aeron-dir"),
