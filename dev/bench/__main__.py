@@ -14,6 +14,7 @@ from dev.bench.result import Result, show
 QUICK: Final = (
     "join",
     "join_ages",
+    "in_program",
     "joins_by_hand",
     "open_loop",
     "spark_value",

@@ -209,15 +209,30 @@ def joining(case: Case, **journal: object) -> Iterator[Join]:
 @contextmanager
 def several_joining(case: Case, joins: int, **journal: object) -> Iterator[list[Join]]:
     """The same with several of them over one driver, each with streams and a journal of its own."""
+    with _bed(case) as (home, children):
+        yield [_joining(home, case, number, journal, children, "") for number in range(joins)]
+
+
+@contextmanager
+def joining_within(program: str, case: Case, **journal: object) -> Iterator[Join]:
+    """The same as ``joining``, with a program that joins by itself in place of `framegate join`."""
+    with _bed(case) as (home, children):
+        yield _joining(home, case, 0, journal, children, program)
+
+
+@contextmanager
+def _bed(case: Case) -> Iterator[tuple[Path, ExitStack]]:
     home = Path(tempfile.mkdtemp(prefix="framegate-bench-join-", dir="/dev/shm"))
     try:
         with driver(str(home), case.slots, case.frame_bytes), ExitStack() as children:
-            yield [_joining(home, case, number, journal, children) for number in range(joins)]
+            yield home, children
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
 
-def _joining(home: Path, case: Case, number: int, journal: dict[str, object], children: ExitStack) -> Join:
+def _joining(
+    home: Path, case: Case, number: int, journal: dict[str, object], children: ExitStack, program: str
+) -> Join:
     streams = {name: stream + len(STREAMS) * number for name, stream in STREAMS.items()}
     directory = home / ("journal" if number == 0 else f"journal{number}")
     config = home / f"{directory.name}.toml"
@@ -229,7 +244,8 @@ def _joining(home: Path, case: Case, number: int, journal: dict[str, object], ch
         children.callback(producers[-1].close)
         producers[-1].answer()
     where = ["--aeron-dir", f"{home}/aeron", "--base-dir", f"{home}/pool"]
-    agent = Process("framegate", "join", "--config", str(config), *where, "--json")
+    own = (program, str(config), f"{home}/aeron", f"{home}/pool")
+    agent = Process(*own) if program else Process("framegate", "join", "--config", str(config), *where, "--json")
     children.callback(agent.close, signal.SIGINT)
     while agent.answer().get("event") != "ready":
         continue
