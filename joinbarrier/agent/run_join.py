@@ -26,6 +26,7 @@ from framegate.recording.header_time import LOG
 from framegate.recording.recorded import LostPart
 from framegate.recording.requirements import require_contents
 from framegate.recording.source import Source, open_source
+from framegate.recording.stream_names import names_in
 from framegate.recording.topic_map import unserved
 from framegate.schema.config.loading import Given
 from framegate.schema.config.settings import default_aeron_dir
@@ -159,7 +160,8 @@ def _configuration(options: JoinOptions) -> JoinConfig:
     }
     overrides = worded_overrides(options.tables)
     overrides |= {key: Given(value, option) for key, (value, option) in given.items() if value is not None}
-    return load_join_config(options.config, os.environ, overrides)
+    names = {} if options.source is None else names_in(options.source)
+    return load_join_config(options.config, os.environ, overrides, names)
 
 
 def worded_overrides(tables: Mapping[str, Any]) -> dict[str, Given]:

@@ -108,22 +108,34 @@ class JoinConfig(Section):
 
 
 def load_join_config(
-    path: Path | None, environment: Mapping[str, str], overrides: Mapping[str, Given | None] | None = None
+    path: Path | None,
+    environment: Mapping[str, str],
+    overrides: Mapping[str, Given | None] | None = None,
+    names: Mapping[str, int] | None = None,
 ) -> JoinConfig:
     """Load a join.toml; ``overrides`` are options of the command line by their dotted keys.
+
+    ``names`` are streams that a recording knows by name; all others are looked up in the base directory.
 
     Every key of a table has a variable: ``join.outputs`` is FRAMEGATE_JOIN_OUTPUTS, ``journal.max_bytes`` is
     FRAMEGATE_JOURNAL_MAX_BYTES, and all inputs together are FRAMEGATE_INPUT, an array as TOML writes it.
     """
     given = overrides or {}
-    return load(JoinConfig, path, environment, given, context=_names(path, environment, given))
+    return load(JoinConfig, path, environment, given, context=_names(path, environment, given, names or {}))
 
 
-def _names(path: Path | None, environment: Mapping[str, str], overrides: Mapping[str, Given | None]) -> Context:
+def _names(
+    path: Path | None,
+    environment: Mapping[str, str],
+    overrides: Mapping[str, Given | None],
+    recorded: Mapping[str, int],
+) -> Context:
     """The names of the base directory that the join's client has; it is looked at only if a name is there."""
     base_dir = overrides.get("client.base_dir")
 
     def stream_of(name: str) -> int:
+        if name in recorded:
+            return recorded[name]
         given = None if base_dir is None else base_dir.value
         settings = load_client_settings(environment, config=path, base_dir=given)
         return StreamNames(settings.base_dir).id_of(name)

@@ -12,6 +12,7 @@ import threading
 from typing import Any, Final
 
 from framegate.joinbarrier.agent.join_input import HeardStreams, JoinInput
+from framegate.recording.stream_names import note_of
 from framegate.shmpool.client.client import Client
 from framegate.shmpool.client.link import Link
 from framegate.shmpool.clock import monotonic_ns
@@ -62,7 +63,11 @@ class RecordAgent:
             queue_bytes=options.queue_bytes or QUEUE_BYTES[options.payload],
             chunk_ns=CHUNK_NS,
             frames=options.frames,
-            notes=[("control", str(options.control).lower()), ("compression", options.compression)],
+            notes=[
+                ("control", str(options.control).lower()),
+                ("compression", options.compression),
+                *note_of(client.names.known(), options.streams),
+            ],
         )
         # From here on frames are read as they come: producers that wait for consumers may begin.
         heard_streams.is_read = True

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Streams by name, from the command line: one's own numbers, a driver's, and those of a recording."""
+
+from __future__ import annotations
+
+from framegate.schema.config.types import BUILT_IN_STREAMS
+from framegate.shmpool.client.stream_names import StreamNames
+
+import framegate as fg
+from tests.outside.bed import Bed
+
+
+def test_names_are_the_same_streams_to_every_command(bed: Bed) -> None:
+    names = StreamNames(bed.folder / "pool")
+    join = bed.run("join", "left", "right:-2", "--out", bed.journal("pair"), "--json", is_ready=True)
+    record = bed.run(
+        "record", bed.folder / "pair.mcap", "--streams", "left,right", "--payload", "--json", is_ready=True
+    )
+    for name in ("left", "right"):
+        bed.rate(name, 100, 200, consumers=2)
+    assert join.summary()["rows"] == 198
+    assert record.summary()["frames"] == 400
+    assert [each.stream for each in fg.journal(bed.journal("pair")).info.inputs] == [
+        names.id_of("left"),
+        names.id_of("right"),
+    ]
+    consumer = bed.run("inspect", bed.folder / "pair.mcap", "--streams", "left", "--json")
+    assert consumer.ended() == 0, consumer
+    assert {each["stream"] for each in consumer.objects() if "stream" in each} == {names.id_of("left")}
+
+
+def test_a_recording_knows_its_names_where_they_stand_for_other_streams(bed: Bed) -> None:
+    record = bed.run("record", bed.folder / "far.mcap", "--streams", "near,far", "--payload", "--json", is_ready=True)
+    for name in ("near", "far"):
+        bed.rate(name, 100, 50)
+    assert record.summary()["frames"] == 100
+    elsewhere = bed.folder / "elsewhere"
+    StreamNames(elsewhere).fix({"near": 5, "far": 6}, BUILT_IN_STREAMS)
+    words = ("join", "near", "far", "--from", bed.folder / "far.mcap", "--out", bed.journal("again"))
+    join = bed.run(*words, "--base-dir", elsewhere, "--json")
+    assert join.summary()["rows"] == 50
+
+
+def test_a_name_of_the_drivers_file_is_its_number(own_bed: Bed) -> None:
+    file = own_bed.folder / "driver.toml"
+    file.write_text(
+        '[driver]\nstream_id_range = "10000-29999"\n[policies]\nallow_dynamic_streams = true\n'
+        "[profiles.small]\nheader_nslots = 64\npayload_pools = [{ pool_id = 1, stride_bytes = 4096 }]\n"
+        '[streams.left]\nstream_id = 77\nprofile = "small"\n'
+    )
+    own_bed.driver("--config", file)
+    consumer = own_bed.run("consume", "--stream", "left", "--count", 20, "--json")
+    own_bed.rate("left", 100, 20)
+    assert consumer.summary()["frames"] == 20
+    assert {each["stream"] for each in consumer.objects() if "seq" in each} == {77}
+
+
+def test_a_join_that_is_saved_is_the_join_that_runs(bed: Bed) -> None:
+    words = ("join", "cam", "lag:-1", "imu~5ms", "gps^?", "--out", bed.journal("saved"))
+    saved = bed.run(*words, "--save", bed.folder / "saved.toml")
+    assert saved.ended() == 0, saved
+    again = bed.run(*words, "--save", bed.folder / "saved.toml")
+    assert (again.ended(), "is there already" in again.errors) == (2, True)
+    join = bed.join(bed.folder / "saved.toml")
+    for name, hz, count in (("cam", 50, 50), ("lag", 50, 50), ("imu", 200, 220)):
+        bed.rate(name, hz, count)
+    assert 0 < join.summary()["rows"] <= 49
+    books = bed.audit("saved", "cam", "lag", "imu")["inputs"]
+    assert books["cam"]["joined"] == books["lag"]["joined"] == books["imu"]["joined"] > 0
+
+
+def test_rules_that_are_none_are_answered_with_those_that_are(bed: Bed) -> None:
+    for words in (("left", "right:"), ("left", "left"), ("left", "imu~10"), ("left/2", "imu~10ms")):
+        join = bed.run("join", *words, "--out", bed.journal("none"))
+        assert join.ended() == 2, join
+        assert "WRONG_USAGE" in join.errors, join
+    assert not bed.journal("none").exists()
