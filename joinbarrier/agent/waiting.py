@@ -139,16 +139,20 @@ class Watch:
         if known["last_at_ns"] is not None:
             said.append(f"{(now_ns - known['last_at_ns']) / 1e9:.1f} s ago")
         if each["missing"]:
-            said.append(f"{each['missing']} {'frames' if self._config.join.policy == 'sequence' else 'ns'} short")
+            said.append(f"{each['missing']} {'frames' if self._is_by_sequence(each) else 'ns'} short")
         if known["is_ended"]:
             said.append("ended")
         if each["reason"] == "rejected":
             said.append("rejected, because its timestamps went back")
         return f"{name} ({', '.join(said)}){self._why_never_met(each, inputs)}"
 
+    def _is_by_sequence(self, each: dict[str, Any]) -> bool:
+        join = self._config.join.policy
+        return join == "sequence" or (join == "timestamp" and self._config.input[each["input"]].offset is not None)
+
     def _why_never_met(self, each: dict[str, Any], inputs: list[dict[str, Any]]) -> str:
         """An input that began anew counts from 0, and the frames that it would be joined with are long overwritten."""
-        if self._config.join.policy != "sequence":
+        if not self._is_by_sequence(each):
             return ""
         ahead = [other for other in range(len(inputs)) if (each["missing"] or 0) > inputs[other]["holds"] > 0]
         names = " and ".join(self._names[other] for other in ahead if other != each["input"])

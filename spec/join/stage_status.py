@@ -40,6 +40,11 @@ def _waiting(core: StageCore, each: Input, policy: Policy, out: int | None) -> d
         reason = "not_observed"
     elif core.is_rejected(source):
         reason = "rejected"
+    elif out is not None and isinstance(policy, TimestampPolicy) and each.config.pick == "sequence":
+        missing = policy.missing(each)
+        if not missing:
+            return None
+        reason = "behind"
     elif out is None or core.lacks(each, out) is None:
         return None
     else:

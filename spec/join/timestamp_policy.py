@@ -94,6 +94,12 @@ class TimestampPolicy(Policy):
         place = 0 if self.one_to_one.taken is None else 1
         return anchors[place].seq + each.config.seq_offset if place < len(anchors) else None
 
+    def missing(self, each: Input) -> int:
+        """How many sequences an input that is picked by sequence lacks for the current output."""
+        wanted, last_seq = self.wanted(each), each.source.last_seq
+        is_awaited = wanted is not None and last_seq is not None and not each.source.is_ended
+        return max(0, (wanted or 0) - (last_seq or 0)) if is_awaited else 0
+
     def _has_come(self, each: Input, now_ns: int) -> bool:
         """Whether the wanted frame was seen, or never comes. A stale input is absent."""
         wanted, last_seq = self.wanted(each), each.source.last_seq

@@ -736,6 +736,8 @@ def test_input_by_sequence_is_waited_for_until_its_sequence_has_come(timed: Make
     stage.frames(0, [0, 1], step=100)
     stage.frames(1, [0], step=1_000)
     assert stage.join() == []
+    (waiting,) = stage.stage.status()["waiting"]
+    assert (waiting["input"], waiting["reason"], waiting["missing"]) == (1, "behind", 1)
     stage.frame(1, 1, 1_001)
     assert stage.join() == [(0, 0, 1)]
     assert stage.left() == [(1, 0, 0, "no_partner")]

@@ -30,6 +30,13 @@ impl Stage {
         self.current.absent[input].is_some()
     }
 
+    /// How many sequences the input lacks for the current output; None: none.
+    pub(super) fn sequences_missing(&self, input: usize) -> Option<u64> {
+        let source = &self.streams.sources[self.inputs[input].source];
+        let last_seq = source.last_seq().filter(|_| !source.is_ended).map(Wide::from)?;
+        self.wanted(input).map(|wanted| wanted - last_seq).filter(|missing| *missing > 0).map(|missing| missing as u64)
+    }
+
     /// The frame with the wanted sequence, if it waits.
     pub(super) fn candidate_by_sequence(&self, input: usize) -> Choice {
         let each = &self.inputs[input];

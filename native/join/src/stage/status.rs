@@ -64,6 +64,9 @@ impl Stage {
             "not_observed"
         } else if self.is_rejected(each.source) {
             "rejected"
+        } else if out.is_some() && self.config.policy.is_by_time() && each.is_by_sequence() {
+            missing = Some(self.sequences_missing(input)?);
+            "behind"
         } else {
             let out = out.filter(|out| self.lacks(input, *out).is_some())?;
             let known = if self.config.policy.is_by_sequence() { last_seq } else { last_time_ns };
