@@ -84,7 +84,7 @@ class JoinAgent:
         self._checkpoints: JoinCheckpoints | None = None
         self._signals: ControlSignals | None = None
         self._readers: ReaderWatch | None = None
-        self._watch = Watch(config)
+        self._watch = Watch(config, partial(_known_names, client))
         self._notice = Notice(client.allowed[0], config, folder.path)
         self._duty_at_ns = 0
         self._rare_duties = (self._ring_in_ends, self._serve_readers, self._explain)
@@ -415,3 +415,11 @@ def _waited(wait: Callable[[], None], seconds: float) -> bool:
     while monotonic_ns() < deadline_ns:
         wait()
     return False
+
+
+def _known_names(client: Client) -> dict[str, int]:
+    """The streams that are known by name; none if nobody can read them, which is not this join's affair."""
+    try:
+        return client.names.known()
+    except FramegateError:
+        return {}

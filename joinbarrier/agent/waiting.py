@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from framegate.joinbarrier.agent.clock_domains import misnamed, stamped_by
@@ -19,10 +21,14 @@ STALL_NS: Final = 8_000_000
 
 
 class Watch:
-    """Looks at the engine's status now and then; gives the lines that somebody should read. Pure."""
+    """Looks at the engine's status now and then; gives the lines that somebody should read. Pure.
 
-    def __init__(self, config: JoinConfig) -> None:
+    ``names`` gives the streams that are known by name, for a stream whose name may be misspelt.
+    """
+
+    def __init__(self, config: JoinConfig, names: Callable[[], Mapping[str, int]] = dict) -> None:
         self._config = config
+        self._known_names = names
         self._names = [each.name for each in config.input]
         self._rows = -1
         self._last_row_ns: int | None = None
@@ -132,7 +138,7 @@ class Watch:
         if known["is_ended"] and known["last_seq"] is None:
             return f"{name} (it has ended, and nothing more comes of it until its producer begins anew)"
         if known["last_seq"] is None:
-            return f"{name} (nothing was seen of it yet)"
+            return f"{name} (nothing was seen of it yet{self._likely_name(each['input'])})"
         said = [f"last seq {known['last_seq']}"]
         if known["last_time_ns"] is not None:
             said.append(f"time {known['last_time_ns']}")
@@ -145,6 +151,15 @@ class Watch:
         if each["reason"] == "rejected":
             said.append("rejected, because its timestamps went back")
         return f"{name} ({', '.join(said)}){self._why_never_met(each, inputs)}"
+
+    def _likely_name(self, index: int) -> str:
+        """The stream that was meant, perhaps: another one whose name is like this one's."""
+        own = {each.stream for each in self._config.input}
+        names = self._known_names()
+        wanted = next((name for name, stream in names.items() if stream == self._config.input[index].stream), None)
+        others = [name for name, stream in names.items() if stream not in own]
+        near = difflib.get_close_matches(wanted, others, 1) if wanted is not None else []
+        return f"; did you mean the stream {near[0]}?" if near else ""
 
     def _is_by_sequence(self, each: dict[str, Any]) -> bool:
         join = self._config.join.policy

@@ -7,7 +7,7 @@ from framegate.schema.config.types import BUILT_IN_STREAMS
 from framegate.shmpool.client.stream_names import StreamNames
 
 import framegate as fg
-from tests.outside.bed import Bed
+from tests.outside.bed import Bed, until
 
 
 def test_names_are_the_same_streams_to_every_command(bed: Bed) -> None:
@@ -75,3 +75,11 @@ def test_rules_that_are_none_are_answered_with_those_that_are(bed: Bed) -> None:
         assert join.ended() == 2, join
         assert "WRONG_USAGE" in join.errors, join
     assert not bed.journal("none").exists()
+
+
+def test_a_name_that_nobody_publishes_is_answered_with_the_one_that_is_like_it(own_bed: Bed) -> None:
+    own_bed.driver()
+    own_bed.rate("left", 50, 10_000, consumers=0)
+    join = own_bed.run("join", "lefft", "--out", own_bed.journal("typo"), "--json", is_ready=True)
+    until(lambda: "nothing was seen of it yet" in join.errors, f"a line about the input: {join}")
+    assert "did you mean the stream left?" in join.errors
