@@ -11,10 +11,11 @@ from __future__ import annotations
 import statistics
 import tempfile
 import threading
-import time
 from collections.abc import Iterator
 
 import numpy as np
+from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.idle import sleep_ns
 
 import framegate as fg
 from dev.bench.join_bed import FAULTED, Case, Join, joining, joining_within
@@ -24,6 +25,7 @@ from dev.bench.result import Result
 _CASES = (("4 KiB", Case(4096, 4096), 400_000), ("640 KiB", Case(640 << 10, 128), 20_000))
 _ROUNDS = 5
 _ASKED = 1_000
+_PAUSE_NS = 10_000_000
 
 
 def run(*, quick: bool = False) -> Iterator[Result]:
@@ -68,7 +70,7 @@ def _observed(asked: int) -> Iterator[Result]:
         def publish() -> None:
             while not over.wait(1 / 30):
                 for name, camera in zip(names, cameras, strict=True):
-                    captured[name] = time.monotonic_ns()
+                    captured[name] = monotonic_ns()
                     camera.publish(picture, timestamp_ns=captured[name])
 
         thread = threading.Thread(target=publish)
@@ -100,11 +102,11 @@ def _asked(
     answers, ages = list[float](), list[float]()
     for number in range(asked + 20):
         newest = dict(captured)
-        began_ns = time.perf_counter_ns()
+        began_ns = monotonic_ns()
         found = gate.observe(*names, max_age_ms=10_000)
         if number >= 20:
-            answers.append((time.perf_counter_ns() - began_ns) / 1e6)
+            answers.append((monotonic_ns() - began_ns) / 1e6)
             # What was captured before the question and is not in the answer is so much older than it could be.
             ages.append(max(0, *(newest[name] - found[name].timestamp_ns for name in names)) / 1e6)
-        time.sleep(0.01)
+        sleep_ns(_PAUSE_NS)
     return answers, ages

@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
-from framegate.schema.config.types import BUILT_IN_STREAMS
-from framegate.shmpool.client.stream_names import StreamNames
+import json
+from pathlib import Path
 
-import framegate as fg
 from tests.outside.bed import Bed, until
 
 
+def numbers(base_dir: Path) -> dict[str, int]:
+    """The names of a base directory, as docs/formats.md describes their file."""
+    found: dict[str, int] = json.loads((base_dir / "streams.json").read_text())["names"]
+    return found
+
+
 def test_names_are_the_same_streams_to_every_command(bed: Bed) -> None:
-    names = StreamNames(bed.folder / "pool")
     join = bed.run("join", "left", "right:-2", "--out", bed.journal("pair"), "--json", is_ready=True)
     record = bed.run(
         "record", bed.folder / "pair.mcap", "--streams", "left,right", "--payload", "--json", is_ready=True
@@ -20,13 +24,12 @@ def test_names_are_the_same_streams_to_every_command(bed: Bed) -> None:
         bed.rate(name, 100, 200, consumers=2)
     assert join.summary()["rows"] == 198
     assert record.summary()["frames"] == 400
-    assert [each.stream for each in fg.journal(bed.journal("pair")).info.inputs] == [
-        names.id_of("left"),
-        names.id_of("right"),
-    ]
+    names = numbers(bed.folder / "pool")
+    described = json.loads((bed.journal("pair") / "journal.json").read_text())
+    assert [each["stream"] for each in described["inputs"]] == [names["left"], names["right"]]
     consumer = bed.run("inspect", bed.folder / "pair.mcap", "--streams", "left", "--json")
     assert consumer.ended() == 0, consumer
-    assert {each["stream"] for each in consumer.objects() if "stream" in each} == {names.id_of("left")}
+    assert {each["stream"] for each in consumer.objects() if "stream" in each} == {names["left"]}
 
 
 def test_a_recording_knows_its_names_where_they_stand_for_other_streams(bed: Bed) -> None:
@@ -35,7 +38,9 @@ def test_a_recording_knows_its_names_where_they_stand_for_other_streams(bed: Bed
         bed.rate(name, 100, 50)
     assert record.summary()["frames"] == 100
     elsewhere = bed.folder / "elsewhere"
-    StreamNames(elsewhere).fix({"near": 5, "far": 6}, BUILT_IN_STREAMS)
+    elsewhere.mkdir(mode=0o700)
+    fixed = {"version": 1, "ids": [10000, 29999], "fixed": ["near", "far"], "names": {"near": 5, "far": 6}}
+    (elsewhere / "streams.json").write_text(json.dumps(fixed))
     words = ("join", "near", "far", "--from", bed.folder / "far.mcap", "--out", bed.journal("again"))
     join = bed.run(*words, "--base-dir", elsewhere, "--json")
     assert join.summary()["rows"] == 50
