@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import atexit
+import logging
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +25,7 @@ from framegate.schema.config.types import Context
 from framegate.shmpool.client.client import Client, client_arguments
 
 _JOURNAL_BYTES: Final = 1 << 30
+_log = logging.getLogger(__name__)
 _SEAL_MS: Final = 2
 """How long a row may wait for others to be sealed with: a program reads it at once."""
 
@@ -34,7 +38,10 @@ class Gate(Client):
         self._settings = settings
         self._joins: list[Joined] = []
         self._observers: dict[tuple[str, ...], Observer] = {}
+        self._pid = os.getpid()
         super().__init__(**client_arguments(settings))
+        # A program that ends without ``close`` has what it joined in its journals all the same.
+        atexit.register(self._end)
 
     @property
     def base_dir(self) -> str:
@@ -101,12 +108,26 @@ class Gate(Client):
 
     def close(self) -> None:
         """End the joins, give every lease back, and end the driver if it was started here. Idempotent."""
+        if self._pid != os.getpid():
+            # A copy that a fork made: all of it goes on in the program that has it.
+            return
+        atexit.unregister(self._end)
+        with ExitStack() as ends:
+            ends.callback(self._driver.close)
+            ends.callback(super().close)
+            # A join of another one's rows ends after it. One that fails keeps no other from its end.
+            for each in reversed(self._joins):
+                ends.callback(each.close)
+
+    def _end(self) -> None:
         try:
-            for each in self._joins:
-                each.close()
-        finally:
-            super().close()
-            self._driver.close()
+            self.close()
+        except Exception as failure:
+            _log.warning("%s", failure)
+
+    def __exit__(self, kind: object, *exc: object) -> None:
+        # The program's own error is what ends the block.
+        self.close() if kind is None else self._end()
 
     def __repr__(self) -> str:
         whose = "another program's driver" if self._driver.pid is None else f"its own driver, pid {self._driver.pid}"

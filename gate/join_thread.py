@@ -47,6 +47,10 @@ class JoinThread:
                 return self._agent.engine.status()
         return {}
 
+    def end(self) -> None:
+        """Let the join end in good order, without a wait for it."""
+        self._ending.set()
+
     def close(self) -> None:
         """End the join in good order: what was joined is in the journal when this returns."""
         self._ending.set()

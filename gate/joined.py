@@ -3,25 +3,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from framegate.gate.join_thread import JoinThread
 from framegate.gate.not_joined import NotJoined, misses_of
+from framegate.gate.rows import Rows
 from framegate.gate.run_folder import remove_journal
 from framegate.joinbarrier.agent.join_agent import JoinAgent
 from framegate.joinbarrier.agent.run_join import journal_shape
 from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.journal.folder import JournalFolder
 from framegate.joinbarrier.journal.journal import Journal
-from framegate.joinbarrier.journal.reading import RowReading
 from framegate.joinbarrier.journal.row import Row
-from framegate.schema.errors import JoinClosed
+from framegate.schema.errors import JoinClosed, JournalError
 from framegate.shmpool.client.client import Client
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 READER: Final = "program"
 """The name under which the program reads: rows that it has not read yet are kept."""
+_PATIENCE_S: Final = 5.0
 _log = logging.getLogger(__name__)
 
 
@@ -44,8 +45,12 @@ class Joined:
         self.config = config
         self._is_temporary = is_temporary
         self._names = [each.name for each in config.input]
-        self._reading: RowReading | None = None
         self._listener: threading.Thread | None = None
+        self._listener_failure: BaseException | None = None
+        self._has_listened_enough = False
+        self._misses: dict[str, str] = {}
+        """How far frames were from each other, of a join that was closed and whose rows are gone."""
+        self._closing = threading.Lock()
         self._closed = False
         path = Path(config.join.journal).absolute()
         with ExitStack() as undo:
@@ -60,7 +65,8 @@ class Joined:
             self._agent.attach()
             self._journal = Journal(path)
             # Claimed before the first row, so that none is dropped before the program reads it.
-            self._reading = self._journal.rows(READER, follow=True, until=self._is_given_up)
+            reading = partial(self._journal.rows, READER, follow=True, until=self._is_given_up)
+            self._rows = Rows(self._journal.path, reading)
             undo.pop_all()
         self._folder = folder
         self._thread = JoinThread(self._agent)
@@ -71,27 +77,28 @@ class Joined:
         return self
 
     def __next__(self) -> Row:
-        reading = self._readable()
-        try:
-            return next(reading)
-        except StopIteration:
+        row = self._readable().take()
+        if row is None:
             self._raise_failure()
-            raise
+            raise StopIteration
+        return row
 
     def __aiter__(self) -> AsyncIterator[Row]:
         return self
 
     async def __anext__(self) -> Row:
-        row = await asyncio.to_thread(next, self, None)
+        row = await self._readable().taken()
         if row is None:
+            self._raise_failure()
             raise StopAsyncIteration
         return row
 
     def on_row(self, call: Callable[[Row], object]) -> Self:
-        """Call a function with each row, on a thread of its own. What it raises is raised by ``close``."""
+        """Call a function with each row, on a thread of its own. What it raises ends the calls, is logged, and is
+        raised by ``close``.
+        """
         if self._listener is not None:
             raise JoinClosed("the rows go to a function already", journal=self._journal.path)
-        self._listener_failure: BaseException | None = None
         self._listener = threading.Thread(target=self._listen, args=(call,), name="framegate-rows", daemon=True)
         self._listener.start()
         return self
@@ -100,15 +107,16 @@ class Joined:
         try:
             for row in self:
                 call(row)
+                if self._has_listened_enough:
+                    return
         except BaseException as failure:
             self._listener_failure = failure
+            _log.error("no more rows go to the function that on_row was given: it raised %r", failure)
 
-    def _readable(self) -> RowReading:
-        if self._reading is None:
-            raise JoinClosed("the join is closed", journal=self._journal.path)
+    def _readable(self) -> Rows:
         if self._listener is not None and threading.current_thread() is not self._listener:
             raise JoinClosed("the rows go to the function that on_row was given", journal=self._journal.path)
-        return self._reading
+        return self._rows
 
     def _is_given_up(self) -> bool:
         """Whether no row follows although the writer did not end in good order."""
@@ -153,7 +161,9 @@ class Joined:
 
     def dropped(self) -> NotJoined:
         """The same, and how far away frames were where a rule bounds their distance: what bound would take them."""
-        return NotJoined(self._thread.summary().get("causes", {}), misses_of(self.config, self.journal))
+        is_gone = self._closed and self._is_temporary
+        misses = self._misses if is_gone else misses_of(self.config, self._journal)
+        return NotJoined(self._thread.summary().get("causes", {}), misses)
 
     def waiting(self) -> list[str]:
         """The inputs that the next row waits for."""
@@ -182,22 +192,35 @@ class Joined:
 
     def close(self) -> None:
         """End the join: what can be joined is. Raises what ended it before, if that was an error. Idempotent."""
-        if self._closed:
+        if threading.current_thread() is self._listener:
+            # Whoever made the join closes the rest of it.
+            self._has_listened_enough = True
+            self._thread.end()
             return
-        self._thread.close()
-        if self._listener is not None:
-            # It has every row that was joined, as the journal is closed in good order.
-            self._listener.join()
-        self._closed = True
-        if self._reading is not None:
-            self._reading.close()
-            self._reading = None
-        self._folder.close()
-        if self._is_temporary:
-            remove_journal(self._journal.path)
-        if self._listener is not None and self._listener_failure is not None:
+        with self._closing:
+            if self._closed:
+                return
+            self._thread.close()
+            self._await_listener()
+            # A journal that was damaged or removed is what ended the join, and is raised below.
+            with suppress(JournalError, OSError):
+                self._rows.close(self._journal.next_row)
+                self._misses = misses_of(self.config, self._journal) if self._is_temporary else {}
+            self._rows.close(0)
+            self._closed = True
+            self._folder.close()
+            if self._is_temporary:
+                remove_journal(self._journal.path)
+        if self._listener_failure is not None:
             raise self._listener_failure
         self._raise_failure()
+
+    def _await_listener(self) -> None:
+        """It has every row that was joined, as the journal is closed in good order."""
+        while self._listener is not None and self._listener.is_alive():
+            self._listener.join(_PATIENCE_S)
+            if self._listener.is_alive():
+                _log.warning("the join is closed when the function that on_row was given has had its last rows")
 
     def _raise_failure(self) -> None:
         if self._thread.failure is not None:

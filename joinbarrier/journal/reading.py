@@ -67,6 +67,11 @@ class RowReading(Iterator[Row]):
         self._rows.close()
 
     @property
+    def first_row(self) -> int:
+        """The row that it began at."""
+        return self._first_row
+
+    @property
     def lost_rows(self) -> int:
         """How many rows were skipped because retention had dropped them (``on_loss="skip"``)."""
         return self._walk.lost_rows
