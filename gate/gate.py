@@ -7,6 +7,7 @@ import atexit
 import logging
 import os
 import shutil
+import threading
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -38,7 +39,7 @@ class Gate(Client):
         self._settings = settings
         self._joins: list[Joined] = []
         self._observers: dict[tuple[str, ...], Observer] = {}
-        self._pid = os.getpid()
+        self._closing = threading.RLock()
         super().__init__(**client_arguments(settings))
         # A program that ends without ``close`` has what it joined in its journals all the same.
         atexit.register(self._end)
@@ -108,11 +109,11 @@ class Gate(Client):
 
     def close(self) -> None:
         """End the joins, give every lease back, and end the driver if it was started here. Idempotent."""
-        if self._pid != os.getpid():
-            # A copy that a fork made: all of it goes on in the program that has it.
+        if self.is_copy:
+            # All of it goes on in the process that this one was forked from.
             return
         atexit.unregister(self._end)
-        with ExitStack() as ends:
+        with self._closing, ExitStack() as ends:
             ends.callback(self._driver.close)
             ends.callback(super().close)
             # A join of another one's rows ends after it. One that fails keeps no other from its end.
@@ -125,7 +126,7 @@ class Gate(Client):
         except Exception as failure:
             _log.warning("%s", failure)
 
-    def __exit__(self, kind: object, *exc: object) -> None:
+    def __exit__(self, kind: object = None, *exc: object) -> None:
         # The program's own error is what ends the block.
         self.close() if kind is None else self._end()
 

@@ -60,6 +60,7 @@ class Joined:
             undo.callback(folder.close)
             for warning in config.warnings(is_live=False):
                 _log.warning("%s", warning)
+            self._client = client
             self._agent = JoinAgent(client, config, folder)
             undo.callback(self._agent.close)
             self._agent.attach()
@@ -114,6 +115,8 @@ class Joined:
             _log.error("no more rows go to the function that on_row was given: it raised %r", failure)
 
     def _readable(self) -> Rows:
+        if self._client.is_copy:
+            raise JoinClosed("the join runs in the process that this one was forked from", journal=self._journal.path)
         if self._listener is not None and threading.current_thread() is not self._listener:
             raise JoinClosed("the rows go to the function that on_row was given", journal=self._journal.path)
         return self._rows
@@ -192,6 +195,8 @@ class Joined:
 
     def close(self) -> None:
         """End the join: what can be joined is. Raises what ended it before, if that was an error. Idempotent."""
+        if self._client.is_copy:
+            return
         if threading.current_thread() is self._listener:
             # Whoever made the join closes the rest of it.
             self._has_listened_enough = True

@@ -37,6 +37,7 @@ from framegate.schema.errors import (
     TransportError,
 )
 from framegate.schema.wire import FrameProgress
+from framegate.shmpool.client.forking import keep, note_client
 from framegate.shmpool.client.leaseholder import Leaseholder
 from framegate.shmpool.client.link import LINK_IS_DEAD, RECONNECT_NS, Link, first_link
 from framegate.shmpool.client.member import ControlListener, Member
@@ -85,12 +86,15 @@ class Client:
         self._death: TransportError | None = None
         """What a caller's thread met that ends the link; this client's own thread carries it out."""
         self._has_failed = False
+        self.is_copy = False
+        """Whether a fork made it: the client works in another process, and not in this one."""
         self.turn = threading.RLock()
         """Held while a member is called, added or closed. Never while waiting for messages."""
         self._members: list[Member] = []
         self._control_listeners: list[ControlListener] = []
         self._stopping = threading.Event()
         self.foreign_messages = 0
+        note_client(self)
         self._thread = threading.Thread(target=self._run, name="framegate-client", daemon=True)
         self._thread.start()
 
@@ -216,6 +220,12 @@ class Client:
     def _admit(self, member: Member) -> None:
         """Add a member, on the link if there is one. Without, or when it dies just now, this client's thread connects
         again and puts every member on the next link."""
+        if self.is_copy:
+            raise TransportClosed(
+                "the client belongs to the process that this one was forked from",
+                aeron_dir=self.aeron_dir,
+                hint="Make a client of this process's own: fg.connect(), or fg.local().",
+            )
         if self._has_failed or self._stopping.is_set():
             raise TransportClosed("the client is closed", aeron_dir=self.aeron_dir)
         if self._link is not None:
@@ -241,7 +251,9 @@ class Client:
         return link is not None and link.control.offer(message.encode()) > 0
 
     def close(self) -> None:
-        """Give every lease back and end the thread. Idempotent."""
+        """Give every lease back and end the thread. Idempotent, and nothing in a process that was forked."""
+        if self.is_copy:
+            return
         for member in self._snapshot():
             member.close()
         self._stopping.set()
@@ -251,6 +263,15 @@ class Client:
             link, self._link = self._link, None
         if link is not None:
             link.transport.close()
+
+    def disown(self) -> None:
+        """After a fork, in the new process: nothing of this is its own."""
+        self.is_copy, self.turn = True, threading.RLock()
+        keep(self._link)
+        self._link = None
+        for member in self._members:
+            if isinstance(member, Leaseholder):
+                member.disown()
 
     def __repr__(self) -> str:
         return f"<Client of {self.aeron_dir}{'' if self._link is not None else ', without a media driver'}>"

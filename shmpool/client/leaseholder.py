@@ -188,6 +188,10 @@ class Leaseholder:
             self._carry_out(actions, monotonic_ns())
             self.leave()
 
+    def disown(self) -> None:
+        """After a fork, in the new process: the lease is the other's, and is not given back."""
+        self.lease.state = LeaseState.CLOSED
+
     def leave(self) -> None:
         """Close what was opened on the link; the last thing that happens."""
         raise NotImplementedError

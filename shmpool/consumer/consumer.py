@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Self
 from framegate.schema.control import ControlSignal, SignalKind
 from framegate.schema.errors import ClientStalled, MediaDriverGone, TransportClosed
 from framegate.schema.wire import FrameProgress
+from framegate.shmpool.client.forking import keep
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.consumer.control_inbox import Control, ControlInbox
 from framegate.shmpool.consumer.reader_port import ReaderPort
@@ -220,6 +221,12 @@ class Consumer(Subscriber):
         super().on_link_lost(reason)
         self._native = None
         self._relinked.clear()
+
+    def disown(self) -> None:
+        """Leave the position in the stream to the process that reads it."""
+        super().disown()
+        keep(self._native)
+        self._native, self._relinked = None, threading.Event()
 
     def leave(self) -> None:
         """Nobody waits any longer."""

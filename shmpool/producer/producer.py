@@ -40,6 +40,7 @@ from framegate.schema.wire import (
     QosProducer,
 )
 from framegate.shmpool.client.declaration import declaration_of
+from framegate.shmpool.client.forking import keep
 from framegate.shmpool.client.leaseholder import Leaseholder
 from framegate.shmpool.client.progress import ProgressThrottle
 from framegate.shmpool.client.regions import open_regions
@@ -463,6 +464,12 @@ class Producer(Leaseholder):
             self._regions.close()
             self._regions = None
 
+    def disown(self) -> None:
+        """Leave the ring to the process that writes it."""
+        super().disown()
+        keep((self._native, self._regions))
+        self._native = None
+
     def on_message(self, message: Message, now_ns: int) -> None:
         """The lease's messages, and those of the stream's consumers."""
         super().on_message(message, now_ns)
@@ -574,6 +581,12 @@ class Producer(Leaseholder):
         return native
 
     def _away(self) -> NotAttached:
+        if self.client.is_copy:
+            return NotAttached(
+                "the producer belongs to the process that this one was forked from",
+                stream=self.stream_id,
+                hint="A stream has one producer: publish in the other process, or make a producer of another stream.",
+            )
         # The client's thread may not have seen it yet; for the caller it is the same.
         return NotAttached("the producer has no media driver now", stream=self.stream_id)
 
