@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from framegate.gate.joined import Joined
-from framegate.gate.keywords import join_tables
+from framegate.gate.keywords import file_options, join_tables, toml_of
 from framegate.gate.local_driver import LocalDriver
 from framegate.gate.observing import Observed, Observer
 from framegate.gate.run_folder import new_journal, remove_of_the_dead
@@ -38,7 +38,8 @@ class Gate(Client):
         self._driver = driver
         self._settings = settings
         self._joins: list[Joined] = []
-        self._observers: dict[tuple[str, ...], Observer] = {}
+        self._observers: dict[tuple[str | None, ...], Observer] = {}
+        self._observing = threading.Lock()
         self._closing = threading.RLock()
         super().__init__(**client_arguments(settings))
         # A program that ends without ``close`` has what it joined in its journals all the same.
@@ -51,7 +52,7 @@ class Gate(Client):
 
     def join(
         self,
-        *streams: str,
+        *streams: str | os.PathLike[str],
         inputs: Mapping[str, Any] | None = None,
         every: str | float | None = None,
         **rules: Any,
@@ -61,10 +62,10 @@ class Gate(Client):
         The first stream drives the join; the others are in step with it, or have a rule: ``right="offset -2"``,
         ``imu="nearest 10ms, once"``. ``inputs`` takes any name, and tables with the keys of ``[[input]]``. Every key of
         a join.toml is an option: ``journal="out/rows"`` names a directory that stays. ``every="100ms"`` lets a clock
-        drive the join. One stream alone that ends with ``.toml`` is a file: ``gate.join("join.toml")``.
+        drive the join. One name alone that ends with ``.toml`` is a file: ``gate.join("join.toml", seal_ms=5)``.
         """
-        if len(streams) == 1 and streams[0].endswith(".toml"):
-            config = self._config(Path(streams[0]), {}, rules)
+        if (file := toml_of(streams)) is not None:
+            config = self._config(file, {}, file_options(file, inputs, rules, every=every))
             return self._kept(Joined(self, config, is_temporary=False))
         place = new_journal(self._settings.base_dir)
         tables = join_tables(streams, inputs, rules, journal=str(place), every=every)
@@ -81,9 +82,14 @@ class Gate(Client):
         The first call begins to listen, and waits up to ``wait_s`` for a frame of each stream. Raises ObservedTooOld
         with the name of an input whose newest frame is older than ``max_age_ms``.
         """
-        observer = self._observers.get(streams)
-        if observer is None:
-            observer = self._observers[streams] = Observer(self._latest(streams, journal))
+        with self._observing:
+            observer = self._observers.get((*streams, journal))
+            if observer is not None and observer.is_over:
+                # Its inputs had ended, and may be back.
+                observer.close()
+                observer = None
+            if observer is None:
+                observer = self._observers[*streams, journal] = Observer(self._latest(streams, journal))
         return observer.observe(max_age_ms, wait_s)
 
     def _latest(self, streams: tuple[str, ...], journal: str | None) -> Joined:
@@ -99,7 +105,7 @@ class Gate(Client):
     def _config(self, path: Path | None, tables: Mapping[str, Any], options: Mapping[str, Any]) -> JoinConfig:
         given: dict[str, Given | None] = {**worded_overrides(tables)}
         given["client.base_dir"] = Given(self._settings.base_dir, "base_dir")
-        given |= {f"join.{key}": Given(value, key) for key, value in options.items()}
+        given |= {key: Given(value, key) for key, value in options.items()}
         return load(JoinConfig, path, {}, given, context=Context(self.names.id_of))
 
     def _kept(self, joined: Joined) -> Joined:

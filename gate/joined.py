@@ -7,7 +7,6 @@ import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, suppress
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -23,6 +22,7 @@ from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.row import Row
 from framegate.schema.errors import JoinClosed, JournalError
 from framegate.shmpool.client.client import Client
+from framegate.shmpool.clock import monotonic_ns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +44,7 @@ class Joined:
     def __init__(self, client: Client, config: JoinConfig, *, is_temporary: bool) -> None:
         self.config = config
         self._is_temporary = is_temporary
-        self._names = [each.name for each in config.input]
+        self.names = [each.name for each in config.input]
         self._listener: threading.Thread | None = None
         self._listener_failure: BaseException | None = None
         self._has_listened_enough = False
@@ -66,8 +66,7 @@ class Joined:
             self._agent.attach()
             self._journal = Journal(path)
             # Claimed before the first row, so that none is dropped before the program reads it.
-            reading = partial(self._journal.rows, READER, follow=True, until=self._is_given_up)
-            self._rows = Rows(self._journal.path, reading)
+            self._rows = Rows(self._journal, READER, self._is_given_up)
             undo.pop_all()
         self._folder = folder
         self._thread = JoinThread(self._agent)
@@ -170,7 +169,7 @@ class Joined:
 
     def waiting(self) -> list[str]:
         """The inputs that the next row waits for."""
-        return [self._names[each["input"]] for each in self._thread.status().get("waiting", ())]
+        return [self.names[each["input"]] for each in self._thread.status().get("waiting", ())]
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -180,13 +179,29 @@ class Joined:
     def unobserved(self) -> list[str]:
         """The inputs of which nothing has come."""
         waiting = self._thread.status().get("waiting", ())
-        return [self._names[each["input"]] for each in waiting if each["reason"] == "not_observed"]
+        return [self.names[each["input"]] for each in waiting if each["reason"] == "not_observed"]
 
-    def ask(self, out_time_ns: int) -> None:
-        """Make a row for this time, of a join whose times are pushed."""
+    def answer(self, out_time_ns: int, wait_s: float) -> Row | None:
+        """Make a row for this time, of a join whose times are pushed; None if it did not come in time."""
+        deadline_ns = monotonic_ns() + wait_s * 1e9
+        rows = self._readable()
         self._agent.mailbox.push_time(out_time_ns)
+        while (left_s := (deadline_ns - monotonic_ns()) / 1e9) > 0:
+            row = rows.take_within(left_s)
+            # What an interrupted question left behind is no answer to this one.
+            if row is not None and row["out_time_ns"] == out_time_ns:
+                return row
+            if row is None and self.is_over:
+                self._raise_failure()
+                break
+        return None
 
     # --- The end ---
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no more rows are joined: every input has ended, or the join has failed or was closed."""
+        return self._thread.is_over
 
     @property
     def is_closed(self) -> bool:
@@ -246,4 +261,4 @@ class Joined:
     def __repr__(self) -> str:
         state = "ended" if self._thread.is_over else "running"
         rows, left = len(self), self.unmatched().frames
-        return f"<Joined {', '.join(self._names)}: {rows:,} rows, {left:,} frames not joined, {state}>"
+        return f"<Joined {', '.join(self.names)}: {rows:,} rows, {left:,} frames not joined, {state}>"

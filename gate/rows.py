@@ -8,13 +8,15 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from pathlib import Path
+from functools import partial
 from queue import SimpleQueue
 from typing import Final, TypeAlias
 
+from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.reading import RowReading
 from framegate.joinbarrier.journal.row import Row
 from framegate.schema.errors import JoinClosed
+from framegate.shmpool.clock import monotonic_ns
 
 _Asked: TypeAlias = "Future[Row | None]"
 _END: Final = None
@@ -23,9 +25,11 @@ _END: Final = None
 class Rows:
     """A reading of a journal that may be shared, interrupted and cancelled: none of this loses a row."""
 
-    def __init__(self, path: Path, open_reading: Callable[[], RowReading]) -> None:
-        self._path, self._open = path, open_reading
-        self._reading: RowReading | None = open_reading()
+    def __init__(self, journal: Journal, reader: str, is_given_up: Callable[[], bool]) -> None:
+        self._open = partial(journal.rows, reader, follow=True, until=self._is_over)
+        self._is_given_up = is_given_up
+        self._deadline_ns: float | None = None
+        self._reading: RowReading | None = self._open()
         self._turn = threading.Lock()
         self._next_row = self._reading.first_row
         self._is_closed = False
@@ -38,6 +42,10 @@ class Rows:
     def take(self) -> Row | None:
         """Wait for the next row; None after the last one. Raises JoinClosed for rows that nobody took in time."""
         return self._cancelled.popleft().result() if self._cancelled else self._read()
+
+    def take_within(self, wait_s: float) -> Row | None:
+        """The next row if it comes in time; None otherwise."""
+        return self._read(monotonic_ns() + wait_s * 1e9)
 
     async def taken(self) -> Row | None:
         """The same in an event loop."""
@@ -63,8 +71,12 @@ class Rows:
                 self._reading = None
             self._unread = max(past - self._next_row, 0)
 
-    def _read(self) -> Row | None:
+    def _is_over(self) -> bool:
+        return self._is_given_up() or (self._deadline_ns is not None and monotonic_ns() >= self._deadline_ns)
+
+    def _read(self, deadline_ns: float | None = None) -> Row | None:
         with self._turn:
+            self._deadline_ns = deadline_ns
             if self._is_closed:
                 if self._unread:
                     raise JoinClosed("the join was closed before all rows were read", unread=self._unread)
@@ -78,6 +90,9 @@ class Rows:
                 raise
             if row is not None:
                 self._next_row = row["row"] + 1
+            elif deadline_ns is not None:
+                # A reading that gave up waiting has ended.
+                self._reading = None
             return row
 
     def _ask(self) -> _Asked:
