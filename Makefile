@@ -73,6 +73,8 @@ long: setup ## the tests with their full counts
 		--test every_order -- --ignored --nocapture
 	$(SAY) 'Python: everything, with full counts'
 	FRAMEGATE_TEST_LANE=long $(PYTEST) -m 'long or not long' --timeout=3600 $(TESTS)
+	$(SAY) 'the Spark source with other versions of PySpark, pyarrow, pandas and numpy'
+	$(PYTHON) -m dev.lanes.spark_versions
 	$(SAY) 'joins from outside: $(JOINS) random ones, from seed $(or $(SEED),1) on'
 	$(PYTHON) -m tests.outside.random_joins $(JOINS) $(or $(SEED),1)
 

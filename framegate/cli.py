@@ -8,7 +8,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Annotated, Final, cast
+from typing import Annotated, Any, Final, cast
 
 import typer
 import typer.main
@@ -32,6 +32,11 @@ _COMMAND_MODULES: Final = (
     "framegate.tools.rig.rig_commands",
     "framegate.completion",
 )
+TYPER_FAILURE: Final[type[Exception]] = next(
+    kind for kind in typer.BadParameter.__mro__ if issubclass(kind, Exception) and kind.__bases__ == (Exception,)
+)
+"""The base of what typer raises for a command line that it cannot read: typer gives it a name from 0.28 on."""
+
 # What typer returns for a KeyboardInterrupt that a command let through.
 _TYPER_INTERRUPTED: Final = 130
 
@@ -45,8 +50,8 @@ def run(arguments: Sequence[str]) -> int:
         return _run(arguments)
     except BrokenPipeError:
         return _reader_went_away()
-    except typer.TyperException as usage:
-        return _end(WrongUsage(usage.format_message()), arguments)
+    except TYPER_FAILURE as usage:
+        return _end(WrongUsage(cast(Any, usage).format_message()), arguments)
     except (Exception, KeyboardInterrupt) as failure:
         return _end(failure, arguments)
 

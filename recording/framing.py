@@ -112,7 +112,7 @@ def _unpacked(chunk: Chunk) -> bytes:
         raise Damage(f"a chunk cannot be unpacked: {_said(failure)}") from failure
     except Exception as failure:
         # The unpackers' own errors have no base in common with anything.
-        if type(failure).__module__.partition(".")[0] not in {"zstandard", "lz4", "_lz4"}:
+        if type(failure).__module__.partition(".")[0] not in {"zstandard", "zstd", "lz4", "_lz4"}:
             raise
         raise Damage(f"a chunk cannot be unpacked: {_said(failure)}") from failure
 

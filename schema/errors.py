@@ -869,7 +869,10 @@ class WrongResult(SparkError):
     """A user's function gave other columns than its schema declares."""
 
     code = 713
-    default_hint = "Give one value, or one list of values, for each column of the schema, and no more."
+    default_hint = (
+        "Give a tuple with a value for each column of the schema, a dict by their names, or a list of these; "
+        "resolve_batches wants a list of values for each column. No row is an empty list."
+    )
 
 
 class SinkChanged(SparkError):

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -12,12 +12,12 @@ from framegate.joinbarrier.spark.error_headlines import read_with_headline, with
 from framegate.joinbarrier.spark.options import SourceOptions
 from framegate.joinbarrier.spark.plan.batch_ranges import batch_ranges
 from framegate.joinbarrier.spark.plan.ranges import RangeOfRows, by_task
-from framegate.joinbarrier.spark.read.filters import Comparison
 from framegate.joinbarrier.spark.read.read_range import read_range
-from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+from pyspark.sql.datasource import DataSourceReader, InputPartition
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from framegate.joinbarrier.spark.read.filters import Comparison
 
 
 @dataclass
@@ -33,11 +33,6 @@ class FramegateBatchReader(DataSourceReader):
     def __init__(self, options: SourceOptions, inputs: Sequence[str], cores: int) -> None:
         self._options, self._inputs, self._cores = options, tuple(inputs), cores
         self._comparisons: tuple[Comparison, ...] = ()
-
-    @property
-    def pushFilters(self) -> Callable[[list[Filter]], Iterable[Filter]]:  # noqa: N802
-        """Takes over what ``Comparison`` can compare; gives back the rest."""
-        return _FiltersTaken(self)
 
     @with_headline
     def partitions(self) -> Sequence[InputPartition]:
@@ -55,25 +50,3 @@ class FramegateBatchReader(DataSourceReader):
                 for each in partition.wanted
             )
         )
-
-    def take(self, filters: list[Filter]) -> Iterable[Filter]:
-        """Keep what can be compared here."""
-        taken = [(given, Comparison.of(given)) for given in filters]
-        self._comparisons = tuple(comparison for _, comparison in taken if comparison is not None)
-        return [given for given, comparison in taken if comparison is None]
-
-
-class _FiltersTaken:
-    """``pushFilters`` of a reader, looking like the one that every reader inherits.
-
-    Spark refuses a reader that has one of its own while ``spark.sql.python.filterPushdown.enabled`` is off, as it is by
-    default, instead of not asking it. So the source would not work without that setting.
-    """
-
-    def __init__(self, reader: FramegateBatchReader) -> None:
-        self._reader = reader
-        # Of this object, not of the class: a function of the class would be bound when it is asked for.
-        self.__func__ = DataSourceReader.pushFilters
-
-    def __call__(self, filters: list[Filter]) -> Iterable[Filter]:
-        return self._reader.take(filters)

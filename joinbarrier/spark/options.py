@@ -9,7 +9,9 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Final, NoReturn, TypeVar, cast, get_args
+from urllib.parse import unquote, urlsplit
 
 from framegate.joinbarrier.flight.access import TIMEOUT_S, Access
 from framegate.joinbarrier.flight.endpoint import Endpoint
@@ -26,6 +28,7 @@ NAMES: Final = (
     "endpoint",
     "readerName",
     "startingOffsets",
+    "startingTimestamp",
     "endingOffsets",
     "failOnDataLoss",
     "maxRowsPerTrigger",
@@ -50,6 +53,8 @@ _SIZE: Final = re.compile(r"(\d+)\s*([kmgt]?)(?:i?b)?", re.IGNORECASE)
 _SHIFTS: Final = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 _SECONDS: Final = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)\s*s?", re.IGNORECASE)
 _SECONDS_MAX: Final = 3600
+_SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:/")
+_UNIX: Final = datetime.fromtimestamp(0, UTC)
 _COUNT_MAX: Final = 2**63 - 1
 
 
@@ -61,6 +66,8 @@ class SourceOptions:
     reader_name: str | None = None
     starting_offsets: str | None = None
     """None: the default of the kind of query."""
+    starting_us: int | None = None
+    """Microseconds since 1970: the first row that was joined then or later."""
     ending_offsets: str | None = None
     fail_on_data_loss: bool = True
     rows_per_trigger_max: int | None = None
@@ -84,6 +91,7 @@ class SourceOptions:
             paths=_paths(found),
             reader_name=_reader_name(found),
             starting_offsets=found.get("startingOffsets"),
+            starting_us=_time_us(found, "startingTimestamp"),
             ending_offsets=found.get("endingOffsets"),
             fail_on_data_loss=_switch(found, "failOnDataLoss", default=True),
             rows_per_trigger_max=_count(found, "maxRowsPerTrigger"),
@@ -101,7 +109,11 @@ class SourceOptions:
         """Raises ConflictingOptions for what no query can have together."""
         if self.access is not None and self.payload == "reference":
             _conflict("endpoint", "payload", "a reference leads to a file of the host that the journal lies on")
+        if self.starting_us is not None and self.starting_offsets is not None:
+            _conflict("startingOffsets", "startingTimestamp", "a query begins in one place")
         if self.table == "unmatched":
+            if self.starting_us is not None:
+                _conflict("table", "startingTimestamp", "the unmatched table does not say when a frame was given up")
             if self.reader_name is not None:
                 _conflict("table", "readerName", "a reader holds rows, and the unmatched table is kept apart from them")
             if self.is_aligned:
@@ -134,12 +146,29 @@ def _paths(found: Mapping[str, str]) -> tuple[str, ...]:
         named = [str(each) for each in json.loads(found[_PATHS_OF_SPARK])]
     else:
         named = found.get("path", "").split(",")
-    paths = tuple(path.strip() for path in named if path.strip())
+    paths = tuple(_directory(path.strip()) for path in named if path.strip())
     if not paths:
         raise MissingOption("there is nothing to read", option="path")
     if len(set(paths)) != len(paths):
         raise WrongOption("a journal is named twice", option="path", have=",".join(paths))
     return paths
+
+
+def _directory(path: str) -> str:
+    """A directory of this host, also where it is written as a URI."""
+    scheme = _SCHEME.match(path)
+    if scheme is None:
+        return path
+    found = urlsplit(path)
+    if found.scheme != "file" or found.netloc not in ("", "localhost") or not found.path.startswith("/"):
+        raise WrongOption(
+            "a journal is a directory of this host",
+            option="path",
+            have=path,
+            want="a path, or file:///PATH",
+            hint="Mount it, or read it from its host: framegate join --flight there, and the option endpoint here.",
+        )
+    return unquote(found.path)
 
 
 def _endpoints(text: str) -> tuple[str, ...]:
@@ -202,6 +231,22 @@ def _choice(found: Mapping[str, str], name: str, choices: tuple[Choice, ...]) ->
         if choice == given:
             return choice
     raise WrongOption("not one of the choices", option=name, have=found[name], want="|".join(choices))
+
+
+def _time_us(found: Mapping[str, str], name: str) -> int | None:
+    given = found.get(name)
+    if given is None:
+        return None
+    if given.isascii() and given.isdigit() and int(given) <= _COUNT_MAX // 1000:
+        return int(given) * 1000
+    try:
+        time = datetime.fromisoformat(given)
+    except ValueError:
+        time = None
+    if time is None or time.tzinfo is None or time < _UNIX:
+        want = "2026-11-20T08:00:00Z, with its zone, or milliseconds since 1970"
+        raise WrongOption("not a time", option=name, have=given, want=want)
+    return (time - _UNIX) // timedelta(microseconds=1)
 
 
 def _count(found: Mapping[str, str], name: str) -> int | None:

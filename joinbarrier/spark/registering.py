@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import shutil
@@ -17,38 +18,75 @@ from framegate.schema.errors import JavaMissing, PySparkMissing, WorkerPython
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-PYSPARK_MIN: Final = (4, 3)
+PYSPARK_MIN: Final = (4, 0)
 JAVA_MIN: Final = 17
+PUSHDOWN: Final = "spark.sql.python.filterPushdown.enabled"
 _ANSWER_S: Final = 60
 _ASKED: Final = "import sys, framegate; print(*sys.version_info[:2], sep='.')"
 
+_log = logging.getLogger(__name__)
+
 
 def register(spark: SparkSession) -> None:
-    """Make ``format("framegate")`` known to this session. Raises PySparkMissing or WorkerPython."""
+    """Make ``format("framegate")`` known to this session, of a JVM beside this program or of Spark Connect.
+
+    Tells the source how many cores the executors have, and logs one line where the session's filters do not reach it.
+    Raises PySparkMissing or WorkerPython.
+    """
     check_pyspark()
-    check_worker_python(worker_python(spark))
+    if not is_connect(spark):
+        check_worker_python(worker_python(spark))
     from framegate.joinbarrier.spark.source import FramegateDataSource
 
-    spark.dataSource.register(FramegateDataSource)
+    spark.dataSource.register(FramegateDataSource.with_cores(executor_cores(spark)))
+    _say_if_not_pushed(spark)
 
 
 def session(name: str = "framegate", config: Mapping[str, str] | None = None) -> SparkSession:
     """A session that knows the format, with this program's Python for its workers unless PYSPARK_PYTHON says otherwise.
 
-    What ``config`` does not say is as Spark has it. Raises PySparkMissing, JavaMissing or WorkerPython.
+    Filters are handed down to the source. What else ``config`` does not say is as Spark has it. Raises PySparkMissing,
+    JavaMissing or WorkerPython.
     """
     check_pyspark()
-    check_java(os.environ)
-    check_worker_python(os.environ.setdefault("PYSPARK_PYTHON", sys.executable))
-    from framegate.joinbarrier.spark.source import FramegateDataSource
+    given = {PUSHDOWN: "true", **(config or {})}
+    if not (given.keys() & {"spark.remote"} or "SPARK_REMOTE" in os.environ):
+        check_java(os.environ)
+        check_worker_python(os.environ.setdefault("PYSPARK_PYTHON", sys.executable))
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName(name)
-    for key, value in (config or {}).items():
+    for key, value in given.items():
         builder = builder.config(key, value)
     made = builder.getOrCreate()
-    made.dataSource.register(FramegateDataSource)
+    register(made)
     return made
+
+
+def is_connect(spark: SparkSession) -> bool:
+    """Whether the session is of Spark Connect: its server chooses the workers' Python, and shows no context."""
+    return not hasattr(spark, "sparkContext")
+
+
+def executor_cores(spark: SparkSession) -> int | None:
+    """How many tasks the executors run at a time; None where the session does not say it.
+
+    Executors that have been asked for count, as those of a cluster come after the session.
+    """
+    instances, cores = spark.conf.get("spark.executor.instances", "0"), spark.conf.get("spark.executor.cores", "1")
+    asked = int(instances or 0) * int(cores or 1)
+    if is_connect(spark):
+        return asked or None
+    return max(asked, spark.sparkContext.defaultParallelism)
+
+
+def _say_if_not_pushed(spark: SparkSession) -> None:
+    from framegate.joinbarrier.spark.pyspark_versions import has_filters
+
+    if not has_filters():
+        _log.warning("Spark filters rows by itself: PySpark hands filters down to sources from 4.1 on.")
+    elif spark.conf.get(PUSHDOWN, "false") != "true":
+        _log.warning("Spark filters rows by itself: set %s = true, and the source reads only what passes.", PUSHDOWN)
 
 
 def check_pyspark(installed: Callable[[str], str] = version) -> None:

@@ -13,22 +13,14 @@ from framegate.joinbarrier.spark.options import SourceOptions
 from framegate.joinbarrier.spark.plan.micro_batches import MicroBatches
 from framegate.joinbarrier.spark.plan.ranges import by_task
 from framegate.joinbarrier.spark.read.read_range import read_range
-from framegate.joinbarrier.tables.extents import Limit
 from framegate.joinbarrier.tables.offsets import from_spark, to_spark
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
-    ReadAllAvailable,
-    ReadLimit,
-    ReadMaxBytes,
-    ReadMaxRows,
-    SupportsTriggerAvailableNow,
-)
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class FramegateStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class FramegateStreamReader(DataSourceStreamReader):
     """Made in two processes: one only pickles it to the executors, the other is asked for offsets, and opens."""
 
     def __init__(self, options: SourceOptions, inputs: Sequence[str], cores: int) -> None:
@@ -43,27 +35,10 @@ class FramegateStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow)
         """Where a query begins that has no checkpoint."""
         return to_spark(self._batches().initial())
 
-    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """Says only that there is a limit: Spark has none of rows and bytes together."""
-        if self._options.rows_per_trigger_max is not None:
-            return ReadMaxRows(self._options.rows_per_trigger_max)
-        return ReadMaxBytes(self._options.bytes_per_trigger_max)
-
     @with_headline
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        """The end of the next micro-batch."""
-        first = from_spark(start, self._options.paths)
-        return to_spark(self._batches().latest(first, self._limit(limit)))
-
-    @with_headline
-    def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802
-        """What is sealed, for the query's progress."""
-        return to_spark(self._batches().newest())
-
-    @with_headline
-    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """From now on nothing new comes."""
-        self._batches().freeze()
+    def latestOffset(self) -> dict[str, Any]:  # type: ignore[override]  # noqa: N802
+        """The end of the next micro-batch, for PySpark 4.0 and 4.1, which ask without a start and without a limit."""
+        return to_spark(self._batches().latest_of_all())
 
     @with_headline
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
@@ -93,8 +68,3 @@ class FramegateStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow)
         if self._opened is None:
             self._opened = MicroBatches(self._options, cores=self._cores)
         return self._opened
-
-    def _limit(self, given: ReadLimit) -> Limit:
-        if isinstance(given, ReadAllAvailable):
-            return Limit()
-        return Limit(self._options.rows_per_trigger_max, self._options.bytes_per_trigger_max)

@@ -214,6 +214,12 @@ class JournalTable:
                 return batch.first_row + begin + int(others[0])
         return end_row
 
+    def joined_us(self, row: int) -> int:
+        """When a row was joined, in microseconds since 1970. Raises DataLoss for one that is gone."""
+        for batch, _ in self.batches(row, row + 1):
+            return int(batch.record_batch.column("joined_at")[row - batch.first_row].value)
+        raise dropped(self.journal.path, row, row + 1)
+
     # --- the batches themselves --------------------------------------------------------------------------------
 
     def batches(self, first_row: int, end_row: int, spot: Spot | None = None) -> Iterator[tuple[Batch, Segment]]:

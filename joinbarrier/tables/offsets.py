@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from framegate.schema.errors import WrongOffset, WrongOption
@@ -20,10 +20,12 @@ class Position:
 
     epoch: int
     row: int
+    begin: int | None = field(default=None, compare=False)
+    """Where the first micro-batch begins, in the offset that ends it: of PySpark 4.0 and 4.1, where it is not empty."""
 
     def at(self, row: int) -> Position:
-        """Another row of the same life."""
-        return replace(self, row=row)
+        """Another row of the same life; the same position for the same row."""
+        return self if row == self.row else Position(self.epoch, row)
 
 
 def to_spark(positions: Mapping[str, Position]) -> dict[str, Any]:
@@ -32,8 +34,13 @@ def to_spark(positions: Mapping[str, Position]) -> dict[str, Any]:
     >>> to_spark({"out/joined": Position(7, 12)})
     {'epoch': 7, 'row': 12}
     """
-    as_json = {path: {"epoch": positions[path].epoch, "row": positions[path].row} for path in sorted(positions)}
+    as_json = {path: _as_json(positions[path]) for path in sorted(positions)}
     return next(iter(as_json.values())) if len(as_json) == 1 else as_json
+
+
+def _as_json(position: Position) -> dict[str, int]:
+    found = {"epoch": position.epoch, "row": position.row}
+    return found if position.begin is None else {"begin": position.begin, **found}
 
 
 def from_spark(offset: object, paths: Sequence[str]) -> dict[str, Position]:
@@ -46,20 +53,23 @@ def from_spark(offset: object, paths: Sequence[str]) -> dict[str, Position]:
 
 
 def _position(path: str, found: object) -> Position:
-    if isinstance(found, dict) and set(found) == {"epoch", "row"}:
-        epoch, row = found["epoch"], found["row"]
-        if type(epoch) is int and type(row) is int and min(epoch, row) >= 0:
-            return Position(epoch, row)
+    if isinstance(found, dict) and set(found) - {"begin"} == {"epoch", "row"}:
+        epoch, row, begin = found["epoch"], found["row"], found.get("begin", 0)
+        if all(type(number) is int and number >= 0 for number in (epoch, row, begin)):
+            return Position(epoch, row, found.get("begin"))
     raise WrongOffset("not an offset", path=path, want='{"epoch":E,"row":R}', have=json.dumps(found))
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Where a user wants one journal to begin or end: ``earliest``, ``latest``, or a row, perhaps of a certain life."""
+    """Where a user wants one journal to begin or end: ``earliest``, ``latest``, a time, or a row, perhaps of a certain
+    life."""
 
     row: int | None = None
     epoch: int | None = None
     is_latest: bool = False
+    joined_us: int | None = None
+    """The first row that was joined at this time or later, in microseconds since 1970."""
 
 
 EARLIEST = Wish()

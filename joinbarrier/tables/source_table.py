@@ -93,5 +93,8 @@ class SourceTable(Protocol):
     def next_checkpoint(self, first_row: int, end_row: int) -> int:
         """The first row behind another checkpoint than the range's first row; its end when there is none."""
 
+    def joined_us(self, row: int) -> int:
+        """When a row was joined, in microseconds since 1970. Raises DataLoss for one that is gone."""
+
     def claim(self, name: str, first_row: int) -> Claim:
         """Take a reader's name; a new one begins at ``first_row``."""

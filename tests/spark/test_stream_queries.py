@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from framegate.joinbarrier.journal.readers import readers
+from framegate.joinbarrier.spark.pyspark_versions import has_limits
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 from pyspark.errors import PySparkException
@@ -21,6 +22,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from tests.unit.joinbarrier.journal.journal_world import EPOCH, fill, segments_of, writer
 
 WAIT_NS = 90_000_000_000
+needs_limits = pytest.mark.skipif(not has_limits(), reason="limits of micro-batches begin with PySpark 4.2")
 
 
 class Collected:
@@ -93,6 +95,7 @@ def forget(folder: Path, batch: int) -> None:
         (folder / "checkpoint/commits" / name).unlink()
 
 
+@needs_limits
 def test_available_now_reads_to_the_end_within_its_limits(spark: SparkSession, folder: Path, journal: Path) -> None:
     segments_of(journal, [5, 7, 3])
     sink = Collected()
@@ -102,6 +105,7 @@ def test_available_now_reads_to_the_end_within_its_limits(spark: SparkSession, f
     assert offsets(folder) == [{"epoch": EPOCH, "row": row} for row in (0, 4, 8, 12, 15)]
 
 
+@needs_limits
 def test_bytes_limit_too(spark: SparkSession, folder: Path, journal: Path) -> None:
     segments_of(journal, [5, 5, 5])
     sink = Collected()
@@ -116,9 +120,11 @@ def test_a_restarted_query_goes_on_with_the_next_row(spark: SparkSession, folder
     run_available(stream(spark, folder), folder, sink)
     fill(made, 4)
     run_available(stream(spark, folder, startingOffsets="latest"), folder, sink)
-    assert sink.batches == [(0, []), (1, [0, 1, 2, 3, 4]), (2, [5, 6, 7, 8])]
+    batches = [[], [0, 1, 2, 3, 4], [5, 6, 7, 8]] if has_limits() else [[0, 1, 2, 3, 4], [5, 6, 7, 8]]
+    assert sink.batches == list(enumerate(batches))
 
 
+@needs_limits
 @pytest.mark.long
 def test_a_batch_that_was_not_logged_as_done_comes_again(spark: SparkSession, folder: Path, journal: Path) -> None:
     made = segments_of(journal, [5, 4])
@@ -144,7 +150,8 @@ def test_a_query_that_was_killed_in_its_first_batch_begins_where_it_had_begun(
             path.unlink()
     fill(made, 4)
     again = Collected()
-    run_available(stream(spark, folder, startingOffsets="latest"), folder, again)
+    for _ in range(1 if has_limits() else 2):  # Before 4.2 this trigger runs one micro-batch: that which comes again.
+        run_available(stream(spark, folder, startingOffsets="latest"), folder, again)
     assert again.rows == list(range(0 if start == "earliest" else 9, 13))
 
 
@@ -159,9 +166,11 @@ def test_a_running_query_follows_the_journal(spark: SparkSession, folder: Path, 
     assert sink.rows == list(range(10))
     progress = query.lastProgress
     assert progress is not None
-    assert json.loads(progress["sources"][0]["latestOffset"]) == {"epoch": EPOCH, "row": 10}
+    if has_limits():  # What is said of progress came with them.
+        assert json.loads(progress["sources"][0]["latestOffset"]) == {"epoch": EPOCH, "row": 10}
 
 
+@needs_limits
 def test_what_is_released_comes_one_batch_late(spark: SparkSession, folder: Path, journal: Path) -> None:
     """While there is more to read, a batch is held until the next one is logged."""
     segments_of(journal, [4, 4, 4])
@@ -174,6 +183,7 @@ def test_what_is_released_comes_one_batch_late(spark: SparkSession, folder: Path
     assert held == [0, 0, 4, 8]
 
 
+@needs_limits
 def test_micro_batches_end_at_barriers(spark: SparkSession, folder: Path, journal: Path) -> None:
     made = writer(journal)
     for checkpoint, rows in ((0, 4), (7, 3), (8, 2)):

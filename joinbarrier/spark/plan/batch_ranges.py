@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from framegate.joinbarrier.spark.options import SourceOptions
 from framegate.joinbarrier.spark.plan.parallel_questions import ask_each
 from framegate.joinbarrier.spark.plan.ranges import RangeOfRows, Tasks, Wanted
-from framegate.joinbarrier.spark.plan.starting import open_tables, resolved
+from framegate.joinbarrier.spark.plan.starting import open_tables, resolved, starts
 from framegate.joinbarrier.tables.offsets import EARLIEST, LATEST, Wish, wishes
 from framegate.joinbarrier.tables.source_table import SourceTable
 from framegate.schema.errors import ConflictingOptions, WrongOption
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 def batch_ranges(options: SourceOptions, comparisons: Sequence[Comparison], *, cores: int) -> list[RangeOfRows]:
     """The tasks of a batch query over what is sealed now."""
     tables = open_tables(options)
-    starts = _wished("startingOffsets", options.starting_offsets or "earliest", tables, refused=LATEST)
-    ends = _wished("endingOffsets", options.ending_offsets or "latest", tables, refused=EARLIEST)
+    begins = starts(options, "earliest")
+    ends = wishes("endingOffsets", options.ending_offsets or "latest", options.paths)
+    _check("startingOffsets", begins, refused=LATEST)
+    _check("endingOffsets", ends, refused=EARLIEST)
     tasks = Tasks(cores=cores, partitions_min=options.partitions_min)
     return tasks.of(
-        ask_each(tables, lambda path, table: _wanted(table, starts[path], ends[path], options, comparisons))
+        ask_each(tables, lambda path, table: _wanted(table, begins[path], ends[path], options, comparisons))
     )
 
 
@@ -34,6 +36,8 @@ def _wanted(
 ) -> Wanted:
     claim = _claimed(table, options, start)
     first, last = resolved(table, start, options).row, resolved(table, end, options).row
+    if start.joined_us is not None:
+        first = min(first, last)  # Nothing was joined so late.
     if first > last:
         raise ConflictingOptions(
             "the range ends before it begins", options="startingOffsets,endingOffsets", start=first, end=last
@@ -58,8 +62,6 @@ def _claimed(table: SourceTable, options: SourceOptions, start: Wish) -> int | N
     return table.claim(options.reader_name, first).number
 
 
-def _wished(option: str, text: str, tables: dict[str, SourceTable], *, refused: Wish) -> dict[str, Wish]:
-    found = wishes(option, text, list(tables))
+def _check(option: str, found: dict[str, Wish], *, refused: Wish) -> None:
     if refused in found.values():
-        raise WrongOption("a table of no rows", option=option, have=text)
-    return found
+        raise WrongOption("a table of no rows", option=option, have="latest" if refused.is_latest else "earliest")

@@ -12,8 +12,10 @@ is empty. Its end is where the query begins, and that is in the log before any r
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final
 
 from framegate.joinbarrier.spark.options import SourceOptions
@@ -21,16 +23,22 @@ from framegate.joinbarrier.spark.plan.lease_keeper import LeaseKeeper
 from framegate.joinbarrier.spark.plan.parallel_questions import ask_each
 from framegate.joinbarrier.spark.plan.ranges import RangeOfRows, Tasks, Wanted
 from framegate.joinbarrier.spark.plan.shares import Waiting, shared, shares_to_know
-from framegate.joinbarrier.spark.plan.starting import open_tables, resolved
+from framegate.joinbarrier.spark.plan.starting import open_tables, resolved, starts
 from framegate.joinbarrier.tables.extents import Limit
-from framegate.joinbarrier.tables.offsets import Position, wishes
+from framegate.joinbarrier.tables.offsets import Position
 from framegate.joinbarrier.tables.source_table import SourceTable
-from framegate.schema.errors import ReaderFenced, WrongOffset
+from framegate.schema.errors import JournalError, ReaderFenced, SparkError, WrongOffset
 from framegate.shmpool.clock import Clock, monotonic_ns
 
 RELEASE_AFTER_NS: Final = 100_000_000
 """A journal that is full waits for its reader, and Spark commits a batch only once it has another one to begin: what
 was executed is released when nothing has come for so long."""
+
+UNLIMITED: Final = (
+    "This PySpark has no limits for micro-batches: each takes all rows that are sealed. "
+    "maxRowsPerTrigger and maxBytesPerTrigger need PySpark 4.2."
+)
+_log = logging.getLogger(__name__)
 
 
 class MicroBatches:
@@ -39,7 +47,7 @@ class MicroBatches:
     def __init__(self, options: SourceOptions, *, cores: int, clock: Clock = monotonic_ns) -> None:
         self._options, self._clock = options, clock
         # Before the name is claimed: a query that cannot begin must not fence the one that runs.
-        self._wishes = wishes("startingOffsets", options.starting_offsets or "latest", options.paths)
+        self._wishes = starts(options, "latest")
         self._tables = open_tables(options)
         self._tasks = Tasks(cores=cores, partitions_min=options.partitions_min)
         self._keeper = self._claimed()
@@ -47,6 +55,10 @@ class MicroBatches:
         self._initial: dict[str, Position] | None = None
         self._is_beginning = False
         """The next micro-batch that is planned is the first one, if it begins at ``_initial``."""
+        self._planned: dict[str, Position] | None = None
+        """The end of the micro-batch planned last: before 4.2 PySpark does not say where the next one begins."""
+        self._asked: dict[str, Position] | None = None
+        """What ``latest_of_all`` said first."""
         self._idle_at: dict[str, Position] | None = None
         self._idle_since_ns = 0
 
@@ -62,11 +74,13 @@ class MicroBatches:
     def initial(self) -> dict[str, Position]:
         """Where a query begins of which Spark's log says nothing; the same however often it is asked."""
         if self._initial is None:
-            self._initial = ask_each(
-                self._tables, lambda path, table: resolved(table, self._wishes[path], self._options)
-            )
+            self._initial = ask_each(self._tables, self._initial_of)
             self._is_beginning = True
         return dict(self._initial)
+
+    def _initial_of(self, path: str, table: SourceTable) -> Position:
+        said = None if self._asked is None else self._asked[path].begin
+        return resolved(table, self._wishes[path], self._options) if said is None else table.position(said)
 
     def newest(self) -> dict[str, Position]:
         """Behind the last sealed row of each journal."""
@@ -91,14 +105,47 @@ class MicroBatches:
             self._release_when_idle(start)
         return ends
 
+    def latest_of_all(self) -> dict[str, Position]:
+        """The end of the next micro-batch where Spark says neither where it begins nor how much it may hold.
+
+        Spark may not have asked for the initial offset yet, and asks again for it after a crash in the first
+        micro-batch. So the end of what may be the first one says where that begins.
+        """
+        if self._asked is None:
+            _log.warning(UNLIMITED)
+            self._asked = {path: replace(end, begin=self._begin(path, end)) for path, end in self.newest().items()}
+            return dict(self._asked)
+        start = self._planned or self._asked
+        self._check(start)
+        rows = ask_each(self._tables, self._available)
+        # The head of a writer that was killed may lie behind what was seen.
+        ends = {path: start[path].at(max(rows[path], start[path].row)) for path in self._tables}
+        if ends == self._planned:
+            self._release_when_idle(start)
+        return ends
+
+    def _begin(self, path: str, end: Position) -> int | None:
+        """Where a new query begins in a journal; None if this cannot be one, as its rows are not there."""
+        if self._initial is not None:
+            return self._initial[path].row
+        wish = self._wishes[path]
+        if wish.is_latest:
+            return end.row
+        try:
+            return min(resolved(self._tables[path], wish, self._options).row, end.row)
+        except (JournalError, SparkError):
+            # Of a new query, ``initial`` raises it. One that goes on has left that row behind long ago.
+            return None
+
     def ranges(self, start: Mapping[str, Position], end: Mapping[str, Position]) -> list[RangeOfRows]:
         """The tasks of a micro-batch. The same two offsets give the same rows, or an error."""
         self._check(start)
         self._check(end)
         is_first, self._is_beginning = self._is_beginning and start == self._initial, False
         if is_first:
-            # Also after a crash, when ``end`` is where the query began, and ``start`` only what was asked for today.
-            return []
+            # Also after a crash, when ``end`` says where the query began, and ``start`` only what was asked for today.
+            start = {path: each.at(each.row if each.begin is None else each.begin) for path, each in end.items()}
+        self._planned = dict(end)
         for path in self._tables:
             if end[path].row < start[path].row:
                 raise WrongOffset(

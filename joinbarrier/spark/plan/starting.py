@@ -12,9 +12,9 @@ from framegate.joinbarrier.spark.options import SourceOptions
 from framegate.joinbarrier.spark.plan.parallel_questions import ask_in_parallel
 from framegate.joinbarrier.spark.read.far_table import table_behind
 from framegate.joinbarrier.tables.journal_table import JournalTable
-from framegate.joinbarrier.tables.offsets import Position, Wish
+from framegate.joinbarrier.tables.offsets import Position, Wish, wishes
 from framegate.joinbarrier.tables.source_table import SourceTable
-from framegate.schema.errors import JournalsDiffer, WrongOffset, WrongOption
+from framegate.schema.errors import DataLoss, JournalsDiffer, WrongOffset, WrongOption
 
 
 def open_tables(options: SourceOptions) -> dict[str, SourceTable]:
@@ -56,6 +56,13 @@ def _check_alike(tables: dict[str, SourceTable]) -> None:
             )
 
 
+def starts(options: SourceOptions, default: str) -> dict[str, Wish]:
+    """Where each journal is to begin. Raises WrongOption."""
+    if options.starting_us is not None:
+        return dict.fromkeys(options.paths, Wish(joined_us=options.starting_us))
+    return wishes("startingOffsets", options.starting_offsets or default, options.paths)
+
+
 def resolved(table: SourceTable, wish: Wish, options: SourceOptions) -> Position:
     """The position that is meant. Raises DataLoss for a row that is gone, WrongOffset for one that is not there yet."""
     if wish.epoch is not None:
@@ -63,6 +70,8 @@ def resolved(table: SourceTable, wish: Wish, options: SourceOptions) -> Position
     if wish.is_latest:
         return table.position(table.sealed_row())
     first = table.first_row()
+    if wish.joined_us is not None:
+        return table.position(_first_joined(table, wish.joined_us, first))
     if wish.row is None:
         return table.position(first)
     end = table.sealed_row()
@@ -71,3 +80,16 @@ def resolved(table: SourceTable, wish: Wish, options: SourceOptions) -> Position
     if wish.row < first and options.fail_on_data_loss:
         raise dropped(table.place, wish.row, first)
     return table.position(max(wish.row, first))
+
+
+def _first_joined(table: SourceTable, joined_us: int, first: int) -> int:
+    """The first row that was joined at a time or later, and the row to come where none was. Times grow with rows."""
+    end = table.sealed_row()
+    while first < end:
+        middle = (first + end) // 2
+        try:
+            is_before = table.joined_us(middle) < joined_us
+        except DataLoss:
+            is_before = True  # Gone since it was looked for, with all rows before it.
+        first, end = (middle + 1, end) if is_before else (first, middle)
+    return first

@@ -20,6 +20,7 @@ from framegate.joinbarrier.flight.ticket import Ticket
 from framegate.joinbarrier.journal.description import read_description
 from framegate.joinbarrier.journal.host import boot_id
 from framegate.joinbarrier.journal.layout import Table
+from framegate.joinbarrier.journal.loss import dropped
 from framegate.joinbarrier.journal.walk import OnLoss, Spot
 from framegate.joinbarrier.spark.options import SourceOptions
 from framegate.joinbarrier.tables.extents import Extent, Limit
@@ -201,6 +202,12 @@ class FarTable:
     def next_checkpoint(self, first_row: int, end_row: int) -> int:
         """The first row behind another checkpoint than the range's first row; its end when there is none."""
         return self._number(self._ask("checkpoint", first_row=first_row, end_row=end_row), "row")
+
+    def joined_us(self, row: int) -> int:
+        """When a row was joined, in microseconds since 1970. Raises DataLoss for one that is gone."""
+        for batch in self.batches(row, row + 1, "none"):
+            return int(batch.column("joined_at")[0].value)
+        raise dropped(self.path, row, row + 1)
 
     def claim(self, name: str, first_row: int) -> FarClaim:
         """Take a reader's name; a new one begins at ``first_row``."""

@@ -13,7 +13,7 @@ import re
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, cast
 
 import pytest
 from framegate.driver.configuration import load_driver_config
@@ -48,15 +48,14 @@ def _configured(text: str) -> None:
 
 
 def _on_the_command_line(*arguments: str) -> None:
-    import typer
     from framegate.schema.errors import WrongUsage
 
-    from framegate.cli import application
+    from framegate.cli import TYPER_FAILURE, application
 
     try:
         application()(list(arguments), standalone_mode=False)
-    except typer.TyperException as usage:
-        raise WrongUsage(usage.format_message()) from None
+    except TYPER_FAILURE as usage:
+        raise WrongUsage(cast(Any, usage).format_message()) from None
 
 
 def _translated(failing: Example) -> None:

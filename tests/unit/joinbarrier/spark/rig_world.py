@@ -113,6 +113,9 @@ class GrowingTable:
     def next_checkpoint(self, first_row: int, end_row: int) -> int:
         return end_row
 
+    def joined_us(self, row: int) -> int:
+        raise NotImplementedError
+
     def claim(self, name: str, first_row: int) -> Claim:
         raise NotImplementedError
 

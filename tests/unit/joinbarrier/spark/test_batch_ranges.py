@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from framegate.joinbarrier.journal.readers import readers
-from framegate.joinbarrier.spark.batch_reader import FramegateBatchReader, RangePartition
+from framegate.joinbarrier.spark.batch_reader import RangePartition
+from framegate.joinbarrier.spark.filtering_batch_reader import FilteringBatchReader
 from framegate.joinbarrier.spark.options import SourceOptions
 from framegate.joinbarrier.spark.plan.batch_ranges import batch_ranges
 from framegate.joinbarrier.spark.plan.ranges import RangeOfRows
@@ -73,7 +74,7 @@ def test_a_named_table_keeps_its_rows_for_its_tasks(folder: Path, options: dict[
 
 def test_what_it_filters_itself_narrows_the_range_and_the_rest_is_given_back(folder: Path) -> None:
     segments_of(folder, [5, 7, 3])
-    reader = FramegateBatchReader(SourceOptions.parse({"path": str(folder)}), ("left", "right"), 2)
+    reader = FilteringBatchReader(SourceOptions.parse({"path": str(folder)}), ("left", "right"), 2)
     theirs: list[Filter] = [EqualTo(("left", "seq"), 6), LessThan(("joined_at",), 3)]
     ours: list[Filter] = [GreaterThan(("row",), 2), LessThan(("row",), 9)]
     assert list(reader.pushFilters([theirs[0], *ours, theirs[1]])) == theirs

@@ -11,7 +11,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from framegate.joinbarrier.spark.registering import check_java, check_pyspark, check_worker_python, register
+from framegate.joinbarrier.spark.registering import (
+    PUSHDOWN,
+    check_java,
+    check_pyspark,
+    check_worker_python,
+    executor_cores,
+    register,
+)
 from framegate.joinbarrier.spark.source import FramegateDataSource
 from framegate.schema.errors import JavaMissing, PySparkMissing, WorkerPython
 
@@ -24,16 +31,21 @@ def program(path: Path, *lines: str) -> str:
     return str(path)
 
 
-def session(python: str, registered: list[Any]) -> Any:
+def session(python: str, registered: list[Any], **conf: str) -> Any:
     return SimpleNamespace(
-        sparkContext=SimpleNamespace(pythonExec=python), dataSource=SimpleNamespace(register=registered.append)
+        sparkContext=SimpleNamespace(pythonExec=python, defaultParallelism=2),
+        dataSource=SimpleNamespace(register=registered.append),
+        conf={"spark.executor.instances": "3", "spark.executor.cores": "2", **conf},
     )
 
 
 def test_a_session_is_told_of_the_format() -> None:
     registered = list[Any]()
     register(session(sys.executable, registered))
-    assert registered == [FramegateDataSource]
+    (source,) = registered
+    assert issubclass(source, FramegateDataSource)
+    assert source.name() == "framegate"
+    assert source.executor_cores == 6
 
 
 def test_a_session_with_the_wrong_python_is_not(folder: Path) -> None:
@@ -62,8 +74,8 @@ def test_pyspark_must_be_there_and_new_enough() -> None:
 
     with pytest.raises(PySparkMissing, match="not installed"):
         check_pyspark(missing)
-    with pytest.raises(PySparkMissing, match=r"want=4\.3 have=4\.2\.1: PySpark is too old"):
-        check_pyspark(lambda _: "4.2.1")
+    with pytest.raises(PySparkMissing, match=r"want=4\.0 have=3\.5\.9: PySpark is too old"):
+        check_pyspark(lambda _: "3.5.9")
     check_pyspark(lambda _: "4.10.0")
     check_pyspark()
 
@@ -82,3 +94,21 @@ def test_java_is_looked_for_where_spark_would(folder: Path) -> None:
         check_java({"PATH": f"{folder / 'other'}{os.pathsep}/bin"})
     check_java({**nowhere, "JAVA_HOME": str(folder / "new")})
     check_java({"PATH": f"{folder / 'new/bin'}{os.pathsep}/bin"})
+
+
+@pytest.mark.parametrize(("conf", "lines"), [("true", 0), ("false", 1)])
+def test_one_line_says_where_filters_do_not_reach_the_source(
+    conf: str, lines: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    register(session(sys.executable, [], **{PUSHDOWN: conf}))
+    assert [PUSHDOWN in each.message for each in caplog.records] == [True] * lines
+
+
+def test_a_session_of_spark_connect_is_told_of_the_format_and_its_server_chooses_the_python() -> None:
+    registered = list[Any]()
+    made = session("/nowhere/python", registered)
+    del made.sparkContext
+    register(made)
+    assert registered[0].executor_cores == 6
+    made.conf = {}
+    assert executor_cores(made) is None
