@@ -788,7 +788,10 @@ class MissingOption(SparkError):
 
     code = 703
     exit_code = WRONG_USAGE
-    default_hint = 'Name the journal: .option("path", "out/joined"), or several, separated by commas.'
+    default_hint = (
+        'Name the journal: .option("path", "out/joined"), or several, separated by commas. '
+        "A table of a catalog has none: write CREATE TEMPORARY VIEW joined USING framegate OPTIONS (path 'out/joined')"
+    )
 
 
 class ConflictingOptions(SparkError):
@@ -880,6 +883,14 @@ class SinkChanged(SparkError):
 
     code = 714
     default_hint = "Write to another path, or give the batch the columns and types that are there."
+
+
+class CatalogTable(SparkError):
+    """A table of a catalog over a journal, which could be made and not be read."""
+
+    code = 715
+    exit_code = WRONG_USAGE
+    default_hint = "Write: CREATE TEMPORARY VIEW joined USING framegate OPTIONS (path 'out/joined')"
 
 
 # --- 8xx: recordings ------------------------------------------------------------------------------------

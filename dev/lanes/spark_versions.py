@@ -23,11 +23,14 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[2]
 TESTS: Final = tuple(
     f"tests/spark/test_{name}.py"
-    for name in ("batch_queries", "stream_queries", "helpers", "resolve", "exactly_once", "connect")
+    for name in ("batch_queries", "stream_queries", "paths_and_times", "resolve", "helpers", "exactly_once", "connect")
 )
 TOOLS: Final = ("hypothesis", "pytest", "pytest-timeout")
+CONNECT: Final = "pyspark[connect]"
+OF_PYSPARK: Final = ("-W", "ignore::ResourceWarning", "-W", "ignore::pytest.PytestUnraisableExceptionWarning")
+"""Sockets that older versions of PySpark leave to the garbage collector."""
 SHOWN: Final = ("pyspark", "pyarrow", "pandas", "numpy")
-WATCHDOG_S: Final = 1800
+WATCHDOG_S: Final = 3600
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]+")
 
 
@@ -67,7 +70,7 @@ def made(combination: Combination, folder: Path) -> Path:
     constraints = folder / f"{combination.name}.txt"
     constraints.write_text("\n".join(_constraints(combination)))
     install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*install, "--constraint", str(constraints), *combination.requirements, *TOOLS], check=True)
+    subprocess.run([*install, "--constraint", str(constraints), *combination.requirements, CONNECT, *TOOLS], check=True)
     (site,) = (home / "lib").glob("python*/site-packages")
     (here,) = Path(sys.prefix).glob("lib/python*/site-packages")
     # What an editable install leaves: the way to this tree, and the description of the package.
@@ -92,7 +95,7 @@ def tested(python: Path) -> tuple[bool, str]:
     """Whether the tests pass, and how pytest counts them."""
     tests = [each for each in TESTS if (ROOT / each).exists()]
     run = subprocess.run(
-        [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
+        [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=900", *OF_PYSPARK, *tests],
         cwd=ROOT,
         env={**os.environ, "PATH": f"{python.parent}:{os.environ['PATH']}"},
         capture_output=True,

@@ -19,7 +19,7 @@ from framegate.joinbarrier.flight.local_token import found_token_file
 from framegate.joinbarrier.flight.token import VARIABLE
 from framegate.joinbarrier.journal.layout import READER_NAME, Table
 from framegate.joinbarrier.tables.shape import Payload
-from framegate.schema.errors import ConflictingOptions, MissingOption, UnknownOption, WrongOption
+from framegate.schema.errors import CatalogTable, ConflictingOptions, MissingOption, UnknownOption, WrongOption
 
 Choice = TypeVar("Choice", bound=str)
 
@@ -46,6 +46,8 @@ NAMES: Final = (
 _OF_ENDPOINTS: Final = ("tokenFile", "caFile", "tlsName", "endpointTimeout", "forceFlight")
 _PATHS_OF_SPARK: Final = "paths"
 """What ``load([a, b])`` becomes on its way: a JSON list."""
+_OF_CATALOGS: Final = frozenset({"provider", "owner"})
+"""What comes beside the options where a table of a catalog is made."""
 _KNOWN: Final = {name.lower(): name for name in (*NAMES, _PATHS_OF_SPARK)}
 
 MAX_BYTES_PER_TRIGGER: Final = 256 << 20
@@ -81,11 +83,14 @@ class SourceOptions:
 
     @classmethod
     def parse(cls, given: Mapping[str, str]) -> SourceOptions:
-        """Read what Spark hands over. Raises UnknownOption, WrongOption, MissingOption or ConflictingOptions.
+        """Read what Spark hands over. Raises UnknownOption, WrongOption, MissingOption, ConflictingOptions or
+        CatalogTable.
 
         >>> SourceOptions.parse({"path": "a, b", "maxbytespertrigger": "64m"}).paths
         ('a', 'b')
         """
+        if given.keys() >= _OF_CATALOGS:
+            raise CatalogTable("Spark hands none of the options of such a table to a source in Python")
         found = {_name_of(name): value.strip() for name, value in given.items()}
         made = cls(
             paths=_paths(found),

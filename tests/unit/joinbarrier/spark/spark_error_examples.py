@@ -62,9 +62,10 @@ SPARK_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     707: _other_inputs,
     708: _a_dropped_segment,
     709: lambda: MappedSegments().array("nowhere", "uint8", None),
-    710: lambda: registering.check_pyspark(lambda _: "4.2.1"),
+    710: lambda: registering.check_pyspark(lambda _: "3.5.9"),
     711: lambda: registering.check_worker_python("/nowhere/python"),
     712: lambda: registering.check_java({"JAVA_HOME": "/nowhere", "PATH": str(Path(sys.executable).parent)}),
     713: _a_value_too_many,
     714: lambda: check_columns({"row": "bigint"}, {"row": "bigint", "mean": "double"}, "out"),
+    715: lambda: SourceOptions.parse({"path": "a", "provider": "framegate", "owner": "me"}),
 }
