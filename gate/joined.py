@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from framegate.gate.join_thread import JoinThread
 from framegate.gate.not_joined import NotJoined, misses_of
-from framegate.gate.rows import Rows
+from framegate.gate.rows import Rows, import_for_rows
 from framegate.gate.run_folder import remove_journal
 from framegate.joinbarrier.agent.join_agent import JoinAgent
 from framegate.joinbarrier.agent.run_join import journal_shape
@@ -52,6 +52,7 @@ class Joined:
         """How far frames were from each other, of a join that was closed and whose rows are gone."""
         self._closing = threading.Lock()
         self._closed = False
+        import_for_rows()
         path = Path(config.join.journal).absolute()
         with ExitStack() as undo:
             if is_temporary:
