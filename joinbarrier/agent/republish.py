@@ -113,6 +113,7 @@ class Republisher:
             continues=self._continues,
             clock=self._declared.clock,
             frame_bytes_max=self._declared.frame_bytes_max,
+            wait_s=0,
         )
 
     def _declaration(self) -> Declared:

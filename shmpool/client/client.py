@@ -14,6 +14,7 @@ import random
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
@@ -27,6 +28,7 @@ from framegate.schema.config.settings import (
 )
 from framegate.schema.errors import (
     AddTimedOut,
+    AttachRefused,
     ClientStalled,
     DriverSilent,
     InvalidValue,
@@ -37,7 +39,7 @@ from framegate.schema.errors import (
     TransportError,
 )
 from framegate.schema.wire import FrameProgress
-from framegate.shmpool.client.forking import keep, note_client
+from framegate.shmpool.client.clients_here import keep, note_client, producer_here
 from framegate.shmpool.client.leaseholder import Leaseholder
 from framegate.shmpool.client.link import LINK_IS_DEAD, RECONNECT_NS, Link, first_link
 from framegate.shmpool.client.member import ControlListener, Member
@@ -47,6 +49,7 @@ from framegate.shmpool.client.stream_names import StreamNames
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.consumer.consumer import Consumer
 from framegate.shmpool.consumer.control_inbox import Control
+from framegate.shmpool.producer.predecessor import PATIENCE_NS, attached_behind_predecessor
 from framegate.shmpool.producer.producer import DEFAULT_PIPELINE, Producer
 from framegate.shmpool.transport.aeron import DRIVER_TIMEOUT_MS, how_to_start
 from framegate.shmpool.transport.streams import AERON_STREAM_MAX, Streams
@@ -112,6 +115,7 @@ class Client:
         continues: bool = False,
         clock: str | None = None,
         frame_bytes_max: int | None = None,
+        wait_s: float = PATIENCE_NS / 1e9,
     ) -> Producer:
         """The one producer of a stream, which is named by its number or its name. It is attached when this returns.
 
@@ -126,11 +130,13 @@ class Client:
         ``barrier_interval_s`` makes them come by themselves. ``position`` is where a source that can be taken back
         begins (``Producer.publish``, ``Producer.sent_barriers``). ``continues`` says that the sequences of its epoch
         are those that the stream had before: what comes again is a repetition and not the beginning of something new.
+        ``wait_s`` is how long the lease of another producer may stand in the way: that of a killed one expires.
         Raises ``AttachRefused`` when the driver says no, ``DriverSilent`` when none answers.
         """
         stream = self.names.id_of(stream)
         descriptors = self.descriptor_stream(stream, descriptor_stream)
-        producer = Producer(
+        make = partial(
+            Producer,
             self,
             stream,
             shape=shape,
@@ -144,7 +150,18 @@ class Client:
             clock=clock,
             frame_bytes_max=frame_bytes_max,
         )
-        return self.attach(producer)
+        own = producer_here(self, stream)
+        try:
+            patience_ns = 0 if own is not None else round(wait_s * 1e9)
+            return attached_behind_predecessor(lambda: self.attach(make()), self._stopping.wait, patience_ns)
+        except AttachRefused as refused:
+            if own is not None:
+                refused.hint = f"This program has one already, {own}: close() it first, or the client that it is of."
+            raise
+
+    def producers(self) -> list[Producer]:
+        """The producers of this client that are not closed."""
+        return [each for each in self._snapshot() if isinstance(each, Producer)]
 
     def consumer(
         self,

@@ -174,6 +174,7 @@ def _attached(client: Client, options: ProduceOptions, stop: StopSignal) -> Prod
             pipeline=options.pipeline,
             barrier_interval_s=_seconds(options.barrier_interval_ms),
             clock=options.clock,
+            wait_s=0,
         )
 
     with attach_progress(client, options.stream, as_json=options.json):

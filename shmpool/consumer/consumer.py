@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Self
 from framegate.schema.control import ControlSignal, SignalKind
 from framegate.schema.errors import ClientStalled, MediaDriverGone, TransportClosed
 from framegate.schema.wire import FrameProgress
-from framegate.shmpool.client.forking import keep
+from framegate.shmpool.client.clients_here import keep
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.consumer.control_inbox import Control, ControlInbox
 from framegate.shmpool.consumer.reader_port import ReaderPort

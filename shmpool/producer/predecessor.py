@@ -16,12 +16,14 @@ PATIENCE_NS: Final = 5_000_000_000
 _STEP_S: Final = 0.2
 
 
-def attached_behind_predecessor(attach: Callable[[], Producer], wait: Callable[[float], bool]) -> Producer:
+def attached_behind_predecessor(
+    attach: Callable[[], Producer], wait: Callable[[float], bool], patience_ns: int = PATIENCE_NS
+) -> Producer:
     """What ``attach`` gives, asked again while the stream has a producer. ``wait`` sleeps; true ends the waiting.
 
     Raises what attaching raises.
     """
-    deadline_ns = monotonic_ns() + PATIENCE_NS
+    deadline_ns = monotonic_ns() + patience_ns
     while True:
         try:
             return attach()

@@ -39,8 +39,8 @@ from framegate.schema.wire import (
     QosConsumer,
     QosProducer,
 )
+from framegate.shmpool.client.clients_here import keep
 from framegate.shmpool.client.declaration import declaration_of
-from framegate.shmpool.client.forking import keep
 from framegate.shmpool.client.leaseholder import Leaseholder
 from framegate.shmpool.client.progress import ProgressThrottle
 from framegate.shmpool.client.regions import open_regions

@@ -114,6 +114,7 @@ class Sender:
             continues=continues,
             clock=self._clock,
             frame_bytes_max=self._declared.frame_bytes_max,
+            wait_s=0,
         )
 
     def _publish(self, frame: FrameOfRecording, life: int) -> None:
