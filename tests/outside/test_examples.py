@@ -35,7 +35,7 @@ def test_every_example_is_run_and_named_on_its_page() -> None:
 @pytest.mark.parametrize("name", ENDS_WITH)
 def test_an_example_runs_as_it_is(own_bed: Bed, name: str) -> None:
     program = own_bed.program(EXAMPLES / f"{name}.py")
-    assert program.ended() == 0, program
+    assert program.ended(300) == 0, program
     assert any(re.fullmatch(ENDS_WITH[name], line) for line in program.text.splitlines()), program
     assert not (own_bed.folder / "aeron").exists(), "the driver is gone"
     left = {path.name for path in (own_bed.folder / "pool").iterdir()}
