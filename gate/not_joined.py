@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,9 @@ from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.config.sections import InputSection
 from framegate.joinbarrier.journal.causes import EXPLAINED, Cause
 from framegate.joinbarrier.journal.journal import Journal
+from framegate.joinbarrier.journal.unmatched import spread
 from framegate.schema.console.quantities import count, duration
+from framegate.schema.errors import InvalidValue
 
 
 class NotJoined(Mapping[str, dict[str, int]]):
@@ -68,13 +71,15 @@ def misses_of(config: JoinConfig, journal: Journal) -> dict[str, str]:
     bounded = [each for each in config.input if each.tolerance_ns is not None and each.name != driver]
     if not driver or not bounded:
         return {}
-    table, unmatched = journal.to_arrow(), journal.unmatched(frame_by_frame=True)
-    alone = _times_of(table, unmatched, driver).others
+    table, unmatched = journal.to_arrow(), journal.unmatched()
     found = {}
-    for each in bounded:
-        line = _miss(each, alone, _times_of(table, unmatched, each.name).every)
-        if line is not None:
-            found[each.name] = line
+    # Too many frames to look at one by one are counted, and no more is said of them.
+    with suppress(InvalidValue):
+        alone = _times_of(table, unmatched, driver).others
+        for each in bounded:
+            line = _miss(each, alone, _times_of(table, unmatched, each.name).every)
+            if line is not None:
+                found[each.name] = line
     return found
 
 
@@ -90,11 +95,34 @@ def _miss(each: InputSection, alone: Any, times: Any) -> str | None:
         return None
     return (
         f"{each.name}: {count(len(missed))} times no frame lay within {duration(each.tolerance_ns)}: the nearest was "
-        f"{duration(int(np.median(missed)), 4)} away at the median, {duration(int(missed.max()), 4)} at most"
+        f"about {duration(int(np.median(missed)), 4)} away at the median, {duration(int(missed.max()), 4)} at most"
     )
 
 
 def _times_of(table: pa.Table, unmatched: pa.Table, name: str) -> _Times:
-    joined = table.column(name).combine_chunks().field("timestamp_ns").drop_null().to_numpy()
+    """Of frames in a row that were not joined a journal has the first one's time: the others are put in between."""
+    # Field by field: the payloads beside them may be larger than memory.
+    joined = pa.table({key: pc.struct_field(table[name], key) for key in ("epoch", "seq", "timestamp_ns")}).drop_null()
     own = unmatched.filter(pc.equal(unmatched["input"], name))
-    return _Times(joined, own["timestamp_ns"].drop_null().to_numpy())
+    known = pa.concat_tables([joined, own.select(joined.column_names).cast(joined.schema).drop_null()])
+    spread_out = spread(own)
+    others = [
+        _estimated(_of_epoch(known, epoch), _of_epoch(spread_out, epoch)["seq"].to_numpy())
+        for epoch in spread_out["epoch"].unique().to_pylist()
+    ]
+    return _Times(joined["timestamp_ns"].to_numpy(), np.concatenate([np.zeros(0, np.int64), *others]))
+
+
+def _of_epoch(table: pa.Table, epoch: int) -> pa.Table:
+    return table.filter(pc.equal(table["epoch"], epoch)).sort_by("seq")
+
+
+def _estimated(known: pa.Table, seqs: Any) -> Any:
+    """When frames were captured of which some have known times; nothing where there is no known time at all."""
+    at, times = known["seq"].to_numpy(), known["timestamp_ns"].to_numpy()
+    if not len(at):
+        return np.zeros(0, np.int64)
+    step_ns = (times[-1] - times[0]) / max(at[-1] - at[0], 1)
+    behind = np.maximum(seqs - at[-1], 0) * step_ns
+    # Differences are small enough for floats, and times are not.
+    return times[0] + np.round(np.interp(seqs, at, times - times[0]) + behind).astype(np.int64)

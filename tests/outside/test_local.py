@@ -198,7 +198,7 @@ with fg.local() as gate, gate.join("a", b="nearest 5ms") as joined:
     assert program.ended() == 0, program
     assert program.lines[-2] == "0 {'no_partner': 10}"
     assert program.lines[-1] == (
-        "b: 10 times no frame lay within 5 ms: the nearest was 12 ms away at the median, 12 ms at most"
+        "b: 10 times no frame lay within 5 ms: the nearest was about 12 ms away at the median, 12 ms at most"
     )
 
 
