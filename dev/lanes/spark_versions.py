@@ -3,7 +3,8 @@
 
 ``python -m dev.lanes.spark_versions [VERSION ...]`` makes a virtual environment for each combination under a temporary
 folder, with this tree in it as it is built, and runs the tests of batch queries, streams, ``resolve`` and
-``exactly_once`` in each, one after another. ``oldest`` is a version too: every bound of pyproject.toml at its lowest.
+``exactly_once`` in each, one after another. Versions too are ``oldest``, every bound of pyproject.toml at its lowest,
+``pandas2``, with the newest of everything else, and ``delta``, the newest PySpark that Delta works with.
 """
 
 from __future__ import annotations
@@ -21,10 +22,18 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-TESTS: Final = tuple(
-    f"tests/spark/test_{name}.py"
-    for name in ("batch_queries", "stream_queries", "paths_and_times", "resolve", "helpers", "exactly_once", "connect")
+PARTS: Final = (
+    "batch_queries",
+    "stream_queries",
+    "paths_and_times",
+    "unused_payload",
+    "resolve",
+    "helpers",
+    "exactly_once",
+    "connect",
+    "delta",
 )
+TESTS: Final = tuple(f"tests/spark/test_{part}.py" for part in PARTS)
 TOOLS: Final = ("hypothesis", "pytest", "pytest-timeout")
 CONNECT: Final = "pyspark[connect]"
 OF_PYSPARK: Final = ("-W", "ignore::ResourceWarning", "-W", "ignore::pytest.PytestUnraisableExceptionWarning")
@@ -51,6 +60,9 @@ def combinations(wanted: Iterable[str]) -> Iterator[Combination]:
     for name in wanted:
         if name == "oldest":
             yield Combination(name, tuple(each.replace(">=", "==") for each in needed), is_pinned=False)
+        elif name == "delta":
+            # Which says itself which PySpark it is for.
+            yield Combination(name, (*needed, "delta-spark"), is_pinned=False)
         elif name == "pandas2":
             newest = tuple(each for each in needed if not each.startswith("pandas"))
             yield Combination(name, (*newest, "pandas<3"), is_pinned=False)
@@ -59,7 +71,7 @@ def combinations(wanted: Iterable[str]) -> Iterator[Combination]:
             yield Combination(name, (*needed, f"pyspark=={exactly}"))
 
 
-ALL: Final = ("oldest", "4.0", "4.1", "4.2", "4.3", "pandas2")
+ALL: Final = ("oldest", "4.0", "4.1", "4.2", "4.3", "pandas2", "delta")
 
 
 def made(combination: Combination, folder: Path) -> Path:
@@ -93,9 +105,8 @@ def versions(python: Path) -> list[str]:
 
 def tested(python: Path) -> tuple[bool, str]:
     """Whether the tests pass, and how pytest counts them."""
-    tests = [each for each in TESTS if (ROOT / each).exists()]
     run = subprocess.run(
-        [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=900", *OF_PYSPARK, *tests],
+        [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", "--timeout=900", *OF_PYSPARK, *TESTS],
         cwd=ROOT,
         env={**os.environ, "PATH": f"{python.parent}:{os.environ['PATH']}"},
         capture_output=True,

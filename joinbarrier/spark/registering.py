@@ -30,16 +30,27 @@ _log = logging.getLogger(__name__)
 def register(spark: SparkSession) -> None:
     """Make ``format("framegate")`` known to this session, of a JVM beside this program or of Spark Connect.
 
-    Tells the source how many cores the executors have, and logs one line where the session's filters do not reach it.
+    Tells the source how many cores the executors have. Logs one line where the session's filters do not reach it, and
+    one after a query that carried payloads for nothing.
     Raises PySparkMissing or WorkerPython.
     """
     check_pyspark()
     if not is_connect(spark):
         check_worker_python(worker_python(spark))
     from framegate.joinbarrier.spark.source import FramegateDataSource
+    from pyspark.errors import AnalysisException
 
-    spark.dataSource.register(FramegateDataSource.with_cores(executor_cores(spark)))
+    try:
+        spark.dataSource.register(FramegateDataSource.with_cores(executor_cores(spark)))
+    except AnalysisException as error:
+        # PySpark 4.0 keeps the source that it has found by itself, which counts the driver's cores.
+        if error.getCondition() != "DATA_SOURCE_ALREADY_EXISTS":
+            raise
     _say_if_not_pushed(spark)
+    if not is_connect(spark):
+        from framegate.joinbarrier.spark.unused_payload import watch
+
+        watch(spark)
 
 
 def session(name: str = "framegate", config: Mapping[str, str] | None = None) -> SparkSession:

@@ -89,6 +89,7 @@ class _Sink:
         written = self.target.written(df.sparkSession)
         self.types = _types(df if written is None else written)
         if written is None:
+            self.target.make(df)
             return df, last
         self._check(df)
         there = written.select(*KEY).where(f.col("row") >= first_row)

@@ -3,25 +3,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
+from uuid import uuid4
+
+from framegate.joinbarrier.spark.registering import is_connect
 
 if TYPE_CHECKING:
-    from pyspark.errors import AnalysisException
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
 _UNTYPED: Final = ("csv", "json", "text", "xml")
 """Formats whose types Spark guesses from what is written."""
 _NOTHING_THERE: Final = frozenset(
     {
         "PATH_NOT_FOUND",
+        "TABLE_OR_VIEW_NOT_FOUND",
         "UNABLE_TO_INFER_SCHEMA",  # A folder that a killed job left holds only hidden files.
         "DELTA_TABLE_NOT_FOUND",
         "DELTA_PATH_DOES_NOT_EXIST",
         "DELTA_MISSING_DELTA_TABLE",
     }
 )
-"""Spark's conditions for a path that holds no rows yet."""
+"""Spark's conditions for a target that is not there yet."""
 
 
 class Target(Protocol):
@@ -37,6 +41,9 @@ class Target(Protocol):
 
     def written(self, session: SparkSession) -> DataFrame | None:
         """What is there; None before the first batch."""
+
+    def make(self, rows: DataFrame) -> None:
+        """Make it, without rows, where nothing is there."""
 
     def append(self, rows: DataFrame, columns: list[str]) -> None:
         """Add rows to it, in the order of its columns."""
@@ -56,16 +63,10 @@ class PathTarget:
 
     def written(self, session: SparkSession) -> DataFrame | None:
         """The files; None where there are none. Lists the folder."""
-        from pyspark.errors import AnalysisException
+        return _if_there(lambda: _reader(session).format(self.format).load(self.name))
 
-        try:
-            found = session.read.format(self.format).load(self.name)
-            found.schema  # noqa: B018 - of Spark Connect, this is the first question to its server
-        except AnalysisException as error:
-            if _condition(error) in _NOTHING_THERE:
-                return None
-            raise
-        return found
+    def make(self, rows: DataFrame) -> None:
+        """Nothing: the first files make the folder."""
 
     def append(self, rows: DataFrame, columns: list[str]) -> None:
         """Add files."""
@@ -87,16 +88,33 @@ class TableTarget:
 
     def written(self, session: SparkSession) -> DataFrame | None:
         """The table; None where there is none."""
-        return session.table(self.name) if session.catalog.tableExists(self.name) else None
+        return _if_there(lambda: _reader(session).table(self.name))
+
+    def make(self, rows: DataFrame) -> None:
+        """Make the table of the batch's columns. With rows in it, a kill would leave files in the way of another."""
+        columns = ", ".join(f"`{name}` {kind}" for name, kind in rows.dtypes)
+        rows.sparkSession.sql(f"CREATE TABLE IF NOT EXISTS {self.name} ({columns}) USING {self.format}")
 
     def append(self, rows: DataFrame, columns: list[str]) -> None:
-        """Add rows to the table. A new one is made without rows: files that a kill leaves would be in its way."""
-        catalog = rows.sparkSession.catalog
-        if not catalog.tableExists(self.name):
-            catalog.createTable(self.name, source=self.format, schema=rows.select(*columns).schema)
+        """Add rows to the table."""
         rows.select(*columns).write.insertInto(self.name)
 
 
-def _condition(error: AnalysisException) -> str:
-    # The part before the point: the rest says more of it.
-    return (error.getCondition() or "").partition(".")[0]
+def _reader(session: SparkSession) -> DataFrameReader:
+    """A reader that looks. A server of Spark Connect answers a question that it has heard before from its memory, and
+    processes of ``foreachBatch`` ask their questions alike; so each gets an option that no other has."""
+    return session.read.option("framegateLook", uuid4().hex) if is_connect(session) else session.read
+
+
+def _if_there(read: Callable[[], DataFrame]) -> DataFrame | None:
+    from pyspark.errors import AnalysisException
+
+    try:
+        found = read()
+        found.schema  # noqa: B018 - of Spark Connect, this is the first question to its server
+    except AnalysisException as error:
+        # The part before the point: the rest says more of it.
+        if (error.getCondition() or "").partition(".")[0] in _NOTHING_THERE:
+            return None
+        raise
+    return found

@@ -37,4 +37,4 @@ def test_a_session_of_spark_connect_reads_resolves_and_writes_once(folder: Path)
     assert found.pop("session").startswith("pyspark.sql.connect")
     assert found.pop("rows") == 9
     totals = [[row, int(left(row).sum())] for row in range(12)]
-    assert found == dict.fromkeys(("path-2", "path-3", "table-4", "table-5"), totals)
+    assert found == dict.fromkeys(("path-2", "path-3", "path-4", "table-5", "table-6", "table-7"), totals)

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from framegate.joinbarrier.journal.journal import Journal
+from framegate.joinbarrier.spark.pyspark_versions import has_filters
 from framegate.joinbarrier.spark.source import FramegateDataSource
 from framegate.shmpool.idle import sleep_ns
 from pyspark.errors import PySparkException
@@ -87,6 +88,7 @@ def test_sql_reads_a_journal_by_a_view_and_a_table_says_so(spark: SparkSession, 
         spark.catalog.dropTempView("framegate_rows")
 
 
+@pytest.mark.skipif(not has_filters(), reason="PySpark 4.0 keeps the source that it has found by itself")
 def test_a_registered_source_makes_tasks_for_the_cores_of_the_executors(spark: SparkSession, folder: Path) -> None:
     """17 MiB a core are two tasks on two cores, and five on five; here the source is told of five."""
     made = writer(folder)

@@ -42,7 +42,7 @@ def main(folder: Path) -> None:
         ("path", fgs.exactly_once(str(folder / "out"))),
         ("table", fgs.exactly_once(table="framegate_totals")),
     ):
-        for _ in range(2):  # The second one begins anew, with a checkpoint of its own, and finds every row there.
+        for _ in range(3):  # The later ones begin anew, with a checkpoint of their own, and find every row there.
             query = (
                 fgs.resolve(stream, total, columns)
                 .writeStream.foreachBatch(sink)

@@ -11,6 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from framegate.joinbarrier.spark import unused_payload
 from framegate.joinbarrier.spark.registering import (
     PUSHDOWN,
     check_java,
@@ -31,6 +32,14 @@ def program(path: Path, *lines: str) -> str:
     return str(path)
 
 
+@pytest.fixture(autouse=True)
+def watched(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The sessions whose queries are watched. These here have no JVM that could tell of them."""
+    found = list[Any]()
+    monkeypatch.setattr(unused_payload, "watch", found.append)
+    return found
+
+
 def session(python: str, registered: list[Any], **conf: str) -> Any:
     return SimpleNamespace(
         sparkContext=SimpleNamespace(pythonExec=python, defaultParallelism=2),
@@ -39,9 +48,11 @@ def session(python: str, registered: list[Any], **conf: str) -> Any:
     )
 
 
-def test_a_session_is_told_of_the_format() -> None:
+def test_a_session_is_told_of_the_format_and_its_queries_are_watched(watched: list[Any]) -> None:
     registered = list[Any]()
-    register(session(sys.executable, registered))
+    made = session(sys.executable, registered)
+    register(made)
+    assert watched == [made]
     (source,) = registered
     assert issubclass(source, FramegateDataSource)
     assert source.name() == "framegate"
