@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every key of a join.toml and every cause has its sentence on a page, with the default and the words of the code."""
+"""Every key of a join.toml has its sentence and its default in docs/join.md, and every cause its words on two pages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from framegate.schema.config.keys import section
 from framegate.schema.config.types import Section
 
 PACKAGE = Path(framegate.joinbarrier.__file__).parent
-PAGE = (PACKAGE / "README.md").read_text()
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE = (DOCS / "join.md").read_text()
 JOURNAL_PAGE = (PACKAGE / "journal" / "README.md").read_text()
 MIB = 1 << 20
 IN_WORDS = {
@@ -61,8 +62,9 @@ def test_every_key_has_its_sentence_and_its_default(name: str) -> None:
     model = tables()[name]
     found = rows(PAGE, f"`{name}`")
     assert list(found) == list(model.model_fields)
-    for key, (default, sentence) in found.items():
+    for key, (default, sentence, when) in found.items():
         assert len(sentence.split()) >= 3, key
+        assert when, key
         if key in IN_WORDS:
             assert "`" not in default, key
         else:
@@ -86,6 +88,12 @@ def test_every_cause_has_its_sentence_in_the_words_of_the_code() -> None:
     for cause, (happened, look) in found.items():
         assert happened == EXPLAINED[Cause(cause)]
         assert look
+
+
+def test_every_cause_has_its_origin_on_the_page_of_rules() -> None:
+    found = rows((DOCS / "choosing-rules.md").read_text(), "cause")
+    assert set(found) == set(Cause)
+    assert all(origin for origin, _ in found.values())
 
 
 def test_every_status_of_an_absent_input_is_explained_with_the_keys_that_make_it() -> None:
