@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The README runs as printed."""
+"""The programs of the README and of docs/processes.md give what they say."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text()
+PROCESSES = (ROOT / "docs" / "processes.md").read_text()
 
 
 @pytest.fixture
@@ -37,7 +39,7 @@ def environment() -> Iterator[dict[str, str]]:
 
 
 def test_the_example_hands_a_hundred_frames_from_producer_to_consumer(environment: dict[str, str]) -> None:
-    example = re.search(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    example = re.search(r"```python\n(.*?)```", PROCESSES, re.DOTALL)
     assert example is not None
 
     ran = subprocess.run(
@@ -49,7 +51,7 @@ def test_the_example_hands_a_hundred_frames_from_producer_to_consumer(environmen
 
 
 def test_the_join_verifies_and_its_rows_are_read(environment: dict[str, str], tmp_path: Path) -> None:
-    section = (ROOT / "README.md").read_text().partition("## A join")[2]
+    section = PROCESSES.partition("## A join")[2]
     commands = re.search(r"```sh\n(.*?)```", section, re.DOTALL)
     reading = re.search(r"```python\n(.*?)```", section, re.DOTALL)
     assert commands is not None
@@ -84,6 +86,24 @@ def test_the_join_verifies_and_its_rows_are_read(environment: dict[str, str], tm
     assert [len(row) for row in rows] == [4, 4, 4]
 
 
+def test_the_program_joins_two_cameras_and_an_imu(environment: dict[str, str]) -> None:
+    program = re.search(r"```python\n(.*?)```", README, re.DOTALL)
+    assert program is not None
+
+    ran = subprocess.run(
+        [sys.executable, "-c", program[1]], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert ran.returncode == 0, ran.stderr
+    lines = ran.stdout.splitlines()
+    end = lines.index("58 rows; not joined:")
+    for line in lines[:end]:
+        left, right = (float(word) for word in line.split()[:2])
+        assert left == right + 2
+    assert end == 58
+    assert "left: 2 frames, no_partner" in ran.stdout
+
+
 def test_its_make_commands_exist() -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert set(re.findall(r"(?:^|`)make ([a-z]+)", (ROOT / "README.md").read_text(), re.MULTILINE)) <= targets
+    assert set(re.findall(r"(?:^|`)make ([a-z]+)", README, re.MULTILINE)) <= targets
