@@ -231,7 +231,7 @@ def test_the_knobs_do_what_their_table_says(own_bed: Bed) -> None:
     for with_, situation, *_ in lines:
         is_nearest = with_.startswith("nearest")
         keys: dict[str, Any] = dict(NEAREST) if is_nearest else {}
-        options: dict[str, Any] = {"policy": "timestamp"} if is_nearest else {}
+        options: dict[str, Any] = {} if with_.startswith("in step") else {"policy": "timestamp"}
         for key, value in re.findall(r"`(\w+)(?: = ([^`]+))?`", with_):
             target = options if key in ("stale_timeout_ms", "max_skew_ns") else keys
             target[key] = json.loads(value) if value else True
