@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``framegate demo``: cameras, a join and a query over it, as real processes, and whether what came out is right."""
+"""``framegate demo``: a program over the public interface, to copy from, that checks what it gets."""

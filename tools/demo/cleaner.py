@@ -1,86 +1,63 @@
 # SPDX-License-Identifier: Apache-2.0
 """Leaves nothing of the demo behind, however that ends: a process that waits for its end, and then tidies up.
 
-The demo holds a pipe to it and writes a line for each session that it starts. When the pipe closes, at the demo's end,
-by an error, Ctrl-C twice or kill -9, the sessions end in the reverse order of their beginning, and the folder goes.
+The demo holds the other end of its standard input. When that closes, by a good end or by kill -9, whatever else has the
+demo's mark in its environment ends, and the demo's folder and its readers' doorbells go.
 """
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Final, Self
+from typing import Final
 
-from framegate.tools.demo.sessions import end_session
+from framegate.tools.demo.plan import Plan
+from framegate.tools.rig.guard import end_marked
 
-_PATIENCE_S: Final = 5.0
-_CLEANER_S: Final = 60.0
+QUERY: Final = "demo"
+"""The name under which the query reads the journal."""
+_GRACE_S: Final = 5.0
+_END_S: Final = 60.0
 
 
-class Cleaner:
-    """The demo's end of the pipe; a context manager. Its end waits until everything is gone."""
-
-    def __init__(self, home: Path, aeron_dir: str, journal: Path, reader: str) -> None:
-        words = ["--home", str(home), "--aeron-dir", aeron_dir, "--journal", str(journal), "--reader", reader]
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "framegate.tools.demo.cleaner", *words],
-            stdin=subprocess.PIPE,
-            start_new_session=True,
-        )
-
-    def note(self, session: int) -> None:
-        """This session is to end with the demo."""
-        self._pipe.write(f"{session}\n".encode())
-        self._pipe.flush()
-
-    @property
-    def _pipe(self) -> IO[bytes]:
-        assert self._process.stdin is not None  # noqa: S101  (for the type checker)
-        return self._process.stdin
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._pipe.close()
+@contextmanager
+def cleaned_up(plan: Plan, mark: str) -> Iterator[None]:
+    """Everything goes at the end of the block, or of this process."""
+    words = [str(plan.home), str(plan.journal), plan.aeron_dir, mark]
+    program = [sys.executable, "-m", "framegate.tools.demo.cleaner"]
+    cleaner = subprocess.Popen([*program, *words], stdin=subprocess.PIPE, start_new_session=True)
+    try:
+        yield
+    finally:
+        assert cleaner.stdin is not None  # noqa: S101  (it was started with one)
+        cleaner.stdin.close()
         # Should it take longer, it goes on without us.
         with suppress(subprocess.TimeoutExpired):
-            self._process.wait(_CLEANER_S)
+            cleaner.wait(_END_S)
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(home: str, journal: str, aeron_dir: str, mark: str) -> None:
     """Wait for the end of standard input, then tidy up."""
-    parser = argparse.ArgumentParser(prog="framegate.tools.demo.cleaner")
-    parser.add_argument("--home", type=Path, required=True)
-    parser.add_argument("--aeron-dir", required=True)
-    parser.add_argument("--journal", type=Path, required=True)
-    parser.add_argument("--reader", required=True)
-    options = parser.parse_args(arguments)
     for number in (signal.SIGINT, signal.SIGTERM):
         # Whoever ends it early ends the tidying up; the demo's own end is the signal.
         signal.signal(number, signal.SIG_IGN)
-    sessions = [int(line) for line in sys.stdin]
-    for session in reversed(sessions):
-        end_session(session, _PATIENCE_S)
-    _tidy_up(options.home, options.aeron_dir, options.journal, options.reader)
-    return 0
-
-
-def _tidy_up(home: Path, aeron_dir: str, journal: Path, reader: str) -> None:
+    sys.stdin.read()
     # Imported here: while the demo begins, this process shall cost nothing.
     from framegate.driver.mediadriver import await_orphan
+    from framegate.gate.joined import READER
     from framegate.joinbarrier.journal.doorbell import take_away
 
+    end_marked(mark, _GRACE_S)
     await_orphan(aeron_dir)
-    take_away(journal, reader)
+    for reader in (READER, QUERY):
+        take_away(Path(journal), reader)
     shutil.rmtree(home, ignore_errors=True)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(*sys.argv[1:])

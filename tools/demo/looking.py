@@ -11,11 +11,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 from framegate.shmpool.commands.moving import scene
-from framegate.tools.demo.motion import MotionFinder
 
-SPARK_COLUMNS: Final = (
-    "row bigint, out_seq bigint, newest_ns bigint, joined_ns bigint, mean double, difference double, moved array<int>"
-)
+SPARK_COLUMNS: Final = "row bigint, out_seq bigint, newest_ns bigint, joined_ns bigint, apart double, moved array<int>"
 """Of ``Finding``, as Spark writes them."""
 
 
@@ -28,49 +25,57 @@ class Finding(NamedTuple):
     """When its newest frame was made, by the monotonic clock."""
     joined_ns: int
     """When the row was made, by the wall clock."""
-    mean: float
-    """Brightness over all its frames."""
-    difference: float
-    """How far the first and the last camera are apart, on average over the picture."""
+    apart: float
+    """How far the pictures of the first and the last camera are apart: the mean of the absolute differences."""
     moved: Sequence[int]
     """For each camera the rows and the columns that the scene has gone since the beginning."""
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The function. It travels to the workers by its few numbers; what it needs beside them is made there, once."""
+    """The function. It travels to Spark's workers by its names and its shape."""
 
     cameras: tuple[str, ...]
     shape: tuple[int, int]
 
-    def prepare(self) -> None:
-        """Make what is made once, before the first row comes."""
-        _finder(self.shape)
-
     def __call__(self, row: Mapping[str, Any]) -> Finding:
-        """A set without one of its frames, or with another kind of frame, is an error: this join has no such rows."""
-        frames = [row[name] for name in self.cameras]
-        finder = _finder(self.shape)
+        """A row has its own columns, ``newest_ns`` and ``joined_ns``, and each camera's picture as an array."""
+        pictures = [row[name] for name in self.cameras]
         return Finding(
             row=row["row"],
             out_seq=row["out_seq"],
             newest_ns=row["newest_ns"],
             joined_ns=row["joined_ns"],
-            mean=float(np.mean([frame.mean() for frame in frames])),
-            difference=mean_difference(frames[0], frames[-1]),
-            moved=[number for frame in frames for number in finder.moved(frame)],
+            apart=float(np.abs(pictures[0].astype(np.int16) - pictures[-1]).mean()),
+            moved=[number for picture in pictures for number in moved(picture)],
         )
 
 
-def mean_difference(left: npt.NDArray[np.uint8], right: npt.NDArray[np.uint8]) -> float:
-    """Mean of the absolute differences.
+def moved(picture: npt.NDArray[np.uint8]) -> tuple[int, int]:
+    """Rows down and columns to the right that the scene has gone in a picture, seen from the picture alone.
 
-    >>> mean_difference(np.array([[0, 255]], np.uint8), np.array([[3, 254]], np.uint8))
-    2.0
+    A picture that moves and comes in again on the other side has the same sums of rows and of columns, moved on. Two
+    circular correlations of a few hundred numbers find by how much; the whole picture's would take far longer.
+
+    >>> moved(np.roll(scene((30, 40)).picture, (3, 39), (0, 1)))
+    (3, 39)
     """
-    return float((np.maximum(left, right) - np.minimum(left, right)).mean())
+    shape = (picture.shape[0], picture.shape[1])
+    down, across = (
+        int(np.fft.irfft(found * np.conj(before), side).argmax())
+        for found, before, side in zip(_spectra(picture), _spectra_of_the_scene(shape), shape, strict=True)
+    )
+    return down, across
 
 
 @lru_cache(maxsize=4)
-def _finder(shape: tuple[int, int]) -> MotionFinder:
-    return MotionFinder(scene(shape).picture)
+def _spectra_of_the_scene(shape: tuple[int, int]) -> list[npt.NDArray[np.complex128]]:
+    return _spectra(scene(shape).picture)
+
+
+def _spectra(picture: npt.NDArray[np.uint8]) -> list[npt.NDArray[np.complex128]]:
+    """Of the steps from one row's sum to the next, and from one column's: slow shades say little about the place."""
+    # As products with ones: much faster than sums that widen byte by byte.
+    whole = picture.astype(np.float32)
+    sums = whole @ np.ones(whole.shape[1], np.float32), np.ones(whole.shape[0], np.float32) @ whole
+    return [np.fft.rfft(each - np.roll(each, 1)) for each in sums]

@@ -1,32 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``framegate demo``: everything at once, watched while it runs, checked when it is over, and nothing left behind."""
+"""``framegate demo``: where it runs and what it leaves, around the show."""
 
 from __future__ import annotations
 
+import logging
 import os
+import secrets
 import shutil
 import sys
 import tempfile
-from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Final
 
 from framegate.joinbarrier.spark.registering import check_java, check_pyspark
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, DemoFailed, JavaMissing, NoPermission, NoRoom, PySparkMissing, WrongUsage
-from framegate.shmpool.stop_signal import StopSignal
-from framegate.tools.demo.cast import Cast
-from framegate.tools.demo.cleaner import Cleaner
+from framegate.tools.demo.cleaner import cleaned_up
 from framegate.tools.demo.options import DemoOptions
-from framegate.tools.demo.plan import LAG, Plan, check
-from framegate.tools.demo.png import png
-from framegate.tools.demo.query import READER
-from framegate.tools.demo.sheet import sheet
+from framegate.tools.demo.plan import Plan, check
 from framegate.tools.demo.show import Show
-from framegate.tools.demo.summary import print_summary
+from framegate.tools.demo.shown import print_summary
+from framegate.tools.rig.guard import MARK
 
 _MEMORY: Final = "/dev/shm"  # noqa: S108  (frames belong in memory)
 _SHEET: Final = "framegate-demo.png"
+_KEPT_VARIABLES: Final = ("FRAMEGATE_LOG", "FRAMEGATE_MEDIA_DRIVER")
 _MIB: Final = 1 << 20
 
 
@@ -35,24 +33,21 @@ def run(options: DemoOptions) -> int:
     check(options)
     kept = _kept(options)
     in_spark = options.has_spark and _has_spark(options)
-    with ExitStack() as stack:
-        stop = stack.enter_context(StopSignal())
-        stop.listen()
-        home = Path(tempfile.mkdtemp(prefix="framegate-demo-", dir=_MEMORY if Path(_MEMORY).is_dir() else None))
-        plan = Plan(options, home, kept or home)
-        cleaner = stack.enter_context(Cleaner(home, plan.aeron_dir, plan.journal, READER))
+    home = Path(tempfile.mkdtemp(prefix="framegate-demo-", dir=_MEMORY if Path(_MEMORY).is_dir() else None))
+    plan, mark = Plan(options, home, kept or home), secrets.token_hex(8)
+    with cleaned_up(plan, mark):
         _check_room(plan)
-        for folder in (plan.logs, home / "tmp", home / "spark"):
+        for folder in (plan.logs, plan.scratch):
             folder.mkdir(parents=True)
-        cast = stack.enter_context(closing(Cast(plan.logs, home, stop, cleaner.note)))
-        show = Show(plan, cast, stop, in_spark=in_spark)
+        _set_environment(plan, mark)
+        show = Show(plan, in_spark)
         try:
             summary = show.run()
         except DemoFailed as failed:
             if kept is not None:
                 failed.hint = f"Its logs are in {plan.logs}; with FRAMEGATE_LOG=debug they say more."
             raise
-        summary["files"] = _files(plan, show, kept)
+    summary["files"] = _files(plan, show.sheet.png(), kept)
     if options.json:
         emit(summary)
     else:
@@ -76,15 +71,13 @@ def _kept(options: DemoOptions) -> Path | None:
 
 def _has_spark(options: DemoOptions) -> bool:
     """Whether Spark can run here; says why not."""
-    if options.has_cluster:
-        # Asked for by name: nothing else would be an answer.
-        check_pyspark()
-        check_java(os.environ)
-        return True
     try:
         check_pyspark()
         check_java(os.environ)
     except (PySparkMissing, JavaMissing) as missing:
+        if options.has_cluster:
+            # Asked for by name: nothing else would be an answer.
+            raise
         print(f"{missing}\nUntil then the demo computes in Python, as with --no-spark.", file=sys.stderr, flush=True)
         return False
     return True
@@ -102,17 +95,29 @@ def _check_room(plan: Plan) -> None:
         )
 
 
-def _files(plan: Plan, show: Show, kept: Path | None) -> dict[str, str]:
-    """Draw the contact sheet; what stays, by what it is."""
-    place = plan.sheet if kept else Path(_SHEET).absolute()
+def _set_environment(plan: Plan, mark: str) -> None:
+    """What this program and those beside it go by. What is configured for others stays out."""
+    for name in [each for each in os.environ if each.startswith("FRAMEGATE_") and each not in _KEPT_VARIABLES]:
+        del os.environ[name]
+    os.environ |= {"FRAMEGATE_AERON_DIR": plan.aeron_dir, "FRAMEGATE_BASE_DIR": plan.base_dir, MARK: mark}
+    os.environ |= dict.fromkeys(("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"), sys.executable)
+    # Linear algebra is small here, and threads of it that spin would take the cores from the others.
+    os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+    os.environ["TMPDIR"] = str(plan.scratch)
+    for handler in logging.getLogger("framegate").handlers:
+        if isinstance(handler, logging.StreamHandler):
+            handler.setStream((plan.logs / "demo.log").open("w"))
+
+
+def _files(plan: Plan, pictures: bytes | None, kept: Path | None) -> dict[str, str]:
+    """Write the pictures; what stays, by what it is."""
     files = {}
-    samples = show.sampler.samples
-    if samples:
-        moved = [show.verdict.moved(each.row) or (0, 0) for each in samples]
-        place.write_bytes(png(sheet(samples, moved, LAG)))
+    if pictures is not None:
+        place = kept / "contact-sheet.png" if kept else Path(_SHEET).absolute()
+        place.write_bytes(pictures)
         files["pictures"] = str(place)
     if plan.options.record is not None:
         files["recording"] = plan.options.record
     if kept:
-        files |= {"journal": str(plan.journal), "logs": str(plan.logs), "join file": str(plan.join_file)}
+        files |= {"journal": str(plan.journal), "logs": str(plan.logs), "join file": str(kept / "join.toml")}
     return files

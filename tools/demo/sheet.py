@@ -1,107 +1,86 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contact sheet: a line for each of a few joined sets, with its pictures, and what the offset rule is good for.
+"""The contact sheet: a line for each of a few joined sets, as a PNG file.
 
-A cross marks the middle of the largest disc where the query says that it has gone. Behind the cameras comes the
-difference of the first and the last, as joined; then that of their frames of one number, as a join without the rule
-would pair them.
+A line has the cameras' pictures, with a cross in the middle of the largest disc; then how the first and the last camera
+differ as they were joined, and how their frames of one number differ, which a join without the rule would pair.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import struct
+import zlib
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from framegate.shmpool.commands.moving import scene
-from framegate.tools.demo.lettering import HEIGHT, lettered
+from framegate.joinbarrier.journal.row import Row
+from framegate.shmpool.commands.moving import moved_by, scene
 
 Picture = npt.NDArray[np.uint8]
+LINES: Final = 6
 _TILE: Final = 208
 """Pixels of a picture's width at most."""
 _SHOWN: Final = 4
 """Cameras that are shown at most, the last one among them."""
-_GAP: Final = 8
-_DOT: Final = 2
-_TEXT: Final = HEIGHT * _DOT
-_PAPER: Final = (18, 20, 26)
-_INK: Final = (208, 212, 222)
-_CROSS: Final = (255, 80, 60)
-_ARM: Final = 9
-_DIFFERENCE_GAIN: Final = 2.2
+_GAP, _ARM = 8, 9
+_PAPER, _CROSS = 24, (255, 80, 60)
+_GAIN: Final = 2.2
 """Differences are drawn brighter than they are."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """A joined set as it is drawn: small copies, for the journal's memory is used again."""
+class Sheet:
+    """Takes its lines from the rows as they come, ``frames`` in all. The last camera is late by ``lag`` frames."""
 
-    row: int
-    shape: tuple[int, int]
-    tiles: Mapping[str, Picture]
-    """The pictures of the cameras that are shown."""
-    differences: tuple[Picture, Picture]
-    """With the rule and without."""
+    def __init__(self, cameras: Sequence[str], lag: int, frames: int) -> None:
+        self._first, self._last = cameras[0], cameras[-1]
+        self._shown = [*cameras[: _SHOWN - 1], cameras[-1]] if len(cameras) > _SHOWN else list(cameras)
+        self._lag = lag
+        self._wanted = {lag + n * max(frames - 2 * lag, 0) // LINES for n in range(LINES)}
+        self._late: tuple[int | None, Picture] | None = None
+        self._lines: list[Picture] = []
 
+    def take(self, row: Row) -> None:
+        """Draw a line if it is time for one."""
+        number = row["row"]
+        if number in self._wanted and self._late is not None and self._late[0] == row.inputs[self._first].seq:
+            self._lines.append(self._line(row, self._late[1]))
+        if number + self._lag in self._wanted:
+            self._late = (row.inputs[self._last].seq, row[self._last].copy())
 
-def sample(row: int, frames: Mapping[str, Picture], unaligned: Picture) -> Sample:
-    """Copy a joined set; ``unaligned`` is the last camera's frame that has the number of the first camera's."""
-    first, *_, last = frames.values()
-    factor = _factor(first)
-    return Sample(
-        row=row,
-        shape=(first.shape[0], first.shape[1]),
-        tiles={name: _grey(_small(frames[name], factor)) for name in shown(list(frames))},
-        differences=(_difference(first, last), _difference(first, unaligned)),
-    )
+    def _line(self, row: Row, unaligned: Picture) -> Picture:
+        first = row[self._first]
+        tiles = [_crossed(row[name], row["out_seq"]) for name in self._shown]
+        tiles += [_difference(first, row[self._last]), _difference(first, unaligned)]
+        return np.hstack([_framed(tile) for tile in tiles])
 
-
-def sheet(samples: Sequence[Sample], moved: Sequence[tuple[int, int]], lag: int) -> Picture:
-    """All samples below each other, with where the query found the scene in each."""
-    *names, last = samples[0].tiles
-    titles = [*names, f"{last}, {lag} LATE", "DIFFERENCE, JOINED", "WITHOUT THE RULE"]
-    lines = [_line(sample, gone) for sample, gone in zip(samples, moved, strict=True)]
-    head = _titles(titles, lines[0].shape[1])
-    return np.concatenate([head, *lines])
+    def png(self) -> bytes | None:
+        """The file; None if there is nothing to see."""
+        return png(_framed(np.vstack(self._lines))) if self._lines else None
 
 
-def shown(names: Sequence[str]) -> list[str]:
-    """The first few cameras, and the last.
+def png(picture: Picture) -> bytes:
+    """A picture of shape (rows, columns, 3) as a PNG file: eight bits of red, green and blue, its rows unfiltered.
 
-    >>> shown(["a", "b", "c", "d", "e", "f"])
-    ['a', 'b', 'c', 'f']
+    >>> png(np.zeros((2, 3, 3), np.uint8))[:8]
+    b'\\x89PNG\\r\\n\\x1a\\n'
     """
-    return [*names[: _SHOWN - 1], names[-1]] if len(names) > _SHOWN else list(names)
-
-
-def _line(sample: Sample, gone: tuple[int, int]) -> Picture:
-    tiles = [_crossed(tile, sample.shape, gone) for tile in sample.tiles.values()]
-    tiles += sample.differences
-    rows, columns, _ = tiles[0].shape
-    paper = _paper(rows + _TEXT + 2 * _GAP, len(tiles) * (columns + _GAP) + _GAP)
-    for index, tile in enumerate(tiles):
-        left = _GAP + index * (columns + _GAP)
-        paper[:rows, left : left + columns] = tile
-    _write(paper, f"ROW {sample.row}: MOVED {gone[0]} DOWN, {gone[1]} ACROSS", rows + _GAP // 2, _GAP)
-    return paper
-
-
-def _titles(titles: Sequence[str], width: int) -> Picture:
-    paper = _paper(_TEXT + 2 * _GAP, width)
-    step = (width - _GAP) // len(titles)
-    for index, title in enumerate(titles):
-        _write(paper, title, _GAP, _GAP + index * step)
-    return paper
-
-
-def _crossed(picture: Picture, shape: tuple[int, int], gone: tuple[int, int]) -> Picture:
-    """With a cross where the landmark is now."""
-    row, column = (
-        (place + by) % side * small // side
-        for place, by, side, small in zip(scene(shape).landmark, gone, shape, picture.shape[:2], strict=True)
+    rows, columns, _ = picture.shape
+    header = struct.pack(">IIBBBBB", columns, rows, 8, 2, 0, 0, 0)
+    lines = np.pad(picture.reshape(rows, 3 * columns), ((0, 0), (1, 0)))
+    chunks = [(b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes())), (b"IEND", b"")]
+    packed = (
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks
     )
-    tile = picture.copy()
+    return b"\x89PNG\r\n\x1a\n" + b"".join(packed)
+
+
+def _crossed(picture: Picture, out_seq: int) -> Picture:
+    """A small grey picture, with a cross where the landmark of the scene is now."""
+    shape = (picture.shape[0], picture.shape[1])
+    tile = np.repeat(_small(picture).astype(np.uint8)[:, :, None], 3, axis=2)
+    places = zip(scene(shape).landmark, moved_by(out_seq, shape), shape, tile.shape[:2], strict=True)
+    row, column = ((place + by) % side * small // side for place, by, side, small in places)
     tile[row, max(column - _ARM, 0) : column + _ARM + 1] = _CROSS
     tile[max(row - _ARM, 0) : row + _ARM + 1, column] = _CROSS
     return tile
@@ -109,35 +88,19 @@ def _crossed(picture: Picture, shape: tuple[int, int], gone: tuple[int, int]) ->
 
 def _difference(left: Picture, right: Picture) -> Picture:
     """From black over red to yellow."""
-    apart = (np.maximum(left, right) - np.minimum(left, right)).astype(np.float32)
-    heat = _small(apart, _factor(left)) * _DIFFERENCE_GAIN
-    channels = (heat * 1.4, heat * 0.9 - 40, heat * 0.3)
-    return np.stack([channel.clip(0, 255).astype(np.uint8) for channel in channels], axis=2)
+    heat = _small(np.abs(left.astype(np.int16) - right)) * _GAIN
+    channels = np.stack([heat * 1.4, heat * 0.9 - 40, heat * 0.3], axis=2)
+    return channels.clip(0, 255).astype(np.uint8)
 
 
-def _factor(picture: Picture) -> int:
-    """By how much a picture is made smaller."""
-    return max(-(-int(picture.shape[1]) // _TILE), 1)
-
-
-def _small(picture: npt.NDArray[np.uint8] | npt.NDArray[np.float32], factor: int) -> npt.NDArray[np.float32]:
+def _small(picture: npt.NDArray[np.uint8 | np.int16]) -> npt.NDArray[np.float32]:
     """Means over squares; what does not fill one is left out."""
+    factor = -(-picture.shape[1] // _TILE)
     rows, columns = (side // factor for side in picture.shape)
     squares = picture[: rows * factor, : columns * factor].reshape(rows, factor, columns, factor)
     means: npt.NDArray[np.float32] = squares.mean(axis=(1, 3), dtype=np.float32)
     return means
 
 
-def _grey(picture: npt.NDArray[np.float32]) -> Picture:
-    return np.repeat(picture.astype(np.uint8)[:, :, None], 3, axis=2)
-
-
-def _paper(rows: int, columns: int) -> Picture:
-    return np.full((rows, columns, 3), _PAPER, np.uint8)
-
-
-def _write(paper: Picture, words: str, top: int, left: int) -> None:
-    """What does not fit on the paper is cut off."""
-    dots = np.kron(lettered(words), np.ones((_DOT, _DOT), np.bool_))
-    place = paper[top : top + dots.shape[0], left : left + dots.shape[1]]
-    place[dots[: place.shape[0], : place.shape[1]]] = _INK
+def _framed(picture: Picture) -> Picture:
+    return np.pad(picture, ((_GAP // 2,) * 2, (_GAP // 2,) * 2, (0, 0)), constant_values=_PAPER)

@@ -1,193 +1,187 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The course of the demo: who starts after whom, what is watched meanwhile, who ends first, and the sums."""
+"""The demo itself, over the public interface: a gate, cameras beside it, a join, and what looks at its rows."""
 
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from functools import partial
+from queue import Empty, Queue, SimpleQueue
+from typing import TYPE_CHECKING, Any, Final
 
-from framegate.joinbarrier.journal.journal import journal
+from framegate.joinbarrier.config.toml_text import toml_text
 from framegate.schema.console.reporting import emit
-from framegate.shmpool.client.client import Client
+from framegate.schema.errors import DemoFailed
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.commands.moving import MOTION
-from framegate.shmpool.idle import sleep_ns
+from framegate.shmpool.commands.moving import MOTION, scene
 from framegate.shmpool.stop_signal import StopSignal
-from framegate.tools.demo.cast import STEP_NS, Cast
-from framegate.tools.demo.child import Child
-from framegate.tools.demo.looking import Finding
+from framegate.tools.demo.beside import END_S, Beside
+from framegate.tools.demo.looking import Finding, Look, moved
 from framegate.tools.demo.plan import LAG, Plan
-from framegate.tools.demo.sampler import Sampler
-from framegate.tools.demo.table import Table, table
+from framegate.tools.demo.sheet import Sheet
+from framegate.tools.demo.shown import progress
 from framegate.tools.demo.verdict import Verdict
-from framegate.tools.demo.watch import Watch, causes
 
-_READY_S: Final = 60.0
-_SPARK_READY_S: Final = 180.0
-_END_S: Final = 60.0
-_RECORDER: Final = "recorder"
-_SERVER: Final = "server"
-_SERVERS: Final = ("authority", "driver")
-_SETTLED_NS: Final = 500_000_000
-"""No row for so long after the cameras were told to end: the join has read all that they made."""
+import framegate as fg
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_WAITING_ROWS_MAX: Final = 256
+_STEP_S: Final = 0.02
 
 
 @dataclass(slots=True)
 class Show:
-    """One run. ``summary`` is there when it was right from the beginning to the end."""
+    """One run. ``sheet`` has its pictures."""
 
     plan: Plan
-    cast: Cast
-    stop: StopSignal
     in_spark: bool
-    sampler: Sampler = field(init=False)
+    look: Look = field(init=False)
+    sheet: Sheet = field(init=False)
     verdict: Verdict = field(init=False)
-    cameras: list[Child] = field(init=False)
+    found: SimpleQueue[tuple[Finding, int]] = field(default_factory=SimpleQueue)
+    """What the query has found and when, not checked yet."""
 
     def run(self) -> dict[str, Any]:
-        """From the first process to the last. Raises DemoFailed, DemoWrong and Interrupted."""
-        self._begin()
-        self._say_ready()
-        offset_ns = journal(self.plan.journal).info.realtime_minus_monotonic_ns
-        names = [camera.name for camera in self.plan.cameras]
-        self.verdict = Verdict(names, self.plan.shape, realtime_minus_monotonic_ns=offset_ns)
-        self.sampler = Sampler(self.plan)
-        with Client(aeron_dir=self.plan.aeron_dir, base_dirs=[self.plan.base_dir]) as client:
-            watch = Watch(client, self.plan)
-            with table(as_json=self.plan.options.json) as shown:
-                self._watch(watch, shown)
-                shown.show(watch.now(self.verdict))
-            self.sampler.last(watch.rows)
-        return self._finish()
+        """From the first process to the last; the summary. Raises DemoFailed and DemoWrong."""
+        plan, names = self.plan, self.plan.cameras
+        self.look, self.sheet = Look(tuple(names), plan.shape), Sheet(names, LAG, plan.frames)
+        with ExitStack() as stack:
+            # A driver of this program's own, or the one that runs there.
+            gate = stack.enter_context(fg.local())
+            # A row has the cameras' frames of one number, and the late camera's whose number is LAG higher.
+            joined = gate.join(
+                *names[:-1],
+                inputs={names[-1]: f"offset {LAG}"},
+                journal=str(plan.journal),
+                max_bytes=plan.journal_bytes,
+                when_full="block",  # no row goes before it was looked at
+                seal_ms=2,
+            )
+            stack.enter_context(joined)
+            _write_join_file(joined, plan)
+            server, recorder = self._helpers(stack)
+            query = self._query(stack, server)
+            # Ctrl-C now ends the cameras, and the sums must still be right.
+            stop = stack.enter_context(StopSignal())
+            cameras = [stack.enter_context(Beside(name, plan.logs, *plan.camera(name))) for name in names]
+            for camera in cameras:
+                camera.said("ready")
+            self._watch(joined, query, stop, cameras, [each for each in (server, recorder) if each is not None])
+        return self._summary(joined, server)
 
-    # --- the beginning -------------------------------------------------------------------------------------
-
-    def _begin(self) -> None:
-        """Everything but the cameras' pictures: they wait for the join and for the table."""
-        plan, cast = self.plan, self.cast
-        plan.join_file.write_text(plan.join_toml())
-        for name, words in (("driver", plan.driver()), ("authority", plan.authority()), ("join", plan.join())):
-            cast.ready(cast.start(name, words), _READY_S)
+    def _helpers(self, stack: ExitStack) -> tuple[Beside | None, Beside | None]:
+        """Start what serves the journal to a cluster, and what records the cameras, if they are wanted."""
+        plan, server, recorder = self.plan, None, None
+        words: tuple[str, ...]
+        if plan.options.has_cluster:
+            words = ("framegate", "journal", "serve", str(plan.journal), "--listen", "grpc://127.0.0.1:0")
+            server = stack.enter_context(Beside("server", plan.logs, *words, "--child", "--json"))
         if plan.options.record is not None:
-            cast.ready(cast.start(_RECORDER, plan.recorder(plan.options.record)), _READY_S)
-        query = cast.start("query", plan.query(in_spark=self.in_spark, endpoint=self._served()))
-        cast.ready(query, _SPARK_READY_S if self.in_spark else _READY_S)
-        self.cameras = [cast.start(camera.name, plan.camera(camera)) for camera in plan.cameras]
-        for camera in self.cameras:
-            cast.ready(camera, _READY_S)
+            words = ("framegate", "record", plan.options.record, "--streams", ",".join(plan.cameras))
+            recorder = stack.enter_context(Beside("recorder", plan.logs, *words, "--payload"))
+        return server, recorder
 
-    def _served(self) -> str | None:
-        """Start the journal's server where executors ask for one; its address."""
-        if not self.plan.options.has_cluster:
+    def _query(self, stack: ExitStack, server: Beside | None) -> StreamingQuery | None:
+        if not self.in_spark:
+            moved(scene(self.plan.shape).picture)  # what is computed once is computed before the first row comes
             return None
-        server = self.cast.start(_SERVER, self.plan.server())
-        self.cast.ready(server, _READY_S)
-        return str((server.said("ready") or {})["endpoint"])
+        from framegate.tools.demo.spark_query import looked_at_in_spark
 
-    @property
-    def _servers(self) -> tuple[str, ...]:
-        """Those that end when they are told, in that order."""
-        return (_SERVER, *_SERVERS) if self.plan.options.has_cluster else _SERVERS
+        endpoint = None if server is None else str(server.said("ready")["endpoint"])
+        return stack.enter_context(looked_at_in_spark(self.plan, self.look, self.found, endpoint))
 
-    def _say_ready(self) -> None:
-        if self.plan.options.json:
-            places = {"home": str(self.plan.home), "journal": str(self.plan.journal)}
-            emit({"event": "ready", "pid": os.getpid(), **places, "processes": self.cast.pids()})
+    def _watch(
+        self,
+        joined: fg.Joined,
+        query: StreamingQuery | None,
+        stop: StopSignal,
+        cameras: list[Beside],
+        helpers: list[Beside],
+    ) -> None:
+        """Let the cameras begin, and look at every row until all have ended."""
+        plan = self.plan
+        rows: Queue[fg.Row] = Queue(_WAITING_ROWS_MAX)
+        joined.on_row(partial(rows.put, timeout=END_S))
+        offset_ns = joined.journal.info.realtime_minus_monotonic_ns
+        self.verdict = Verdict(plan.cameras, plan.shape, realtime_minus_monotonic_ns=offset_ns)
+        if plan.options.json:
+            pids = {each.name: each.process.pid for each in (*cameras, *helpers)}
+            places = {"home": str(plan.home), "journal": str(plan.journal)}
+            emit({"event": "ready", "pid": os.getpid(), **places, "processes": pids})
+        for camera in cameras:
+            camera.begin()
+        deadline_ns = monotonic_ns() + round((plan.options.seconds + 2 * END_S) * 1e9)
+        with progress(as_json=plan.options.json) as shown:
+            while not self._is_over(joined, rows, cameras):
+                for each in (*cameras, *helpers):
+                    each.check()
+                if stop.is_set:
+                    for camera in cameras:
+                        camera.end()
+                if monotonic_ns() > deadline_ns:
+                    raise DemoFailed("rows are missing long after the cameras should have ended", rows=len(joined))
+                self._take(rows, query)
+                if (
+                    shown.tell(joined, self.verdict)
+                    and query is not None
+                    and (failure := query.exception()) is not None
+                ):
+                    raise failure
+            shown.tell(joined, self.verdict, is_last=True)
 
-    # --- while it runs -------------------------------------------------------------------------------------
+    def _take(self, rows: Queue[fg.Row], query: StreamingQuery | None) -> None:
+        """Look at the next row, or check what the query has found in rows."""
+        with suppress(Empty):
+            row = rows.get(timeout=_STEP_S)
+            self.sheet.take(row)
+            if query is None:
+                newest_ns = max(each.timestamp_ns or 0 for each in row.inputs.values())
+                joined_ns = round(row["joined_at"].timestamp() * 1e6) * 1000
+                finding = self.look({**row, "newest_ns": newest_ns, "joined_ns": joined_ns})
+                self.verdict.take(finding, monotonic_ns())
+        while not self.found.empty():
+            self.verdict.take(*self.found.get())
 
-    def _watch(self, watch: Watch, shown: Table) -> None:
-        # In the order in which they end: the cameras by themselves, then the join, then the query.
-        workers = [*self.cameras, self.cast["join"], self.cast["query"]]
-        if self.plan.options.record is not None:
-            workers.append(self.cast[_RECORDER])
-        moved = _Moved()
-        deadline_ns = monotonic_ns() + int((self.plan.options.seconds + 2 * _END_S) * 1e9)
-        while late := next((child for child in workers if child.exit_status is None), None):
-            self.cast.check(self._may_have_ended)
-            self._turn(watch, shown)
-            if self.stop.is_set:
-                self._end_early(moved, watch.rows)
-            if monotonic_ns() > deadline_ns:
-                late.fail(f"{late.name} goes on long after the cameras should have ended")
-            sleep_ns(STEP_NS)
-        self.cast.check(self._may_have_ended)
-        self._turn(watch, shown)
+    def _is_over(self, joined: fg.Joined, rows: Queue[fg.Row], cameras: list[Beside]) -> bool:
+        """Whether every frame is in a row that was looked at, or has a cause."""
+        if not (rows.empty() and all(camera.has_ended for camera in cameras)):
+            return False
+        unmatched, looked_at = joined.unmatched(), self.verdict.rows
+        made = {camera.name: camera.said("summary")["frames"] for camera in cameras}
+        return looked_at == len(joined) and all(
+            frames == looked_at + sum(unmatched[name].values()) for name, frames in made.items()
+        )
 
-    def _turn(self, watch: Watch, shown: Table) -> None:
-        watch.poll()
-        for message in self.cast["query"].hear():
-            for *finding, done_ns in message.get("rows", []) if message.get("event") == "found" else []:
-                self.verdict.take(Finding(*finding), done_ns)
-        self.sampler.work(watch.rows)
-        if shown.is_due:
-            shown.show(watch.now(self.verdict))
-
-    def _may_have_ended(self, child: Child) -> bool:
-        """The driver and the authority end when they are told. Who else ended too early is found by the sums."""
-        return child.name not in self._servers
-
-    def _end_early(self, moved: _Moved, rows: int) -> None:
-        """The user has seen enough: cameras first, and the join when it has read what they made."""
-        for camera in self.cameras:
-            camera.tell_to_end()
-        if all(camera.exit_status is not None for camera in self.cameras) and moved.is_settled(rows):
-            self.cast["join"].tell_to_end()
-            if self.plan.options.record is not None:
-                self.cast[_RECORDER].tell_to_end()
-
-    # --- the end -------------------------------------------------------------------------------------------
-
-    def _finish(self) -> dict[str, Any]:
-        for name in self._servers:
-            self.cast.end(self.cast[name], _END_S)
-        joined = self._summary_of(self.cast["join"])
-        made = {camera.name: int(self._summary_of(camera)["frames"]) for camera in self.cameras}
-        self.verdict.check_account(joined, made)
-        unmatched = journal(self.plan.journal).unmatched()
+    def _summary(self, joined: fg.Joined, server: Beside | None) -> dict[str, Any]:
+        plan, rows = self.plan, int(joined.summary["rows"])
+        books = fg.audit(plan.journal, sent=[plan.sent(name) for name in plan.cameras])
+        self.verdict.check(rows, books)
         cameras = [
-            {"name": name, "frames": frames, "joined": joined["rows"], "not_joined": causes(unmatched, name)}
-            for name, frames in made.items()
+            {"name": name, "frames": book["published"], "joined": book["joined"], "not_joined": book["unmatched"]}
+            for name, book in books["inputs"].items()
         ]
+        told = {} if server is None else server.said("summary")
         return {
             "event": "summary",
-            "rows": self.verdict.rows,
-            "frames": sum(made.values()),
-            "bytes": joined["bytes"],
-            **self.verdict.measured(self.plan.row_bytes),
+            "rows": rows,
+            "frames": sum(each["frames"] for each in cameras),
+            "unexplained": books.unexplained,
+            "bytes": joined.summary["bytes"],
+            **self.verdict.measured(plan.row_bytes),
             "motion": {"rows": MOTION[0], "columns": MOTION[1], "recovered_sets": self.verdict.rows},
             "lag_frames": LAG,
             "spark": self.in_spark,
-            "cluster": self.plan.options.has_cluster,
-            **self._fetched(),
+            "cluster": plan.options.has_cluster,
+            # What the executors got from the server: every row that was joined, or the figure shows it.
+            **({"flight": {name: told[name] for name in ("rows", "bytes", "streams")}} if told else {}),
             "cameras": cameras,
         }
 
-    def _fetched(self) -> dict[str, Any]:
-        """What the executors got from the server: every row that was joined, or the figure shows it."""
-        if not self.plan.options.has_cluster:
-            return {}
-        told = self._summary_of(self.cast[_SERVER])
-        return {"flight": {"rows": told["rows"], "bytes": told["bytes"], "streams": told["streams"]}}
 
-    def _summary_of(self, child: Child) -> dict[str, Any]:
-        child.hear()
-        found = child.said("summary")
-        if found is None:
-            child.fail(f"{child.name} ended without its summary")
-        return found or {}
-
-
-@dataclass(slots=True)
-class _Moved:
-    """Whether rows still come."""
-
-    rows: int = -1
-    at_ns: int = 0
-
-    def is_settled(self, rows: int) -> bool:
-        """Whether there was none for a while."""
-        if rows != self.rows:
-            self.rows, self.at_ns = rows, monotonic_ns()
-        return monotonic_ns() - self.at_ns >= _SETTLED_NS
+def _write_join_file(joined: fg.Joined, plan: Plan) -> None:
+    """Write down the join: `framegate join --config join.toml --from demo.mcap` gives the same rows."""
+    tables = joined.config.model_dump(include={"join", "journal", "input"}, exclude_defaults=True)
+    (plan.folder / "join.toml").write_text(toml_text(tables))

@@ -21,7 +21,7 @@ from typing import IO, Final
 
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
-from framegate.tools.demo.sessions import end_session
+from framegate.tools.rig.sessions import end_session
 
 MARK: Final = "RIG_OF_FRAMEGATE"
 """The variable that every process of a rig has, and hands on to what it starts."""

@@ -11,8 +11,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
 
-from framegate.tools.demo.sessions import members
 from framegate.tools.rig.log_file import LINE_CHARACTERS_MAX
+from framegate.tools.rig.sessions import members
 
 _READ_BYTES: Final = 1 << 16
 _LAST_READS_MAX: Final = 64

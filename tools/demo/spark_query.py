@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The query in Spark: a stream of the rows of the live journal, looked at by Spark's workers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Final
+
+from framegate.shmpool.clock import monotonic_ns
+from framegate.tools.demo.cleaner import QUERY
+from framegate.tools.demo.looking import SPARK_COLUMNS, Finding, Look
+from framegate.tools.demo.plan import Plan
+from framegate.tools.demo.spark_home import linked_spark_home
+
+from framegate.spark import RECOMMENDED, resolve, session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+
+_CORES: Final = 2
+_SETTINGS: Final = {
+    "spark.master": f"local[{_CORES}]",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": "1g",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": str(_CORES),
+    "spark.sql.session.timeZone": "UTC",
+    **RECOMMENDED,
+}
+_CLUSTER: Final = {"spark.master": f"local-cluster[{_CORES},1,1024]", "spark.executor.memory": "1024m"}
+
+
+@contextmanager
+def looked_at_in_spark(
+    plan: Plan, look: Look, found: SimpleQueue[tuple[Finding, int]], endpoint: str | None
+) -> Iterator[StreamingQuery]:
+    """Put what was found in each row into a queue, with the time when it was there.
+
+    ``endpoint`` is the journal's server: with one Spark is a small cluster, and its executors read from there.
+    """
+
+    def take(rows: DataFrame, _batch: int) -> None:
+        results = rows.collect()
+        done_ns = monotonic_ns()
+        for each in results:
+            found.put((Finding(*each), done_ns))
+
+    source = {"path": str(plan.journal), "payload": "reference"}
+    if endpoint is not None:
+        source = {"endpoint": endpoint, "payload": "value", "forceFlight": "true", "minPartitions": str(_CORES)}
+    with _standard_error_in(plan.logs / "spark.log"):
+        spark = _session(plan, is_cluster=endpoint is not None)
+        _rehearse(spark, plan, look)
+        options = {"readerName": QUERY, "startingOffsets": "earliest", **source}
+        joined = spark.readStream.format("framegate").options(**options).load()
+        writing = _looked_at(joined, look).writeStream.foreachBatch(take)
+        query = writing.option("checkpointLocation", str(plan.scratch / "checkpoint")).start()
+        # There is nothing yet: this waits until the query does.
+        query.processAllAvailable()
+    try:
+        yield query
+    finally:
+        query.stop()
+        spark.stop()
+
+
+def _looked_at(joined: DataFrame, look: Look) -> DataFrame:
+    """What was found in each row, with the two columns that the look needs beside the journal's."""
+    from pyspark.sql import functions as f
+
+    newest = f.greatest(*(f.col(f"{name}.timestamp_ns") for name in look.cameras))
+    timed = joined.withColumn("newest_ns", newest).withColumn("joined_ns", f.unix_micros("joined_at") * 1000)
+    return resolve(timed, look, SPARK_COLUMNS)
+
+
+def _rehearse(spark: SparkSession, plan: Plan, look: Look) -> None:
+    """The same computation as a stream of two played rows, one for each core.
+
+    Plans are compiled and workers started by it: that takes seconds, and cameras do not wait.
+    """
+    picture = {"status": "present", "timestamp_ns": 0, "dtype": "uint8", "shape": list(look.shape)}
+    picture["payload"] = bytes(look.shape[0] * look.shape[1])
+    row: Mapping[str, Any] = {"row": 0, "out_seq": 0, "joined_at": datetime(1970, 1, 1, tzinfo=UTC)}
+    rows = [{**row, **dict.fromkeys(look.cameras, picture)}] * _CORES
+    schema = spark.read.format("framegate").load(str(plan.journal)).schema
+    played = str(plan.scratch / "played")
+    spark.createDataFrame(rows, schema).repartition(_CORES).write.parquet(played)
+    writing = _looked_at(spark.readStream.schema(schema).parquet(played), look).writeStream
+
+    def collect(rows: DataFrame, _batch: int) -> None:
+        rows.collect()
+
+    rehearsal = writing.foreachBatch(collect).trigger(availableNow=True)
+    rehearsal.option("checkpointLocation", str(plan.scratch / "rehearsal")).start().awaitTermination()
+
+
+def _session(plan: Plan, *, is_cluster: bool) -> SparkSession:
+    """Spark with all its files in the demo's folder."""
+    scratch = plan.scratch
+    # A JVM of a minute gains nothing from what takes longer to compile than to run.
+    java = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Djava.io.tmpdir={scratch}"
+    folders = {"spark.local.dir": str(scratch), "spark.sql.warehouse.dir": str(scratch / "warehouse")}
+    settings = _SETTINGS | folders | {"spark.driver.extraJavaOptions": java} | (_CLUSTER if is_cluster else {})
+    if is_cluster:
+        os.environ["SPARK_HOME"] = str(linked_spark_home(scratch / "cluster"))
+    spark = session("framegate demo", settings)
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+@contextmanager
+def _standard_error_in(log: Path) -> Iterator[None]:
+    """What is started here says what it says in a file."""
+    kept = os.dup(2)
+    with log.open("wb") as file:
+        os.dup2(file.fileno(), 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
