@@ -7,6 +7,7 @@ is closed: by the demo, or with it.
 
 from __future__ import annotations
 
+import json
 import select
 import sys
 from pathlib import Path
@@ -14,14 +15,13 @@ from pathlib import Path
 from framegate.schema.console.reporting import emit
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.commands.moving import MovingPattern
-from framegate.shmpool.commands.produce import parse_shape
 
 import framegate as fg
 
 _CONSUMERS_S = 60.0
 
 
-def film(name: str, *, lag: int, shape: tuple[int, ...], rate: float, frames: int, consumers: int, sent: str) -> None:
+def film(name: str, *, lag: int, shape: tuple[int, int], rate: float, frames: int, consumers: int, sent: str) -> None:
     """Publish so many frames; ``lag`` is by how many frames the camera is late."""
     with (
         fg.connect() as client,
@@ -51,13 +51,4 @@ def _is_over(due_ns: int) -> bool:
 
 
 if __name__ == "__main__":
-    _name, _lag, _shape, _rate, _frames, _consumers, _sent = sys.argv[1:]
-    film(
-        _name,
-        lag=int(_lag),
-        shape=parse_shape(_shape),
-        rate=float(_rate),
-        frames=int(_frames),
-        consumers=int(_consumers),
-        sent=_sent,
-    )
+    film(**json.loads(sys.argv[1]))

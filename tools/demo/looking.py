@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from framegate.shmpool.commands.moving import scene
 
-SPARK_COLUMNS: Final = "row bigint, out_seq bigint, newest_ns bigint, joined_ns bigint, apart double, moved array<int>"
+SPARK_COLUMNS: Final = "row bigint, out_seq bigint, apart double, moved array<int>"
 """Of ``Finding``, as Spark writes them."""
 
 
@@ -21,10 +21,6 @@ class Finding(NamedTuple):
 
     row: int
     out_seq: int
-    newest_ns: int
-    """When its newest frame was made, by the monotonic clock."""
-    joined_ns: int
-    """When the row was made, by the wall clock."""
     apart: float
     """How far the pictures of the first and the last camera are apart: the mean of the absolute differences."""
     moved: Sequence[int]
@@ -33,22 +29,15 @@ class Finding(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The function. It travels to Spark's workers by its names and its shape."""
+    """The function. It travels to Spark's workers by its names."""
 
     cameras: tuple[str, ...]
-    shape: tuple[int, int]
 
     def __call__(self, row: Mapping[str, Any]) -> Finding:
-        """A row has its own columns, ``newest_ns`` and ``joined_ns``, and each camera's picture as an array."""
+        """A row has its own columns, and each camera's picture as an array."""
         pictures = [row[name] for name in self.cameras]
-        return Finding(
-            row=row["row"],
-            out_seq=row["out_seq"],
-            newest_ns=row["newest_ns"],
-            joined_ns=row["joined_ns"],
-            apart=float(np.abs(pictures[0].astype(np.int16) - pictures[-1]).mean()),
-            moved=[number for picture in pictures for number in moved(picture)],
-        )
+        apart = np.abs(pictures[0].astype(np.int16) - pictures[-1]).mean()
+        return Finding(row["row"], row["out_seq"], float(apart), [n for picture in pictures for n in moved(picture)])
 
 
 def moved(picture: npt.NDArray[np.uint8]) -> tuple[int, int]:

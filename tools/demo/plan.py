@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -19,7 +20,6 @@ _JOURNAL_S: Final = 8.0
 """The journal has room for so much: the first micro-batches of a query wait for workers that start anew."""
 _JOURNAL_BYTES: Final = (64 << 20, 1 << 30)
 _ROWS_MIN: Final = 32
-_PAGE: Final = 4096
 _AERON_BYTES: Final = 96 << 20
 
 
@@ -77,10 +77,21 @@ class Plan:
 
     def camera(self, name: str) -> list[str]:
         """A camera's program. It waits for the join, and for the recorder if there is one."""
-        options, lag = self.options, LAG if name == self.cameras[-1] else 0
-        shape, consumers = "x".join(map(str, self.shape)), 1 if options.record is None else 2
-        words = [name, lag, shape, options.rate, self.frames, consumers, self.sent(name)]
-        return ["framegate.tools.demo.camera", *map(str, words)]
+        lag, consumers = LAG if name == self.cameras[-1] else 0, 1 if self.options.record is None else 2
+        words = {"name": name, "lag": lag, "shape": self.shape, "rate": self.options.rate, "frames": self.frames}
+        words |= {"consumers": consumers, "sent": str(self.sent(name))}
+        return ["framegate.tools.demo.camera", json.dumps(words)]
+
+    def helpers(self) -> dict[str, list[str]]:
+        """What else runs: a server of the journal for a cluster, and a recorder of the cameras, if they are wanted."""
+        found = {}
+        if self.options.has_cluster:
+            server = ["framegate", "journal", "serve", str(self.journal), "--listen", "grpc://127.0.0.1:0"]
+            found["server"] = [*server, "--child", "--json"]
+        if self.options.record is not None:
+            recorder = ["framegate", "record", self.options.record, "--streams", ",".join(self.cameras)]
+            found["recorder"] = [*recorder, "--payload"]
+        return found
 
     @property
     def row_bytes(self) -> int:
@@ -92,7 +103,7 @@ class Plan:
         """The most that the journal takes."""
         low, high = _JOURNAL_BYTES
         wanted = int(self.row_bytes * self.options.rate * _JOURNAL_S)
-        return -(-max(min(max(wanted, low), high), _ROWS_MIN * self.row_bytes) // _PAGE) * _PAGE
+        return max(min(max(wanted, low), high), _ROWS_MIN * self.row_bytes)
 
     @property
     def memory_bytes(self) -> int:

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from queue import Empty, Queue, SimpleQueue
-from typing import TYPE_CHECKING, Any, Final
+from queue import Empty, Queue
+from typing import Any, Final
 
 from framegate.joinbarrier.config.toml_text import toml_text
 from framegate.schema.console.reporting import emit
@@ -25,9 +26,6 @@ from framegate.tools.demo.verdict import Verdict
 
 import framegate as fg
 
-if TYPE_CHECKING:
-    from pyspark.sql.streaming.query import StreamingQuery
-
 _WAITING_ROWS_MAX: Final = 256
 _STEP_S: Final = 0.02
 
@@ -38,16 +36,15 @@ class Show:
 
     plan: Plan
     in_spark: bool
-    look: Look = field(init=False)
     sheet: Sheet = field(init=False)
     verdict: Verdict = field(init=False)
-    found: SimpleQueue[tuple[Finding, int]] = field(default_factory=SimpleQueue)
+    found: deque[tuple[Finding, int]] = field(default_factory=deque)
     """What the query has found and when, not checked yet."""
 
     def run(self) -> dict[str, Any]:
         """From the first process to the last; the summary. Raises DemoFailed and DemoWrong."""
-        plan, names = self.plan, self.plan.cameras
-        self.look, self.sheet = Look(tuple(names), plan.shape), Sheet(names, LAG, plan.frames)
+        plan, names, query = self.plan, self.plan.cameras, None
+        look = Look(tuple(names))
         with ExitStack() as stack:
             # A driver of this program's own, or the one that runs there.
             gate = stack.enter_context(fg.local())
@@ -62,98 +59,69 @@ class Show:
             )
             stack.enter_context(joined)
             _write_join_file(joined, plan)
-            server, recorder = self._helpers(stack)
-            query = self._query(stack, server)
+            helpers = {
+                name: stack.enter_context(Beside(name, plan.logs, *words)) for name, words in plan.helpers().items()
+            }
+            if self.in_spark:
+                from framegate.tools.demo.spark_query import looked_at_in_spark
+
+                endpoint = helpers["server"].said("ready")["endpoint"] if "server" in helpers else None
+                query = stack.enter_context(looked_at_in_spark(plan, look, self.found, endpoint))
+            else:
+                moved(scene(plan.shape).picture)  # what is computed once is computed before the first row comes
             # Ctrl-C now ends the cameras, and the sums must still be right.
             stop = stack.enter_context(StopSignal())
             cameras = [stack.enter_context(Beside(name, plan.logs, *plan.camera(name))) for name in names]
             for camera in cameras:
                 camera.said("ready")
-            self._watch(joined, query, stop, cameras, [each for each in (server, recorder) if each is not None])
-        return self._summary(joined, server)
 
-    def _helpers(self, stack: ExitStack) -> tuple[Beside | None, Beside | None]:
-        """Start what serves the journal to a cluster, and what records the cameras, if they are wanted."""
-        plan, server, recorder = self.plan, None, None
-        words: tuple[str, ...]
-        if plan.options.has_cluster:
-            words = ("framegate", "journal", "serve", str(plan.journal), "--listen", "grpc://127.0.0.1:0")
-            server = stack.enter_context(Beside("server", plan.logs, *words, "--child", "--json"))
-        if plan.options.record is not None:
-            words = ("framegate", "record", plan.options.record, "--streams", ",".join(plan.cameras))
-            recorder = stack.enter_context(Beside("recorder", plan.logs, *words, "--payload"))
-        return server, recorder
+            rows: Queue[fg.Row] = Queue(_WAITING_ROWS_MAX)
+            joined.on_row(partial(rows.put, timeout=END_S))
+            offset_ns = joined.journal.info.realtime_minus_monotonic_ns
+            self.verdict = Verdict(names, plan.shape, realtime_minus_monotonic_ns=offset_ns)
+            self.sheet = Sheet(names, LAG, plan.frames)
+            self._say_ready([*cameras, *helpers.values()])
+            for camera in cameras:
+                camera.begin()
+            deadline_ns = monotonic_ns() + round((plan.options.seconds + 2 * END_S) * 1e9)
+            with progress(as_json=plan.options.json) as shown:
+                while not self._is_over(joined, cameras):
+                    for each in (*cameras, *helpers.values()):
+                        each.check()
+                    if stop.is_set:
+                        for camera in cameras:
+                            camera.end()
+                    if monotonic_ns() > deadline_ns:
+                        raise DemoFailed("rows are missing long after the cameras should have ended", rows=len(joined))
+                    self._take(rows, look)
+                    if shown.tell(joined, self.verdict) and query and (failure := query.exception()):
+                        raise failure
+                shown.tell(joined, self.verdict, is_last=True)
+        return self._summary(joined, helpers.get("server"))
 
-    def _query(self, stack: ExitStack, server: Beside | None) -> StreamingQuery | None:
-        if not self.in_spark:
-            moved(scene(self.plan.shape).picture)  # what is computed once is computed before the first row comes
-            return None
-        from framegate.tools.demo.spark_query import looked_at_in_spark
-
-        endpoint = None if server is None else str(server.said("ready")["endpoint"])
-        return stack.enter_context(looked_at_in_spark(self.plan, self.look, self.found, endpoint))
-
-    def _watch(
-        self,
-        joined: fg.Joined,
-        query: StreamingQuery | None,
-        stop: StopSignal,
-        cameras: list[Beside],
-        helpers: list[Beside],
-    ) -> None:
-        """Let the cameras begin, and look at every row until all have ended."""
-        plan = self.plan
-        rows: Queue[fg.Row] = Queue(_WAITING_ROWS_MAX)
-        joined.on_row(partial(rows.put, timeout=END_S))
-        offset_ns = joined.journal.info.realtime_minus_monotonic_ns
-        self.verdict = Verdict(plan.cameras, plan.shape, realtime_minus_monotonic_ns=offset_ns)
-        if plan.options.json:
-            pids = {each.name: each.process.pid for each in (*cameras, *helpers)}
-            places = {"home": str(plan.home), "journal": str(plan.journal)}
-            emit({"event": "ready", "pid": os.getpid(), **places, "processes": pids})
-        for camera in cameras:
-            camera.begin()
-        deadline_ns = monotonic_ns() + round((plan.options.seconds + 2 * END_S) * 1e9)
-        with progress(as_json=plan.options.json) as shown:
-            while not self._is_over(joined, rows, cameras):
-                for each in (*cameras, *helpers):
-                    each.check()
-                if stop.is_set:
-                    for camera in cameras:
-                        camera.end()
-                if monotonic_ns() > deadline_ns:
-                    raise DemoFailed("rows are missing long after the cameras should have ended", rows=len(joined))
-                self._take(rows, query)
-                if (
-                    shown.tell(joined, self.verdict)
-                    and query is not None
-                    and (failure := query.exception()) is not None
-                ):
-                    raise failure
-            shown.tell(joined, self.verdict, is_last=True)
-
-    def _take(self, rows: Queue[fg.Row], query: StreamingQuery | None) -> None:
-        """Look at the next row, or check what the query has found in rows."""
+    def _take(self, rows: Queue[fg.Row], look: Look) -> None:
+        """Look at the next row, and check what was found in rows."""
         with suppress(Empty):
             row = rows.get(timeout=_STEP_S)
             self.sheet.take(row)
-            if query is None:
-                newest_ns = max(each.timestamp_ns or 0 for each in row.inputs.values())
-                joined_ns = round(row["joined_at"].timestamp() * 1e6) * 1000
-                finding = self.look({**row, "newest_ns": newest_ns, "joined_ns": joined_ns})
-                self.verdict.take(finding, monotonic_ns())
-        while not self.found.empty():
-            self.verdict.take(*self.found.get())
+            self.verdict.see(row)
+            if not self.in_spark:
+                self.found.append((look(row), monotonic_ns()))
+        while self.found and self.found[0][0].row < self.verdict.seen:
+            self.verdict.take(*self.found.popleft())
 
-    def _is_over(self, joined: fg.Joined, rows: Queue[fg.Row], cameras: list[Beside]) -> bool:
+    def _is_over(self, joined: fg.Joined, cameras: list[Beside]) -> bool:
         """Whether every frame is in a row that was looked at, or has a cause."""
-        if not (rows.empty() and all(camera.has_ended for camera in cameras)):
+        if not all(camera.has_ended for camera in cameras) or self.verdict.rows != len(joined):
             return False
-        unmatched, looked_at = joined.unmatched(), self.verdict.rows
-        made = {camera.name: camera.said("summary")["frames"] for camera in cameras}
-        return looked_at == len(joined) and all(
-            frames == looked_at + sum(unmatched[name].values()) for name, frames in made.items()
-        )
+        unmatched = {name: sum(causes.values()) for name, causes in joined.unmatched().items()}
+        return all(each.said("summary")["frames"] == self.verdict.rows + unmatched[each.name] for each in cameras)
+
+    def _say_ready(self, beside: list[Beside]) -> None:
+        if self.plan.options.json:
+            pids = {each.name: each.process.pid for each in beside}
+            places = {"home": str(self.plan.home), "journal": str(self.plan.journal)}
+            emit({"event": "ready", "pid": os.getpid(), **places, "processes": pids})
 
     def _summary(self, joined: fg.Joined, server: Beside | None) -> dict[str, Any]:
         plan, rows = self.plan, int(joined.summary["rows"])

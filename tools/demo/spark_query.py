@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Final
 
 from framegate.shmpool.clock import monotonic_ns
@@ -40,7 +40,7 @@ _CLUSTER: Final = {"spark.master": f"local-cluster[{_CORES},1,1024]", "spark.exe
 
 @contextmanager
 def looked_at_in_spark(
-    plan: Plan, look: Look, found: SimpleQueue[tuple[Finding, int]], endpoint: str | None
+    plan: Plan, look: Look, found: deque[tuple[Finding, int]], endpoint: str | None
 ) -> Iterator[StreamingQuery]:
     """Put what was found in each row into a queue, with the time when it was there.
 
@@ -50,8 +50,7 @@ def looked_at_in_spark(
     def take(rows: DataFrame, _batch: int) -> None:
         results = rows.collect()
         done_ns = monotonic_ns()
-        for each in results:
-            found.put((Finding(*each), done_ns))
+        found.extend((Finding(*each), done_ns) for each in results)
 
     source = {"path": str(plan.journal), "payload": "reference"}
     if endpoint is not None:
@@ -61,7 +60,7 @@ def looked_at_in_spark(
         _rehearse(spark, plan, look)
         options = {"readerName": QUERY, "startingOffsets": "earliest", **source}
         joined = spark.readStream.format("framegate").options(**options).load()
-        writing = _looked_at(joined, look).writeStream.foreachBatch(take)
+        writing = resolve(joined, look, SPARK_COLUMNS).writeStream.foreachBatch(take)
         query = writing.option("checkpointLocation", str(plan.scratch / "checkpoint")).start()
         # There is nothing yet: this waits until the query does.
         query.processAllAvailable()
@@ -72,28 +71,19 @@ def looked_at_in_spark(
         spark.stop()
 
 
-def _looked_at(joined: DataFrame, look: Look) -> DataFrame:
-    """What was found in each row, with the two columns that the look needs beside the journal's."""
-    from pyspark.sql import functions as f
-
-    newest = f.greatest(*(f.col(f"{name}.timestamp_ns") for name in look.cameras))
-    timed = joined.withColumn("newest_ns", newest).withColumn("joined_ns", f.unix_micros("joined_at") * 1000)
-    return resolve(timed, look, SPARK_COLUMNS)
-
-
 def _rehearse(spark: SparkSession, plan: Plan, look: Look) -> None:
     """The same computation as a stream of two played rows, one for each core.
 
     Plans are compiled and workers started by it: that takes seconds, and cameras do not wait.
     """
-    picture = {"status": "present", "timestamp_ns": 0, "dtype": "uint8", "shape": list(look.shape)}
-    picture["payload"] = bytes(look.shape[0] * look.shape[1])
+    picture = {"status": "present", "timestamp_ns": 0, "dtype": "uint8", "shape": list(plan.shape)}
+    picture["payload"] = bytes(plan.shape[0] * plan.shape[1])
     row: Mapping[str, Any] = {"row": 0, "out_seq": 0, "joined_at": datetime(1970, 1, 1, tzinfo=UTC)}
     rows = [{**row, **dict.fromkeys(look.cameras, picture)}] * _CORES
     schema = spark.read.format("framegate").load(str(plan.journal)).schema
     played = str(plan.scratch / "played")
     spark.createDataFrame(rows, schema).repartition(_CORES).write.parquet(played)
-    writing = _looked_at(spark.readStream.schema(schema).parquet(played), look).writeStream
+    writing = resolve(spark.readStream.schema(schema).parquet(played), look, SPARK_COLUMNS).writeStream
 
     def collect(rows: DataFrame, _batch: int) -> None:
         rows.collect()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from framegate.joinbarrier.journal.row import Row
 from framegate.schema.errors import DemoWrong
 from framegate.shmpool.commands.moving import moved_by
 from framegate.tools.audit.auditing import Audit
@@ -18,19 +19,31 @@ _RECENT = 200
 
 
 class Verdict:
-    """Takes findings as they come, in the order of their rows. The first that is wrong is an error."""
+    """Takes rows and findings as they come, in the order of their rows. The first that is wrong is an error."""
 
     def __init__(self, cameras: Sequence[str], shape: tuple[int, int], *, realtime_minus_monotonic_ns: int = 0) -> None:
         self._cameras, self._shape, self._offset_ns = cameras, shape, realtime_minus_monotonic_ns
         self._newest_ns, self._join_lags_ns, self._result_lags_ns = array("q"), array("q"), array("q")
         self._apart = array("d")
         self.moved: tuple[int, ...] | None = None
-        """Rows and columns that the scene has gone in the newest row."""
+        """Rows and columns that the scene has gone in the newest row that was looked at."""
+
+    @property
+    def seen(self) -> int:
+        """How many rows came."""
+        return len(self._newest_ns)
 
     @property
     def rows(self) -> int:
         """How many were looked at; all of them were right."""
-        return len(self._newest_ns)
+        return len(self._apart)
+
+    def see(self, row: Row) -> None:
+        """Note when the newest frame of the next row was made, and when the row was."""
+        newest_ns = max(each.timestamp_ns or 0 for each in row.inputs.values())
+        joined_ns = round(row["joined_at"].timestamp() * 1e6) * 1000 - self._offset_ns
+        self._newest_ns.append(newest_ns)
+        self._join_lags_ns.append(joined_ns - newest_ns)
 
     def take(self, finding: Finding, done_ns: int) -> None:
         """Check what was found in the next row. Raises DemoWrong."""
@@ -49,9 +62,7 @@ class Verdict:
                     have_moved=have,
                 )
         self.moved = want
-        self._newest_ns.append(finding.newest_ns)
-        self._join_lags_ns.append(finding.joined_ns - self._offset_ns - finding.newest_ns)
-        self._result_lags_ns.append(done_ns - finding.newest_ns)
+        self._result_lags_ns.append(done_ns - self._newest_ns[finding.row])
         self._apart.append(finding.apart)
 
     def check(self, rows: int, books: Audit) -> None:

@@ -41,13 +41,13 @@ def test_neither_does_another_brightness(gain: float, seq: int) -> None:
 
 def test_a_look_tells_where_each_camera_is_and_how_far_apart() -> None:
     left, late = shot(30, stream=1), shot(30, stream=2)
-    row = {"row": 7, "out_seq": 30, "newest_ns": 5, "joined_ns": 6, "left": left, "late": late}
-    found = Look(("left", "late"), SHAPE)(row)
-    assert (found.row, found.out_seq, found.newest_ns, found.joined_ns) == (7, 30, 5, 6)
+    row = {"row": 7, "out_seq": 30, "left": left, "late": late}
+    found = Look(("left", "late"))(row)
+    assert (found.row, found.out_seq) == (7, 30)
     assert found.moved == [*moved_by(30, SHAPE)] * 2
     assert found.apart == pytest.approx(np.abs(left.astype(int) - late).mean())
 
 
 def test_a_look_at_frames_of_two_moments_tells_both() -> None:
-    row = {"row": 0, "out_seq": 9, "newest_ns": 0, "joined_ns": 0, "left": shot(9), "late": shot(9, lag=2)}
-    assert Look(("left", "late"), SHAPE)(row).moved == [*moved_by(9, SHAPE), *moved_by(7, SHAPE)]
+    row = {"row": 0, "out_seq": 9, "left": shot(9), "late": shot(9, lag=2)}
+    assert Look(("left", "late"))(row).moved == [*moved_by(9, SHAPE), *moved_by(7, SHAPE)]

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from framegate.joinbarrier.journal.row import JoinedInput, Row
 from framegate.schema.errors import DemoWrong
 from framegate.shmpool.commands.moving import moved_by
 from framegate.tools.audit.auditing import Audit
@@ -21,24 +23,34 @@ OFFSET_NS = 1_000_000_000
 PERIOD_NS = 10_000_000
 
 
+def newest_ns(row: int) -> int:
+    return 5_000_000_000 + row * PERIOD_NS
+
+
+def joined(row: int) -> Row:
+    """A row whose frames were made one after the other, and which was made a little later."""
+    at_us = (newest_ns(row) + OFFSET_NS) // 1000 + 200 * (row + 1)
+    cells = {
+        name: JoinedInput("present", row, newest_ns(row) - late, 1, 0, "uint8", SHAPE, None)
+        for name, late in zip(CAMERAS, (7, 0), strict=True)
+    }
+    return Row({"row": row, "joined_at": datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at_us)}, cells)
+
+
 def finding(row: int, out_seq: int | None = None, **other: Any) -> Finding:
     out_seq = row if out_seq is None else out_seq
-    newest_ns = 5_000_000_000 + row * PERIOD_NS
-    right = Finding(
-        row=row,
-        out_seq=out_seq,
-        newest_ns=newest_ns,
-        joined_ns=newest_ns + OFFSET_NS + 200_000 * (row + 1),
-        apart=float(row),
-        moved=[*moved_by(out_seq, SHAPE)] * 2,
-    )
+    right = Finding(row=row, out_seq=out_seq, apart=float(row), moved=[*moved_by(out_seq, SHAPE)] * 2)
     return right._replace(**other)
 
 
 def verdict(rows: int = 0) -> Verdict:
+    """So many rows were right, and the next ones have come."""
     made = Verdict(CAMERAS, SHAPE, realtime_minus_monotonic_ns=OFFSET_NS)
     for row in range(rows):
-        made.take(finding(row), finding(row).newest_ns + 3_000_000)
+        made.see(joined(row))
+        made.take(finding(row), newest_ns(row) + 3_000_000)
+    if rows:
+        made.see(joined(rows))
     return made
 
 
@@ -106,7 +118,11 @@ def test_a_frame_without_a_fate_is_wrong() -> None:
 
 
 def test_rates_and_lags_are_those_of_the_rows() -> None:
-    measured = verdict(101).measured(row_bytes=2_000_000)
+    found = Verdict(CAMERAS, SHAPE, realtime_minus_monotonic_ns=OFFSET_NS)
+    for row in range(101):
+        found.see(joined(row))
+        found.take(finding(row), newest_ns(row) + 3_000_000)
+    measured = found.measured(row_bytes=2_000_000)
     assert measured["rows_per_s"] == pytest.approx(100.0)
     assert measured["gb_per_s"] == pytest.approx(0.2)
     assert measured["join_lag_ms"] == {"p50": pytest.approx(10.2), "p99": pytest.approx(20.0)}
@@ -116,5 +132,8 @@ def test_rates_and_lags_are_those_of_the_rows() -> None:
 
 
 def test_one_row_has_no_rate() -> None:
-    assert verdict(1).measured(row_bytes=1)["rows_per_s"] == 0.0
+    found = Verdict(CAMERAS, SHAPE, realtime_minus_monotonic_ns=OFFSET_NS)
+    found.see(joined(0))
+    found.take(finding(0), 0)
+    assert found.measured(row_bytes=1)["rows_per_s"] == 0.0
     assert verdict().recent_lag_ms() is None
