@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 EXTRAS: Final = {
-    "spark": ("pyspark>=4.3", "pyarrow>=18", "pandas>=2.2"),
+    "spark": ("pyspark[sql]>=4.0", "pandas>=2.2.2"),
     "ros": ("rosbags>=0.11",),
     "protobuf": ("mcap-protobuf-support>=0.5", "protobuf>=6.31"),
 }

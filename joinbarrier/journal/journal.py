@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 from framegate.joinbarrier.journal.batch import Batch, BatchPlace
@@ -23,15 +23,33 @@ from framegate.joinbarrier.journal.schema import UNMATCHED_SCHEMA, rows_schema
 from framegate.joinbarrier.journal.segments import Segment
 from framegate.joinbarrier.journal.unmatched import counted, spread
 from framegate.joinbarrier.journal.walk import Found, OnLoss, Spot, Walk
-from framegate.schema.errors import JournalDamaged
+from framegate.schema.errors import JournalDamaged, JournalMissing
+from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.idle import sleep_ns
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def journal(path: str | os.PathLike[str]) -> Journal:
-    """Open a journal for reading, even while a join writes it. Raises JournalMissing, JournalDamaged, JournalNewer."""
-    return Journal(path)
+_LOOK_AGAIN_NS: Final = 20_000_000
+
+
+def journal(path: str | os.PathLike[str], wait_s: float = 0.0) -> Journal:
+    """Open a journal for reading, even while a join writes it. Raises JournalMissing, JournalDamaged, JournalNewer.
+
+    ``wait_s`` is how long to wait for a join that is yet to start and make the journal.
+    """
+    deadline_ns = monotonic_ns() + wait_s * 1e9
+    while True:
+        try:
+            return Journal(path)
+        except JournalMissing as missing:
+            if monotonic_ns() < deadline_ns:
+                sleep_ns(_LOOK_AGAIN_NS)
+                continue
+            if wait_s > 0:
+                missing.facts["waited_s"] = wait_s
+            raise
 
 
 class Journal:

@@ -44,11 +44,12 @@ class StreamNames:
 
     def id_of(self, stream: int | str) -> int:
         """The number of a stream. A name that is new gets one; a number stays as it is."""
-        if isinstance(stream, int):
+        if type(stream) is int and 0 <= stream <= _STREAM_MAX + 1:
+            # 0 and the null value are the driver's to refuse.
             return stream
-        if stream.isascii() and stream.isdigit() and 1 <= int(stream) <= _STREAM_MAX:
+        if isinstance(stream, str) and stream.isascii() and stream.isdigit() and 1 <= int(stream) <= _STREAM_MAX:
             return int(stream)
-        if not re.fullmatch(STREAM_NAME, stream):
+        if not isinstance(stream, str) or not re.fullmatch(STREAM_NAME, stream):
             raise StreamUnknown(
                 f"a stream is a number from 1 to {_STREAM_MAX}, or a name of small letters, digits and _", stream=stream
             )
@@ -138,7 +139,10 @@ def _checked(text: bytes, path: Path) -> dict[str, Any]:
         found: Any = json.loads(text) if len(text) <= _BYTES_MAX else None
         ids, fixed, names = found["ids"], found["fixed"], found["names"]
         is_range = ids is None or (len(ids) == 2 and 1 <= ids[0] <= ids[1] <= _STREAM_MAX)
-        is_named = all(re.fullmatch(STREAM_NAME, name) and 1 <= number <= _STREAM_MAX for name, number in names.items())
+        is_named = all(
+            re.fullmatch(STREAM_NAME, name) and type(number) is int and 1 <= number <= _STREAM_MAX
+            for name, number in names.items()
+        )
         if not is_range or not is_named or len(set(names.values())) < len(names) or not set(fixed) <= set(names):
             raise ValueError
     except (ValueError, TypeError, KeyError, AttributeError):

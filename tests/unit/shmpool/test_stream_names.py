@@ -106,3 +106,9 @@ def test_processes_that_name_streams_at_once_agree(tmp_path: Path) -> None:
             assert together.setdefault(name, number) == number
     assert json.loads((tmp_path / FILE).read_text())["names"] == together
     assert len(set(together.values())) == 70
+
+
+@pytest.mark.parametrize("wrong", [-1, 1 << 32, True, 1.5, None, b"left"])
+def test_what_is_neither_a_number_nor_a_name_is_refused(tmp_path: Path, wrong: object) -> None:
+    with pytest.raises(StreamUnknown, match="number from 1"):
+        StreamNames(tmp_path).id_of(wrong)  # type: ignore[arg-type]

@@ -150,6 +150,20 @@ impl Frame {
         numpy(slf.py(), "asarray", &ASARRAY)?.call1(slf.py(), (slf,))
     }
 
+    /// The view as DLPack has it, for PyTorch, JAX and CuPy: read-only, which only consumers of DLPack 1.0 can be told.
+    #[pyo3(signature = (**options))]
+    fn __dlpack__<'py>(
+        slf: &Bound<'py, Self>,
+        options: Option<&Bound<'py, pyo3::types::PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        Self::array(slf)?.into_bound(slf.py()).call_method("__dlpack__", (), options)
+    }
+
+    /// Frames are in the memory of the CPU.
+    fn __dlpack_device__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        Self::array(slf)?.into_bound(slf.py()).call_method0("__dlpack_device__")
+    }
+
     /// Whether everything read of the frame so far was read in time.
     fn is_valid(&self) -> bool {
         self.found.frame.is_valid()
