@@ -117,6 +117,7 @@ class Producer(Leaseholder):
         self._nslots = 0
         self._reported_lost = 0
         self._ended = False
+        self._is_copy = False
         self._heard = threading.Condition()
         self._own_streams = GrantedStreams(DESCRIPTOR_BOUND)
         self._opened: list[Publication | Subscription] = []
@@ -468,7 +469,7 @@ class Producer(Leaseholder):
         """Leave the ring to the process that writes it."""
         super().disown()
         keep((self._native, self._regions))
-        self._native = None
+        self._native, self._is_copy = None, True
 
     def on_message(self, message: Message, now_ns: int) -> None:
         """The lease's messages, and those of the stream's consumers."""
@@ -581,7 +582,7 @@ class Producer(Leaseholder):
         return native
 
     def _away(self) -> NotAttached:
-        if self.client.is_copy:
+        if self._is_copy:
             return NotAttached(
                 "the producer belongs to the process that this one was forked from",
                 stream=self.stream_id,

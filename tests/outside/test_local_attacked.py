@@ -291,7 +291,7 @@ with fg.local() as gate:
             each.end()
             each.close()
         time.sleep(0.5)
-        print(raised(lambda: gate.observe("a", "b", max_age_ms=60_000, wait_s=1)).split("\\n")[0].split(": ")[-1])
+        print(raised(lambda: gate.observe("a", "b", max_age_ms=60_000, wait_s=30)).split("\\n")[0].split(": ")[-1])
     one = producers(gate, "c")[0]
     one.publish(np.zeros(4, "int64"), timestamp_ns=None)
     print(raised(lambda: gate.observe("c")).split("\\n")[0])
