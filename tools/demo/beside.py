@@ -60,9 +60,12 @@ class Beside:
 
     def check(self) -> None:
         """Raises DemoFailed if it has ended otherwise than in good order."""
-        status = self.process.poll()
-        if status:
-            self._fail(f"was killed by {signal.Signals(-status).name}" if status < 0 else f"ended with code {status}")
+        status = self.process.poll() or 0
+        if status > 0:
+            self._fail(f"ended with code {status}")
+        if status < 0:
+            names = {int(each): each.name for each in signal.Signals}
+            self._fail(f"was killed by {names.get(-status, f'signal {-status}')}")
 
     def end(self) -> None:
         """Tell it to end."""

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the demo shows: a table that changes on a terminal, a line a second anywhere else, and the end in words."""
+"""What the demo shows: a line that changes on a terminal, a line a second anywhere else, and the end in words."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from framegate.schema.console.reporting import emit
 from framegate.schema.console.terminal import print_table
@@ -14,9 +14,6 @@ from framegate.shmpool.clock import monotonic_ns
 from framegate.tools.demo.verdict import Verdict
 
 import framegate as fg
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 _PERIOD_NS: Final = 1_000_000_000
 
@@ -59,27 +56,16 @@ def progress(*, as_json: bool) -> Iterator[Progress]:
         from rich.live import Live
 
         with Live(auto_refresh=False) as live:
-            yield Progress(lambda now: live.update(_drawn(now), refresh=True))
+            yield Progress(lambda now: live.update(line(now), refresh=True))
     else:
         yield Progress(lambda now: print(line(now), flush=True))
 
 
 def line(now: Mapping[str, Any]) -> str:
-    """How far it is, for logs and pipes."""
+    """How far it is, in words."""
     lag = "no result yet" if now["lag_ms"] is None else f"{now['lag_ms']:.1f} ms after capture"
     joined = f"joined {now['rows']} ({now['rows_per_s']:.0f}/s)  not joined {sum(now['not_joined'].values())}"
     return f"{now['seconds']:5.1f} s  {joined}  computed {now['computed']}, {lag}"
-
-
-def _drawn(now: Mapping[str, Any]) -> Table:
-    from rich.table import Column, Table
-
-    table = Table("camera", Column("joined", justify="right"), Column("not joined", justify="right"))
-    for name, not_joined in now["not_joined"].items():
-        table.add_row(name, str(now["rows"]), str(not_joined))
-    table.title = now["moved"] and "the scene has gone {} rows and {} columns".format(*now["moved"])
-    table.caption = line(now)
-    return table
 
 
 def print_summary(summary: Mapping[str, Any]) -> None:

@@ -35,6 +35,7 @@ def test_what_it_says_is_heard_and_it_ends_with_its_standard_input(program: Path
     [
         ("raise SystemExit('no light')", "camera1 ended with code 1; the last it said: no light"),
         ("import os; os.kill(os.getpid(), 9)", "camera1 was killed by SIGKILL; the last it said: nothing"),
+        ("import os; os.kill(os.getpid(), 60)", "camera1 was killed by signal 60; the last it said: nothing"),
         ("import sys; sys.exit('\\n'.join('abcde'))", "camera1 ended with code 1; the last it said: c | d | e"),
         ("print('bye')", "camera1 did not say 'ready'; the last it said: bye"),
     ],
