@@ -85,11 +85,15 @@ def _taken(config: JoinConfig, each: InputSection) -> str:
         return f"its frame {_shifted('n', each.offset or 0, str)}"
     if config.drive.kind == "input" and config.drive.input == each.name:
         return "the frame that makes the row"
+    if each.offset is not None:
+        return f"its frame {_shifted('n', each.offset, str)}, where n is the number of the frame that makes the row"
     source = ", by the time in its descriptor" if each.timestamp_source == "frame_descriptor" else ""
     once = "" if each.reuse else ", each frame in one row at most"
     if each.window_ns is not None:
         return f"its {_which(each)} frame from t - {duration(each.window_ns)} to t{source}{once}"
     at = _shifted("t", each.offset_ns or 0, duration)
+    if each.pick == "latest":
+        return f"its newest frame at or before {at}, of any age, as far as one has come{source}{once}"
     near = "nearest to" if each.pick == "nearest" else "newest at or before"
     far = "however far away" if each.tolerance_ns is None else f"at most {duration(each.tolerance_ns)} away"
     return f"its frame {near} {at}, {far}{source}{once}"
@@ -123,6 +127,8 @@ def _frames(each: InputSection) -> str:
 
 
 def _times(each: InputSection) -> str:
+    if each.offset is not None:
+        return f"the frame {_shifted('n', each.offset, str)}"
     if each.window_ns is not None:
         return f"the {_which(each)} frame from {_second(-each.window_ns)} to {_second(0)}"
     at = each.offset_ns or 0
@@ -146,7 +152,9 @@ def _waits(config: JoinConfig) -> Iterator[str]:
     stale_ms = config.mergemap.stale_timeout_ms
     for each in config.input:
         drives = config.drive.kind == "input" and config.drive.input == each.name
-        if drives:
+        if config.join.policy == "timestamp" and each.pick == "latest":
+            yield f"{each.name} is taken as it is: once it has a frame, no row waits for another, and none is too old."
+        elif drives:
             yield f"{each.name} drives the join: while it is silent there are no rows."
         elif each.optional:
             yield f"{each.name} is optional: rows do not wait for it, and say not_joined where it has no frame yet."

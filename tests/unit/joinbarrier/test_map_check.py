@@ -37,6 +37,16 @@ def test_a_join_by_time_is_told_by_the_times_of_one_row() -> None:
     assert "of i1 the newest frame from 0.99 s to 1 s, of i2 the nearest frame from 0.996 s to 1.006 s" in told
 
 
+def test_a_sequence_and_a_latest_frame_beside_times_are_told_as_what_they_are() -> None:
+    inputs = [{"name": "left", "stream": 1}, {"name": "right", "stream": 2, "offset": -2}]
+    inputs.append({"name": "map", "stream": 3, "pick": "latest"})
+    told = "\n".join(explained(JoinConfig.model_validate({"join": {"policy": "timestamp"}, "input": inputs})))
+    assert "its frame n - 2, where n is the number of the frame that makes the row" in told
+    assert "of right the frame n - 2" in told
+    assert "its newest frame at or before t, of any age" in told
+    assert "map is taken as it is: once it has a frame, no row waits for another" in told
+
+
 def test_it_says_who_waits_for_whom_and_until_when() -> None:
     told = text(config({}, {"optional": True}, {"deadline_ms": 20}, mergemap={"stale_timeout_ms": 500}))
     assert "i0: a row waits for it; when it was silent for more than 500 ms, rows go without it (stale)" in told
