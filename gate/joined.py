@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 from framegate.gate.join_thread import JoinThread
 from framegate.gate.not_joined import NotJoined, misses_of
 from framegate.gate.rows import Rows, import_for_rows
-from framegate.gate.run_folder import remove_journal
+from framegate.gate.run_folder import READER, remove_journal
 from framegate.joinbarrier.agent.join_agent import JoinAgent
 from framegate.joinbarrier.agent.run_join import journal_shape
 from framegate.joinbarrier.config.configuration import JoinConfig
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-READER: Final = "program"
-"""The name under which the program reads: rows that it has not read yet are kept."""
 _PATIENCE_S: Final = 5.0
 _log = logging.getLogger(__name__)
 

@@ -10,8 +10,11 @@ from itertools import count
 from pathlib import Path
 from typing import Final
 
+from framegate.joinbarrier.journal.doorbell import take_away
 from framegate.shmpool.processes import process_exists
 
+READER: Final = "program"
+"""The name under which the program reads: rows that it has not read yet are kept."""
 _NAME: Final = re.compile(r"([1-9]\d{0,9})-\d{1,9}")
 _numbers = count(1)
 
@@ -27,7 +30,8 @@ def new_journal(base_dir: str) -> Path:
 
 
 def remove_journal(path: Path) -> None:
-    """Remove a folder that ``new_journal`` named. Rows that are held keep their memory."""
+    """Remove a folder that ``new_journal`` named, and its reader's bell. Rows that are held keep their memory."""
+    take_away(path, READER)
     shutil.rmtree(path, ignore_errors=True)
     if path.parent.is_dir() and not any(path.parent.iterdir()):
         path.parent.rmdir()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from framegate.driver.mediadriver import MediaDriver
-from framegate.gate.joined import READER
+from framegate.gate.run_folder import READER
 from framegate.joinbarrier.journal.doorbell import bell_name
 from framegate.shmpool.processes import family, process_exists
 from framegate.tools.demo.cleaner import QUERY

@@ -49,7 +49,7 @@ def main(home: str, journal: str, aeron_dir: str, mark: str) -> None:
     sys.stdin.read()
     # Imported here: while the demo begins, this process shall cost nothing.
     from framegate.driver.mediadriver import await_orphan
-    from framegate.gate.joined import READER
+    from framegate.gate.run_folder import READER
     from framegate.joinbarrier.journal.doorbell import take_away
 
     end_marked(mark, _GRACE_S)
