@@ -64,6 +64,7 @@ def shown(tmp_path: Path, within_s: float, *more: str) -> dict[str, Any]:
         words, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=within_s, check=False
     )
     assert done.returncode == 0, (done.stdout[-2000:], done.stderr)
+    assert "Traceback" not in done.stderr, done.stderr
     ready, *_, summary = map(json.loads, done.stdout.splitlines())
     assert summary["spark"] is True
     assert summary["motion"]["recovered_sets"] == summary["rows"] > 0

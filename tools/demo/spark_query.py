@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -69,6 +70,8 @@ def looked_at_in_spark(
     finally:
         query.stop()
         spark.stop()
+        # The JVM ends with the demo's other processes: what py4j still wants to tell it then is nobody's affair.
+        logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
 
 
 def _rehearse(spark: SparkSession, plan: Plan, look: Look) -> None:
