@@ -40,7 +40,8 @@ class JoinedInput:
 
 
 class Row(Mapping[str, Any]):
-    """One row. It maps scalar columns by name, and each input's name to its array, or None; also as attributes.
+    """One row. It maps scalar columns by name, and each input's name to its array, or None; also as attributes,
+    except for an input with the name of a method, as ``values``: that one is ``row["values"]``.
 
     ``inputs`` holds what else is known of each input.
     """

@@ -378,3 +378,17 @@ with fg.local() as gate:
     assert "waited_s=0.5" in lines[0]
     assert "path=" in lines[0]
     assert lines[-1] == "rows"
+
+
+def test_a_frame_goes_to_other_libraries_as_dlpack_and_stays_mapped(own_bed: Bed) -> None:
+    text = """
+with fg.local() as gate:
+    camera, consumer = producers(gate, "a")[0], gate.consumer("a", timeout_s=30)
+    camera.wait_consumers(1)
+    publish(7, 1, camera)
+    frame = next(iter(consumer))
+    array = np.from_dlpack(frame)
+    print(array.dtype, array.tolist(), array.flags.writeable, frame.__dlpack_device__())
+print(array.tolist())
+"""
+    assert ran(own_bed, text).lines[-2:] == ["int64 [7, 7, 7, 7] False (1, 0)", "[7, 7, 7, 7]"]
