@@ -22,20 +22,20 @@ class _Answers:
     def __init__(self, *unobserved: str) -> None:
         self._unobserved = list(unobserved)
 
+    is_over = False
+
     def unobserved(self) -> list[str]:
         return self._unobserved
 
-    def ask(self, out_time_ns: int) -> None:
-        """The row is there already."""
-
-    def __next__(self) -> Row:
+    def answer(self, out_time_ns: int, within_s: float) -> Row:
         frame = JoinedInput("present", 4, 0, 1, 0, "uint8", (1,), np.zeros(1, np.uint8))
         return Row({"row": 0}, {"left": frame})
 
 
-def _read_when_closed() -> None:
+def _read_in_a_forked_process() -> None:
     joined: Any = Joined.__new__(Joined)
-    joined._reading, joined._journal = None, SimpleNamespace(path=Path("/dev/shm/rows"))  # noqa: S108
+    joined._client = SimpleNamespace(is_copy=True)
+    joined._journal = SimpleNamespace(path=Path("/dev/shm/rows"))  # noqa: S108
     next(joined)
 
 
@@ -46,7 +46,7 @@ def _observe(answers: Any) -> None:
 GATE_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     212: lambda: StreamNames("/nowhere").id_of("Left Camera"),
     314: lambda: LocalDriver("/proc/aeron", "/proc/pool"),
-    450: _read_when_closed,
+    450: _read_in_a_forked_process,
     451: lambda: _observe(_Answers("right")),
     452: lambda: _observe(_Answers()),
 }
