@@ -35,6 +35,7 @@ PARTS: Final = (
 )
 TESTS: Final = tuple(f"tests/spark/test_{part}.py" for part in PARTS)
 TOOLS: Final = ("hypothesis", "pytest", "pytest-timeout")
+DELTA: Final = "delta-spark>=4.4"
 CONNECT: Final = "pyspark[connect]"
 OF_PYSPARK: Final = ("-W", "ignore::ResourceWarning", "-W", "ignore::pytest.PytestUnraisableExceptionWarning")
 """Sockets that older versions of PySpark leave to the garbage collector."""
@@ -61,8 +62,8 @@ def combinations(wanted: Iterable[str]) -> Iterator[Combination]:
         if name == "oldest":
             yield Combination(name, tuple(each.replace(">=", "==") for each in needed), is_pinned=False)
         elif name == "delta":
-            # Which says itself which PySpark it is for.
-            yield Combination(name, (*needed, "delta-spark"), is_pinned=False)
+            # Earlier ones do not say that they are for no newer PySpark.
+            yield Combination(name, (*needed, DELTA), is_pinned=False)
         elif name == "pandas2":
             newest = tuple(each for each in needed if not each.startswith("pandas"))
             yield Combination(name, (*newest, "pandas<3"), is_pinned=False)

@@ -52,8 +52,12 @@ class _Listener:
             inputs = with_payload(json.loads(leaf.schema().json()))
             if inputs and not needed(inputs, text, columns):
                 self._is_said = True
-                _log.warning(WARNING, ", ".join(inputs))
+                self.say(inputs)
                 return
+
+    def say(self, inputs: Iterable[str]) -> None:
+        """Log the line."""
+        _log.warning(WARNING, ", ".join(inputs))
 
     def onFailure(self, name: str, execution: Any, exception: Any) -> None:  # noqa: N802 - Spark's
         """Nothing: a query that failed says more than this."""

@@ -78,7 +78,12 @@ def gathered(small: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         waiting.append(batch)
         waiting_bytes += batch.nbytes
         if waiting_bytes >= GATHER_BYTES:
-            yield pa.concat_batches(waiting)
+            yield _together(waiting)
             waiting, waiting_bytes = [], 0
     if waiting:
-        yield pa.concat_batches(waiting)
+        yield _together(waiting)
+
+
+def _together(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    # What pyarrow has as concat_batches from 19 on. A table without rows has no batches.
+    return next(iter(pa.Table.from_batches(batches).combine_chunks().to_batches()), batches[0])

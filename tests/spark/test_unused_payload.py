@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, cast
 
@@ -41,9 +40,15 @@ def _path(df: DataFrame) -> str:
 
 
 class Watched(_Listener):
-    """Also says when it has looked."""
+    """Keeps what it says, apart from a listener that the session has already; and says when it has looked."""
 
-    looks = 0
+    def __init__(self) -> None:
+        super().__init__()
+        self.said = list[str]()
+        self.looks = 0
+
+    def say(self, inputs: Iterable[str]) -> None:
+        self.said += inputs
 
     def onSuccess(self, name: str, execution: object, duration_ns: int) -> None:  # noqa: N802
         super().onSuccess(name, execution, duration_ns)
@@ -51,9 +56,7 @@ class Watched(_Listener):
 
 
 @pytest.mark.parametrize("name", [*PLAIN, *USING])
-def test_payloads_that_no_column_needs_are_named_once(
-    spark: SparkSession, folder: Path, name: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_payloads_that_no_column_needs_are_named_once(spark: SparkSession, folder: Path, name: str) -> None:
     segments_of(folder, [5])
     spark.conf.set("framegate.test.path", str(folder))
     df = spark.read.format("framegate").load(str(folder))
@@ -62,14 +65,19 @@ def test_payloads_that_no_column_needs_are_named_once(
     manager = spark._jsparkSession.listenerManager()  # type: ignore[operator,unused-ignore]
     manager.register(listener)
     try:
-        with caplog.at_level(logging.WARNING):
-            for time in (1, 2):
-                {**PLAIN, **USING}[name](df)
-                deadline = monotonic_ns() + WAIT_NS
-                while listener.looks < time:
-                    assert monotonic_ns() < deadline
-                    sleep_ns(5_000_000)
+        for time in (1, 2):
+            {**PLAIN, **USING}[name](df)
+            deadline = monotonic_ns() + WAIT_NS
+            while listener.looks < time:
+                assert monotonic_ns() < deadline
+                sleep_ns(5_000_000)
     finally:
         manager.unregister(listener)
-    said = [each.getMessage() for each in caplog.records]
-    assert said == ([WARNING % "left, right"] if name in PLAIN else [])
+    assert listener.said == (["left", "right"] if name in PLAIN else [])
+
+
+def test_what_is_said_names_the_inputs_and_the_option(caplog: pytest.LogCaptureFixture) -> None:
+    _Listener().say(["left", "right"])
+    (line,) = caplog.messages
+    assert line == WARNING % "left, right"
+    assert '.option("payload", "none")' in line
