@@ -4,7 +4,7 @@
 use std::hint::black_box;
 
 use framegate_join::barrier::NULL_TIMESTAMP;
-use framegate_join::map::{Announced, RawRule, Source};
+use framegate_join::map::{Announced, RawRule};
 use framegate_join::stage::{Cause, Drive, InputConfig, Observed, Pick, PolicyKind, Preference, Stage, StageConfig};
 
 fn allocations(work: impl FnOnce()) -> u64 {
@@ -13,15 +13,11 @@ fn allocations(work: impl FnOnce()) -> u64 {
 
 fn input(stream: u32, pick: Preference) -> InputConfig {
     InputConfig {
-        stream,
-        tolerance_ns: None,
-        source: Source::SlotHeader,
         pick,
         reuse: stream.is_multiple_of(2),
         deadline_ns: u64::from(stream) % 3 * 40,
         optional: stream == 4,
-        processed: false,
-        drops_regressed: false,
+        ..InputConfig::of(stream)
     }
 }
 
