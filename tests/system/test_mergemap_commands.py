@@ -284,7 +284,7 @@ def test_an_invalid_map_is_shown_with_its_reason_and_refused_by_who_asked(
 
 def test_what_cannot_be_served_is_wrong_usage(maps: Maps) -> None:
     union = maps.file(f'[join]\npolicy = "union"\n{LEFT}')
-    wrong = maps.file(f"[join]\nout_stream = 'x'\n{LEFT}", "wrong.toml")
+    wrong = maps.file(f"[join]\nout_stream = 'X'\n{LEFT}", "wrong.toml")
     good = maps.file(BY_SEQ, "good.toml")
     for words, code in (
         (("--config", union), 907),
