@@ -291,14 +291,16 @@ with fg.local() as gate:
             each.end()
             each.close()
         time.sleep(0.5)
-        print(raised(lambda: gate.observe("a", "b", max_age_ms=60_000, wait_s=30)).split("\\n")[0].split(": ")[-1])
+        print(raised(lambda: gate.observe("a", "b", max_age_ms=60_000, wait_s=2)).split("\\n")[0].split(": ")[-1])
     one = producers(gate, "c")[0]
     one.publish(np.zeros(4, "int64"), timestamp_ns=None)
     print(raised(lambda: gate.observe("c")).split("\\n")[0])
     print(raised(lambda: gate.observe("c", max_age_ms=float("nan"))).split("\\n")[0])
 """
     lines = ran(own_bed, text).lines
-    assert lines[:4] == ["7", "every input has ended", "8", "every input has ended"], lines
+    # The join that ended is asked, or one that was begun behind it and sees nobody.
+    assert (lines[0], lines[2]) == ("7", "8"), lines
+    assert {lines[1], lines[3]} <= {"every input has ended", "no frame came"}, lines
     assert "has no time" in lines[4]
     assert "numbers from 0 on" in lines[5]
 
