@@ -142,7 +142,12 @@ def more_rows(bed: Bed, journal: str = "out/both") -> None:
 def nothing_is_left(bed: Bed, *more: str) -> None:
     """But the token of a server, and what a driver that was killed could not take away."""
     pool = bed.folder / "pool"
-    assert not pool.exists() or {each.name.partition("-")[0] for each in pool.iterdir()} <= {"flight.token", "streams.json", "streams.lock", *more}
+    assert not pool.exists() or {each.name.partition("-")[0] for each in pool.iterdir()} <= {
+        "flight.token",
+        "streams.json",
+        "streams.lock",
+        *more,
+    }
     assert not (bed.folder / "aeron").exists()
 
 
