@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
@@ -59,10 +60,11 @@ def progress(
 def _draw(
     is_over: threading.Event, doing: str, done: Callable[[], int], total: Callable[[], int | None], unit: str
 ) -> None:
+    began = time.monotonic()
     if is_over.wait(_AFTER_S):
         return
     # Where nothing can be looked at any more, whoever works there has something to say, and not the bar.
-    with suppress(FramegateError, OSError, ValueError), _bar(unit) as bar:
+    with suppress(FramegateError, OSError, ValueError), _bar(unit, began) as bar:
         # Whatever ends this process at once must not leave a terminal without its cursor.
         bar.console.show_cursor(True)
         task = bar.add_task(doing, completed=done(), total=total())
@@ -70,34 +72,28 @@ def _draw(
             bar.update(task, completed=done(), total=total(), refresh=True)
 
 
-def _bar(unit: str) -> Progress:
+def _bar(unit: str, began: float) -> Progress:
     # Imported here: rich costs a tenth of a second that short commands, pipes and --json need not pay.
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
     from rich.table import Column
     from rich.text import Text
 
+    # rich knows a rate from its second drawing on; from the beginning of the work on there is one for the first, too.
     class Amount(ProgressColumn):
         def render(self, task: Task) -> Text:
             return Text(amount(int(task.completed), None if task.total is None else int(task.total), unit))
 
-    class Left(TimeRemainingColumn):
+    class Pace(ProgressColumn):
         def render(self, task: Task) -> Text:
-            if task.total is None:
-                return Text(f"{int(task.elapsed or 0)} s so far")
-            return super().render(task).append("" if task.time_remaining is None else " left")
-
-    class Rate(ProgressColumn):
-        def render(self, task: Task) -> Text:
-            return Text("" if task.speed is None else f"{_told(int(task.speed), unit)}/s")
+            return Text(pace(int(task.completed), task.total, time.monotonic() - began, unit))
 
     return Progress(
         # A file may be called by what rich takes for its markup.
         TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis")),
         BarColumn(_BAR_COLUMNS),
         Amount(Column(no_wrap=True)),
-        Rate(Column(no_wrap=True)),
-        Left(compact=True, table_column=Column(no_wrap=True)),
+        Pace(Column(no_wrap=True)),
         console=Console(stderr=True),
         transient=True,
         auto_refresh=False,
@@ -115,6 +111,23 @@ def amount(done: int, total: int | None, unit: str) -> str:
         return ""
     of = "" if total is None else f" of {_told(total, unit)}"
     return f"{_told(done, unit)}{of}" + ("" if unit == BYTES else f" {unit}")
+
+
+def pace(done: int, total: float | None, elapsed_s: float, unit: str) -> str:
+    """How much a second, and how long the rest takes at that rate; without a total, how long it has taken.
+
+    >>> pace(1500, 150_000, 1.0, "rows"), pace(7, None, 2.5, "frames"), pace(0, 9, 1.0, "rows")
+    ('1,500/s 1:39 left', '2/s 2 s so far', '')
+    """
+    if total is not None and not done:
+        return ""
+    rate = done / elapsed_s
+    told = f"{_told(int(rate), unit)}/s" if done else ""
+    if total is None:
+        return f"{told} {int(elapsed_s)} s so far".lstrip()
+    minutes, seconds = divmod(int(max(total - done, 0) / rate), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{told} {f'{hours}:{minutes:02}' if hours else minutes}:{seconds:02} left"
 
 
 def _told(number: int, unit: str) -> str:

@@ -14,7 +14,8 @@ from tests.outside.bed import FRAMEGATE, WATCHDOG_S, Bed
 from tests.outside.recordings import MS, ticks, write_recording
 from tests.outside.terminal import Shown, on_terminal
 
-FRAMES = 40_000
+FRAMES = 60_000
+MESSAGES = 400_000
 CONFIG = """
 [join]
 out_stream = 20001
@@ -37,10 +38,11 @@ MAPPED = ("--map", "/a=10001", "--map", "/b=10002")
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A recording whose end is cut, a configuration for it, and what a person saw while it was joined."""
+    """A recording whose end is cut, a configuration for it, and what a person saw while it was joined; a longer one."""
     folder = tmp_path_factory.mktemp("progress")
     topics = {name: ticks(FRAMES, MS, payload_bytes=256) for name in ("/a", "/b")}
     write_recording(folder / "cut.mcap", topics, is_finished=False)
+    write_recording(folder / "long.mcap", {"/a": ticks(MESSAGES, MS)})
     (folder / "join.toml").write_text(CONFIG)
     shown = run(folder, "join", "--config", "join.toml", "--from", "cut.mcap", *MAPPED)
     (folder / "shown.txt").write_text(shown.text)
@@ -70,7 +72,7 @@ def test_a_join_of_a_recording_says_how_far_how_fast_and_how_long(folder: Path) 
     ("words", "bar"),
     [
         (("journal", "diff", "out", "out"), r"compare journals .* of [\d,]+ rows [\d,]+/s \d+:\d+ left"),
-        (("inspect", "cut.mcap", "--stats"), r"read cut\.mcap .* of [\d.]+ MiB"),
+        (("inspect", "long.mcap", "--stats"), r"read long\.mcap .* of [\d.]+ MiB [\d.]+ MiB/s \d+:\d+ left"),
     ],
 )
 def test_what_takes_a_while_shows_a_bar_and_takes_it_away(folder: Path, words: tuple[str, ...], bar: str) -> None:
