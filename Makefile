@@ -59,9 +59,9 @@ demo: setup ## set everything up, then run `framegate demo`
 test: setup ## set everything up, then run the whole test suite
 	$(SAY) 'Rust: unit tests of the pure crates'
 	cargo test --quiet --locked --manifest-path native/Cargo.toml $(PURE_CRATES)
-	$(SAY) 'Rust: commit word, lock, command word and channel under every order that the memory model allows'
+	$(SAY) 'Rust: commit word, lock, bell, command word and channel under every order that the memory model allows'
 	RUSTFLAGS='--cfg loom' cargo test --quiet --locked --release --manifest-path native/Cargo.toml \
-		--target-dir native/target/loom -p framegate-core --test loom_commit --test loom_biased
+		--target-dir native/target/loom -p framegate-core --test loom_commit --test loom_biased --test loom_bell
 	RUSTFLAGS='--cfg loom' cargo test --quiet --locked --release --manifest-path native/Cargo.toml \
 		--target-dir native/target/loom -p framegate-checkpoint --test loom_word --test loom_channel
 	$(SAY) 'Python: unit, property, conformance, interop, system, outside, spark'
@@ -71,6 +71,9 @@ long: setup ## the tests with their full counts
 	$(SAY) 'Rust: three inputs in every order'
 	cargo test --quiet --locked --release --manifest-path native/Cargo.toml -p framegate-checkpoint \
 		--test every_order -- --ignored --nocapture
+	$(SAY) 'Rust: ten million sleeps between two processes'
+	cargo test --quiet --locked --release --manifest-path native/Cargo.toml -p framegate-core \
+		--test bell -- --ignored --nocapture
 	$(SAY) 'Python: everything, with full counts'
 	FRAMEGATE_TEST_LANE=long $(PYTEST) -m 'long or not long' --timeout=3600 $(TESTS)
 	$(SAY) 'the Spark source with other versions of PySpark, pyarrow, pandas and numpy'

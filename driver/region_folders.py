@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folders of a driver: ``<base>/tensorpool-<user>/<namespace>/<stream_id>/<epoch>/`` (PROTOCOL 6.2).
 
-Only what can be named is removed: the ring, pools by their number, a producer's marks, the command word of a stream
-that has no epoch left, and folders that this leaves empty.
+Only what can be named is removed: the ring, pools by their number, a producer's marks, the files of a stream that has
+no epoch left, the bells of a namespace that has no stream left, and folders that this leaves empty.
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ from framegate.shmpool.layout.owners import flaw_of_owner
 RING: Final = "header.ring"
 _NAMED: Final = re.compile(r"header\.ring|\d{1,5}\.pool|(ended|former|continued)\.(json|\d+)")
 """Regions, and the marks beside them (``framegate.shmpool.marks.ended``, ``framegate.shmpool.marks.continued``)."""
-WORD: Final = "command.word"
-"""Of a producer (``framegate.shmpool.producer.command_word``): it outlives each epoch, and goes with the last."""
+OF_STREAM: Final = {"command.word", "sleepers"}
+"""A producer's word (``framegate.shmpool.producer.command_word``), and who sleeps on the stream (docs/formats.md, 21).
+They outlive each epoch, and go with the last."""
+BELLS: Final = "bells"
+"""Of all sleepers of the namespace: it goes when no stream is left."""
 _NUMBER: Final = re.compile(r"0|[1-9]\d{0,19}")
 _STREAM_ID_MAX: Final = 2**32 - 1
 
@@ -89,9 +92,11 @@ class RegionFolders:
             left = [each.name for each in folder.iterdir()]
         except (FileNotFoundError, NotADirectoryError):
             return
-        if left == [WORD]:
-            (folder / WORD).unlink(missing_ok=True)
-        self._remove_if_empty(folder)
+        if OF_STREAM.issuperset(left):
+            for name in left:
+                (folder / name).unlink(missing_ok=True)
+        if self._remove_if_empty(folder) and [each.name for each in self.root.iterdir()] == [BELLS]:
+            (self.root / BELLS).unlink(missing_ok=True)
 
     def _remove_if_empty(self, folder: Path) -> bool:
         try:

@@ -110,7 +110,7 @@ def open_engine(
     chosen: Chosen | None,
 ) -> tuple[JoinEngine, Resumption]:
     """An engine on the journal's tail, or on a checkpoint. Raises CheckpointDamaged, CheckpointMismatch."""
-    engine = JoinEngine(mailbox, plan, folder.path, journal_plan(config, folder))
+    engine = JoinEngine(mailbox, plan, folder.path, journal_plan(config, folder), idle=config.join.idle)
     if chosen is None:
         return engine, Resumption()
     found = engine.recovered()
@@ -118,7 +118,7 @@ def open_engine(
     if basis is Basis.NEW_EPOCH:
         engine.discard()
         folder.begin_anew(f"checkpoint {chosen.head.checkpoint_id} says that it had {chosen.head.next_row} rows")
-        engine = JoinEngine(mailbox, plan, folder.path, journal_plan(config, folder))
+        engine = JoinEngine(mailbox, plan, folder.path, journal_plan(config, folder), idle=config.join.idle)
     _note_map(chosen, config)
     known = config.merge_map(engine.out_epoch()) if config.mergemap.serve else chosen.map
     if known is not None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal, Self
 
 from framegate.joinbarrier.config.drive import DRIVES, Drive, PolicyName, is_target
 from framegate.schema.config.types import U32_MAX, AeronStream, Name, Section, Size, StreamId, wanted
+from framegate.shmpool.idle import WaitName
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 import framegate._native as _native
@@ -76,6 +77,7 @@ class JoinSection(Section):
     publish: Annotated[str, AfterValidator(_published)] = ""
     wait_consumers: Annotated[int, Field(ge=0, le=_I32_MAX)] = 0
     unmatched: Literal["rows", "counts"] = "rows"
+    idle: WaitName = "bell"
     on_input_restart: Literal["new_epoch", "stop"] = "new_epoch"
     max_skew_ns: Count = 0
     max_age_ms: Milliseconds = 0

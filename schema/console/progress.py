@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
@@ -60,11 +59,10 @@ def progress(
 def _draw(
     is_over: threading.Event, doing: str, done: Callable[[], int], total: Callable[[], int | None], unit: str
 ) -> None:
-    began = time.monotonic()
     if is_over.wait(_AFTER_S):
         return
     # Where nothing can be looked at any more, whoever works there has something to say, and not the bar.
-    with suppress(FramegateError, OSError, ValueError), _bar(unit, began) as bar:
+    with suppress(FramegateError, OSError, ValueError), _bar(unit) as bar:
         # Whatever ends this process at once must not leave a terminal without its cursor.
         bar.console.show_cursor(True)
         task = bar.add_task(doing, completed=done(), total=total())
@@ -72,7 +70,7 @@ def _draw(
             bar.update(task, completed=done(), total=total(), refresh=True)
 
 
-def _bar(unit: str, began: float) -> Progress:
+def _bar(unit: str) -> Progress:
     # Imported here: rich costs a tenth of a second that short commands, pipes and --json need not pay.
     from rich.console import Console
     from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn
@@ -86,7 +84,7 @@ def _bar(unit: str, began: float) -> Progress:
 
     class Pace(ProgressColumn):
         def render(self, task: Task) -> Text:
-            return Text(pace(int(task.completed), task.total, time.monotonic() - began, unit))
+            return Text(pace(int(task.completed), task.total, _AFTER_S + (task.elapsed or 0.0), unit))
 
     return Progress(
         # A file may be called by what rich takes for its markup.

@@ -49,6 +49,7 @@ from framegate.shmpool.client.stream_names import StreamNames
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.consumer.consumer import Consumer
 from framegate.shmpool.consumer.control_inbox import Control
+from framegate.shmpool.idle import WAIT_NAMES, WaitName
 from framegate.shmpool.producer.predecessor import PATIENCE_NS, attached_behind_predecessor
 from framegate.shmpool.producer.producer import DEFAULT_PIPELINE, Producer
 from framegate.shmpool.transport.aeron import DRIVER_TIMEOUT_MS, how_to_start
@@ -173,6 +174,7 @@ class Client:
         descriptor_stream: int | None = None,
         on_progress: Callable[[FrameProgress], None] | None = None,
         on_control: Callable[[Control], None] | None = None,
+        idle: WaitName = "bell",
     ) -> Consumer:
         """A consumer of a stream, by its number or its name, attached.
 
@@ -182,7 +184,11 @@ class Client:
         ``on_control`` hears the barriers, watermarks and signals between the frames, on the thread that polls; without
         it they wait in ``Consumer.control()``.
         ``on_progress`` hears how far frames are filled that are not there yet, on the client's thread: keep it short.
+        ``idle`` is how it waits: a ``bell`` that the producer rings wakes it; ``backoff`` looks ever more rarely, as it
+        also does where a producer has no bell; ``yield`` and ``spin`` take a core and answer soonest.
         """
+        if idle not in WAIT_NAMES:
+            raise InvalidValue("a consumer waits by one of these", idle=idle, known=", ".join(WAIT_NAMES))
         stream = self.names.id_of(stream)
         consumer = Consumer(
             self,
@@ -193,6 +199,7 @@ class Client:
             descriptor_stream=self.descriptor_stream(stream, descriptor_stream),
             on_progress=on_progress,
             on_control=on_control,
+            idle=idle,
         )
         return self.attach(consumer)
 

@@ -16,6 +16,7 @@ from framegate.shmpool.client.options import ClientOptions
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.commands.pattern import PatternName, Payloads, flat_bytes, payloads
 from framegate.shmpool.consumer.consumer import Consumer
+from framegate.shmpool.idle import WaitName
 from framegate.shmpool.stop_signal import StopSignal
 
 from framegate._native import Frame
@@ -36,6 +37,7 @@ class ConsumeOptions(ClientOptions):
     pattern: PatternName = "counter"
     lag: int = 0
     descriptor_stream: int | None = None
+    idle: WaitName = "bell"
 
 
 @dataclass(slots=True)
@@ -52,7 +54,7 @@ def run(options: ConsumeOptions) -> int:
     with (
         StopSignal() as stop,
         options.connect() as client,
-        client.consumer(options.stream, descriptor_stream=options.descriptor_stream) as consumer,
+        client.consumer(options.stream, descriptor_stream=options.descriptor_stream, idle=options.idle) as consumer,
     ):
         stop.listen()
         if options.json:

@@ -49,6 +49,15 @@ class ClockChoice(StrEnum):
     REALTIME = "realtime"
 
 
+class WaitChoice(StrEnum):
+    """How a consumer waits for frames."""
+
+    BELL = "bell"
+    BACKOFF = "backoff"
+    YIELD = "yield"
+    SPIN = "spin"
+
+
 class CheckedPattern(StrEnum):
     """What payloads can be checked for."""
 
@@ -136,6 +145,7 @@ def _consume(
     ] = CheckedPattern.COUNTER,
     lag: LagOption = 0,
     descriptor_stream: DescriptorStreamOption = None,
+    idle: Annotated[WaitChoice, typer.Option("--idle", help="How it waits for frames.")] = WaitChoice.BELL,
 ) -> int:
     """Print or count the frames of a stream, until its end."""
     from framegate.shmpool.client.options import stream_number
@@ -149,6 +159,7 @@ def _consume(
             pattern=pattern.value,
             lag=lag,
             descriptor_stream=descriptor_stream,
+            idle=idle.value,
             **client,
         )
     )

@@ -16,6 +16,7 @@ from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.consumer.control_inbox import Control, ControlInbox
 from framegate.shmpool.consumer.reader_port import ReaderPort
 from framegate.shmpool.consumer.subscriber import Subscriber, Wishes
+from framegate.shmpool.idle import WaitName
 
 from framegate._native import Frame, FrameBatch, PoolConsumer
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from framegate.shmpool.client.client import Client
     from framegate.shmpool.client.link import Link
 
-_WAIT_SLICE_NS: Final = 50_000_000
+_WAIT_SLICE_NS: Final = 100_000_000
 _BATCH: Final = 64
 
 
@@ -46,6 +47,7 @@ class Consumer(Subscriber):
         descriptor_stream: int | None = None,
         on_progress: Callable[[FrameProgress], None] | None = None,
         on_control: Callable[[Control], None] | None = None,
+        idle: WaitName = "bell",
     ) -> None:
         wishes = Wishes(
             max_rate_hz=max_rate_hz,
@@ -55,6 +57,7 @@ class Consumer(Subscriber):
         )
         super().__init__(client, stream, wishes)
         self.timeout_s = timeout_s
+        self._idle = idle
         self._native: PoolConsumer | None = None
         self._control = ControlInbox(on_control)
         self._relinked = threading.Event()
@@ -208,7 +211,7 @@ class Consumer(Subscriber):
 
     def make_port(self, link: Link) -> ReaderPort:
         """A native consumer that reads the shared descriptor stream alone."""
-        self._native = PoolConsumer(self.streams.open_shared(link), self.stream_id)
+        self._native = PoolConsumer(self.streams.open_shared(link), self.stream_id, idle=self._idle)
         return self._native
 
     def on_link(self, link: Link) -> None:

@@ -12,6 +12,7 @@ turns.
 | ``tensor`` | shapes, strides and dtypes | ``tensor.rs`` |
 | ``slot`` | a header slot, written and read | ``slot.rs``, ``layout.rs`` |
 | ``superblock`` | the first 64 bytes of a region | ``superblock.rs`` |
+| ``bells`` | how a sleeping reader is woken | ``bell/`` |
 | ``ring`` | frames in, frames out | ``regions.rs``, ``writer.rs``, ``reader.rs`` |
 
 >>> import numpy as np

@@ -3,6 +3,7 @@
 //!
 //! | strategy  | costs                | answers within                                        |
 //! |-----------|----------------------|-------------------------------------------------------|
+//! | `bell`    | nothing              | one wake-up by the writer; as `backoff` where it does not ring |
 //! | `busy`    | a core               | nanoseconds, while every spinner has a core            |
 //! | `yield`   | a core, when it is free | microseconds; milliseconds where processes outnumber cores |
 //! | `backoff` | little               | its longest park, 64 us                                |
@@ -24,7 +25,9 @@ pub const SLEEP_NS: u64 = 1_000_000;
 /// The choices a user has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleStrategy {
-    /// Spin on.
+    /// Spin, yield, then sleep until a writer rings; see [`crate::bell`].
+    Bell,
+    /// Spin on. A user may also call it `spin`.
     Busy,
     /// Offer the core to others, then look again.
     Yield,
@@ -39,7 +42,8 @@ impl IdleStrategy {
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
-            "busy" => Some(Self::Busy),
+            "bell" => Some(Self::Bell),
+            "busy" | "spin" => Some(Self::Busy),
             "yield" => Some(Self::Yield),
             "backoff" => Some(Self::Backoff),
             "sleep" => Some(Self::Sleep),
@@ -87,7 +91,7 @@ impl Idler {
             IdleStrategy::Busy => Pause::Spin,
             IdleStrategy::Yield => Pause::Yield,
             IdleStrategy::Sleep => Pause::Park(SLEEP_NS),
-            IdleStrategy::Backoff => self.back_off(),
+            IdleStrategy::Backoff | IdleStrategy::Bell => self.back_off(),
         }
     }
 
@@ -99,6 +103,12 @@ impl Idler {
         let park_ns = self.park_ns;
         self.park_ns = (park_ns * 2).min(LONGEST_PARK_NS);
         Pause::Park(park_ns)
+    }
+
+    /// Whether it has spun and yielded in vain, and would now sleep until somebody rings.
+    #[must_use]
+    pub fn would_sleep(&self) -> bool {
+        self.strategy == IdleStrategy::Bell && self.empty_turns >= SPINS + YIELDS
     }
 
     /// Pauses once.
@@ -153,8 +163,22 @@ mod tests {
     }
 
     #[test]
+    fn a_bell_spins_and_yields_before_it_would_sleep() {
+        let mut idler = Idler::new(IdleStrategy::Bell);
+        for _ in 0..30 {
+            assert!(!idler.would_sleep());
+            idler.next_pause();
+        }
+        assert!(idler.would_sleep());
+        idler.reset();
+        assert!(!idler.would_sleep());
+    }
+
+    #[test]
     fn every_name_of_a_strategy_is_known_and_no_other() {
         for (name, strategy) in [
+            ("bell", IdleStrategy::Bell),
+            ("spin", IdleStrategy::Busy),
             ("busy", IdleStrategy::Busy),
             ("yield", IdleStrategy::Yield),
             ("backoff", IdleStrategy::Backoff),

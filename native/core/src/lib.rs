@@ -10,11 +10,13 @@ compile_error!("framegate needs a little-endian machine");
 
 pub mod assembler;
 pub mod asymmetric;
+pub mod bell;
 pub mod biased;
 pub mod clock;
 pub mod idle;
 pub mod pool;
 pub mod record;
+pub mod shared_file;
 pub mod toml_positions;
 mod unpoisoned;
 

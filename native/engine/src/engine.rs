@@ -7,11 +7,13 @@
 
 use std::sync::Arc;
 
-use framegate_core::idle::IdleStrategy;
+use framegate_core::bell::Sleeper;
+use framegate_core::idle::{IdleStrategy, LONGEST_PARK_NS};
 use framegate_counters::counters;
 use framegate_intake::facts::PortCounters;
 use framegate_intake::mailbox::{Command, Mailbox};
-use framegate_intake::slices::{Slices, Turn};
+use framegate_intake::slices::{SLEEP_MOST_NS, Slices, Turn, Working};
+use framegate_intake::waiting::Waiting;
 use framegate_join::map::ClockDomain;
 use framegate_join::output_watermarks::OutputWatermarks;
 use framegate_join::stage::Stage;
@@ -142,11 +144,45 @@ pub struct Engine<W: Wires> {
     pub(crate) ports: Vec<Port>,
     pub(crate) time: Time,
     hearing: Hearing<W::Descriptors>,
+    waiting: Waiting,
     draft: Draft,
     /// Whether each frame may make an output of its own; then only one fragment is polled at a time.
     is_one_by_one: bool,
     /// Rows after which the join ends; 0: never.
     outputs: u64,
+}
+
+/// An engine in a slice.
+struct Run<'a, W: Wires> {
+    engine: &'a mut Engine<W>,
+    outputs: u64,
+    outcome: Outcome,
+}
+
+impl<W: Wires> Working for Run<'_, W> {
+    fn turn(&mut self, now_ns: u64) -> Turn {
+        let work = self.engine.turn(now_ns, self.outputs, &mut self.outcome);
+        let Outcome { has_all_outputs, has_new_epoch, is_finished, has_news, .. } = self.outcome;
+        let is_over = has_all_outputs || has_new_epoch || is_finished || has_news;
+        Turn::of(self.engine.ledger.failure.is_some() || is_over, work)
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.engine.hearing.mailbox.is_stopping()
+    }
+
+    fn lend_sleeper(&mut self, now_ns: u64) -> (Sleeper, u64) {
+        let engine = &mut *self.engine;
+        // A journal that is full says to nobody when it has room again, and a clock's ticks may be close together.
+        let is_timed = self.outcome.is_full || engine.stage.is_by_clock();
+        let most_ns = if is_timed { LONGEST_PARK_NS } else { SLEEP_MOST_NS };
+        let most_ns = engine.ledger.writer.seals_in_ns(now_ns).map_or(most_ns, |wait_ns| most_ns.min(wait_ns));
+        (engine.waiting.lend(&engine.hearing.mailbox), most_ns)
+    }
+
+    fn return_sleeper(&mut self, sleeper: Sleeper) {
+        self.engine.waiting.take_back(sleeper);
+    }
 }
 
 impl<W: Wires> Engine<W> {
@@ -184,6 +220,7 @@ impl<W: Wires> Engine<W> {
             ports: resumed.into_iter().map(Port::new).collect(),
             time: Time::new(habits.is_realtime),
             hearing: Hearing::new(mailbox, habits.is_one_by_one),
+            waiting: Waiting::new(streams),
             draft: Draft::new(inputs.len()),
             is_one_by_one: habits.is_one_by_one,
             outputs: 0,
@@ -194,20 +231,10 @@ impl<W: Wires> Engine<W> {
 
     /// Runs turns until the slice is over, or until the caller has to decide something.
     pub fn run(&mut self, slice_ns: u64, outputs: u64, idle: IdleStrategy) -> Outcome {
-        let mut outcome = Outcome::default();
         let mut slices = self.slices;
-        let mailbox = Arc::clone(&self.hearing.mailbox);
-        let now_ns = slices.run(
-            slice_ns,
-            idle,
-            || mailbox.is_stopping(),
-            |now_ns| {
-                let work = self.turn(now_ns, outputs, &mut outcome);
-                let is_over =
-                    outcome.has_all_outputs || outcome.has_new_epoch || outcome.is_finished || outcome.has_news;
-                Turn::of(self.ledger.failure.is_some() || is_over, work)
-            },
-        );
+        let mut run = Run { engine: self, outputs, outcome: Outcome::default() };
+        let now_ns = slices.run(slice_ns, idle, &mut run);
+        let mut outcome = run.outcome;
         self.slices = slices;
         self.publish_facts();
         if let Err(failure) = self.ledger.writer.heartbeat(now_ns) {
@@ -270,13 +297,17 @@ impl<W: Wires> Engine<W> {
         for command in commands {
             match command {
                 Command::Attach(port, mapping) => {
+                    self.waiting.attached(port, &mapping);
                     let epoch = mapping.epoch();
                     if !self.ports[port].attach(mapping, &mut self.hearing.unneeded) {
                         self.stage.note_older(port, epoch);
                     }
                     self.take_passed(port, self.time.stage_ns(now_ns));
                 }
-                Command::Detach(port) => self.ports[port].detach(),
+                Command::Detach(port) => {
+                    self.waiting.detached(port);
+                    self.ports[port].detach();
+                }
                 Command::Announced(port, epoch, has_producer) => self.ports[port].note_announced(epoch, has_producer),
                 Command::Listen(subscription) => self.hearing.subscriptions.push(subscription),
                 Command::Deafen => {

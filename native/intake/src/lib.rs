@@ -17,3 +17,4 @@ pub mod mailbox;
 pub mod mapping;
 pub mod route;
 pub mod slices;
+pub mod waiting;

@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use framegate_core::bell::Waker;
 use framegate_core::unpoisoned;
 
 use super::facts::PortFacts;
@@ -39,6 +40,8 @@ pub struct Mailbox<D> {
     /// Mappings that the engine does not need any more.
     unneeded: Mutex<Vec<Box<Mapping>>>,
     is_stopping: AtomicBool,
+    /// Wakes the engine, once it can sleep.
+    waker: Mutex<Option<Waker>>,
     /// What the engine has seen of each stream.
     pub facts: Vec<PortFacts>,
 }
@@ -52,6 +55,7 @@ impl<D> Mailbox<D> {
             has_commands: AtomicBool::new(false),
             unneeded: Mutex::new(Vec::new()),
             is_stopping: AtomicBool::new(false),
+            waker: Mutex::new(None),
             facts: streams.into_iter().map(PortFacts::new).collect(),
         }
     }
@@ -73,6 +77,7 @@ impl<D> Mailbox<D> {
         }
         unpoisoned(&self.commands).push_back(command);
         self.has_commands.store(true, Ordering::Release);
+        self.wake();
     }
 
     /// Takes the mappings that the engine does not need any more. The caller drops them, which takes a while.
@@ -84,6 +89,13 @@ impl<D> Mailbox<D> {
     /// Asks the engine to end its slice soon.
     pub fn stop(&self) {
         self.is_stopping.store(true, Ordering::Release);
+        self.wake();
+    }
+
+    fn wake(&self) {
+        if let Some(waker) = &*unpoisoned(&self.waker) {
+            waker.ring();
+        }
     }
 
     // --- For the engine ------------------------------------------------------------------------------------
@@ -92,6 +104,11 @@ impl<D> Mailbox<D> {
     #[inline]
     pub fn is_stopping(&self) -> bool {
         self.is_stopping.load(Ordering::Relaxed)
+    }
+
+    /// Names the bell by which the engine is woken for commands. It takes up those that came before.
+    pub fn set_waker(&self, waker: Option<Waker>) {
+        *unpoisoned(&self.waker) = waker;
     }
 
     /// Hands mappings back, to be unmapped on the client's thread.

@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use framegate_core::bell::StreamBells;
 use framegate_core::pool::reader::{Belief, Dropped, FrameRef, Holding, Reader};
 use framegate_core::pool::regions::Regions;
 use framegate_core::pool::tensor::Tensor;
@@ -19,6 +20,7 @@ pub struct Mapping {
     reader: Reader,
     /// The process that made the regions, as their superblock said when they were mapped.
     made_by: Option<u64>,
+    bells: Option<Arc<StreamBells>>,
 }
 
 impl Mapping {
@@ -26,7 +28,14 @@ impl Mapping {
     #[must_use]
     pub fn new(regions: Arc<Regions>) -> Self {
         let made_by = regions.ring_superblock().ok().map(|block| block.pid);
-        Self { reader: Reader::new(regions), made_by }
+        let bells = regions.bells();
+        Self { reader: Reader::new(regions), made_by, bells }
+    }
+
+    /// Who sleeps on the stream, if that can be told.
+    #[must_use]
+    pub const fn bells(&self) -> Option<&Arc<StreamBells>> {
+        self.bells.as_ref()
     }
 
     /// The epoch of the regions.

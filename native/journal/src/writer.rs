@@ -136,6 +136,13 @@ impl Writer {
             || self.unmatched_rows.first_ns().is_some_and(|first_ns| is_old(first_ns, UNMATCHED_WAIT_NS))
     }
 
+    /// How long the rows of the open batch still wait for more of them; None if there are none.
+    #[must_use]
+    pub fn seals_in_ns(&self, now_ns: u64) -> Option<u64> {
+        let waited_ns = now_ns.saturating_sub(self.batch.first_row_ns);
+        (self.batch.rows() > 0).then(|| self.config.seal_ns.saturating_sub(waited_ns))
+    }
+
     /// Takes an unmatched row; false if no more fit before the next seal or spill.
     pub fn unmatched(&mut self, row: &Unmatched<'_>, now_ns: u64) -> bool {
         assert!(row.input < self.config.inputs.len(), "no such input");

@@ -2,11 +2,14 @@
 //! The regions of one stream in one epoch: a header ring and its payload pools, checked against each other.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use super::layout;
 use super::region::{Region, RegionError};
 use super::slot::SlotPtr;
 use super::superblock::{self, Expected, refresh_activity};
+#[cfg(not(loom))]
+use crate::bell::StreamBells;
 
 /// One payload pool, mapped.
 #[derive(Debug)]
@@ -67,6 +70,13 @@ impl Regions {
     #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         self.ring.path().parent()
+    }
+
+    /// Who sleeps on the stream; None where its folder cannot hold the files for it, and readers look again and again.
+    #[cfg(not(loom))]
+    #[must_use]
+    pub fn bells(&self) -> Option<Arc<StreamBells>> {
+        StreamBells::of(self.folder()?, self.stream_id, self.epoch)?.ok()
     }
 
     /// Bytes that are mapped.

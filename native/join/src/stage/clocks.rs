@@ -74,9 +74,15 @@ impl Stage {
         Some(out_time_ns) < self.numbers.timing.last_ns
     }
 
+    /// Whether outputs are due by a clock, and not by what comes.
+    #[must_use]
+    pub const fn is_by_clock(&self) -> bool {
+        matches!(self.config.drive, Drive::Clock { .. })
+    }
+
     /// Takes the current time. A clock drive begins with the first tick at which all required inputs were observed.
     pub fn tick(&mut self, _now_ns: u64, clock_ns: u64) {
-        if !matches!(self.config.drive, Drive::Clock { .. }) || clock_ns > I64_MAX {
+        if !self.is_by_clock() || clock_ns > I64_MAX {
             return;
         }
         let is_ready = self.rules.kind.is_some() && self.rules.is_valid && self.is_all_observed();

@@ -22,7 +22,7 @@ pub(crate) use offer::{ADMIN_ACTION, BACK_PRESSURED, NOT_CONNECTED, is_retryable
 pub use publication::AeronPublication;
 pub(crate) use publication::{ClaimedRoom, Shared as PublicationShared};
 pub use subscription::AeronSubscription;
-pub(crate) use subscription::Shared as SubscriptionShared;
+pub(crate) use subscription::{Resting, Shared as SubscriptionShared};
 
 use std::ffi::CString;
 

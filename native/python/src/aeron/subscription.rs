@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use framegate_core::assembler::{Assembler, BEGIN, WHOLE};
+use framegate_core::bell::{Look, Woken};
 use framegate_core::idle::{IdleStrategy, Idler, tighten_timer_slack};
 use framegate_core::record::{MESSAGE_HEADER_BYTES, RecordFilter, VERDICTS, Verdict};
 use framegate_core::unpoisoned;
@@ -23,7 +24,7 @@ use crate::errors::raise;
 /// Longest message that is assembled; the schema's own bound for variable data is far above any control message.
 const MAX_ASSEMBLED_BYTES: usize = 64 << 20;
 /// A wait looks at Python's signals this often.
-const SIGNAL_CHECK: Duration = Duration::from_millis(50);
+const SIGNAL_CHECK: Duration = Duration::from_millis(100);
 /// Bytes of Aeron's data frame header, and where its flags lie; see Aeron's protocol specification.
 const FRAME_HEADER_BYTES: usize = 32;
 const FLAGS_OFFSET: usize = 5;
@@ -48,7 +49,37 @@ pub(crate) struct Shared {
     counters: Counters,
     client: Arc<ClientShared>,
     idle: IdleStrategy,
+    /// Fragments of turns that look for frames, wanted or not.
+    heard: AtomicU64,
     stream_id: i32,
+}
+
+/// What a wait does between two turns that found nothing.
+pub(crate) trait Resting: Send {
+    fn strategy(&self) -> IdleStrategy;
+
+    /// Rests once, after a turn that gave `before`; how a sleep ended, if it was one. `look` is a turn, for sleepers.
+    fn rest(&self, idler: &mut Idler, until: Instant, before: Look, look: &mut dyn FnMut() -> Look) -> Option<Woken>;
+}
+
+/// Rests by the strategy alone.
+struct Plainly(IdleStrategy);
+
+impl Resting for Plainly {
+    fn strategy(&self) -> IdleStrategy {
+        self.0
+    }
+
+    fn rest(
+        &self,
+        idler: &mut Idler,
+        _until: Instant,
+        _before: Look,
+        _look: &mut dyn FnMut() -> Look,
+    ) -> Option<Woken> {
+        idler.idle();
+        None
+    }
 }
 
 #[derive(Default)]
@@ -118,12 +149,24 @@ impl Shared {
     }
 
     /// Turns `turn` until it found something or the time is up; the GIL is held only between slices.
-    pub(crate) fn wait<T: Send>(
+    fn wait<T: Send>(
+        &self,
+        py: Python<'_>,
+        timeout_ns: u64,
+        turn: impl FnMut() -> Option<Result<T, AeronCError>> + Send,
+        is_empty: impl Fn(&T) -> bool + Send + Sync,
+    ) -> PyResult<T> {
+        self.wait_resting(py, timeout_ns, turn, is_empty, &Plainly(self.idle))
+    }
+
+    /// The same, with rests of the caller's own.
+    pub(crate) fn wait_resting<T: Send>(
         &self,
         py: Python<'_>,
         timeout_ns: u64,
         mut turn: impl FnMut() -> Option<Result<T, AeronCError>> + Send,
         is_empty: impl Fn(&T) -> bool + Send + Sync,
+        resting: &(impl Resting + Sync),
     ) -> PyResult<T> {
         self.client.check_alive(py)?;
         let mut found = turn().ok_or_else(|| self.closed(py))?.map_err(|_| self.poll_failed(py))?;
@@ -131,12 +174,12 @@ impl Shared {
             return Ok(found);
         }
         let deadline = Instant::now() + Duration::from_nanos(timeout_ns);
-        let mut idler = Idler::new(self.idle);
+        let mut idler = Idler::new(resting.strategy());
         loop {
             let slice_end = deadline.min(Instant::now() + SIGNAL_CHECK);
             let last = py.detach(|| {
                 tighten_timer_slack();
-                wait_slice(slice_end, &mut idler, self, &mut turn, &is_empty)
+                wait_slice(slice_end, &mut idler, self, &mut turn, &is_empty, resting)
             });
             found = last.ok_or_else(|| self.closed(py))?.map_err(|_| self.poll_failed(py))?;
             // What was taken is given out whatever the client is now: it was counted, and no later turn finds it again.
@@ -178,8 +221,15 @@ impl Shared {
             },
             limit,
         );
-        self.counters.fragmented.fetch_add(fragmented, Ordering::Relaxed);
-        Some(polled.map(|count| count.max(0) as usize))
+        if fragmented > 0 {
+            self.counters.fragmented.fetch_add(fragmented, Ordering::Relaxed);
+        }
+        let polled = polled.map(|count| count.max(0) as usize);
+        if let Ok(count @ 1..) = polled {
+            // Only whoever polls counts, and it holds the receiver.
+            self.heard.store(self.heard.load(Ordering::Relaxed) + count as u64, Ordering::Relaxed);
+        }
+        Some(polled)
     }
 
     /// The same, with messages of several fragments put together. Those alone are copied.
@@ -264,6 +314,7 @@ impl AeronSubscription {
             counters: Counters::default(),
             client,
             idle,
+            heard: AtomicU64::new(0),
             stream_id,
         });
         (Self { shared: Arc::clone(&shared) }, shared)
@@ -290,18 +341,36 @@ fn wait_slice<T>(
     shared: &Shared,
     turn: &mut impl FnMut() -> Option<Result<T, AeronCError>>,
     is_empty: &impl Fn(&T) -> bool,
+    resting: &impl Resting,
 ) -> Option<Result<T, AeronCError>> {
+    let heard = || shared.heard.load(Ordering::Relaxed);
     let mut turns = 0_u32;
     loop {
-        let last = turn();
-        if !matches!(&last, Some(Ok(found)) if is_empty(found)) || shared.client.events.fatal_code() != 0 {
+        let heard_before = heard();
+        let mut last = turn();
+        let is_over =
+            |last: &_| !matches!(last, Some(Ok(found)) if is_empty(found)) || shared.client.events.fatal_code() != 0;
+        if is_over(&last) {
             return last;
         }
         turns = turns.wrapping_add(1);
         if turns.is_multiple_of(TURNS_PER_CLOCK) && Instant::now() >= slice_end {
             return last;
         }
-        idler.idle();
+        let before = if heard() == heard_before { Look::Nothing } else { Look::Others };
+        let woken = resting.rest(idler, slice_end, before, &mut || {
+            let heard_before = heard();
+            last = turn();
+            match is_over(&last) {
+                true => Look::Found,
+                false if heard() == heard_before => Look::Nothing,
+                false => Look::Others,
+            }
+        });
+        let is_slept_out = woken == Some(Woken::Late) && Instant::now() >= slice_end;
+        if is_over(&last) || is_slept_out || woken == Some(Woken::Interrupted) {
+            return last;
+        }
     }
 }
 

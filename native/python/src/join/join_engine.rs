@@ -53,7 +53,7 @@ pub struct JoinEngine {
 #[pymethods]
 impl JoinEngine {
     #[new]
-    #[pyo3(signature = (mailbox, plan, path, journal, *, idle = "backoff"))]
+    #[pyo3(signature = (mailbox, plan, path, journal, *, idle = "bell"))]
     fn new(
         py: Python<'_>,
         mailbox: &JoinMailbox,

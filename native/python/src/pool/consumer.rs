@@ -3,8 +3,11 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use framegate_codecs::control;
+use framegate_core::bell::{Look, Sleeper, StreamBells, Waker, Woken, idle_or_sleep};
+use framegate_core::idle::{IdleStrategy, Idler};
 use framegate_core::pool::catch_up::CatchUp;
 use framegate_core::pool::descriptor::Descriptor;
 use framegate_core::pool::layout::NULL_TIMESTAMP;
@@ -17,7 +20,8 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use super::batch::FrameBatch;
 use super::frame::Found;
 use super::regions::PoolRegions;
-use crate::aeron::{AeronSubscription, SubscriptionShared};
+use crate::aeron::{AeronSubscription, Resting, SubscriptionShared};
+use crate::errors::raise;
 
 /// Control messages kept for a caller that does not ask; older ones make room and are counted.
 const EVENT_BOUND: usize = 1024;
@@ -67,6 +71,8 @@ struct Guarded {
     reader: Option<Reader>,
     /// The next epoch's, taken once the present one's descriptors are drained.
     next: Option<Reader>,
+    /// Who sleeps on the stream, and the newest epoch that was mapped.
+    bells: Option<(Arc<StreamBells>, u64)>,
     subscription: Arc<SubscriptionShared>,
     /// The next sequence, once a first one was seen in this epoch.
     expected_seq: Option<u64>,
@@ -261,6 +267,7 @@ impl Guarded {
         let seen = epoch.zip(self.expected_seq.take()).filter(|_| !std::mem::take(&mut self.has_gone_back));
         self.passed = seen.map(|(epoch, next)| Passed { epoch, first: next, until: next }).or(self.passed.take());
         self.next = None;
+        self.bells = None;
     }
 
     /// Barriers, watermarks and signals of this stream wait for whoever asks for them.
@@ -300,16 +307,54 @@ fn stamp_of(frame: &FrameRef, descriptor: &Descriptor) -> u64 {
 #[pyclass(frozen, module = "framegate._native")]
 pub struct PoolConsumer {
     guarded: Mutex<Guarded>,
+    sleep: Mutex<Sleep>,
+    waker: Mutex<Option<Waker>>,
+    idle: IdleStrategy,
     stream_id: u32,
+}
+
+/// How a consumer sleeps. Whoever waits holds it; a second thread that waits at the same time does not sleep.
+#[derive(Default)]
+struct Sleep {
+    sleeper: Sleeper,
+    /// The epoch by whose promise it sleeps.
+    epoch: Option<u64>,
+}
+
+impl Resting for PoolConsumer {
+    fn strategy(&self) -> IdleStrategy {
+        self.idle
+    }
+
+    fn rest(&self, idler: &mut Idler, until: Instant, before: Look, look: &mut dyn FnMut() -> Look) -> Option<Woken> {
+        let Ok(mut sleep) = self.sleep.try_lock().or_else(|busy| match busy {
+            std::sync::TryLockError::Poisoned(poisoned) => Ok(poisoned.into_inner()),
+            std::sync::TryLockError::WouldBlock => Err(()),
+        }) else {
+            idler.idle();
+            return None;
+        };
+        if !idler.would_sleep() {
+            idler.idle();
+            return None;
+        }
+        self.take_seat(&mut sleep);
+        let most_ns = until.saturating_duration_since(Instant::now()).as_nanos() as u64;
+        idle_or_sleep(idler, &sleep.sleeper, most_ns, before, look)
+    }
 }
 
 #[pymethods]
 impl PoolConsumer {
     #[new]
-    fn new(subscription: &AeronSubscription, stream_id: u32) -> Self {
+    #[pyo3(signature = (subscription, stream_id, *, idle = "bell"))]
+    fn new(py: Python<'_>, subscription: &AeronSubscription, stream_id: u32, idle: &str) -> PyResult<Self> {
+        let idle =
+            IdleStrategy::from_name(idle).ok_or_else(|| raise(py, "InvalidValue", "no such idle strategy", &[]))?;
         let guarded = Guarded {
             reader: None,
             next: None,
+            bells: None,
             subscription: subscription.shared(),
             expected_seq: None,
             passed: None,
@@ -323,18 +368,23 @@ impl PoolConsumer {
             jumps: Jumps::default(),
             catch_up: CatchUp::default(),
         };
-        Self { guarded: Mutex::new(guarded), stream_id }
+        Ok(Self { guarded: Mutex::new(guarded), sleep: Mutex::default(), waker: Mutex::new(None), idle, stream_id })
     }
 
     /// Reads these regions: at once where there are none yet, else as soon as the descriptors that are in the stream
     /// already have been drained, or one of the new epoch comes. So the tail of an ending producer is not lost.
     fn attach(&self, py: Python<'_>, regions: &PoolRegions) -> PyResult<()> {
-        let reader = Reader::new(regions.mapped(py)?);
+        let regions = regions.mapped(py)?;
+        let bells = regions.bells().map(|bells| (bells, regions.epoch));
+        let reader = Reader::new(regions);
         let mut guarded = unpoisoned(&self.guarded);
         guarded.next = Some(reader);
+        guarded.bells = bells;
         if guarded.reader.is_none() {
             guarded.switch();
         }
+        drop(guarded);
+        self.wake();
         Ok(())
     }
 
@@ -347,6 +397,14 @@ impl PoolConsumer {
     /// The regions must not be used any more: frames are dropped until the next `attach`.
     fn detach(&self) {
         unpoisoned(&self.guarded).let_go();
+        self.wake();
+    }
+
+    /// Lets whoever waits look again.
+    fn wake(&self) {
+        if let Some(waker) = &*unpoisoned(&self.waker) {
+            waker.ring();
+        }
     }
 
     /// Hears another descriptor stream from now on: a consumer's own, or the shared one again. On a capped one the
@@ -356,12 +414,15 @@ impl PoolConsumer {
         let mut guarded = unpoisoned(&self.guarded);
         guarded.subscription = subscription.shared();
         guarded.jumps = Jumps { is_capped: capped, was_capped: guarded.jumps.is_capped };
+        drop(guarded);
+        self.wake();
     }
 
     /// The epoch ended after that sequence: frames up to it that were never heard of are gaps, as long as they do not
     /// come.
     fn note_end(&self, epoch: u64, after_seq: u64) {
         unpoisoned(&self.guarded).note_end(epoch, after_seq);
+        self.wake();
     }
 
     /// The sequence that is expected next, heard of anything or not; None while detached.
@@ -420,7 +481,8 @@ impl PoolConsumer {
             let polled = self.turn(&subscription, limit, &mut batch)?;
             Some(polled.map(|()| batch))
         };
-        subscription.wait(py, timeout_ns, turn, |batch: &FrameBatch| batch.is_empty() && !self.is_hearing())
+        let is_empty = |batch: &FrameBatch| batch.is_empty() && !self.is_hearing();
+        subscription.wait_resting(py, timeout_ns, turn, is_empty, self)
     }
 
     /// Whether there are control messages to ask for.
@@ -468,6 +530,17 @@ impl PoolConsumer {
 }
 
 impl PoolConsumer {
+    /// Sits where the newest epoch's writer rings.
+    fn take_seat(&self, sleep: &mut Sleep) {
+        let guarded = unpoisoned(&self.guarded);
+        let epoch = guarded.bells.as_ref().map(|(_, epoch)| *epoch);
+        if epoch != sleep.epoch {
+            sleep.epoch = epoch;
+            sleep.sleeper.wait_for([guarded.bells.clone()]);
+            *unpoisoned(&self.waker) = sleep.sleeper.waker();
+        }
+    }
+
     /// One look at the stream. Takes the lock, never the GIL.
     fn turn(
         &self,

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use framegate_checkpoint::between::{Between, Place};
+use framegate_core::bell::StreamBells;
 use framegate_core::biased::BiasedLock;
 use framegate_core::clock::monotonic_ns;
 use framegate_core::idle::{IdleStrategy, Idler};
@@ -27,6 +28,8 @@ const SEND_HERE_PATIENCE: Duration = Duration::from_millis(100);
 /// What the lock guards.
 pub(super) struct Guarded {
     pub(super) writer: Option<Writer>,
+    /// Who sleeps on the stream; None where nobody can.
+    bells: Option<Arc<StreamBells>>,
     /// The last frame of the epoch that was announced. Not the one before the writer's next: numbers may be left out.
     pub(super) last_seq: Option<u64>,
     /// Where the source stands behind that frame, in a measure of its own. It outlives epochs, as the source does.
@@ -81,6 +84,7 @@ impl Guarded {
     pub(super) fn new(pace: Pace) -> Self {
         Self {
             writer: None,
+            bells: None,
             last_seq: None,
             position: 0,
             between: Between::default(),
@@ -117,11 +121,22 @@ impl Guarded {
         };
         let own = self.branches.iter().map(|branch| &*branch.publication);
         let ways: Vec<&PublicationShared> = std::iter::once(shared).chain(own).collect();
-        self.between.send(&ways, place, monotonic_ns())
+        let is_sent = self.between.send(&ways, place, monotonic_ns());
+        if let Some(bells) = &self.bells {
+            bells.ring();
+        }
+        is_sent
     }
 
-    /// Another epoch, or none.
+    /// Another epoch, or none. Its readers may sleep: they are rung for.
     pub(super) fn change_writer(&mut self, writer: Option<Writer>) {
+        if let Some((writer, bells)) = self.writer.as_ref().zip(self.bells.as_ref()) {
+            bells.take_back(writer.regions().epoch);
+        }
+        self.bells = writer.as_ref().and_then(|writer| writer.regions().bells());
+        if let Some((writer, bells)) = writer.as_ref().zip(self.bells.as_ref()) {
+            bells.promise(writer.regions().epoch);
+        }
         self.writer = writer;
         self.last_seq = None;
         self.between.leave_epoch();
@@ -133,11 +148,12 @@ impl Shared {
         Self { guarded: BiasedLock::new(guarded), publication, stream_id }
     }
 
-    /// Offers a frame's descriptor on the shared stream and every branch, and counts the frame.
+    /// Offers a frame's descriptor on the shared stream and every branch, wakes its readers, and counts the frame.
     #[inline]
     fn announce(
         &self,
         branches: &mut [Branch],
+        bells: Option<&StreamBells>,
         counters: &mut Counters,
         message: &[u8; DESCRIPTOR_MESSAGE_BYTES],
         values_bytes: u32,
@@ -156,6 +172,9 @@ impl Shared {
                 counters.branch_descriptors_lost += 1;
             }
         }
+        if let Some(bells) = bells {
+            bells.ring();
+        }
         answer
     }
 
@@ -169,7 +188,7 @@ impl Shared {
     ) -> Result<Published, PublishFault> {
         let mut guard = self.guarded.lock();
         guard.before_frame(&self.publication);
-        let Guarded { writer, last_seq, position, pace, branches, meta_version, counters, .. } = &mut *guard;
+        let Guarded { writer, bells, last_seq, position, pace, branches, meta_version, counters, .. } = &mut *guard;
         let writer = writer.as_mut().ok_or(PublishFault::NotAttached)?;
         pace.keep();
         let claim = writer.begin(tensor, values_bytes, stamps.seq)?;
@@ -180,7 +199,10 @@ impl Shared {
         let message = writer.commit(&claim, stamps.of_frame(*meta_version))?;
         *last_seq = Some(claim.seq);
         *position = stamps.position.unwrap_or(*position);
-        Ok(Published { seq: claim.seq, answer: self.announce(branches, counters, message, values_bytes) })
+        Ok(Published {
+            seq: claim.seq,
+            answer: self.announce(branches, bells.as_deref(), counters, message, values_bytes),
+        })
     }
 
     /// Begins a frame that the caller fills.
@@ -234,7 +256,7 @@ impl Shared {
     ) -> Option<Published> {
         let mut guard = self.guarded.lock();
         guard.before_frame(&self.publication);
-        let Guarded { writer, last_seq, pace, branches, meta_version, counters, .. } = &mut *guard;
+        let Guarded { writer, bells, last_seq, pace, branches, meta_version, counters, .. } = &mut *guard;
         pace.keep();
         let writer = writer.as_mut().filter(|writer| Arc::ptr_eq(writer.regions(), regions))?;
         let Some(stamps) = stamps else {
@@ -244,6 +266,9 @@ impl Shared {
         };
         let message = writer.commit(claim, stamps.of_frame(*meta_version)).ok()?;
         *last_seq = Some(claim.seq);
-        Some(Published { seq: claim.seq, answer: self.announce(branches, counters, message, claim.values_bytes) })
+        Some(Published {
+            seq: claim.seq,
+            answer: self.announce(branches, bells.as_deref(), counters, message, claim.values_bytes),
+        })
     }
 }

@@ -34,7 +34,7 @@ impl RecordEngine {
     /// Makes the file. `frames`: after so many it has all; 0: never.
     #[new]
     #[pyo3(signature = (mailbox, path, *, payload, compression, chunk_bytes, queue_bytes, chunk_ns, frames, notes,
-                        idle = "backoff"))]
+                        idle = "bell"))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,

@@ -6,13 +6,15 @@
 use std::sync::Arc;
 
 use framegate_codecs::control;
+use framegate_core::bell::Sleeper;
 use framegate_core::clock::monotonic_ns;
 use framegate_core::idle::IdleStrategy;
 use framegate_core::pool::descriptor::Descriptor;
 use framegate_intake::descriptors::Descriptors;
 use framegate_intake::mailbox::{Command, Mailbox};
 use framegate_intake::route::Route;
-use framegate_intake::slices::{Slices, Turn};
+use framegate_intake::slices::{SLEEP_MOST_NS, Slices, Turn, Working};
+use framegate_intake::waiting::Waiting;
 
 use super::early::EarlyFrame;
 use super::source::{Heard, Missing, Source};
@@ -43,6 +45,7 @@ pub struct Engine<D: Descriptors> {
     route: Route,
     subscriptions: Vec<Arc<D>>,
     mailbox: Arc<Mailbox<D>>,
+    waiting: Waiting,
     has_payload: bool,
     frames_max: u64,
     /// Realtime minus monotonic clock when the recording began. It is fixed, so that log times never jump.
@@ -51,6 +54,37 @@ pub struct Engine<D: Descriptors> {
     pub other_streams: u64,
     /// How long turns and pauses took.
     pub slices: Slices,
+}
+
+/// An engine in a slice.
+struct Run<'a, D: Descriptors> {
+    engine: &'a mut Engine<D>,
+    outcome: Outcome,
+}
+
+impl<D: Descriptors> Working for Run<'_, D> {
+    fn turn(&mut self, now_ns: u64) -> Turn {
+        let (engine, outcome) = (&mut *self.engine, &mut self.outcome);
+        engine.take_commands();
+        let heard = engine.hear();
+        engine.recorder.turn(now_ns);
+        outcome.has_failed = engine.recorder.has_failed();
+        outcome.has_all_frames = engine.is_full();
+        outcome.has_ended = heard == 0 && engine.sources.iter().all(Source::has_ended);
+        Turn::of(outcome.has_failed || outcome.has_all_frames || outcome.has_ended, heard)
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.engine.mailbox.is_stopping()
+    }
+
+    fn lend_sleeper(&mut self, _now_ns: u64) -> (Sleeper, u64) {
+        (self.engine.waiting.lend(&self.engine.mailbox), SLEEP_MOST_NS)
+    }
+
+    fn return_sleeper(&mut self, sleeper: Sleeper) {
+        self.engine.waiting.take_back(sleeper);
+    }
 }
 
 impl<D: Descriptors> Engine<D> {
@@ -69,6 +103,7 @@ impl<D: Descriptors> Engine<D> {
             sources: mailbox.facts.iter().map(|_| Source::new(has_payload)).collect(),
             route: Route::new(mailbox.facts.iter().map(|facts| facts.stream_id)),
             subscriptions: Vec::new(),
+            waiting: Waiting::new(mailbox.facts.len()),
             mailbox,
             has_payload,
             frames_max,
@@ -80,23 +115,10 @@ impl<D: Descriptors> Engine<D> {
 
     /// Runs turns until the slice is over, or the recording has to end.
     pub fn run(&mut self, slice_ns: u64, idle: IdleStrategy) -> Outcome {
-        let mut outcome = Outcome::default();
         let mut slices = self.slices;
-        let mailbox = Arc::clone(&self.mailbox);
-        slices.run(
-            slice_ns,
-            idle,
-            || mailbox.is_stopping(),
-            |now_ns| {
-                self.take_commands();
-                let heard = self.hear();
-                self.recorder.turn(now_ns);
-                outcome.has_failed = self.recorder.has_failed();
-                outcome.has_all_frames = self.is_full();
-                outcome.has_ended = heard == 0 && self.sources.iter().all(Source::has_ended);
-                Turn::of(outcome.has_failed || outcome.has_all_frames || outcome.has_ended, heard)
-            },
-        );
+        let mut run = Run { engine: self, outcome: Outcome::default() };
+        slices.run(slice_ns, idle, &mut run);
+        let outcome = run.outcome;
         self.slices = slices;
         self.publish_facts();
         outcome
@@ -110,10 +132,14 @@ impl<D: Descriptors> Engine<D> {
         for command in self.mailbox.clone().take().into_iter().flatten() {
             match command {
                 Command::Attach(port, mapping) => {
+                    self.waiting.attached(port, &mapping);
                     self.sources[port].attach(mapping);
                     self.take_early(port);
                 }
-                Command::Detach(port) => self.sources[port].detach(),
+                Command::Detach(port) => {
+                    self.waiting.detached(port);
+                    self.sources[port].detach();
+                }
                 // A recording does not depend on what is announced, and makes no outputs.
                 Command::Announced(..) | Command::PushTime(_) => {}
                 Command::Listen(subscription) => self.subscriptions.push(subscription),

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//! The bells of a namespace, one for each sleeper.
+//!
+//! ```text
+//!  0          8       16        4096            4096 + 64 k
+//!  +----------+-------+---------+-- ... ---+----------------------------------+-- ...
+//!  | magic    | ver.  | 0       |          | word (4) | 0 (4) | owner (8) | 0  |   1,024 bells
+//!  +----------+-------+---------+-- ... ---+----------------------------------+-- ...
+//! ```
+//!
+//! An owner is a process: its id, and in the upper half when it began, so that another process of the same id is not
+//! taken for it. The bell of a process that is gone is given to whoever needs one.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+
+use super::futex::{self, Woken};
+use super::order;
+use crate::shared_file::{Kind, Refused, SharedFile};
+use crate::unpoisoned;
+
+/// How many sleepers a namespace can have.
+pub(super) const BELLS: usize = 1024;
+const FIRST_AT: usize = 4096;
+const BELL_BYTES: usize = 64;
+const OWNER_AT: usize = 8;
+const KIND: Kind = Kind { magic: *b"FGBELLS\0", version: 1, bytes: FIRST_AT + BELLS * BELL_BYTES };
+
+/// The file, mapped. A process maps each only once.
+#[derive(Debug)]
+pub(super) struct Bells(SharedFile);
+
+impl Bells {
+    pub(super) fn of(path: &Path) -> Result<Arc<Self>, Refused> {
+        static MAPPED: Mutex<Vec<Weak<Bells>>> = Mutex::new(Vec::new());
+        let found = Self(SharedFile::make(path, KIND)?);
+        let mut mapped = unpoisoned(&MAPPED);
+        mapped.retain(|each| each.strong_count() > 0);
+        let same = mapped.iter().filter_map(Weak::upgrade).find(|each| each.0.identity() == found.0.identity());
+        Ok(same.unwrap_or_else(|| {
+            let found = Arc::new(found);
+            mapped.push(Arc::downgrade(&found));
+            found
+        }))
+    }
+
+    fn word(&self, number: usize) -> &AtomicU32 {
+        self.0.half(FIRST_AT + number * BELL_BYTES)
+    }
+
+    fn owner(&self, number: usize) -> &AtomicU64 {
+        self.0.number(FIRST_AT + number * BELL_BYTES + OWNER_AT)
+    }
+
+    /// Rings a bell. Its number was read from memory that others write, so one that cannot be is left alone.
+    pub(super) fn ring(&self, number: u32) {
+        if (number as usize) < BELLS {
+            let word = self.word(number as usize);
+            order::ring(word);
+            futex::wake(word);
+        }
+    }
+
+    /// Whether the process is gone that a bell belongs to.
+    pub(super) fn is_orphaned(&self, number: u32) -> bool {
+        (number as usize) >= BELLS || !is_alive(self.owner(number as usize).load(Ordering::Acquire))
+    }
+}
+
+/// One sleeper's bell. Given back when it is dropped.
+#[derive(Debug)]
+pub struct Bell {
+    bells: Arc<Bells>,
+    number: u32,
+    owner: u64,
+}
+
+impl Bell {
+    /// A bell that no living process has; None where all are in use.
+    pub(super) fn claim(bells: &Arc<Bells>) -> Option<Self> {
+        let owner = this_process();
+        let take = |number: &u32| {
+            let seen = bells.owner(*number as usize).load(Ordering::Relaxed);
+            (seen == 0 || !is_alive(seen))
+                && bells
+                    .owner(*number as usize)
+                    .compare_exchange(seen, owner, Ordering::AcqRel, Ordering::Relaxed)
+                    .is_ok()
+        };
+        let number = (0..BELLS as u32).find(take)?;
+        Some(Self { bells: Arc::clone(bells), number, owner })
+    }
+
+    pub(super) const fn number(&self) -> u32 {
+        self.number
+    }
+
+    pub(super) fn is_of(&self, bells: &Arc<Bells>) -> bool {
+        Arc::ptr_eq(&self.bells, bells)
+    }
+
+    fn word(&self) -> &AtomicU32 {
+        self.bells.word(self.number as usize)
+    }
+
+    pub(super) fn hear(&self) -> u32 {
+        order::hear(self.word())
+    }
+
+    pub(super) fn sleep(&self, seen: u32, most_ns: u64) -> Woken {
+        futex::wait(self.word(), seen, most_ns)
+    }
+
+    /// What other threads of this process wake its owner with.
+    #[must_use]
+    pub fn waker(&self) -> Waker {
+        Waker { bells: Arc::clone(&self.bells), number: self.number }
+    }
+}
+
+impl Drop for Bell {
+    fn drop(&mut self) {
+        // In a child that was forked off the bell is still its parent's.
+        if self.owner == this_process() {
+            self.bells.owner(self.number as usize).store(0, Ordering::Release);
+        }
+    }
+}
+
+/// Wakes one sleeper.
+#[derive(Clone, Debug)]
+pub struct Waker {
+    bells: Arc<Bells>,
+    number: u32,
+}
+
+impl Waker {
+    /// Wakes it, or lets its next sleep end at once.
+    pub fn ring(&self) {
+        self.bells.ring(self.number);
+    }
+}
+
+fn this_process() -> u64 {
+    let pid = std::process::id();
+    began(pid) << 32 | u64::from(pid)
+}
+
+fn is_alive(owner: u64) -> bool {
+    owner != 0 && began(owner as u32) == owner >> 32
+}
+
+/// When a process began, in ticks since the machine did, cut to 32 bits and never 0; 0 where there is none.
+fn began(pid: u32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name of the program stands in brackets, and may hold anything.
+    let behind_name = text.rfind(')').map_or("", |at| &text[at + 1..]);
+    let ticks = behind_name.split_whitespace().nth(19).and_then(|field| field.parse::<u64>().ok());
+    ticks.map_or(0, |ticks| (ticks & 0xFFFF_FFFF).max(1))
+}

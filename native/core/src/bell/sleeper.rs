@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+//! One waiting thread: its bell, and a seat at every stream that it waits for.
+
+use std::sync::Arc;
+
+use super::bells::{Bell, Waker};
+use super::futex::Woken;
+use super::order;
+use super::stream::StreamBells;
+use crate::idle::Idler;
+
+/// The longest sleep. What wakes nobody is found this late: a writer that was killed between its frame and the bell.
+pub const LONGEST_SLEEP_NS: u64 = 100_000_000;
+/// The longest sleep of a thread that also hears what others publish, and has to read past it in time.
+const BESIDE_OTHERS_NS: u64 = 1_000_000;
+
+/// What a look found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// Something for the caller.
+    Found,
+    /// Messages that are not for it.
+    Others,
+    /// Nothing.
+    Nothing,
+}
+
+#[derive(Debug)]
+struct Seat {
+    stream: Arc<StreamBells>,
+    epoch: u64,
+    seat: u32,
+}
+
+/// A thread that waits for some streams.
+#[derive(Debug, Default)]
+pub struct Sleeper {
+    bell: Option<Bell>,
+    seats: Vec<Seat>,
+    /// Whether each stream that it waits for has a seat for it.
+    is_seated: bool,
+}
+
+impl Sleeper {
+    /// Waits for these streams, each in its epoch, from now on; None is one without bells.
+    pub fn wait_for(&mut self, streams: impl IntoIterator<Item = Option<(Arc<StreamBells>, u64)>>) {
+        self.leave();
+        self.is_seated = true;
+        for each in streams {
+            let seated = each.and_then(|(stream, epoch)| self.sit(stream, epoch));
+            self.is_seated &= seated.map(|seat| self.seats.push(seat)).is_some();
+        }
+        self.is_seated &= !self.seats.is_empty();
+    }
+
+    fn sit(&mut self, stream: Arc<StreamBells>, epoch: u64) -> Option<Seat> {
+        if !self.bell.as_ref().is_some_and(|bell| bell.is_of(stream.bells())) && self.seats.is_empty() {
+            self.bell = Bell::claim(stream.bells());
+        }
+        // Streams of two namespaces have no bell in common.
+        let bell = self.bell.as_ref().filter(|bell| bell.is_of(stream.bells()))?;
+        let seat = stream.sit(bell.number())?;
+        Some(Seat { stream, epoch, seat })
+    }
+
+    fn leave(&mut self) {
+        if let Some(bell) = &self.bell {
+            self.seats.drain(..).for_each(|each| each.stream.stand_up(each.seat, bell.number()));
+        }
+        self.is_seated = false;
+    }
+
+    /// What other threads of this process wake it with; None while it has no bell.
+    #[must_use]
+    pub fn waker(&self) -> Option<Waker> {
+        self.bell.as_ref().map(Bell::waker)
+    }
+
+    /// Whether every writer that it waits for would wake it.
+    #[must_use]
+    pub fn can_sleep(&self) -> bool {
+        self.is_seated
+            && self.bell.as_ref().is_some_and(|bell| {
+                self.seats
+                    .iter()
+                    .all(|each| each.stream.is_rung(each.epoch) && each.stream.sits(each.seat, bell.number()))
+            })
+    }
+
+    /// Says that it sleeps, looks once more, and sleeps if there was nothing.
+    fn sleep(&self, most_ns: impl FnOnce(Look) -> u64, look: impl FnOnce() -> Look) -> Woken {
+        let Some(bell) = &self.bell else { return Woken::Late };
+        let seen = bell.hear();
+        self.seats.iter().for_each(|each| each.stream.lie_down(each.seat));
+        order::look_again();
+        let woken = match look() {
+            Look::Found => Woken::Rung,
+            other => bell.sleep(seen, most_ns(other)),
+        };
+        self.seats.iter().for_each(|each| each.stream.get_up(each.seat));
+        woken
+    }
+}
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// Idles once, after a look that gave `before`: asleep where the strategy is to sleep and everybody would ring, and as
+/// the strategy says otherwise; that is None. `look` looks whether something came meanwhile.
+pub fn idle_or_sleep(
+    idler: &mut Idler,
+    sleeper: &Sleeper,
+    most_ns: u64,
+    before: Look,
+    look: impl FnOnce() -> Look,
+) -> Option<Woken> {
+    if !(idler.would_sleep() && sleeper.can_sleep()) {
+        idler.idle();
+        return None;
+    }
+    let bound = |now| if before == Look::Others || now == Look::Others { BESIDE_OTHERS_NS } else { LONGEST_SLEEP_NS };
+    Some(sleeper.sleep(|now| most_ns.min(bound(now)), look))
+}
