@@ -9,11 +9,12 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Final, Self
 
 from framegate.schema.control import ControlSignal, SignalKind
-from framegate.schema.errors import ClientStalled, MediaDriverGone, TransportClosed
+from framegate.schema.errors import ClientStalled, MediaDriverGone, TransportClosed, WrongUsage
 from framegate.schema.wire import FrameProgress
 from framegate.shmpool.client.clients_here import keep
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.consumer.control_inbox import Control, ControlInbox
+from framegate.shmpool.consumer.readable import Readable
 from framegate.shmpool.consumer.reader_port import ReaderPort
 from framegate.shmpool.consumer.subscriber import Subscriber, Wishes
 from framegate.shmpool.idle import WaitName
@@ -62,12 +63,13 @@ class Consumer(Subscriber):
         self._control = ControlInbox(on_control)
         self._relinked = threading.Event()
         self._ready: deque[Frame] = deque()
+        self._readable: Readable | None = None
         self._late = 0
         self._left: tuple[int, int] | None = None
         """The epoch whose regions went last, and what was expected next of it."""
 
     def __iter__(self) -> Iterator[Frame]:
-        while (frame := self._fresh()) is not None or self._refill():
+        while (frame := self._fresh()) is not None or self._more():
             if frame is not None:
                 yield frame
 
@@ -75,7 +77,7 @@ class Consumer(Subscriber):
         import asyncio  # a tenth of what importing framegate takes, and few need it
 
         # A thread that outlives a cancelled wait leaves what it read in `_ready`, for whoever asks next.
-        while (frame := self._fresh()) is not None or await asyncio.to_thread(self._refill):
+        while (frame := self._fresh()) is not None or await asyncio.to_thread(self._more):
             if frame is not None:
                 yield frame
 
@@ -84,8 +86,28 @@ class Consumer(Subscriber):
 
         A sequence of ``Frame``, with the columns ``seqs`` and ``timestamps`` over all of them.
         """
+        if self._readable is not None:
+            return self._readable.take(limit, timeout_s)
         if self._ready:
             return FrameBatch([self._ready.popleft() for _ in range(min(limit, len(self._ready)))])
+        return self._read(limit, timeout_s)
+
+    def fileno(self) -> int:
+        """A descriptor for ``select``, ``selectors`` and ``loop.add_reader``: readable while ``poll`` has frames.
+
+        From the first call on frames are read ahead, a batch of 64 at most, and given out by ``poll`` alone. At the
+        stream's end it stays readable, and ``has_finished`` holds.
+        """
+        if self.is_closed:
+            raise TransportClosed("the consumer is closed", stream=self.stream_id)
+        if self._readable is None:
+            self._readable = Readable(self._ready, self._refill, self._is_over)
+        return self._readable.fd
+
+    def _is_over(self) -> bool:
+        return self.is_closed or super().has_finished()
+
+    def _read(self, limit: int, timeout_s: float) -> FrameBatch:
         native = self._native
         if native is None:
             # Between two media drivers; the client's thread is at it.
@@ -163,12 +185,21 @@ class Consumer(Subscriber):
             raise TransportClosed("the consumer is closed", stream=self.stream_id)
         self._relinked.wait(timeout_s)
 
+    def _more(self) -> bool:
+        if self._readable is not None:
+            raise WrongUsage(
+                "the frames of this consumer go to whoever has its descriptor",
+                stream=self.stream_id,
+                hint="Take them by poll() when fileno() is readable, or iterate another consumer of the stream.",
+            )
+        return self._refill()
+
     def _refill(self) -> bool:
         """Read a batch; False at the end, after ``close``, or when the time is up."""
         deadline_ns = None if self.timeout_s is None else monotonic_ns() + int(self.timeout_s * 1e9)
         while not self.is_closed:
             try:
-                self._ready.extend(self.poll(_BATCH, _WAIT_SLICE_NS / 1e9))
+                self._ready.extend(self._read(_BATCH, _WAIT_SLICE_NS / 1e9))
             except TransportClosed:
                 # Another thread closed it; anything else goes on by itself.
                 return False
@@ -234,4 +265,6 @@ class Consumer(Subscriber):
     def leave(self) -> None:
         """Nobody waits any longer."""
         self._relinked.set()
+        if self._readable is not None:
+            self._readable.stop()
         super().leave()

@@ -88,3 +88,54 @@ def test_a_way_to_wait_that_there_is_not_is_answered_with_those_there_are(bed: B
     assert refused.ended() == 2
     for word in ("bell", "backoff", "yield", "spin"):
         assert word in refused.errors
+
+
+_ASYNC = """
+import asyncio, json, sys
+import framegate as fg
+
+def say(**told):
+    print(json.dumps(told), flush=True)
+
+async def main(stream):
+    loop, over, seqs = asyncio.get_running_loop(), asyncio.Event(), []
+    beats = 0
+    with fg.connect() as client, client.consumer(stream) as consumer:
+        def on_readable():
+            seqs.extend(frame.seq for frame in consumer.poll())
+            if consumer.has_finished():
+                over.set()
+        loop.add_reader(consumer.fileno(), on_readable)
+        say(event="ready")
+        while not over.is_set():
+            beats += 1
+            await asyncio.sleep(0.01)
+        loop.remove_reader(consumer.fileno())
+    say(event="summary", seqs=seqs, beats=beats)
+
+asyncio.run(main(int(sys.argv[1])))
+"""
+
+
+def test_an_event_loop_reads_frames_when_they_come_and_goes_on_with_its_own_work(bed: Bed) -> None:
+    [stream] = bed.streams(1)
+    program = bed.python(_ASYNC, stream)
+    program.says(event="ready")
+    bed.rate(stream, 100, 150)
+    summary = program.summary()
+    assert summary["seqs"] == list(range(150))
+    beats = summary["beats"]
+    assert isinstance(beats, int)
+    assert beats > 50
+
+
+def test_a_consumer_with_a_descriptor_says_who_has_its_frames(bed: Bed) -> None:
+    [stream] = bed.streams(1)
+    program = bed.python(
+        "import sys\nimport framegate as fg\n"
+        "with fg.connect() as client, client.consumer(int(sys.argv[1])) as consumer:\n"
+        "    consumer.fileno()\n    next(iter(consumer))\n",
+        stream,
+    )
+    assert program.ended() == 1
+    assert "whoever has its descriptor" in program.errors
