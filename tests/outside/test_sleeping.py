@@ -4,13 +4,19 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from tests.outside.bed import Bed, Process, apart, until
+from tests.outside.rows import newest_row
 
 FRAMES = 300
+
+
+def _has_row(journal: Path) -> bool:
+    return newest_row(journal) == 0
 
 
 def wakes(process: Process, seconds: float) -> int:
@@ -48,8 +54,9 @@ def test_a_join_of_silent_producers_sleeps(bed: Bed) -> None:
         config = bed.lockstep(idle, [left, right], join={"idle": idle})
         join = bed.join(config)
         for stream in (left, right):
-            bed.play(stream, [(0, 0, 1), (6_000, 1, 2)], is_ready=True)
-        apart(1.0)
+            bed.play(stream, [(0, 0, 1), (8_000, 1, 2)])
+        until(partial(_has_row, bed.journal(idle)), "the first row")
+        apart(0.5)
         woken[idle] = wakes(join, 2.0)
         assert join.summary()["rows"] == 2
     assert woken["bell"] * 3 < woken["backoff"], woken
@@ -139,3 +146,15 @@ def test_a_consumer_with_a_descriptor_says_who_has_its_frames(bed: Bed) -> None:
     )
     assert program.ended() == 1
     assert "whoever has its descriptor" in program.errors
+
+
+def test_a_consumer_that_sleeps_holds_up_no_other_producer(bed: Bed) -> None:
+    quiet, busy = bed.streams(2)
+    sleeper = bed.run("consume", "--stream", quiet, "--json", is_ready=True)
+    bed.play(quiet, [(0, 0, 1), (8_000, 1, 2)])
+    sleeper.says(seq=0)
+    reader = bed.run("consume", "--stream", busy, "--json", is_ready=True)
+    sent = bed.produce(busy, "--max-rate", "--count", 400_000, "--shape", "8", consumers=1).summary()
+    assert sent["descriptors_lost"] == 0, sent
+    reader.summary()
+    assert sleeper.summary()["frames"] == 2

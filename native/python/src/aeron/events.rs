@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
+use framegate_core::bell::Waker;
 use framegate_core::unpoisoned;
 use pyo3::Python;
 use rusteron_client::{
@@ -138,11 +139,28 @@ pub(crate) struct Images {
     pub(crate) events: BoundedQueue<ImageEvent>,
     /// How many went away: what their publications sent until they came back was not heard.
     lost: AtomicU64,
+    /// How many there are now. Written by the conductor thread alone.
+    present: AtomicU64,
+    /// Wakes the one who waits for messages: whoever comes may send more of them than a sleeper can leave unread.
+    waker: Mutex<Option<Waker>>,
 }
 
 impl Images {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self { events: BoundedQueue::new(), lost: AtomicU64::new(0) })
+        Arc::new(Self {
+            events: BoundedQueue::new(),
+            lost: AtomicU64::new(0),
+            present: AtomicU64::new(0),
+            waker: Mutex::new(None),
+        })
+    }
+
+    pub(crate) fn present(&self) -> u64 {
+        self.present.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_waker(&self, waker: Option<Waker>) {
+        *unpoisoned(&self.waker) = waker;
     }
 
     #[inline]
@@ -158,6 +176,14 @@ pub(crate) struct ImageSink {
 
 impl ImageSink {
     fn note(&self, is_available: bool, image: &AeronImage) {
+        if is_available {
+            self.images.present.fetch_add(1, Ordering::Release);
+        } else {
+            self.images.present.fetch_sub(1, Ordering::Release);
+        }
+        if let Some(waker) = &*unpoisoned(&self.images.waker) {
+            waker.ring();
+        }
         let Ok(constants) = image.get_constants() else {
             return;
         };

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use framegate_core::assembler::{Assembler, BEGIN, WHOLE};
-use framegate_core::bell::{Look, Woken};
+use framegate_core::bell::{Look, Waker, Woken};
 use framegate_core::idle::{IdleStrategy, Idler, tighten_timer_slack};
 use framegate_core::record::{MESSAGE_HEADER_BYTES, RecordFilter, VERDICTS, Verdict};
 use framegate_core::unpoisoned;
@@ -197,6 +197,16 @@ impl Shared {
     fn poll_failed(&self, py: Python<'_>) -> PyErr {
         let refusal = self.client.refusal(py, "TransportClosed", "Aeron could not poll the subscription", &[]);
         refusal.unwrap_or_else(|failure| failure)
+    }
+
+    /// Whether more than one publication is heard.
+    pub(crate) fn hears_several(&self) -> bool {
+        self.images.present() > 1
+    }
+
+    /// Names the bell of whoever waits for messages, to be woken when a publication comes or goes.
+    pub(crate) fn set_waker(&self, waker: Option<Waker>) {
+        self.images.set_waker(waker);
     }
 
     /// How many images it has lost so far: what their publications sent until they came back was not heard.

@@ -319,6 +319,8 @@ struct Sleep {
     sleeper: Sleeper,
     /// The epoch by whose promise it sleeps.
     epoch: Option<u64>,
+    /// The subscription that wakes it when a publication comes.
+    heard: Option<Arc<SubscriptionShared>>,
 }
 
 impl Resting for PoolConsumer {
@@ -338,7 +340,9 @@ impl Resting for PoolConsumer {
             idler.idle();
             return None;
         }
-        self.take_seat(&mut sleep);
+        let hears_several = self.take_seat(&mut sleep);
+        // Another producer may fill the log that both use, and the sleeper would hold it up.
+        let before = if hears_several { Look::Others } else { before };
         let most_ns = until.saturating_duration_since(Instant::now()).as_nanos() as u64;
         idle_or_sleep(idler, &sleep.sleeper, most_ns, before, look)
     }
@@ -530,15 +534,22 @@ impl PoolConsumer {
 }
 
 impl PoolConsumer {
-    /// Sits where the newest epoch's writer rings.
-    fn take_seat(&self, sleep: &mut Sleep) {
+    /// Sits where the newest epoch's writer rings; whether others are heard beside it.
+    fn take_seat(&self, sleep: &mut Sleep) -> bool {
         let guarded = unpoisoned(&self.guarded);
         let epoch = guarded.bells.as_ref().map(|(_, epoch)| *epoch);
-        if epoch != sleep.epoch {
+        let is_new = epoch != sleep.epoch;
+        if is_new {
             sleep.epoch = epoch;
             sleep.sleeper.wait_for([guarded.bells.clone()]);
             *unpoisoned(&self.waker) = sleep.sleeper.waker();
         }
+        let is_moved = sleep.heard.as_ref().is_none_or(|heard| !Arc::ptr_eq(heard, &guarded.subscription));
+        if is_moved || is_new {
+            guarded.subscription.set_waker(sleep.sleeper.waker());
+            sleep.heard = Some(Arc::clone(&guarded.subscription));
+        }
+        guarded.subscription.hears_several()
     }
 
     /// One look at the stream. Takes the lock, never the GIL.
