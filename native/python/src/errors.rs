@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Raises the Python error tree from Rust, by class name, so that both languages have one set of errors.
+//! Raises the Python errors of `framegate.schema.errors` from Rust, by class name, so that both languages have one
+//! set.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 
 /// Makes `framegate.schema.errors.<class_name>(message, **facts)`.
 ///
-/// Where even that fails (the class is missing, memory is short) the failure itself is what gets raised.
+/// If even that fails (the class is missing, memory is short), the returned error is that failure.
 pub fn raise(py: Python<'_>, class_name: &str, message: &str, facts: &[(&str, Bound<'_, PyAny>)]) -> PyErr {
     build(py, class_name, message, facts).map_or_else(|failure| failure, PyErr::from_value)
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The mailbox of an engine, a join's or a recorder's, as Python holds it.
+//! The mailbox of a join's or a recorder's engine, as Python holds it.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::pool::PoolRegions;
 
 pub(crate) type Mailbox = mailbox::Mailbox<SubscriptionShared>;
 
-/// The streams of one engine, before and while it runs.
+/// The mailbox of one engine: Python posts commands for its streams here, before and while the engine runs.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct JoinMailbox {
     pub(crate) shared: Arc<Mailbox>,
@@ -23,7 +23,7 @@ pub struct JoinMailbox {
 
 #[pymethods]
 impl JoinMailbox {
-    /// One port for each of these streams.
+    /// Makes a mailbox with one port for each of these streams.
     #[new]
     fn new(streams: Vec<u32>) -> Self {
         Self { shared: Arc::new(Mailbox::new(streams)) }
@@ -36,22 +36,23 @@ impl JoinMailbox {
         Ok(JoinPort { shared: Arc::clone(&self.shared), place })
     }
 
-    /// Hear a descriptor stream, beside those that are heard already.
+    /// Adds a descriptor stream to those that the engine reads.
     fn listen(&self, subscription: &AeronSubscription) {
         self.shared.post(Command::Listen(subscription.shared()));
     }
 
-    /// Forget every subscription.
+    /// Removes every subscription from the engine.
     fn deafen(&self) {
         self.shared.post(Command::Deafen);
     }
 
-    /// Make an output for this time, of an external drive. Nobody waits: the engine's next turn takes it up.
+    /// Asks for an output at this time, for an external drive. The call does not wait: the engine's next turn takes it
+    /// up.
     fn push_time(&self, out_time_ns: i64) {
         self.shared.post(Command::PushTime(out_time_ns));
     }
 
-    /// Undo the mappings that the engine has done with.
+    /// Unmaps the regions that the engine no longer needs.
     fn sweep(&self, py: Python<'_>) {
         let mappings = self.shared.sweep();
         if !mappings.is_empty() {
@@ -59,13 +60,13 @@ impl JoinMailbox {
         }
     }
 
-    /// End the slice that runs, soon.
+    /// Ends the slice that is running, soon.
     fn stop(&self) {
         self.shared.stop();
     }
 }
 
-/// One stream of an engine, as its lease's keeper sees it.
+/// One stream of an engine, as the keeper of its lease sees it.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct JoinPort {
     shared: Arc<Mailbox>,
@@ -80,19 +81,20 @@ impl JoinPort {
 
 #[pymethods]
 impl JoinPort {
-    /// Reads these regions when something of their epoch comes.
+    /// Gives the engine these regions, which it reads as soon as something of their epoch arrives.
     fn attach(&self, py: Python<'_>, regions: &PoolRegions) -> PyResult<()> {
         let mapping = Mapping::new(regions.mapped(py)?);
         self.shared.post(Command::Attach(self.place, Box::new(mapping)));
         Ok(())
     }
 
-    /// The lease is gone. What was mapped is read on, where frames in it wait.
+    /// Says that the lease is gone. The engine goes on reading regions in which frames still wait.
     fn detach(&self) {
         self.shared.post(Command::Detach(self.place));
     }
 
-    /// That epoch was announced; whether it has a producer. To be said before its regions.
+    /// Says that an epoch was announced, and whether it has a producer. Call it before `attach` of that epoch's
+    /// regions.
     fn note_announced(&self, epoch: u64, has_producer: bool) {
         self.shared.post(Command::Announced(self.place, epoch, has_producer));
     }
@@ -114,19 +116,19 @@ impl JoinPort {
         self.epoch().is_some()
     }
 
-    /// The engine hears this descriptor stream too.
+    /// Adds a descriptor stream to those that the engine reads.
     #[pyo3(signature = (subscription, capped = false))]
     fn listen(&self, subscription: &AeronSubscription, capped: bool) {
         let _ = capped;
         self.shared.post(Command::Listen(subscription.shared()));
     }
 
-    /// Nothing: a join takes every frame.
+    /// Does nothing: a join takes every frame, so there is no rate to limit.
     fn limit_rate(&self, max_rate_hz: u32) {
         let _ = max_rate_hz;
     }
 
-    /// Frames by what became of them on their way to the engine.
+    /// How many frames went which way on their way to the engine, by name.
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let values = PyDict::new(py);
         for (name, value) in self.facts().counters() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! `framegate._native`: the core and the Aeron client, as Python sees them. `_native.pyi` is its description.
+//! The extension module `framegate._native`: the core and the Aeron client for Python. `_native.pyi` describes it.
 
 use pyo3::prelude::*;
 
@@ -16,7 +16,7 @@ mod pool;
 mod recording;
 mod toml;
 
-/// Native parts of framegate. Use the packages around it, not this module.
+/// Native parts of framegate. Use the packages around this module, not the module itself.
 #[pymodule]
 mod _native {
     #[pymodule_export]

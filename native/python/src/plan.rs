@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A plan: a dict of plain values that says how something native works, read by the names of its fields.
+//! A plan: a dict of plain values that configures a native object. Its keys are the names of the fields.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::errors::raise;
 
-/// What a plan says. Raises InvalidValue where a field is missing, or holds what it cannot.
+/// Reads a plan. Raises InvalidValue if a field is missing, or has a value that it cannot have.
 pub fn read<T: DeserializeOwned>(plan: &Bound<'_, PyDict>) -> PyResult<T> {
     let py = plan.py();
     let text: String = py.import("json")?.call_method1("dumps", (plan,))?.extract()?;

@@ -7,7 +7,7 @@ use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::errors::raise;
 
-/// Parse `text`; gives the root table, and per path `(key line, key column, value line, value column)`.
+/// Parses `text`. Returns the root table, and for each path `(key line, key column, value line, value column)`.
 ///
 /// A path is a tuple of keys and array indices. Lines and columns count from 1. Raises `InvalidToml` with
 /// `line` and `column`.
@@ -68,7 +68,7 @@ fn value<'py>(py: Python<'py>, value_found: &Value) -> PyResult<Bound<'py, PyAny
     })
 }
 
-/// No configuration key takes a date, but one must not pass for the string it was written as.
+/// Parses a date or time. No configuration key takes one, but it must not pass for the string that it was written as.
 fn time<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     let class = match (text.contains('-'), text.contains(':')) {
         (true, true) => "datetime",
@@ -76,6 +76,6 @@ fn time<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
         (false, _) => "time",
     };
     let made = py.import("datetime")?.getattr(class)?.call_method1("fromisoformat", (text,));
-    // TOML knows leap seconds and Python does not.
+    // TOML allows leap seconds, and Python does not.
     made.map_err(|_| raise(py, "InvalidToml", &format!("{text} is no time that Python knows"), &[]))
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Room in the log for one message, filled through a buffer of its own.
+//! The claim of a publication: space in the log for one message, which the caller fills through a Python buffer.
 //!
-//! A view straight into the log would have to be taken back when the block ends, and Python cannot take back a
-//! numpy array: it would go on pointing into the log, which later holds other messages and in the end is unmapped.
-//! So the caller fills a buffer that Python owns, and the few bytes are copied when the block ends. The room in
-//! the log is claimed before: the order of messages is the order of claims.
+//! A memoryview straight into the log would have to be revoked when the block ends, and Python cannot revoke a numpy
+//! array that was made of it: the array would go on pointing into the log, which later holds other messages and is
+//! unmapped in the end. So the caller fills a bytearray, and the few bytes are copied into the log when the block ends.
+//! The space in the log is claimed at the beginning, so messages stand in the order of their claims.
 
 use std::sync::{Arc, Mutex};
 
@@ -16,13 +16,14 @@ use rusteron_client::AeronBufferClaim;
 use super::publication::Shared;
 use crate::errors::raise;
 
-/// A claim moves with the object that holds it; Aeron ties it to no thread.
+/// A claim may move to another thread with the object that holds it: Aeron ties it to no thread.
 struct Room(AeronBufferClaim);
 // SAFETY: the claim is two pointers into the log and a length. The log outlives it, because `Shared` refuses
 // to close with a claim open, and the mutex around it lets one thread at a time use it.
 unsafe impl Send for Room {}
 
-/// Leaving the `with` block commits; an exception abandons. Until then the messages behind it wait.
+/// A claimed message, used as a `with` block: leaving the block commits it, an exception abandons it. Later messages of
+/// the log stay unread until then.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct AeronClaim {
     room: Mutex<Option<Room>>,
@@ -33,24 +34,24 @@ pub struct AeronClaim {
     position: i64,
 }
 
-/// What the caller fills.
+/// The buffer that the caller fills, and the view of it that the `with` block gives out.
 struct Lent {
     buffer: Py<PyByteArray>,
     view: Py<PyMemoryView>,
 }
 
 impl AeronClaim {
-    /// The publication has counted the claim already.
+    /// Wraps a claim that the publication has counted as open.
     pub(crate) fn new(claim: AeronBufferClaim, position: i64, length: usize, publication: Arc<Shared>) -> Self {
         Self { room: Mutex::new(Some(Room(claim))), lent: Mutex::new(None), length, publication, position }
     }
 
-    /// Gives the room back, once: with the message, or as padding that readers skip.
+    /// Ends the claim, once: commits the message, or makes the space padding that readers skip.
     fn finish(&self, message: Option<&[u8]>) {
         let Some(Room(mut claim)) = unpoisoned(&self.room).take() else {
             return;
         };
-        // A failure can only mean that the log is gone with its driver, which the next call reports.
+        // This fails only if the log has gone with its media driver, and the next call reports that.
         let _ = match message {
             Some(bytes) => {
                 claim.data_mut().copy_from_slice(bytes);
@@ -84,11 +85,12 @@ impl AeronClaim {
         let Some(lent) = unpoisoned(&self.lent).take() else {
             return Ok(());
         };
-        // What the block wrote, taken before anything that runs Python code.
+        // The message is copied before anything that runs Python code.
         let message = lent.buffer.bind(py).to_vec();
         let _ = lent.view.call_method0(py, "release");
-        // A buffer that is still viewed cannot be resized: an array was made of it, and what that writes from now
-        // on goes nowhere. (The view itself does not know: numpy takes one of its own.)
+        // A bytearray with views cannot be resized. A failed resize therefore shows that an array was made of the
+        // buffer, whose later writes would reach no reader. (The memoryview itself does not know: numpy takes a view of
+        // its own.)
         let is_returned = lent.buffer.bind(py).resize(0).is_ok();
         self.finish((kind.is_none() && is_returned).then_some(message.as_slice()));
         if kind.is_none() && !is_returned {

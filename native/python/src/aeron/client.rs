@@ -18,12 +18,12 @@ use super::publication::{self, AeronPublication, Limits};
 use super::subscription::{self, AeronSubscription};
 use crate::errors::raise;
 
-/// How often the conductor of a client looks for what the driver said. Adding a stream takes about two turns.
+/// How often the conductor of a client reads what the media driver sent. Adding a stream takes about two turns.
 const CONDUCTOR_SLEEP_NS: u64 = 1_000_000;
-/// How often an add looks whether the driver has answered.
+/// How often a call that adds a stream checks whether the media driver has answered.
 const ADD_POLL: Duration = Duration::from_micros(200);
 
-/// How long the conductor may take to say why it closed everything.
+/// How long a call waits for the conductor to say why it closed everything.
 const DEATH_NOTICE: Duration = Duration::from_secs(1);
 
 /// What publications and subscriptions need of their client.
@@ -34,7 +34,7 @@ pub(crate) struct ClientShared {
 }
 
 impl ClientShared {
-    /// An error once the driver is gone or this client was given up.
+    /// Raises an error if the media driver is gone, or has given this client up.
     #[inline]
     pub(crate) fn check_alive(&self, py: Python<'_>) -> PyResult<()> {
         if self.events.fatal_code() == 0 {
@@ -43,8 +43,8 @@ impl ClientShared {
         Err(self.death(py)?)
     }
 
-    /// As `check_alive`, where Aeron has closed something that nobody here closed: then the client is dying, and
-    /// its conductor says why a moment after it closed everything.
+    /// Like `check_alive`, for the case that Aeron has closed something that this program did not close. The client is
+    /// dying then, and its conductor reports the reason a moment after closing everything.
     pub(crate) fn check_alive_after_close(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| {
             let deadline = Instant::now() + DEATH_NOTICE;
@@ -72,7 +72,7 @@ impl ClientShared {
         Ok(self.aeron_dir.as_str().into_pyobject(py)?.into_any())
     }
 
-    /// An error with what the C client said of its last failure on this thread.
+    /// Builds an error that holds what the C client said of its last failure on this thread.
     pub(crate) fn refusal(
         &self,
         py: Python<'_>,
@@ -86,7 +86,7 @@ impl ClientShared {
     }
 }
 
-/// What to close before the client: a publication or subscription that may still be alive.
+/// A publication or subscription that must be closed before its client. It may be gone already.
 enum Child {
     Publication(Weak<publication::Shared>),
     Subscription(Weak<subscription::Shared>),
@@ -104,7 +104,7 @@ impl Child {
         matches!(self, Self::Publication(child) if child.upgrade().is_some_and(|child| child.has_open_claim()))
     }
 
-    /// Whether it is closed now; false where a claim was opened meanwhile.
+    /// Closes the child. Returns false if a claim was opened in the meantime, and the child is still open.
     fn close(&self) -> bool {
         match self {
             Self::Publication(child) => child.upgrade().is_none_or(|child| child.close()),
@@ -118,16 +118,16 @@ impl Child {
     }
 }
 
-/// See `framegate.shmpool.transport.aeron.AeronTransport`, which is what users hold.
+/// The native client; users hold it as `framegate.shmpool.transport.aeron.AeronTransport`.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct AeronClient {
     aeron: Mutex<Option<Aeron>>,
-    /// None once the client is closed: nothing is added any more.
+    /// None once the client is closed; nothing can be added after that.
     children: Mutex<Option<Vec<Child>>>,
     shared: Arc<ClientShared>,
 }
 
-/// Why an add did not succeed.
+/// Why a publication or subscription could not be added.
 enum AddFailure {
     Refused(String),
     TimedOut,
@@ -143,7 +143,7 @@ impl AeronClient {
             Arc::new(ClientShared { aeron_dir: aeron_dir.to_owned(), driver_timeout_ms, events: ClientEvents::new() });
         let (directory, name) = (c_string(py, "aeron_dir", aeron_dir)?, c_string(py, "client_name", client_name)?);
         let events = Arc::clone(&shared.events);
-        // Connecting waits for the driver, up to its time-out.
+        // Connecting waits for the media driver, up to its time-out.
         let connected = py.detach(move || -> Result<Aeron, (i32, String)> {
             let said = |error: AeronCError| (error.code, one_line(Aeron::errmsg()));
             let context = AeronContext::new().map_err(said)?;
@@ -216,23 +216,24 @@ impl AeronClient {
         Ok(subscription)
     }
 
-    /// True after `close`, and after the driver was lost.
+    /// True after `close`, and after the media driver was lost.
     #[getter]
     fn is_closed(&self) -> bool {
         unpoisoned(&self.aeron).is_none() || self.shared.events.fatal_code() != 0
     }
 
-    /// Raises what ended the client, if something did.
+    /// Raises the error that ended the client, if there was one.
     fn check_alive(&self, py: Python<'_>) -> PyResult<()> {
         self.shared.check_alive(py)
     }
 
-    /// What the C client reported since the last call.
+    /// The errors that the C client reported since the last call.
     fn errors(&self) -> Vec<String> {
         self.shared.events.drain_errors()
     }
 
-    /// Closes what was added, then the client. False where an open claim prevents it: nothing is closed then.
+    /// Closes every publication and subscription, then the client. Returns False, and closes nothing, if a claim is
+    /// open.
     fn close(&self, py: Python<'_>) -> bool {
         py.detach(|| {
             let mut children = unpoisoned(&self.children);
@@ -240,10 +241,10 @@ impl AeronClient {
             if added.iter().any(Child::has_open_claim) || !added.iter().all(Child::close) {
                 return false;
             }
-            // From here on `keep` refuses: what is being added in another thread is closed there.
+            // From here on `keep` refuses: a stream that another thread is adding now is closed by that thread.
             *children = None;
             drop(children);
-            // The last handle: this waits for the conductor thread to end.
+            // This drops the last handle, and waits for the conductor thread to end.
             drop(unpoisoned(&self.aeron).take());
             true
         })
@@ -259,7 +260,8 @@ impl AeronClient {
         }
     }
 
-    /// Remembers what was added, to be closed with the client; closes it at once where that happened meanwhile.
+    /// Remembers a publication or subscription, so that `close` closes it too. If the client was closed in the
+    /// meantime, it is closed at once.
     fn keep(&self, py: Python<'_>, child: Child) -> PyResult<()> {
         py.detach(|| match unpoisoned(&self.children).as_mut() {
             Some(children) => {
@@ -336,7 +338,7 @@ impl AeronClient {
     }
 }
 
-/// Reads Aeron's text at once: it belongs to the thread and the next call overwrites it.
+/// Reads Aeron's error text at once: the text belongs to this thread, and the next call overwrites it.
 fn refused(_error: AeronCError) -> AddFailure {
     AddFailure::Refused(one_line(Aeron::errmsg()))
 }

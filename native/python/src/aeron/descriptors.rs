@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A subscription as engines hear it. One that was closed, or that Aeron cannot poll, brings nothing: the client says
-//! what became of it.
+//! A subscription as an engine reads it. A subscription that is closed, or that Aeron cannot poll, yields no
+//! messages; the client reports the reason.
 
 use framegate_intake::descriptors::Descriptors;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What the conductor thread noticed, queued until Python asks.
+//! What the conductor thread noticed, queued until Python asks for it.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
@@ -13,10 +13,10 @@ use rusteron_client::{
     AeronUnavailableImageCallback,
 };
 
-/// Events kept for a caller that does not drain; older ones make room and are counted.
+/// How many events a queue keeps for a caller that does not drain it. Beyond that the oldest are dropped and counted.
 const QUEUE_BOUND: usize = 1024;
 
-/// A queue that never grows past its bound and says how much it dropped.
+/// A queue that never grows past its bound, and counts what it dropped.
 #[derive(Debug)]
 pub(crate) struct BoundedQueue<T> {
     items: Mutex<VecDeque<T>>,
@@ -46,7 +46,7 @@ impl<T> BoundedQueue<T> {
     }
 }
 
-/// The lock, however long another thread holds it: waits without the GIL.
+/// Takes the lock, however long another thread holds it. The GIL is released while waiting.
 pub(crate) fn unpoisoned_detached<'a, T: Send>(py: Python<'_>, mutex: &'a Mutex<T>) -> MutexGuard<'a, T> {
     loop {
         match mutex.try_lock() {
@@ -57,22 +57,22 @@ pub(crate) fn unpoisoned_detached<'a, T: Send>(py: Python<'_>, mutex: &'a Mutex<
     }
 }
 
-/// Whether the client still lives, and what it reported.
+/// Whether the client is still alive, and the errors that it reported.
 #[derive(Debug)]
 pub(crate) struct ClientEvents {
-    /// 0, or the Aeron error code that ended the client. Written by the conductor thread alone.
+    /// 0, or the Aeron error code that ended the client. Only the conductor thread writes it.
     fatal: AtomicI32,
     fatal_message: Mutex<String>,
     errors: BoundedQueue<String>,
 }
 
-/// The driver stopped answering.
+/// The media driver stopped answering.
 pub(crate) const DRIVER_TIMEOUT: i32 = 1000;
-/// The driver gave this client up, which has not run for its liveness time-out.
+/// The media driver gave this client up, because the client did not run for its liveness time-out.
 pub(crate) const CLIENT_TIMEOUT: i32 = 1001;
 /// The conductor of this client did not run for its service time-out.
 pub(crate) const SERVICE_TIMEOUT: i32 = 1002;
-/// What the driver sent could not be read any more: this client fell a whole buffer behind.
+/// This client fell a whole buffer behind, and what the media driver sent was overwritten.
 pub(crate) const BROADCAST_LAPPED: i32 = 1006;
 
 impl ClientEvents {
@@ -109,7 +109,8 @@ impl ClientEvents {
     }
 }
 
-/// What happened, without the C functions and lines that Aeron adds to it: `(code) what [function, file:line]`.
+/// The first line of an Aeron error without the C functions and line numbers that Aeron adds: `(code) what [function,
+/// file:line]`.
 pub(crate) fn one_line(message: &str) -> String {
     let first = message.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or("no reason given");
     let end = first.find(" [aeron_").unwrap_or(first.len());
@@ -125,7 +126,7 @@ impl AeronErrorHandlerCallback for ErrorSink {
     }
 }
 
-/// An image came or went.
+/// One image that came or went.
 #[derive(Clone, Debug)]
 pub(crate) struct ImageEvent {
     pub(crate) is_available: bool,
@@ -134,10 +135,10 @@ pub(crate) struct ImageEvent {
     pub(crate) at_ns: i64,
 }
 
-/// What became of the images of one subscription.
+/// The image events of one subscription.
 pub(crate) struct Images {
     pub(crate) events: BoundedQueue<ImageEvent>,
-    /// How many went away: what their publications sent until they came back was not heard.
+    /// How many images went away. What their publications sent until they came back was not received.
     lost: AtomicU64,
     /// How many there are now. Written by the conductor thread alone.
     present: AtomicU64,
@@ -169,7 +170,7 @@ impl Images {
     }
 }
 
-/// The image handlers that Aeron holds, one for each direction, over the same images.
+/// The image handlers that Aeron holds. There is one for each direction, and both write to the same `Images`.
 pub(crate) struct ImageSink {
     pub(crate) images: Arc<Images>,
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Is there a live media driver in a directory? Its mark file says when it last did anything.
+//! The mark file of a media driver: it says when the driver last did anything, and so whether one is alive in a
+//! directory.
 
 use std::path::Path;
 
@@ -8,12 +9,12 @@ use rusteron_client::{Aeron, AeronCnc};
 
 use super::c_string;
 
-/// `(heartbeat_age_ms, pid)` of the driver that owns `aeron_dir`; None when there is no mark to read.
+/// `(heartbeat_age_ms, pid)` of the media driver that owns `aeron_dir`; None if there is no mark to read.
 ///
-/// A driver that works refreshes its mark every second; one that was killed leaves it as it was.
+/// A driver that runs refreshes its mark every second. A driver that was killed leaves its mark behind unchanged.
 #[pyfunction]
 pub fn driver_mark(py: Python<'_>, aeron_dir: &str) -> PyResult<Option<(i64, i64)>> {
-    // Opening the mark of a directory that is not there would wait for it to come.
+    // Opening the mark of a directory that does not exist would wait until the directory appears.
     if !Path::new(aeron_dir).join("cnc.dat").is_file() {
         return Ok(None);
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! The Aeron client as Python classes.
 //!
-//! Two rules keep it free of deadlocks and dangling memory. Nothing here calls Python on Aeron's conductor
-//! thread: its callbacks only append to bounded queues that Python drains. And whatever may wait for that
-//! thread (adding, closing) does so with the GIL released.
+//! Two rules keep it free of deadlocks and dangling memory. First, nothing here calls Python on Aeron's conductor
+//! thread: its callbacks only append to bounded queues, which Python drains. Second, every call that may wait for that
+//! thread (adding, closing) releases the GIL meanwhile.
 
 mod claim;
 mod client;
@@ -31,7 +31,7 @@ use pyo3::sync::PyOnceLock;
 
 use crate::errors::raise;
 
-/// Text for the C client. A NUL inside it can only be a mistake of the caller.
+/// A string for the C client. A NUL inside it can only be a mistake of the caller.
 pub(crate) fn c_string(py: Python<'_>, what: &str, text: &str) -> PyResult<CString> {
     CString::new(text).map_err(|_| {
         let facts = [(what, text.into_pyobject(py).map_or_else(|never| match never {}, Bound::into_any))];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Handing messages to a log, with a bound on the retries and a counter for every answer.
+//! Offering messages to a log: the number of retries is bounded, and every answer is counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -9,23 +9,23 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use rusteron_client::{AeronBufferClaim, AeronExclusivePublication, AeronOfferError, AeronPublication};
 
-/// `Outcome.NOT_CONNECTED` and its siblings: Aeron's own numbers.
+/// The numbers of `Outcome.NOT_CONNECTED` and its siblings, which are Aeron's own.
 pub(crate) const NOT_CONNECTED: i64 = -1;
 pub(crate) const BACK_PRESSURED: i64 = -2;
 pub(crate) const ADMIN_ACTION: i64 = -3;
 pub(crate) const CLOSED: i64 = -4;
 pub(crate) const MAX_POSITION: i64 = -5;
-/// No outcome: the call itself was wrong; the text is Aeron's.
+/// Not an outcome: the call itself was wrong, and Aeron's text says why.
 pub(crate) const REFUSED: i64 = -6;
 
-/// Either kind of Aeron publication.
+/// Either kind of Aeron publication: exclusive, or shared between threads.
 pub(crate) enum Log {
     Exclusive(AeronExclusivePublication),
     Shared(AeronPublication),
 }
 
 impl Log {
-    /// A position, or a negative outcome.
+    /// Offers a message. Returns a position, or a negative outcome.
     #[inline]
     pub(crate) fn offer(&self, message: &[u8]) -> i64 {
         number(match self {
@@ -34,7 +34,7 @@ impl Log {
         })
     }
 
-    /// Claims room for a message: a position, or a negative outcome.
+    /// Claims space for a message. Returns a position, or a negative outcome.
     pub(crate) fn claim(&self, length: usize, claim: &AeronBufferClaim) -> i64 {
         number(match self {
             Self::Exclusive(publication) => publication.try_claim(length, claim),
@@ -83,7 +83,8 @@ pub(crate) fn outcome_number(error: &AeronOfferError) -> i64 {
     }
 }
 
-/// Attempts by answer. They lie behind the lock of their log: one atomic addition costs as much as an offer.
+/// How often a log gave each answer. The lock of the log guards these counters, because one atomic addition costs as
+/// much as an offer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OfferCounters {
     pub(crate) sent: u64,
@@ -105,7 +106,7 @@ impl OfferCounters {
     }
 }
 
-/// How long back-pressure and admin action are retried: `OfferBound` of the Python protocol.
+/// How long an offer is retried after back-pressure or an admin action: `OfferBound` of the Python protocol.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RetryBound {
     pub(crate) attempts: u64,
@@ -117,8 +118,8 @@ pub(crate) fn is_retryable(answer: i64) -> bool {
     matches!(answer, BACK_PRESSURED | ADMIN_ACTION)
 }
 
-/// Goes on with an attempt that answered `first`, within the bound. `attempt` counts itself; `pause` idles once, without
-/// the GIL; `gave_up` counts messages whose retries ran out.
+/// Retries an offer whose first attempt answered `first`, within the bound. `attempt` counts itself; `pause` idles
+/// once, without the GIL; `gave_up` counts the messages whose retries ran out.
 pub(crate) fn retry(
     bound: RetryBound,
     gave_up: &AtomicU64,
@@ -135,7 +136,7 @@ pub(crate) fn retry(
             gave_up.fetch_add(1, Ordering::Relaxed);
             break;
         }
-        // An admin action is over as soon as it is reported; only back-pressure is worth waiting for.
+        // An admin action is over as soon as it is reported, so only back-pressure is worth waiting for.
         if answer == BACK_PRESSURED {
             pause(&mut idler);
         }
@@ -145,7 +146,7 @@ pub(crate) fn retry(
     answer
 }
 
-/// The number as Python sees it: a position stays an int, an outcome becomes its `Outcome`.
+/// The answer as Python sees it: a position stays an int, a negative number becomes its `Outcome`.
 pub(crate) fn to_python(py: Python<'_>, answer: i64) -> PyResult<Py<PyAny>> {
     if answer >= 0 {
         return Ok(answer.into_pyobject(py)?.into_any().unbind());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One sender on one stream.
+//! A publication: one sender on one stream.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -18,10 +18,11 @@ use super::transport_class;
 use crate::buffer::ExportedBuffer;
 use crate::errors::raise;
 
-/// An admin action is over as soon as it is reported; one term's end is one.
+/// How often a claim is retried after an admin action. Such an action is over as soon as it is reported; the end of a
+/// term is one.
 const ADMIN_ACTIONS_MAX: u32 = 8;
 
-/// What a publication, its claims and its client hold in common.
+/// What a publication shares with its claims and its client.
 pub(crate) struct Shared {
     counted: BiasedLock<Counted>,
     open_claims: AtomicUsize,
@@ -31,7 +32,7 @@ pub(crate) struct Shared {
     client: Arc<ClientShared>,
 }
 
-/// The log, until it is closed, and what it answered.
+/// The log until it is closed, and the counters of its answers.
 #[derive(Default)]
 struct Counted {
     log: Option<Log>,
@@ -39,7 +40,7 @@ struct Counted {
 }
 
 impl Counted {
-    /// Asks the log, and counts what it says.
+    /// Makes one call on the log, and counts its answer.
     #[inline]
     fn ask(&mut self, ask: impl FnOnce(&Log) -> i64) -> i64 {
         let answer = self.log.as_ref().map_or(CLOSED, ask);
@@ -48,7 +49,7 @@ impl Counted {
     }
 }
 
-/// What does not change while a publication lives.
+/// The limits of a publication. They do not change while it lives.
 #[derive(Clone, Copy)]
 pub(crate) struct Limits {
     session_id: i32,
@@ -74,7 +75,7 @@ impl Shared {
         self.counted.lock().ask(|log| log.offer(message))
     }
 
-    /// Offers within the bound; a position or a negative outcome. Needs no GIL.
+    /// Offers a message within the retry bound. Returns a position, or a negative outcome. The GIL is not needed.
     #[inline]
     pub(crate) fn offer_within_bound(&self, message: &[u8]) -> i64 {
         let first = self.attempt(message);
@@ -84,7 +85,7 @@ impl Shared {
         offer::retry(self.bound, &self.gave_up, first, || self.attempt(message), Idler::idle)
     }
 
-    /// Claims room for a message, or answers a negative outcome. The log cannot be closed while the room is held.
+    /// Claims space for a message, or returns a negative outcome. The log cannot be closed while the space is held.
     pub(crate) fn claim_room(&self, length: usize) -> Result<ClaimedRoom<'_>, i64> {
         let mut counted = self.counted.lock();
         let claim = AeronBufferClaim::new_zeroed_on_stack();
@@ -110,12 +111,12 @@ impl Shared {
         self.open_claims.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Whether a claim points into the log, which must stay mapped then.
+    /// Whether a claim points into the log. The log must stay mapped then.
     pub(crate) fn has_open_claim(&self) -> bool {
         self.open_claims.load(Ordering::Acquire) > 0
     }
 
-    /// Closes the log unless a claim points into it; whether it is closed now. Call it without the GIL.
+    /// Closes the log, unless a claim points into it. Returns whether the log is closed now. Call it without the GIL.
     pub(crate) fn close(&self) -> bool {
         let mut counted = self.counted.lock();
         if self.has_open_claim() {
@@ -130,20 +131,20 @@ impl Shared {
     }
 }
 
-/// Room for one message. Dropped unused it becomes padding, which readers skip.
+/// Space for one message. If it is dropped unused it becomes padding, which readers skip.
 pub(crate) struct ClaimedRoom<'a> {
     claim: AeronBufferClaim,
     is_open: bool,
-    /// Behind the claim, so that the log outlives it.
+    /// Declared after the claim, so that it is dropped after it and the log outlives the claim.
     _log: biased::Guard<'a, Counted>,
 }
 
 impl ClaimedRoom<'_> {
-    /// Fills it and lets readers see it. The message is as long as the room.
+    /// Fills the space and shows the message to readers. The message must be as long as the space.
     pub(crate) fn send(mut self, message: &[u8]) {
         self.claim.data_mut().copy_from_slice(message);
         self.is_open = false;
-        // A failure can only mean that the log is gone with its driver, which the next call reports.
+        // This fails only if the log has gone with its media driver, and the next call reports that.
         let _ = self.claim.commit();
     }
 }
@@ -156,7 +157,7 @@ impl Drop for ClaimedRoom<'_> {
     }
 }
 
-/// See `framegate.shmpool.transport.interface.Publication`.
+/// The native publication; its methods are described at `framegate.shmpool.transport.interface.Publication`.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct AeronPublication {
     shared: Arc<Shared>,
@@ -175,12 +176,12 @@ impl AeronPublication {
         (Self { shared: Arc::clone(&shared) }, shared)
     }
 
-    /// For the native benchmarks: the same offer, without Python around it.
+    /// The same offer without Python around it, for the native benchmarks.
     pub(crate) fn offer_natively(&self, message: &[u8]) -> i64 {
         self.shared.offer_within_bound(message)
     }
 
-    /// For the native benchmarks: the log itself, locked; nothing is taken where it was closed.
+    /// Runs `work` on the locked log, for the native benchmarks. Returns zeros if the log is closed.
     pub(crate) fn with_log(&self, work: impl FnOnce(&Log) -> (u64, u64)) -> (u64, u64) {
         self.shared.read((0, 0), work)
     }
@@ -201,7 +202,7 @@ impl AeronPublication {
         Err(raise(py, "MessageTooLong", what, &facts))
     }
 
-    /// An answer for Python; a dead client is an error, not an outcome.
+    /// The answer for Python. If the client is dead, this is an error rather than an outcome.
     fn answer(&self, py: Python<'_>, answer: i64) -> PyResult<Py<PyAny>> {
         if answer == CLOSED && self.shared.read(false, |_| true) {
             self.shared.client.check_alive_after_close(py)?;
@@ -232,10 +233,10 @@ impl AeronPublication {
     }
 }
 
-/// The bytes of any contiguous buffer, for the time of a call.
+/// Calls `act` with the bytes of any contiguous buffer, which stays exported until `act` returns.
 ///
-/// Another Python thread that writes into the buffer meanwhile gets what it asked for: a torn message, never
-/// an invalid read, because the exporter cannot resize a buffer that is exported.
+/// If another Python thread writes into the buffer meanwhile, the message is torn. There is never an invalid read,
+/// because the exporter cannot resize a buffer while it is exported.
 pub(crate) fn with_bytes<T>(message: &Bound<'_, PyAny>, act: impl FnOnce(&[u8]) -> PyResult<T>) -> PyResult<T> {
     if let Ok(bytes) = message.cast::<PyBytes>() {
         return act(bytes.as_bytes());
@@ -270,7 +271,7 @@ impl AeronPublication {
         })
     }
 
-    /// Messages back to back; how many were taken, and why it ended there.
+    /// Offers messages that lie back to back. Returns how many were taken, and why it stopped there.
     fn offer_batch<'py>(
         &self,
         py: Python<'py>,
@@ -317,7 +318,7 @@ impl AeronPublication {
             self.shared.counted.lock().ask(|log| {
                 let answer = log.claim(length, &claim);
                 if answer >= 0 {
-                    // Counted with the lock held: a close that comes next must see it.
+                    // The claim is counted while the lock is held, so that a `close` that comes next sees it.
                     self.shared.note_claim_opened();
                 }
                 answer

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One receiver of one stream.
+//! A subscription: one receiver of one stream.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -21,11 +21,12 @@ use super::transport_class;
 use crate::buffer::ExportedBuffer;
 use crate::errors::raise;
 
-/// Longest message that is assembled; the schema's own bound for variable data is far above any control message.
+/// The longest message that is assembled. Every control message is far shorter, by the schema's own bound for variable
+/// data.
 const MAX_ASSEMBLED_BYTES: usize = 64 << 20;
-/// A wait looks at Python's signals this often.
+/// How often a waiting call checks Python's signals.
 const SIGNAL_CHECK: Duration = Duration::from_millis(100);
-/// Bytes of Aeron's data frame header, and where its flags lie; see Aeron's protocol specification.
+/// Bytes of Aeron's data frame header, and the offset of its flags; see Aeron's protocol specification.
 const FRAME_HEADER_BYTES: usize = 32;
 const FLAGS_OFFSET: usize = 5;
 
@@ -36,13 +37,13 @@ struct Message {
     position: i64,
 }
 
-/// The C subscription with what belongs to one poller at a time.
+/// The C subscription, with what one poller at a time uses.
 struct Receiver {
     subscription: AeronReceiver,
     assembler: Assembler,
 }
 
-/// What a subscription and its client hold in common.
+/// What a subscription and its client share.
 pub(crate) struct Shared {
     receiver: Mutex<Option<Receiver>>,
     images: Arc<Images>,
@@ -99,7 +100,7 @@ impl Shared {
         unpoisoned(&self.receiver).as_ref().map_or(closed, |receiver| ask(&receiver.subscription))
     }
 
-    /// Whole messages of one turn; None when closed.
+    /// The whole messages of one turn; None if the subscription is closed.
     fn poll_messages(&self, limit: usize) -> Option<Result<Vec<Message>, AeronCError>> {
         let mut guard = unpoisoned(&self.receiver);
         let Receiver { subscription, assembler } = guard.as_mut()?;
@@ -119,7 +120,8 @@ impl Shared {
         Some(polled.map(|_| messages))
     }
 
-    /// Fills `out` with the bodies of one kind of record; how many records, or None when closed.
+    /// Fills `out` with the bodies of one kind of record. Returns how many there were, or None if the subscription is
+    /// closed.
     fn poll_records(&self, filter: &RecordFilter, out: &mut [u8]) -> Option<Result<usize, AeronCError>> {
         let guard = unpoisoned(&self.receiver);
         let subscription = &guard.as_ref()?.subscription;
@@ -148,7 +150,7 @@ impl Shared {
         described().unwrap_or_else(|failure| failure)
     }
 
-    /// Turns `turn` until it found something or the time is up; the GIL is held only between slices.
+    /// Calls `turn` until it finds something or the time is up. The GIL is held only between slices of the wait.
     fn wait<T: Send>(
         &self,
         py: Python<'_>,
@@ -159,7 +161,7 @@ impl Shared {
         self.wait_resting(py, timeout_ns, turn, is_empty, &Plainly(self.idle))
     }
 
-    /// The same, with rests of the caller's own.
+    /// Waits like `wait`, and rests between turns in the caller's own way.
     pub(crate) fn wait_resting<T: Send>(
         &self,
         py: Python<'_>,
@@ -182,7 +184,8 @@ impl Shared {
                 wait_slice(slice_end, &mut idler, self, &mut turn, &is_empty, resting)
             });
             found = last.ok_or_else(|| self.closed(py))?.map_err(|_| self.poll_failed(py))?;
-            // What was taken is given out whatever the client is now: it was counted, and no later turn finds it again.
+            // What was taken is returned even if the client has died meanwhile: it was counted, and no later turn finds
+            // it again.
             if !is_empty(&found) {
                 return Ok(found);
             }
@@ -209,13 +212,14 @@ impl Shared {
         self.images.set_waker(waker);
     }
 
-    /// How many images it has lost so far: what their publications sent until they came back was not heard.
+    /// How many images the subscription has lost so far. What their publications sent until they came back was not
+    /// received.
     #[inline]
     pub(crate) fn images_lost(&self) -> u64 {
         self.images.lost()
     }
 
-    /// Gives every whole message of one turn to `see`, in place; how many fragments, or None when closed.
+    /// Calls `see` with every whole message of one turn, in place. Returns the number of fragments, or None if closed.
     pub(crate) fn poll_whole(&self, limit: usize, mut see: impl FnMut(&[u8])) -> Option<Result<usize, AeronCError>> {
         let guard = unpoisoned(&self.receiver);
         let subscription = &guard.as_ref()?.subscription;
@@ -242,7 +246,7 @@ impl Shared {
         Some(polled)
     }
 
-    /// The same, with messages of several fragments put together. Those alone are copied.
+    /// Like `poll_whole`, but assembles messages of several fragments. Only those are copied.
     pub(crate) fn poll_assembled(
         &self,
         limit: usize,
@@ -279,7 +283,7 @@ impl RecordSink<'_> {
     fn on_fragment(&mut self, fragment: &[u8]) {
         let flags = frame_flags(fragment);
         if flags & WHOLE != WHOLE {
-            // Counted by its first fragment.
+            // A fragmented message is counted once, by its first fragment.
             self.fragmented += u64::from(flags & BEGIN != 0);
             return;
         }
@@ -287,7 +291,7 @@ impl RecordSink<'_> {
         self.verdicts[verdict as usize] += 1;
         if verdict == Verdict::Record {
             let end = self.filled + self.filter.record_bytes();
-            // As many fragments are polled as records fit, so the slice is always there.
+            // No more fragments are polled than records fit into `out`, so this slice always exists.
             let body = &fragment[MESSAGE_HEADER_BYTES..MESSAGE_HEADER_BYTES + self.filter.record_bytes()];
             self.out[self.filled..end].copy_from_slice(body);
             self.filled = end;
@@ -295,7 +299,7 @@ impl RecordSink<'_> {
     }
 }
 
-/// The flags of the frame that a fragment lies in.
+/// The flags of the data frame that holds a fragment.
 #[inline]
 fn frame_flags(fragment: &[u8]) -> u8 {
     // SAFETY: a subscription hands out fragments in place, so the 32-byte frame header lies directly before
@@ -303,7 +307,7 @@ fn frame_flags(fragment: &[u8]) -> u8 {
     unsafe { *fragment.as_ptr().sub(FRAME_HEADER_BYTES - FLAGS_OFFSET) }
 }
 
-/// See `framegate.shmpool.transport.interface.Subscription`.
+/// The native subscription; its methods are described at `framegate.shmpool.transport.interface.Subscription`.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct AeronSubscription {
     shared: Arc<Shared>,
@@ -334,7 +338,7 @@ impl AeronSubscription {
         Arc::clone(&self.shared)
     }
 
-    /// For the native benchmarks: fragments of one turn, looked at by nobody.
+    /// Polls the fragments of one turn and gives them to `seen`, for the native benchmarks.
     pub(crate) fn poll_natively(&self, limit: usize, mut seen: impl FnMut(&[u8])) -> i32 {
         let guard = unpoisoned(&self.shared.receiver);
         let Some(receiver) = guard.as_ref() else { return -1 };
@@ -342,7 +346,7 @@ impl AeronSubscription {
     }
 }
 
-/// Looks at the clock once every so many turns: reading it costs as much as an idle poll itself.
+/// A waiting call reads the clock once in this many turns: reading it costs as much as an idle poll.
 const TURNS_PER_CLOCK: u32 = 16;
 
 fn wait_slice<T>(
@@ -401,7 +405,7 @@ impl AeronSubscription {
         Ok(received)
     }
 
-    /// `kind` is a `RecordKind`; `out` a writable contiguous buffer of whole records.
+    /// Polls records of one kind. `kind` is a `RecordKind`; `out` is a writable contiguous buffer of whole records.
     #[pyo3(signature = (kind, out, limit = None, timeout_ns = 0))]
     fn poll_records(
         &self,
@@ -456,7 +460,7 @@ impl AeronSubscription {
         self.shared.stream_id
     }
 
-    /// `host:port` with the port that the system chose for `endpoint=host:0`.
+    /// `host:port`, with the port that the system chose for `endpoint=host:0`.
     fn resolved_endpoint(&self) -> Option<String> {
         self.shared.read(None, |subscription| subscription.resolved_endpoint_as_string(256).ok())
     }
@@ -487,7 +491,7 @@ impl AeronSubscription {
     }
 }
 
-/// A caller's array, checked to hold whole records.
+/// A caller's writable array, checked to hold whole records.
 struct WritableRecords(ExportedBuffer);
 
 impl WritableRecords {

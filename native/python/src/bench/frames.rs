@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Frames as fast as they go: written, read, and the bare copy of their payloads.
+//! Frames at full speed: how long it takes to write them, to read them, and merely to copy their payloads.
 
 use std::time::Instant;
 
@@ -11,14 +11,17 @@ use super::{nanoseconds, span};
 use crate::errors::raise;
 use crate::pool::{Load, PoolConsumer, PoolProducer, PoolRegions};
 
-/// The longest payload that `bench_read` copies; of longer ones it only looks whether they are whole.
+/// The longest payload that `bench_read` copies. Of longer ones it only checks whether they are whole.
 const COPIED_BYTES_MAX: usize = 8 << 20;
 
-/// Answers above it are positions, or say that a descriptor was given up, which a camera does not wait for either.
+/// Answers above this one are positions, or say that a descriptor could not be sent. A camera does not stop for those
+/// either.
 const GONE: i64 = -4;
 
-/// Nanoseconds to publish `count` frames of `frame_bytes`, copied in from one buffer or, without `copied`, left in the
-/// slot as they lie: claim, commit and descriptor alone. Fewer may have been published.
+/// Publishes `count` frames of `frame_bytes`; returns nanoseconds, and how many were published.
+///
+/// With `copied` each payload is copied in from one buffer. Otherwise the slot keeps what it held, and only claim,
+/// commit and descriptor are measured.
 #[pyfunction]
 #[pyo3(signature = (producer, frame_bytes, count, copied = true))]
 pub fn bench_publish(
@@ -39,8 +42,8 @@ pub fn bench_publish(
     })
 }
 
-/// Nanoseconds to read `count` frames, each validated before and after, and copied if `copied` says so; how many were
-/// seen, and how many of them were whole. Ends after `seconds` in any case.
+/// Reads `count` frames, each validated before and after use, and copied if `copied` is set. Returns nanoseconds, how
+/// many frames were seen, and how many of them were whole. Ends after `seconds` in any case.
 #[pyfunction]
 pub fn bench_read(
     py: Python<'_>,
@@ -72,8 +75,8 @@ pub fn bench_read(
     }))
 }
 
-/// Nanoseconds to copy `count` payloads of `frame_bytes` into the slots of these regions, from that of sequence `first`
-/// on, and do nothing else.
+/// Copies `count` payloads of `frame_bytes` into the slots of these regions, beginning with the slot of sequence
+/// `first`. Returns nanoseconds; nothing but the copies is measured.
 #[pyfunction]
 #[pyo3(signature = (regions, frame_bytes, count, non_temporal, first = 0))]
 pub fn bench_copy(

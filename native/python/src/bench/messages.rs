@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Messages alone: offers, polls, round trips.
+//! Messages without frames: offers, polls and round trips.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use super::{LONGEST_RUN, nanoseconds, strategy};
 use crate::aeron::{AeronPublication, AeronSubscription, is_retryable};
 
-/// Nanoseconds to offer `count` messages of `message_bytes`; fewer may have been taken.
+/// Offers `count` messages of `message_bytes`. Returns nanoseconds, and how many messages were taken.
 #[pyfunction]
 pub fn bench_offer(py: Python<'_>, publication: &AeronPublication, message_bytes: usize, count: u64) -> (u64, u64) {
     let message = vec![0x5A_u8; message_bytes];
@@ -23,8 +23,8 @@ pub fn bench_offer(py: Python<'_>, publication: &AeronPublication, message_bytes
     })
 }
 
-/// The same by Aeron's own call alone: the log is locked once for all, nothing is counted, and a log that is full is asked
-/// again at once, for as long as a run may take.
+/// Like `bench_offer`, but with Aeron's own call alone. The log is locked once for the whole run, nothing is counted,
+/// and a full log is retried at once.
 #[pyfunction]
 pub fn bench_bare_offer(
     py: Python<'_>,
@@ -44,7 +44,7 @@ pub fn bench_bare_offer(
                     continue;
                 }
                 refusals += 1;
-                // The clock is looked at rarely: reading it costs as much as the offers that are measured.
+                // The clock is read rarely: reading it costs as much as the offers that are measured.
                 let is_late = refusals.is_multiple_of(1 << 16) && began.elapsed() > LONGEST_RUN;
                 if is_late || !is_retryable(answer) {
                     break;
@@ -55,7 +55,7 @@ pub fn bench_bare_offer(
     })
 }
 
-/// Nanoseconds to poll `count` fragments that lie ready, counting them and nothing else.
+/// Polls `count` fragments that are ready, and only counts them. Returns nanoseconds, and how many fragments were seen.
 #[pyfunction]
 pub fn bench_poll(py: Python<'_>, subscription: &AeronSubscription, count: u64, limit: usize) -> (u64, u64) {
     py.detach(|| {
@@ -71,7 +71,7 @@ pub fn bench_poll(py: Python<'_>, subscription: &AeronSubscription, count: u64, 
     })
 }
 
-/// Sends `rounds` messages one after another, each when the last one has come back; a round trip time for each.
+/// Sends `rounds` messages, each when the one before it has come back. Returns a round-trip time for each.
 #[pyfunction]
 pub fn bench_ping(
     py: Python<'_>,
@@ -97,7 +97,7 @@ pub fn bench_ping(
     }))
 }
 
-/// Sends back every message until `rounds` were answered or nothing came for the longest run.
+/// Sends every message back, until `rounds` were answered or nothing came for `LONGEST_RUN`.
 #[pyfunction]
 pub fn bench_echo(
     py: Python<'_>,
@@ -119,7 +119,7 @@ pub fn bench_echo(
     }))
 }
 
-/// Waits for one message; None when none came.
+/// Waits for one message. Returns None if none came.
 fn await_one(subscription: &AeronSubscription, strategy: IdleStrategy) -> Option<Vec<u8>> {
     let mut idler = Idler::new(strategy);
     let mut found = None;
@@ -128,7 +128,7 @@ fn await_one(subscription: &AeronSubscription, strategy: IdleStrategy) -> Option
     while found.is_none() {
         let polled = subscription.poll_natively(1, |fragment| found = Some(fragment.to_vec()));
         turns = turns.wrapping_add(1);
-        // The clock is looked at rarely: reading it costs as much as the poll that is measured.
+        // The clock is read rarely: reading it costs as much as the poll that is measured.
         if polled < 0
             || (turns.is_multiple_of(1024)
                 && Instant::now() > *deadline.get_or_insert_with(|| Instant::now() + LONGEST_RUN))

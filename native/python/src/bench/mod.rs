@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The native side of `framegate bench`: the same work without Python around it, as the floor to compare with.
+//! The native side of `framegate bench`: the same work without Python around it, as the lower bound to compare
+//! with.
 //!
-//! These loops use the very objects that Python holds, so that both sides of a comparison share channel, driver,
-//! process and minute.
+//! These loops use the very objects that Python holds, so both sides of a comparison use the same channel, media
+//! driver and process, minutes apart at most.
 
 mod frames;
 mod messages;
@@ -18,7 +19,7 @@ use pyo3::prelude::*;
 
 use crate::errors::raise;
 
-/// No loop here runs longer unless it was told to, whatever the other side does.
+/// No loop runs longer than this unless its caller gives it a longer time, whatever the other side does.
 const LONGEST_RUN: Duration = Duration::from_secs(120);
 
 fn strategy(py: Python<'_>, name: &str) -> PyResult<IdleStrategy> {
@@ -28,7 +29,7 @@ fn strategy(py: Python<'_>, name: &str) -> PyResult<IdleStrategy> {
     })
 }
 
-/// A time span that a caller gave.
+/// Converts a caller's seconds to a duration.
 fn span(py: Python<'_>, seconds: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(seconds).map_err(|_| {
         let fact = seconds.into_pyobject(py).map_or_else(|never| match never {}, Bound::into_any);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Frames at a pace, as a camera sends them, and how old they are when they arrive.
+//! Frames at a given rate, as a camera sends them, and their age on arrival.
 
 use std::time::Duration;
 
@@ -11,21 +11,22 @@ use super::{LONGEST_RUN, span, strategy};
 use crate::errors::raise;
 use crate::pool::{Load, PoolConsumer, PoolProducer, PublishFault};
 
-/// Frames between two looks at the clock.
+/// How many frames are sent between two readings of the clock.
 const BURST: u64 = 64;
-/// The shortest sleep, where several frames are due within it. A sleep costs more than a small frame: one for each frame
-/// would make a load that takes the cores from the very thing that it is to measure.
+/// The shortest sleep, if several frames fall due within it. A sleep costs more than publishing a small frame. Sleeping
+/// before every frame would take the cores from the very program that is measured.
 const SHORTEST_SLEEP_NS: u64 = 50_000;
 
-/// `sent, not_sent, first_seq, last_seq, elapsed_ns`.
+/// The result of a paced run: `sent, not_sent, first_seq, last_seq, elapsed_ns`.
 type Sent = (u64, u64, Option<u64>, Option<u64>, u64);
 
-/// Publishes `rate_hz` frames of `frame_bytes` a second, each stamped with the time at which it is published; 0: as
-/// many as go. Ends after `count` frames or after `seconds`, whichever comes first.
+/// Publishes `rate_hz` frames of `frame_bytes` a second, each stamped with the time at which it is published. Rate 0
+/// means as fast as possible. Ends after `count` frames or after `seconds`, whichever comes first.
 ///
-/// Frame k is due k periods after the first. The loop sleeps until one is due, or for 50 us where more than one are due
-/// in that time, and then sends all that are: a late wake-up makes a burst and changes no rate. What it did not send is
-/// counted: frames that were due and had not had their turn at the end, and those whose descriptor was given up.
+/// Frame k is due k periods after the first. The loop sleeps until the next frame is due, but at least 50 us if several
+/// fall due within that time, and then sends every frame that is due. So a late wake-up makes a burst, and the rate
+/// stays the same. Frames that were not sent are counted: those that were due at the end and had not had their turn,
+/// and those whose descriptor could not be sent.
 #[pyfunction]
 #[pyo3(signature = (producer, frame_bytes, rate_hz, *, count = None, seconds = None, copied = true))]
 pub fn bench_paced(
@@ -56,16 +57,16 @@ struct Schedule {
 }
 
 impl Schedule {
-    /// Frames whose time has come, so long after the first one's.
+    /// How many frames are due at this time after the first one.
     fn due(&self, elapsed_ns: u64) -> u64 {
         if self.rate_hz == 0.0 {
             return self.count;
         }
-        // Rounds towards zero; frame 0 is due at once.
+        // The cast rounds towards zero; frame 0 is due at once.
         self.count.min((elapsed_ns as f64 * self.rate_hz / 1e9) as u64 + 1)
     }
 
-    /// When a frame is due, after the first one.
+    /// When a frame is due, in nanoseconds after the first one.
     fn due_ns(&self, frame: u64) -> u64 {
         (frame as f64 / self.rate_hz * 1e9).ceil() as u64
     }
@@ -101,9 +102,9 @@ impl Schedule {
     }
 }
 
-/// How old `count` frames were when a native loop had them: from the time in the slot to after its validation.
+/// The ages of `count` frames when a native loop had read them: from the time in the slot to the end of its validation.
 ///
-/// The loop idles by the strategy of that name. Fewer ages come when `seconds` are over, or the stream is.
+/// The loop idles by the named strategy. It returns fewer ages if `seconds` are over or the stream ends first.
 #[pyfunction]
 pub fn bench_ages(
     py: Python<'_>,
@@ -131,7 +132,7 @@ pub fn bench_ages(
     }))
 }
 
-/// The clock of the timestamps in frames.
+/// The time by the clock that stamps the frames.
 fn now_ns() -> u64 {
     Aeron::nano_clock() as u64
 }

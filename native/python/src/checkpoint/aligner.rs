@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The aligner as a Python class; events are Python objects.
+//! The barrier aligner as a Python class. Its events are Python objects.
 
 use framegate_checkpoint::aligner::{self, StateError};
 use framegate_checkpoint::message::{CheckpointBarrier, StreamMessage, Watermark};
@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 use super::plain::{self, Pair, Plain};
 use crate::errors::raise;
 
-/// See `framegate.joinbarrier.checkpoint.BarrierAligner`, which users hold.
+/// The native aligner; users hold it as `framegate.joinbarrier.checkpoint.BarrierAligner`.
 #[pyclass(module = "framegate._native")]
 pub struct BarrierAligner {
     aligner: aligner::BarrierAligner<Py<PyAny>>,
@@ -156,7 +156,7 @@ fn refused(py: Python<'_>, message: &str, error: StateError) -> PyErr {
     }
 }
 
-/// What the aligner counts, by the names of the reference.
+/// The aligner's counters, by the names that the reference in `spec` uses.
 pub(super) fn metrics<'py>(
     py: Python<'py>,
     aligner: &aligner::BarrierAligner<Py<PyAny>>,

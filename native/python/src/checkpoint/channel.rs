@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The channel as a Python class that holds both its ends.
+//! The checkpoint channel as a Python class that holds both of its ends.
 
 use framegate_checkpoint::channel::{Receiver, Sender, channel};
 use framegate_checkpoint::message::{CheckpointBarrier, StreamMessage, Watermark};
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 
-/// See `framegate.joinbarrier.checkpoint.Channel`, which users hold.
+/// The native channel; users hold it as `framegate.joinbarrier.checkpoint.Channel`.
 #[pyclass(module = "framegate._native")]
 pub struct CheckpointChannel {
     sender: Sender<Py<PyAny>>,
@@ -34,7 +34,7 @@ impl CheckpointChannel {
         self.sender.push(StreamMessage::Barrier(barrier)).is_ok()
     }
 
-    /// An event, a watermark's number, a barrier's three, or None.
+    /// Takes the next message: an event, a watermark's milliseconds, a barrier's three numbers, or None.
     fn pop(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.receiver
             .pop()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! In-flight files for Python.
+//! Files of in-flight frames, written and read for Python.
 
 use framegate_checkpoint::inflight::{Damaged, encoded_bytes, read_records, write_records};
 use pyo3::prelude::*;
@@ -7,7 +7,7 @@ use pyo3::types::PyBytes;
 
 use crate::errors::raise;
 
-/// The whole file.
+/// The bytes of a whole in-flight file.
 #[pyfunction]
 pub fn checkpoint_write_records<'py>(
     py: Python<'py>,
@@ -21,7 +21,7 @@ pub fn checkpoint_write_records<'py>(
     })
 }
 
-/// The input, and its records.
+/// Reads an in-flight file: the number of its input, and its records.
 #[pyfunction]
 pub fn checkpoint_read_records<'py>(py: Python<'py>, data: &[u8]) -> PyResult<(u32, Vec<Bound<'py, PyBytes>>)> {
     let mut records = Vec::new();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The gate of a stream that is cut by agents, as a Python class; for the conformance suite, as join engines hold it
-//! natively.
+//! The gate of a stream that agents cut themselves, as a Python class for the conformance suite. Join engines use
+//! the same gate natively.
 
 use framegate_checkpoint::ingress::{self, Cut, Passage, Place};
 use framegate_checkpoint::message::CheckpointBarrier;
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 type At = (Option<u64>, Option<u64>);
 
-/// See `spec/checkpoint/ingress.py`.
+/// The native gate; its rules are those of `spec/checkpoint/ingress.py`.
 #[pyclass(module = "framegate._native")]
 pub struct IngressGate {
     gate: ingress::IngressGate,
@@ -77,7 +77,7 @@ const fn place_of((epoch, seq): At) -> Place {
     Place { epoch, seq }
 }
 
-/// As Python says it.
+/// The name of a cut for Python.
 pub(crate) const fn cut_name(cut: Cut) -> &'static str {
     match cut {
         Cut::Now => "cut",

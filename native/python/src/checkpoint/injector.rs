@@ -14,7 +14,8 @@ use pyo3::types::PyDict;
 
 use crate::errors::raise;
 
-/// The word by which a barrier is asked for; see `framegate.joinbarrier.checkpoint.BarrierInjectorHandle`.
+/// The word in shared memory through which a barrier is requested; see
+/// `framegate.joinbarrier.checkpoint.BarrierInjectorHandle`.
 #[pyclass(module = "framegate._native", frozen)]
 pub struct CommandWord {
     shared: Arc<SharedWord>,
@@ -59,7 +60,7 @@ impl CommandWord {
 }
 
 impl CommandWord {
-    /// For a producer, whose injector lives beside its streams.
+    /// The word itself, for a producer that runs its injector beside its streams.
     pub(crate) fn shared(&self) -> Arc<SharedWord> {
         Arc::clone(&self.shared)
     }
@@ -83,7 +84,7 @@ impl CommandWord {
     }
 }
 
-/// See `framegate.joinbarrier.checkpoint.CheckpointBarrierInjector`, which users hold.
+/// The native injector; users hold it as `framegate.joinbarrier.checkpoint.CheckpointBarrierInjector`.
 #[pyclass(module = "framegate._native")]
 pub struct BarrierInjector {
     injector: Injector,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The pieces of a checkpoint as Python classes. What they are given was checked by `joinbarrier/checkpoint`.
+//! The parts of a checkpoint as Python classes. `joinbarrier/checkpoint` has checked the arguments that they get.
 
 mod aligner;
 mod channel;

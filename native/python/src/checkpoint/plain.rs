@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an aligner answers, as one tuple: kind, input, event, watermark, barrier, released, cause, pending.
+//! An aligner's answer as one tuple: kind, input, event, watermark, barrier, released, cause, pending.
 
 use framegate_checkpoint::INPUTS_MAX;
 use framegate_checkpoint::aligner::{AbortCause, Aborted, Action, Ignored, Limits};
@@ -9,11 +9,11 @@ use pyo3::prelude::*;
 
 use crate::errors::raise;
 
-/// (id, epoch, unaligned).
+/// A barrier: (id, epoch, unaligned).
 pub(super) type Barrier = (u64, u64, bool);
-/// (input, event).
+/// An event with its input: (input, event).
 pub(super) type Pair = (usize, Py<PyAny>);
-/// See the module.
+/// An answer as a tuple. The module's comment names its fields.
 pub(super) type Plain = (
     &'static str,
     Option<usize>,
@@ -25,27 +25,27 @@ pub(super) type Plain = (
     Vec<usize>,
 );
 
-/// An action with a barrier and nothing else.
+/// An answer with a barrier and nothing else.
 pub(super) fn of_barrier(kind: &'static str, input: Option<usize>, barrier: CheckpointBarrier) -> Plain {
     (kind, input, None, None, Some(numbers(barrier)), Vec::new(), None, Vec::new())
 }
 
-/// An action with an event and nothing else.
+/// An answer with an event and nothing else.
 pub(super) fn of_event(kind: &'static str, input: usize, event: Py<PyAny>) -> Plain {
     (kind, Some(input), Some(event), None, None, Vec::new(), None, Vec::new())
 }
 
-/// An event that was taken.
+/// The answer for an event that was taken into the buffer.
 pub(super) fn buffered(input: usize) -> Plain {
     ("buffered", Some(input), None, None, None, Vec::new(), None, Vec::new())
 }
 
-/// A watermark.
+/// The answer for a watermark.
 pub(super) fn watermark(input: usize, ms: i64) -> Plain {
     ("watermark_pass_through", Some(input), None, Some(ms), None, Vec::new(), None, Vec::new())
 }
 
-/// A barrier that means nothing any more.
+/// The answer for a barrier that has no effect any more.
 pub(super) fn ignored(verdict: Ignored, input: usize, barrier: CheckpointBarrier) -> Plain {
     let kind = match verdict {
         Ignored::Stale => "ignored_stale",
@@ -55,13 +55,13 @@ pub(super) fn ignored(verdict: Ignored, input: usize, barrier: CheckpointBarrier
     of_barrier(kind, Some(input), barrier)
 }
 
-/// A checkpoint that was given up.
+/// The answer for a checkpoint that was given up.
 pub(super) fn aborted(aborted: &Aborted, released: Vec<Pair>) -> Plain {
     let Aborted { barrier, cause, input, pending } = *aborted;
     ("aborted", input, None, None, Some(numbers(barrier)), released, Some(cause_name(cause)), inputs(pending))
 }
 
-/// The answer to a message of an input.
+/// The answer to any message of an input.
 pub(super) fn action(action: Action<Py<PyAny>>, input: usize, released: Vec<Pair>) -> Plain {
     let mut plain = match action {
         Action::PassThrough(event) => of_event("pass_through", input, event),
@@ -81,7 +81,7 @@ pub(super) const fn numbers(barrier: CheckpointBarrier) -> Barrier {
     (barrier.checkpoint_id, barrier.epoch, barrier.is_unaligned())
 }
 
-/// The inputs whose bits are set.
+/// The numbers of the inputs whose bits are set.
 pub(super) fn inputs(bits: u128) -> Vec<usize> {
     (0..INPUTS_MAX).filter(|input| bits >> input & 1 == 1).collect()
 }
@@ -107,7 +107,7 @@ const fn cause_name(cause: AbortCause) -> &'static str {
     }
 }
 
-/// Refuses an input that there is not: the Rust side counts on it.
+/// Raises InvalidValue for an input number that does not exist. The Rust side relies on this check.
 pub(super) fn checked(py: Python<'_>, input: usize, inputs: usize) -> PyResult<usize> {
     if input < inputs {
         return Ok(input);
@@ -115,7 +115,7 @@ pub(super) fn checked(py: Python<'_>, input: usize, inputs: usize) -> PyResult<u
     Err(raise(py, "InvalidValue", "there is no such input", &[("input_id", input.into_pyobject(py)?.into_any())]))
 }
 
-/// Refuses a number of inputs for which there is no aligner.
+/// Raises InvalidValue for a number of inputs that no aligner can have.
 pub(super) fn limits(
     py: Python<'_>,
     (inputs, events_per_input, bytes, timeout_ns, floor): (usize, usize, u64, u64, u64),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The counter of signals, and what aligns them by their senders, as Python classes.
+//! The counter of signals, and the aligner of signals by their senders, as Python classes.
 
 use framegate_checkpoint::input_signals::{self, Change};
 use framegate_checkpoint::signals::{self, Arrival, Key};
 use pyo3::prelude::*;
 
-/// See `framegate.joinbarrier.checkpoint.SignalAligner`, which users hold.
+/// The native counter; users hold it as `framegate.joinbarrier.checkpoint.SignalAligner`.
 #[pyclass(module = "framegate._native")]
 pub struct SignalCounter {
     counter: signals::SignalCounter,
@@ -46,13 +46,13 @@ const fn name(arrival: Arrival) -> &'static str {
     }
 }
 
-/// The signals of one channel whose upstreams are known; for the conformance suite, as join engines hold it natively.
+/// The signals of one channel whose upstreams are known, for the conformance suite. Join engines use it natively.
 #[pyclass(module = "framegate._native")]
 pub struct InputSignals {
     signals: input_signals::InputSignals,
 }
 
-/// The signal that is complete, or how it stands.
+/// The signal that is complete, or the name of the state that it is in.
 #[derive(IntoPyObject)]
 pub enum Told {
     Complete(Key),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The unaligned checkpointer as a Python class; events are Python objects.
+//! The unaligned checkpointer as a Python class. Its events are Python objects.
 
 use framegate_checkpoint::message::{CheckpointBarrier, Watermark};
 use framegate_checkpoint::unaligned::{self, Captured, Options, Step};
@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 use super::aligner::metrics;
 use super::plain::{self, Plain};
 
-/// See `framegate.joinbarrier.checkpoint.UnalignedCheckpointer`, which users hold.
+/// The native checkpointer; users hold it as `framegate.joinbarrier.checkpoint.UnalignedCheckpointer`.
 #[pyclass(module = "framegate._native")]
 pub struct UnalignedCheckpointer {
     checkpointer: unaligned::UnalignedCheckpointer<Py<PyAny>>,
@@ -121,7 +121,7 @@ impl UnalignedCheckpointer {
         Ok(())
     }
 
-    /// (input, event or None, watermark or None), in order for each input.
+    /// The stored messages as (input, event or None, watermark or None). Those of one input are in their order.
     fn snapshot(&self, py: Python<'_>) -> Vec<(usize, Option<Py<PyAny>>, Option<i64>)> {
         let mut found = Vec::new();
         for input in 0..self.checkpointer.aligner().inputs() {
@@ -149,7 +149,7 @@ impl UnalignedCheckpointer {
     }
 }
 
-/// The steps of one call; what an abort released goes with its action.
+/// The steps of one call. Events that an abort released are part of its action.
 #[derive(Default)]
 struct Steps(Vec<Plain>);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The three barriers as one Python class. What it is given was checked by `joinbarrier/barriers/barriers.py`, which users hold.
+//! The three barriers as one Python class. `joinbarrier/barriers/barriers.py`, which users hold, has checked its
+//! arguments.
 
 use framegate_join::barrier::{Barrier, Kind, NULL_TIMESTAMP, Observation, Processed, Ready, Reason};
 use framegate_join::input_set::InputSet;
@@ -8,14 +9,14 @@ use pyo3::prelude::*;
 
 use crate::errors::raise;
 
-/// (stream, rule type, source, offset, window), nulls as None.
+/// A rule: (stream, rule type, source, offset, window), None for a null.
 type Rule = (u32, u32, u32, Option<i64>, Option<u64>);
-/// (rule, stream, reason) of a refused map.
+/// Why a map was refused: (rule, stream, reason).
 type Refused = (Option<usize>, Option<u32>, &'static str);
-/// (reason or None, waiting, absent).
+/// Whether the barrier opens: (reason or None, waiting streams, absent streams).
 type Answer = (Option<&'static str>, Vec<u32>, Vec<u32>);
 
-/// See `framegate.joinbarrier`, whose classes users hold.
+/// The native barrier; users hold it as one of the classes of `framegate.joinbarrier`.
 #[pyclass(module = "framegate._native")]
 pub struct JoinBarrier {
     barrier: Barrier,
@@ -35,7 +36,7 @@ impl JoinBarrier {
         Ok(Self { barrier: Barrier::new(kind, out_stream, epoch, &needs_processed) })
     }
 
-    /// Whether the map is in force, and why it is refused.
+    /// Applies a map. Returns whether it is in force, and if not, why it was refused.
     #[pyo3(signature = (out_stream, epoch, stale_timeout_ns, times, rules))]
     fn apply(
         &mut self,
@@ -66,7 +67,7 @@ impl JoinBarrier {
         self.barrier.new_epoch(epoch)
     }
 
-    /// Whether times of this domain may come from this stream; if not, the join is rejected.
+    /// Checks whether times of this clock domain may come from this stream. If not, the join is rejected.
     fn admit_domain(&mut self, stream: u32, clock_domain: u8) -> bool {
         !self.barrier.streams().contains(&stream) || self.barrier.admit_domain(domain(clock_domain))
     }
@@ -114,13 +115,13 @@ impl JoinBarrier {
         answer(&barrier.ready(out, now_ns), barrier.streams())
     }
 
-    /// What the join stage asks: the inputs to go without, or None when the output is blocked.
+    /// The question of the join stage: the inputs to go without, or None if the output is blocked.
     fn attempt(&mut self, out: u64, now_ns: u64) -> Option<Vec<u32>> {
         let absent = self.barrier.attempt(out, now_ns).ok()?;
         Some(named(&absent, self.barrier.streams()))
     }
 
-    /// The last emitted output, where that was later than this one, which is then not taken.
+    /// Notes an emitted output. If a later one was emitted before, returns that later one, and this one is not taken.
     fn emitted(&mut self, out: u64) -> Option<u64> {
         self.barrier.emitted(out).err().map(|decreased| decreased.last_ns)
     }
@@ -149,7 +150,7 @@ impl JoinBarrier {
         self.barrier.declared_domain().map(|domain| domain as u8)
     }
 
-    /// What was told of unknown streams, and what belonged to earlier epochs.
+    /// How many observations were ignored: those of unknown streams, and those of earlier epochs.
     #[getter]
     fn ignored(&self) -> (u64, u64) {
         self.barrier.ignored()

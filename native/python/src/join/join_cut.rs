@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an engine has to tell about checkpoints, for `joinbarrier/agent/checkpoints.py`.
+//! What an engine reports about checkpoints, for `joinbarrier/agent/checkpoints.py`.
 
 use framegate_checkpoint::aligner::{AbortCause, Aborted};
 use framegate_checkpoint::message::CheckpointBarrier;
@@ -10,7 +10,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 
 use super::wires::Engine;
 
-/// What was copied at a cut. Written down by whoever holds it, while the engine goes on.
+/// What a join copied at a cut. Python writes it to disk while the engine goes on.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct JoinSnapshot {
     snapshot: Box<Snapshot>,
@@ -19,7 +19,7 @@ pub struct JoinSnapshot {
 
 #[pymethods]
 impl JoinSnapshot {
-    /// Everything but the frames.
+    /// Everything in the snapshot but the frames.
     fn head<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let Snapshot { barrier, why, owing, duration_ns, buffered, next_row, map_version, .. } = *self.snapshot;
         let found = of_barrier(py, barrier)?;
@@ -41,7 +41,7 @@ impl JoinSnapshot {
         Ok(found)
     }
 
-    /// The frames that waited, in the order in which they came: length u32 and record, one after the other.
+    /// The waiting frames, in the order in which they arrived: for each a u32 length, then the record.
     fn records<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.snapshot.records)
     }
@@ -59,7 +59,7 @@ const fn switch_name(why: Switch) -> &'static str {
     }
 }
 
-/// By the words of `AbortCause`.
+/// The names of `AbortCause` in Python.
 const fn cause_name(cause: AbortCause) -> &'static str {
     match cause {
         AbortCause::Timeout => "TIMEOUT",
@@ -81,7 +81,7 @@ fn of_barrier(py: Python<'_>, barrier: CheckpointBarrier) -> PyResult<Bound<'_, 
     Ok(found)
 }
 
-/// Everything that can be told, oldest first.
+/// Converts the engine's news to dicts, oldest first.
 pub(super) fn take_news<'py>(py: Python<'py>, (news, streams): (Vec<News>, Vec<u32>)) -> PyResult<Bound<'py, PyList>> {
     let told = PyList::empty(py);
     for each in news {
@@ -90,7 +90,7 @@ pub(super) fn take_news<'py>(py: Python<'py>, (news, streams): (Vec<News>, Vec<u
     Ok(told)
 }
 
-/// Takes them from the engine; those that wait for a seal stay, with all behind them.
+/// Takes the news that are ready from the engine. If one waits for a seal, it and all behind it stay.
 pub(super) fn ready_news(engine: &mut Engine) -> Vec<News> {
     let mut ready = Vec::new();
     while engine.cut.has_news(engine.ledger.writer.sealed_rows()) {
@@ -150,8 +150,7 @@ fn one<'py>(py: Python<'py>, news: News, streams: &[u32]) -> PyResult<Bound<'py,
     Ok(found)
 }
 
-/// The part of a plan that speaks of checkpoints.
-/// What the aligner and the cuts counted, by the names of the checkpointer's metrics.
+/// The counters of the aligner and of the cuts, by the names of the checkpointer's metrics.
 pub(super) fn counters<'py>(py: Python<'py>, engine: &Engine) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
     found.set_item("checkpoint_id", engine.checkpoint_id)?;

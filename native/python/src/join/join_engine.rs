@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The engine as Python holds it. See `joinbarrier/agent/join_agent.py`.
+//! The join engine as Python holds it. `joinbarrier/agent/join_agent.py` runs it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -29,23 +29,23 @@ use crate::journal::errors::raised;
 use crate::plan;
 use crate::pool::PoolProducer;
 
-/// Epoch and sequence of a place in a stream.
+/// A place in a stream: epoch and sequence.
 type At = (Option<u64>, Option<u64>);
-/// (stream, rule type, source, offset, window), nulls as None.
+/// A rule: (stream, rule type, source, offset, window), None for a null.
 type Rule = (u32, u32, u32, Option<i64>, Option<u64>);
-/// (rule, stream, reason) of a map that is not applied.
+/// Why a map was not applied: (rule, stream, reason).
 type Refused = (Option<usize>, Option<u32>, &'static str);
 
-/// One join: `run` it a slice at a time, on one thread.
+/// One join. Call `run` for one slice after another, always on the same thread.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct JoinEngine {
     engine: Mutex<Option<Engine>>,
     mailbox: Arc<Mailbox>,
     recovered: Recovered,
-    /// Whether the journal's last run ended because every input had.
+    /// Whether the journal's last run ended because every input had ended.
     is_spent: bool,
     idle: IdleStrategy,
-    /// Of the inputs, in order.
+    /// The names of the inputs, in order.
     names: Vec<String>,
     out_stream: u32,
 }
@@ -81,7 +81,8 @@ impl JoinEngine {
             stage = Stage::resume(config.clone(), &state)
                 .ok_or_else(|| raise(py, "JournalFailed", "the state in the journal is not of these inputs", &[]))?;
         }
-        // Ends by which a join has finished are spent; after a crash, or an end before theirs, they hold.
+        // Inputs whose ends have finished the join may start again. After a crash, or an end of the join before theirs,
+        // the ends stay in force.
         let is_spent = recovered.was_clean && recovered.state.is_some() && stage.has_all_ended();
         let spent: Vec<_> = (0..mailbox.facts.len())
             .map(|stream| stage.known_epoch(stream).filter(|_| is_spent && stage.has_ended(stream)))
@@ -90,7 +91,7 @@ impl JoinEngine {
         let resumed = (0..mailbox.facts.len()).map(|stream| stage.decided(stream)).collect();
         let mut habits =
             Habits { is_one_by_one: config.policy == PolicyKind::Latest, checkpoint_id, ..plan::read(plan)? };
-        // Checkpoints that an earlier run of this agent snapshotted are over.
+        // Checkpoints that an earlier run of this agent has taken a snapshot for are over.
         habits.checkpoints.floor = habits.checkpoints.floor.max(checkpoint_id);
         let made = || Engine::new(stage, writer, inputs, Arc::clone(&mailbox), resumed, &habits);
         let mut engine = py.detach(made).map_err(|failure| no_memory(py, &failure))?;
@@ -113,8 +114,8 @@ impl JoinEngine {
         Ok(found)
     }
 
-    /// Takes back what a checkpoint holds, before the first slice; `joinbarrier/agent/restoring.py` says what the plan is.
-    /// Raises CheckpointDamaged, and nothing has changed.
+    /// Takes back what a checkpoint holds, before the first slice. `joinbarrier/agent/restoring.py` describes the plan.
+    /// Raises CheckpointDamaged, and has changed nothing then.
     fn restore<'py>(&self, py: Python<'py>, plan: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyDict>> {
         let given = Given::of(plan)?;
         let recalled = {
@@ -126,14 +127,14 @@ impl JoinEngine {
         restore::told(py, recalled)
     }
 
-    /// Lets go of the journal as it is: another one is opened in its place.
+    /// Closes the journal without writing to it, because another journal is opened in its place.
     fn discard(&self, py: Python<'_>) {
         let engine = py.detach(|| unpoisoned(&self.engine).take());
         py.detach(|| drop(engine));
     }
 
-    /// What passed between an earlier run of this agent and the first frame of this one: stream, epoch, first and last
-    /// sequence.
+    /// The frames that were published after an earlier run of this agent and before the first frame of this run:
+    /// stream, epoch, first and last sequence.
     fn gaps(&self, py: Python<'_>) -> PyResult<Vec<(u32, u64, u64, u64)>> {
         self.with(py, |engine| {
             let gaps = engine.gaps.iter().zip(&self.mailbox.facts);
@@ -142,13 +143,15 @@ impl JoinEngine {
         })
     }
 
-    /// Joins for so long, or until something has to be decided outside; what it came to.
+    /// Joins for one slice, or until something must be decided outside. Returns what happened.
     fn run<'py>(&self, py: Python<'py>, slice_ns: u64, outputs: u64) -> PyResult<Bound<'py, PyDict>> {
         self.answer(py, |engine| engine.run(slice_ns, outputs, self.idle))
     }
 
-    /// Takes a frame that lies in no ring, at a time of its own `(monotonic_ns, realtime_ns)`, and joins what it makes
-    /// possible. `tensor`: dtype and order by their numbers, shape, strides (empty: contiguous). As `run` answers.
+    /// Takes a frame that is in no ring, and joins what it makes possible; returns the same as `run`.
+    ///
+    /// The join's clocks show `times`, as `(monotonic_ns, realtime_ns)`. `tensor` is the numbers of dtype and order,
+    /// the shape, and the strides (empty if contiguous).
     #[pyo3(signature = (stream_id, epoch, seq, payload, tensor, times, trace_id, at, outputs))]
     #[allow(clippy::too_many_arguments)]
     fn feed<'py>(
@@ -182,7 +185,7 @@ impl JoinEngine {
         })
     }
 
-    /// Takes a watermark or an end that stands between the frames; as `feed`.
+    /// Takes a watermark or an end that stands between the frames; returns the same as `run`.
     fn feed_control<'py>(
         &self,
         py: Python<'py>,
@@ -196,17 +199,18 @@ impl JoinEngine {
         })
     }
 
-    /// Joins what was fed before and could not be joined then; as `feed`.
+    /// Joins what was fed before and could not be joined at that time; returns the same as `run`.
     fn settle<'py>(&self, py: Python<'py>, outputs: u64) -> PyResult<Bound<'py, PyDict>> {
         self.answer(py, |engine| engine.settle(outputs))
     }
 
-    /// The epoch of the output; its map is the one that is needed.
+    /// The epoch of the output. The join needs the map of this epoch.
     fn out_epoch(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |engine| engine.stage.out_epoch())
     }
 
-    /// Joins by this map from now on; (rule, stream, reason) when it is refused, and nothing is joined.
+    /// Applies a map, by which the join works from now on. Returns (rule, stream, reason) if it is refused; then
+    /// nothing is joined.
     fn apply_map(
         &self,
         py: Python<'_>,
@@ -235,18 +239,19 @@ impl JoinEngine {
         })
     }
 
-    /// What checkpoints have come to since the last call, oldest first: `kind` and what belongs to it.
+    /// What has happened to checkpoints since the last call, oldest first: dicts with `kind` and the fields of that
+    /// kind.
     fn take_news<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let news = self.with(py, join_cut::ready_news)?;
         join_cut::take_news(py, (news, self.mailbox.facts.iter().map(|facts| facts.stream_id).collect()))
     }
 
-    /// The checkpoint that is under way here; None: none is.
+    /// The checkpoint that this join is taking now, or None.
     fn checkpoint_under_way(&self, py: Python<'_>) -> PyResult<Option<u64>> {
         self.with(py, |engine| engine.cut.current())
     }
 
-    /// What the coordinator says of alignments, from now on.
+    /// Sets the alignment settings that the coordinator gave, from now on.
     fn set_alignment(
         &self,
         py: Python<'_>,
@@ -263,7 +268,7 @@ impl JoinEngine {
         })
     }
 
-    /// Checkpoints up to this one are over.
+    /// Says that all checkpoints up to this one are over.
     fn raise_checkpoint_floor(&self, py: Python<'_>, checkpoint_id: u64) -> PyResult<()> {
         self.with(py, |engine| {
             if let Some(checkpointer) = engine.cut.checkpointer_mut() {
@@ -272,25 +277,25 @@ impl JoinEngine {
         })
     }
 
-    /// The coordinator has given a checkpoint up.
+    /// Gives up a checkpoint, because the coordinator has.
     fn abort_checkpoint(&self, py: Python<'_>, checkpoint_id: u64) -> PyResult<()> {
         self.with(py, |engine| engine.abort_checkpoint(Some(checkpoint_id), monotonic_ns()))
     }
 
-    /// What a checkpoint captured could not be stored: it is given up, and the next one is aligned.
+    /// Gives up a checkpoint whose captured frames could not be stored. The next checkpoint is aligned.
     fn fail_checkpoint(&self, py: Python<'_>, checkpoint_id: u64) -> PyResult<()> {
         self.with(py, |engine| engine.fail_checkpoint(checkpoint_id, monotonic_ns()))
     }
 
-    /// A barrier at the present place of a stream whose producer cannot inject one.
+    /// Puts a barrier at the present place of a stream whose producer cannot inject one.
     fn inject(&self, py: Python<'_>, stream_id: u32, checkpoint_id: u64, epoch: u64, unaligned: bool) -> PyResult<()> {
         let index = self.place(py, stream_id)?;
         let barrier = CheckpointBarrier::with(checkpoint_id, epoch, unaligned);
         self.with(py, |engine| engine.on_barrier(index, barrier, monotonic_ns()))
     }
 
-    /// Stops in a stream that other agents cut too; the epoch that is read and the last sequence that was taken, either
-    /// of which may be None. None: the checkpoint is over here.
+    /// Stops reading a stream that other agents cut too. Returns the epoch that is being read and the last sequence
+    /// that was taken, either of which may be None. Returns None if the checkpoint is already over here.
     fn hold_ingress(&self, py: Python<'_>, stream_id: u32, checkpoint_id: u64, epoch: u64) -> PyResult<Option<At>> {
         let index = self.place(py, stream_id)?;
         let barrier = CheckpointBarrier::with(checkpoint_id, epoch, false);
@@ -298,8 +303,8 @@ impl JoinEngine {
         Ok(place.map(|place| (place.epoch, place.seq)))
     }
 
-    /// The barrier stands behind this place of the stream, now or when it comes: `cut` or `due`; or why it cannot:
-    /// `past`, `other_epoch`, `over`.
+    /// Puts the barrier behind this place of the stream: `cut` if it is done, `due` if that place is still to come.
+    /// Otherwise the reason: `past`, `other_epoch` or `over`.
     fn cut_ingress(&self, py: Python<'_>, stream_id: u32, barrier: (u64, u64, bool), at: At) -> PyResult<&'static str> {
         let index = self.place(py, stream_id)?;
         let (checkpoint_id, epoch, is_unaligned) = barrier;
@@ -309,40 +314,42 @@ impl JoinEngine {
         Ok(cut_name(cut))
     }
 
-    /// Streams that were rejected since this was asked last: stream, epoch and sequence of the frame, which of its times
-    /// went back, the newest one before it, and its own.
+    /// The streams that were rejected since the last call: stream, epoch and sequence of the frame, which of its times
+    /// went back, the newest such time before it, and its own.
     fn take_rejections(&self, py: Python<'_>) -> PyResult<Vec<Rejected>> {
         self.with(py, |engine| rejections(&mut engine.stage))
     }
 
-    /// The map no longer holds: nothing is joined until another is applied.
+    /// Withdraws the map: nothing is joined until another one is applied.
     fn invalidate(&self, py: Python<'_>) -> PyResult<()> {
         self.with(py, |engine| engine.stage.invalidate())
     }
 
-    /// An output time of an external drive; False when enough are waiting.
+    /// Asks for an output at this time, for an external drive. Returns False if too many wait already.
     fn push_time(&self, py: Python<'_>, out_time_ns: i64) -> PyResult<bool> {
         self.with(py, |engine| engine.stage.push_time(out_time_ns))
     }
 
-    /// A stream's epoch is over after that sequence, as a mark beside its regions says. It counts when the log was read.
+    /// Says that a stream's epoch ends after that sequence, as the mark beside its regions says. The end takes effect
+    /// once the descriptor log has been read.
     #[pyo3(signature = (stream_id, epoch, after_seq = None))]
     fn note_end(&self, py: Python<'_>, stream_id: u32, epoch: u64, after_seq: Option<u64>) -> PyResult<()> {
         let index = self.place(py, stream_id)?;
         self.with(py, |engine| engine.note_mark(index, epoch, after_seq))
     }
 
-    /// Rows below it are no longer needed by any named reader; None: there is none.
+    /// Says that no named reader needs the rows below `row` any more. None if there is no named reader.
     fn set_floor(&self, py: Python<'_>, row: Option<u64>) -> PyResult<()> {
         self.with(py, |engine| engine.ledger.writer.set_floor(row))
     }
 
-    /// Rings these semaphores when a batch is sealed; how many of them there are.
+    /// Sets the semaphores that ring when a batch is sealed. Returns how many of them exist.
     fn set_bells(&self, py: Python<'_>, names: Vec<String>) -> PyResult<usize> {
         self.with(py, |engine| engine.ledger.bells.set(&names))
     }
 
-    /// Publishes an input's frame, numbered by the output's sequence, as each row is written; None: no longer.
+    /// Publishes the frame of one input with each row that is written, numbered by the output's sequence. None stops
+    /// it.
     fn publish_to(&self, py: Python<'_>, producer: Option<&PoolProducer>, index: usize) -> PyResult<()> {
         let target = producer.map(|producer| (index, producer.target()));
         self.with(py, |engine| engine.output.target = target)
@@ -354,14 +361,15 @@ impl JoinEngine {
         report::status(py, guard.as_ref().ok_or_else(|| closed(py))?)
     }
 
-    /// Rows, bytes, and everything that was not joined.
+    /// The counters: rows, bytes, and everything that was not joined.
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let guard = self.locked(py);
         report::counters(py, guard.as_ref().ok_or_else(|| closed(py))?, &self.names)
     }
 
-    /// Records what is pending, seals, and closes the journal; the last counters, and under `failure` the error that
-    /// kept something of it from the journal, or None. `is_to_go_on`: what is pending stays undecided, for it is fed again.
+    /// Records what is pending, seals, and closes the journal. Returns the last counters; their `failure` is None, or
+    /// the error that kept something out of the journal. With `is_to_go_on` pending frames stay undecided, because they
+    /// are fed again.
     #[pyo3(signature = (*, is_to_go_on = false))]
     fn finish<'py>(&self, py: Python<'py>, is_to_go_on: bool) -> PyResult<Bound<'py, PyDict>> {
         let mut engine = py.detach(|| unpoisoned(&self.engine).take()).ok_or_else(|| closed(py))?;
@@ -374,7 +382,7 @@ impl JoinEngine {
 }
 
 impl JoinEngine {
-    /// Lets the engine work without the GIL; what it came to.
+    /// Lets the engine work without the GIL, and returns what happened as a dict.
     fn answer<'py>(
         &self,
         py: Python<'py>,
@@ -404,13 +412,13 @@ impl JoinEngine {
         Ok(found)
     }
 
-    /// A stream's place among those that are joined.
+    /// The index of a stream among those that are joined.
     fn place(&self, py: Python<'_>, stream_id: u32) -> PyResult<usize> {
         let found = self.mailbox.place(stream_id);
         found.ok_or_else(|| raise(py, "InvalidValue", "the join has no such stream", &[]))
     }
 
-    /// The engine, which the thread that runs slices holds meanwhile.
+    /// Locks the engine. The thread that runs slices holds the lock during a slice.
     fn locked<'a>(&'a self, py: Python<'_>) -> MutexGuard<'a, Option<Engine>> {
         unpoisoned_detached(py, &self.engine)
     }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The watermarks of an output as a Python class; for the conformance suite, as join engines hold it natively.
+//! The watermarks of an output, as a Python class for the conformance suite. Join engines use them natively.
 
 use framegate_join::output_watermarks;
 use pyo3::prelude::*;
 
 type At = (u64, u64);
 
-/// See `spec/join/output_watermarks.py`.
+/// The native watermarks; their rules are those of `spec/join/output_watermarks.py`.
 #[pyclass(module = "framegate._native")]
 pub struct OutputWatermarks {
     watermarks: output_watermarks::OutputWatermarks,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Best one-to-one nearest as a Python class; for the conformance suite, as a stage holds it natively.
+//! The best one-to-one pairing by nearest time, as a Python class for the conformance suite. A stage uses it
+//! natively.
 
 use framegate_join::pairing::{FAR, Pairing, Question};
 use pyo3::prelude::*;
 
-/// See `spec/join/pairing.py`. None is any distance, or a horizon behind which nothing comes.
+/// The native pairing; its rules are those of `spec/join/pairing.py`. None stands for any distance, and for a horizon
+/// after which nothing comes.
 #[pyclass(module = "framegate._native")]
 pub struct NearestPairing {
     pairing: Pairing,
@@ -17,7 +19,8 @@ impl NearestPairing {
         Self { pairing: Pairing::default() }
     }
 
-    /// Frame and whether it was chosen early; None while a later frame or output could change the choice.
+    /// The chosen frame, and whether it was chosen early. None while a later frame or output could still change the
+    /// choice.
     fn first_choice(
         &mut self,
         xs: Vec<i64>,
@@ -41,7 +44,7 @@ impl NearestPairing {
         Some((choice.partner, choice.is_early))
     }
 
-    /// How many cells were looked at since the start.
+    /// How many cells of the pairing table were computed since the start.
     #[getter]
     fn cells(&self) -> u64 {
         self.pairing.cells()

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a checkpoint keeps of a stage beside its state, between Python's values and the stage's.
+//! What a checkpoint keeps of a stage besides its state, converted between Python and Rust.
 
 use framegate_join::barrier::NULL_TIMESTAMP;
 use framegate_join::stage::{Rest, Stage, StreamRest};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-/// (stream, epoch, seq, seq_last, descriptor, slot, trace id, cause).
+/// A waiting frame or loss: (stream, epoch, seq, seq_last, descriptor time, slot time, trace id, cause).
 pub(super) type Waiting = (u32, u64, u64, u64, Option<u64>, Option<u64>, u64, Option<&'static str>);
 
-/// Frames in the order in which they came, then what is lost.
+/// The waiting frames in the order in which they arrived, then the losses.
 pub(super) fn waiting(stage: &Stage) -> Vec<Waiting> {
     let (frames, lost) = stage.pending();
     let known = |time: u64| Some(time).filter(|time| *time != NULL_TIMESTAMP);
@@ -38,7 +38,7 @@ fn record_of(stream: usize, record: &Bound<'_, PyAny>) -> PyResult<StreamRest> {
     })
 }
 
-/// As `Stage::write_rest` says it. Streams that are none of the inputs' are left out.
+/// Reads what `Stage::write_rest` wrote. Streams that no input reads are left out.
 pub(super) fn rest_of(streams: &[u32], rest: &Bound<'_, PyDict>) -> PyResult<Rest> {
     let get = |key: &str| rest.as_any().get_item(key);
     let mut found = Vec::new();
@@ -47,7 +47,7 @@ pub(super) fn rest_of(streams: &[u32], rest: &Bound<'_, PyDict>) -> PyResult<Res
         let stream_id: u32 = each.get_item("stream")?.extract()?;
         let Some(stream) = streams.iter().position(|known| *known == stream_id) else { continue };
         found.push(record_of(stream, &each)?);
-        // Of a stream that had gone on in another epoch while frames of this one waited.
+        // A second record belongs to a stream that had gone on to another epoch while frames of this one waited.
         let then = each.cast::<PyDict>()?.get_item("then")?.filter(|then| !then.is_none());
         if let Some(then) = then {
             found.push(record_of(stream, &then)?);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What an engine says of itself, for summaries and for the lines that explain why nothing is joined.
+//! What an engine reports: counters for summaries, and the state that explains why nothing is joined.
 
 use framegate_join::stage::{CAUSE_NAMES, InputCounters, Stage};
 use pyo3::prelude::*;
@@ -9,14 +9,14 @@ use super::join_cut;
 use super::wires::Engine;
 use crate::journal;
 
-/// The words by which counters and journals say why a frame was not joined.
+/// The names that counters and journals use for the reasons why a frame was not joined.
 #[pyfunction]
 pub fn join_causes() -> Vec<&'static str> {
     CAUSE_NAMES.to_vec()
 }
 
-/// Stream, epoch and sequence of a frame; which of its times went back: 0 the slot header's, 1 the descriptor's; the
-/// newest one before it, and its own.
+/// A rejected stream: stream, epoch and sequence of the frame; which of its times went back (0 the slot header's, 1 the
+/// descriptor's); the newest such time before it, and its own.
 pub(super) type Rejected = (u32, u64, u64, usize, Option<u64>, Option<u64>);
 
 pub(super) fn rejections(stage: &mut Stage) -> Vec<Rejected> {
@@ -104,7 +104,7 @@ pub(super) fn counters<'py>(py: Python<'py>, engine: &Engine, names: &[String]) 
     Ok(found)
 }
 
-/// How many frames were not joined, by the causes that there were.
+/// How many frames were not joined, by cause. Causes without frames are left out.
 pub(super) fn by_cause<'py>(py: Python<'py>, input: &InputCounters) -> PyResult<Bound<'py, PyDict>> {
     let found = PyDict::new(py);
     for (cause, count) in CAUSE_NAMES.iter().zip(input.unmatched).filter(|(_, count)| *count > 0) {

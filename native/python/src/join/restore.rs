@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What `joinbarrier/agent/restoring.py` read from a checkpoint, checked before any of it is used.
+//! What `joinbarrier/agent/restoring.py` read from a checkpoint. All of it is checked before any of it is used.
 
 use std::collections::HashMap;
 
@@ -14,12 +14,12 @@ use pyo3::types::PyDict;
 use super::recall::rest_of;
 use crate::errors::raise;
 
-/// A frame that waited, and the place of its stream.
+/// A waiting frame: the index of its stream, its head and its payload.
 type Waiting<'a> = (usize, FrameHead, &'a [u8]);
-/// Place of a stream, records, and what was lost of them.
+/// In-flight frames of an input: the index of its stream, the records, and the ranges that were lost.
 type GivenLate = (usize, Vec<PyBackedBytes>, Vec<(u64, u64)>);
 
-/// Raises CheckpointDamaged for frames and events that are none of these streams, as (stream id, epoch).
+/// Raises CheckpointDamaged unless all frames and events belong to these streams, given as (stream id, epoch).
 #[pyfunction]
 pub fn join_check_records(
     py: Python<'_>,
@@ -37,7 +37,7 @@ pub fn join_check_records(
         })
     });
     let waiting = frames.iter().map(|(stream, head, _)| (*stream, head.epoch));
-    // Of a stream that was never heard before its frames were on their way no epoch is known.
+    // The epoch of a stream is unknown if its frames were in flight before the stream was first heard.
     let is_other = |&(stream, epoch): &(usize, u64)| streams[stream].1.is_some_and(|own| own > epoch);
     if waiting.chain(inflight).any(|each| is_other(&each)) {
         return Err(raise(py, "CheckpointDamaged", "a frame is of an earlier epoch than its stream", &[]));
@@ -45,7 +45,7 @@ pub fn join_check_records(
     Ok(())
 }
 
-/// The bytes that a `Restoring` borrows from.
+/// The bytes that a `Restoring` borrows.
 pub(super) struct Given {
     frames: Vec<PyBackedBytes>,
     late: Vec<GivenLate>,
@@ -57,7 +57,7 @@ impl Given {
         Ok(Self { frames: get("frames")?.extract()?, late: get("inflight")?.extract()? })
     }
 
-    /// Frames and messages, of these streams; or what is wrong with them.
+    /// The frames and messages, if they belong to these streams; otherwise what is wrong with them.
     fn checked(&self, streams: &[u32]) -> Result<(Vec<Waiting<'_>>, Vec<Late<'_>>), &'static str> {
         let mut order = Order { streams, last: HashMap::new() };
         let mut frames = Vec::with_capacity(self.frames.len());
@@ -87,7 +87,7 @@ impl Given {
     }
 }
 
-/// Raises CheckpointDamaged for what no engine writes.
+/// Builds the `Restoring` of a plan. Raises CheckpointDamaged for anything that no engine writes.
 pub(super) fn restoring_of<'a>(plan: &Bound<'_, PyDict>, given: &'a Given, own: &Stage) -> PyResult<Restoring<'a>> {
     let py = plan.py();
     let get = |key: &str| plan.as_any().get_item(key);
@@ -125,10 +125,11 @@ pub(super) fn restoring_of<'a>(plan: &Bound<'_, PyDict>, given: &'a Given, own: 
     })
 }
 
-/// Of each stream there are two epochs at most, one after the other, and the sequences of each rise.
+/// Checks the order of restored frames: a stream has two epochs at most, one after the other, and sequences rise in
+/// each.
 struct Order<'a> {
     streams: &'a [u32],
-    /// How many epochs there were, and the last frame.
+    /// For each stream, the number of its epochs so far, and its last frame.
     last: HashMap<usize, (usize, (u64, u64))>,
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The join stage as a Python class, for tests: plain numbers in, tuples out.
+//! The join stage as a Python class for tests: it takes plain numbers and returns tuples.
 
 use framegate_join::barrier::NULL_TIMESTAMP;
 use framegate_join::map::{Announced, RawRule};
@@ -12,13 +12,13 @@ use super::report::{Rejected, by_cause, rejections};
 use crate::errors::raise;
 use crate::plan;
 
-/// (stream, rule type, source, offset, window), nulls as None.
+/// A rule: (stream, rule type, source, offset, window), None for a null.
 type Rule = (u32, u32, u32, Option<i64>, Option<u64>);
-/// (rule, its stream, reason).
+/// Why a map was refused: (rule, its stream, reason).
 type Refused = (Option<usize>, Option<u32>, &'static str);
-/// (out epoch, out sequence, out time, picks).
+/// An output to read the frames of: (out epoch, out sequence, out time, picks).
 type Tried<'py> = (u64, u64, Option<i64>, Bound<'py, PyTuple>);
-/// (input, cause, epoch, seq, seq_last, timestamp, out sequence).
+/// An unmatched frame: (input, cause, epoch, seq, seq_last, timestamp, out sequence).
 type Entry = (u16, &'static str, u64, u64, u64, Option<u64>, Option<u64>);
 
 /// The native twin of `framegate.spec.join.stage.Stage`.
@@ -133,7 +133,7 @@ impl JoinStage {
         Ok(())
     }
 
-    /// Everything that waits: (stream, epoch, seq, seq_last, descriptor, slot, trace id, cause); what is lost last.
+    /// Everything that waits, as (stream, epoch, seq, seq_last, descriptor, slot, trace id, cause). Losses come last.
     fn waiting(&self) -> Vec<Waiting> {
         recall::waiting(&self.stage)
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The engine on Aeron: descriptors come from subscriptions, and a producer publishes again.
+//! The engine's connections to Aeron: it reads descriptors from subscriptions and republishes through a producer.
 
 use framegate_engine::Wires;
 

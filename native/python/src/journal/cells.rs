@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A row's inputs as Python gives them.
+//! The cells of a row, as Python gives them.
 
 use framegate_journal::Status;
 use framegate_journal::layout::DTYPE_NAMES;
@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 use crate::buffer::ExportedBuffer;
 use crate::errors::raise;
 
-/// One input of a row.
+/// One cell of a row: what an input contributes.
 pub(super) struct GivenCell {
     pub(super) input: usize,
     pub(super) status: Status,

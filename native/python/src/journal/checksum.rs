@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! CRC-32C for Python, and the names of the journal's fault points.
+//! CRC-32C for Python, the head columns of a row, and the names of the journal's fault points.
 
 use framegate_journal::{HEAD_COLUMNS, HeadType};
 use pyo3::ffi;
@@ -16,7 +16,8 @@ pub fn crc32c(data: &Bound<'_, PyAny>, seed: u32) -> PyResult<u32> {
     Ok(data.py().detach(|| framegate_journal::crc::extend(seed, bytes)))
 }
 
-/// The columns of a row before those of its inputs: each with its type, `int64` or `timestamp`.
+/// The columns that come before those of the inputs in every row: the name of each, and its type, `int64` or
+/// `timestamp`.
 #[pyfunction]
 pub fn journal_columns() -> Vec<(&'static str, &'static str)> {
     let word = |kind| match kind {
@@ -26,7 +27,7 @@ pub fn journal_columns() -> Vec<(&'static str, &'static str)> {
     HEAD_COLUMNS.into_iter().map(|(name, kind)| (name, word(kind))).collect()
 }
 
-/// The places where `FRAMEGATE_FAULT` can kill a journal's writer.
+/// The names of the places where `FRAMEGATE_FAULT` can kill a journal's writer.
 #[pyfunction]
 pub fn journal_fault_points() -> Vec<&'static str> {
     framegate_journal::FAULT_POINTS.to_vec()

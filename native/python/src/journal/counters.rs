@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a journal's writer has counted, by name.
+//! The counters of a journal's writer, by name.
 
 use framegate_journal::Counters;
 use pyo3::prelude::*;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The journal's failures as numbered errors.
+//! Converts the journal's failures to numbered errors.
 
 use framegate_journal::JournalError;
 use pyo3::prelude::*;
 
 use crate::errors::raise;
 
-/// The numbered error of a failure, with its facts.
+/// The numbered error for a failure, with its facts.
 pub(crate) fn raised(py: Python<'_>, error: &JournalError) -> PyErr {
     let number = |value: u64| value.into_pyobject(py).map(Bound::into_any);
     let path = |path: &std::path::Path| path.display().to_string().into_pyobject(py).map(Bound::into_any);

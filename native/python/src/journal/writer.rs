@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The journal's writer for Python: tests and tools. The join engine uses the crate itself.
+//! The journal's writer as a Python class, for tests and tools. The join engine uses the Rust crate itself.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -15,10 +15,10 @@ use super::errors::raised;
 use crate::errors::raise;
 use crate::plan;
 
-/// Writes one journal, row by row. Rows are seen when they are sealed.
+/// Writes one journal, row by row. Readers see the rows once they are sealed.
 #[pyclass(module = "framegate._native")]
 pub struct JournalWriter {
-    /// Only ever reached through `&mut`; the lock is for the type's sake.
+    /// Only ever reached through `&mut`; the mutex is there because a pyclass must be Sync.
     writer: Mutex<Option<Writer>>,
     inputs: Vec<String>,
     recovered: Recovered,
@@ -35,7 +35,7 @@ impl JournalWriter {
         Ok(Self { writer: Mutex::new(Some(writer)), inputs, recovered })
     }
 
-    /// What the journal held: next_row, seals, state, cut_batches, cut_rows, was_clean.
+    /// What the journal held when it was opened: next_row, seals, state, cut_batches, cut_rows, was_clean.
     #[getter]
     fn recovered<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let Recovered { next_row, seals, state, cut_batches, cut_rows, was_clean } = &self.recovered;
@@ -49,7 +49,7 @@ impl JournalWriter {
         Ok(facts)
     }
 
-    /// Puts a row into the open batch: "ready", or why not: "seal_first", "full".
+    /// Appends a row to the open batch. Returns "ready", or why it could not: "seal_first" or "full".
     #[pyo3(signature = (
         cells, *, out_seq=0, out_epoch=1, out_time_ns=None, joined_at_us=0, skew_ns=None, map_version=1,
         checkpoint_id=0, now_ns=0, in_place=false, abandon=false
@@ -94,7 +94,7 @@ impl JournalWriter {
         Ok("ready")
     }
 
-    /// Notes a frame that was not joined; false when a seal must come first.
+    /// Records a frame that was not joined. Returns False if the batch must be sealed first.
     #[pyo3(signature = (
         input, *, stream=0, epoch=1, seq=0, seq_last=None, timestamp_ns=None, out_seq=None, at_ns=0,
         cause="no_partner", now_ns=0
@@ -130,7 +130,8 @@ impl JournalWriter {
         Ok(self.open(py)?.is_seal_due(now_ns))
     }
 
-    /// Shows what was appended, with the state after it: (seal, first_row, rows, unmatched_rows).
+    /// Seals the batch: readers see what was appended, with the state after it. Returns (seal, first_row, rows,
+    /// unmatched_rows).
     #[pyo3(signature = (state=None, now_ns=0))]
     fn seal(&mut self, py: Python<'_>, state: Option<&[u8]>, now_ns: u64) -> PyResult<(u64, u64, u32, u32)> {
         let writer = self.open(py)?;
@@ -149,7 +150,7 @@ impl JournalWriter {
         self.open(py)?.heartbeat(now_ns).map_err(|error| raised(py, &error))
     }
 
-    /// Waits for the next segment's file; false when it is not there.
+    /// Waits for the file of the next segment. Returns False if it does not exist after the time.
     #[pyo3(signature = (timeout_s, now_ns=0))]
     fn wait_for_segment(&mut self, py: Python<'_>, timeout_s: f64, now_ns: u64) -> PyResult<bool> {
         let timeout = Duration::try_from_secs_f64(timeout_s).unwrap_or(Duration::MAX);
@@ -162,7 +163,7 @@ impl JournalWriter {
         py.detach(|| writer.sync()).map_err(|error| raised(py, &error))
     }
 
-    /// Seals, finishes the open segments, and says that the journal was closed.
+    /// Seals the batch, finishes the open segments, and marks the journal as closed.
     #[pyo3(signature = (state=None, now_ns=0))]
     fn close(&mut self, py: Python<'_>, state: Option<&[u8]>, now_ns: u64) -> PyResult<()> {
         self.open(py)?;
@@ -171,7 +172,7 @@ impl JournalWriter {
         closed.map(drop).map_err(|error| raised(py, &error))
     }
 
-    /// Lets go of the journal without closing it.
+    /// Drops the writer without closing the journal, as a crash would.
     fn drop_open(&mut self, py: Python<'_>) {
         let writer = self.slot().take();
         py.detach(|| drop(writer));
@@ -203,7 +204,7 @@ impl JournalWriter {
     }
 }
 
-/// Brings a payload to its place, through the fused copy or by hand, and says what the input holds.
+/// Copies a payload to its place, with or without the fused copy, and records what the input holds.
 fn place(writer: &mut Writer, cell: &GivenCell, in_place: bool) {
     let bytes = cell.bytes();
     if in_place {

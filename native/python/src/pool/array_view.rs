@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The arrays that can be frames: what Python's buffer protocol says of them, and how their elements get into a slot.
+//! The arrays that can be published as frames: their description by Python's buffer protocol, and how they are
+//! copied into a slot.
 
 use framegate_core::pool::tensor::{COLUMN_MAJOR, ROW_MAJOR};
 use framegate_core::pool::writer::Claim;
@@ -10,7 +11,7 @@ use super::frame::DTYPE_NAMES;
 use crate::buffer::ExportedBuffer;
 use crate::errors::raise;
 
-/// An array as the buffer protocol gives it, exported for as long as this lives.
+/// An array that the buffer protocol describes. It stays exported as long as this object lives.
 pub(super) struct ArrayView(ExportedBuffer);
 
 impl ArrayView {
@@ -31,13 +32,13 @@ impl ArrayView {
         String::from_utf8_lossy(self.0.format()).into_owned()
     }
 
-    /// The dtype number; native byte order only.
+    /// The dtype number of the array. Only native byte order has one.
     pub(super) fn dtype(&self, py: Python<'_>) -> PyResult<i16> {
         let code = match self.0.format() {
             [code] | [b'@' | b'=' | b'<' | b'|', code] => *code,
             _ => 0,
         };
-        // l and q, L and Q are the same width on some machines and not on others: the size decides.
+        // Whether `l` and `q` (and `L` and `Q`) have the same width depends on the machine, so the size decides.
         let number = match (code, self.0.view().itemsize) {
             (b'B', 1) => 1,
             (b'b', 1) => 2,
@@ -59,7 +60,7 @@ impl ArrayView {
         Ok(number)
     }
 
-    /// Bytes of each of `frames` payloads.
+    /// The bytes of one payload, if the array holds `frames` of them.
     pub(super) fn payload_bytes(&self, py: Python<'_>, frames: usize) -> PyResult<u32> {
         let bytes = self.0.view().len as usize / frames;
         u32::try_from(bytes).map_err(|_| wrong(py, "a frame is at most 4 GiB", self))
@@ -80,9 +81,9 @@ impl ArrayView {
 /// Where a payload comes from; the pointers are valid for the call.
 #[derive(Clone, Copy)]
 pub(super) enum Source {
-    /// One piece of memory in the order of the frame.
+    /// One contiguous piece of memory in the order of the frame.
     Straight(*const u8),
-    /// Anything else numpy can describe; copied element by element into row order.
+    /// Any other layout that numpy can describe. It is copied element by element into row order.
     Strided(*const ffi::Py_buffer),
 }
 
@@ -102,7 +103,7 @@ impl Source {
         }
     }
 
-    /// Copies the payload into a claimed slot; whether all of it was there.
+    /// Copies the payload into a claimed slot. Returns whether all of it could be copied.
     ///
     /// # Safety
     /// The source must have the claim's bytes, and the GIL be held for a strided one.
@@ -123,7 +124,7 @@ impl Source {
     }
 }
 
-/// The number of a dtype by its name.
+/// The number of a dtype, by its name.
 pub(super) fn dtype_number(py: Python<'_>, name: &str) -> PyResult<i16> {
     let known = DTYPE_NAMES.iter().position(|known| !known.is_empty() && *known == name);
     known.map(|number| number as i16).ok_or_else(|| {
@@ -134,7 +135,7 @@ pub(super) fn dtype_number(py: Python<'_>, name: &str) -> PyResult<i16> {
     })
 }
 
-/// A shape that a frame may have.
+/// Checks that a frame may have this shape.
 pub(super) fn checked_shape(py: Python<'_>, shape: &[i64]) -> PyResult<Vec<i32>> {
     let dims: Option<Vec<i32>> = shape.iter().map(|dim| i32::try_from(*dim).ok().filter(|dim| *dim >= 0)).collect();
     dims.filter(|dims| (1..=8).contains(&dims.len())).ok_or_else(|| {
@@ -143,7 +144,7 @@ pub(super) fn checked_shape(py: Python<'_>, shape: &[i64]) -> PyResult<Vec<i32>>
     })
 }
 
-/// What is wrong with an array, with what it is.
+/// Builds a WrongArray error that describes the array.
 pub(super) fn wrong(py: Python<'_>, what: &str, view: &ArrayView) -> PyErr {
     let described = || -> PyResult<PyErr> {
         let facts = [

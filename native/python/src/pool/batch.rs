@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The frames of one poll. A `Frame` is made when it is asked for: who only counts, or picks by time, pays for no more.
+//! The frames of one poll. A `Frame` object is made only when it is asked for, so a caller that only counts frames,
+//! or picks by time, does not pay for objects.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,12 +13,12 @@ use pyo3::types::{PyBytes, PyList, PyMemoryView, PySlice, PyTuple, PyType};
 
 use super::frame::{Found, Frame};
 
-/// What is made room for at once; a larger batch grows.
+/// How many frames a new batch reserves memory for at most; a larger batch grows.
 const ROOM_MAX: usize = 64;
 
-/// Frames that came together, oldest first: a sequence of `Frame`.
+/// Frames that arrived together, oldest first: a sequence of `Frame`.
 ///
-/// `seqs` and `timestamps` are columns over all of them, without a `Frame` for each.
+/// `seqs` and `timestamps` are columns over all frames, made without a `Frame` for each.
 #[pyclass(frozen, sequence, module = "framegate._native")]
 #[derive(Default)]
 pub struct FrameBatch {
@@ -26,10 +27,10 @@ pub struct FrameBatch {
     room: usize,
 }
 
-/// What frames have in common that came one after another. One poll may bring frames of two epochs.
+/// What successive frames of one epoch and tensor have in common. One poll may bring frames of two epochs.
 struct Run {
     first: usize,
-    /// Keeps the payloads mapped while this, or a frame made of it, is alive.
+    /// Keeps the payloads mapped while this run, or a frame made from it, is alive.
     regions: Arc<Regions>,
     tensor_id: u64,
     tensor: CheckedTensor,
@@ -43,12 +44,13 @@ impl Run {
 }
 
 impl FrameBatch {
-    /// One that nothing was allocated for yet.
+    /// Makes an empty batch that has not allocated memory yet.
     pub(crate) fn with_room(frames: usize) -> Self {
         Self { room: frames.min(ROOM_MAX), ..Self::default() }
     }
 
-    // Always, and nothing takes the frame by its address: its fields go from registers to their place.
+    // Inlined always, so that nothing takes the frame by its address and its fields go from registers straight to their
+    // place.
     #[inline(always)]
     pub(crate) fn push(&mut self, found: Found, regions: &Arc<Regions>, tensor: &CheckedTensor) {
         let tensor_id = found.frame.header.tensor_id;
@@ -82,7 +84,7 @@ impl FrameBatch {
         made.map(|frame| Bound::new(py, frame)).transpose()
     }
 
-    /// A column of `u64`, which numpy takes as it is.
+    /// A column of `u64`, which numpy can use without a conversion.
     fn column<'py>(&self, py: Python<'py>, value: impl Fn(&Found) -> u64) -> PyResult<Bound<'py, PyAny>> {
         let bytes = PyBytes::new_with(py, size_of::<u64>() * self.frames.len(), |bytes| {
             for (cell, found) in bytes.chunks_exact_mut(size_of::<u64>()).zip(&self.frames) {
@@ -96,7 +98,7 @@ impl FrameBatch {
 
 #[pymethods]
 impl FrameBatch {
-    /// Of frames that are there already.
+    /// Makes a batch of existing frames.
     #[new]
     #[pyo3(signature = (frames = None))]
     fn new(frames: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
@@ -113,7 +115,7 @@ impl FrameBatch {
         self.frames.len()
     }
 
-    /// One frame; of a slice, a batch.
+    /// The frame at an index; for a slice, a batch.
     fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let (py, count) = (key.py(), self.frames.len());
         if let Ok(slice) = key.cast::<PySlice>() {
@@ -141,7 +143,7 @@ impl FrameBatch {
         FrameBatchIterator { batch: slf, next: AtomicUsize::new(0) }
     }
 
-    /// The same frames, in another batch or a list.
+    /// Whether another batch or list holds the same frames in the same order.
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         let py = other.py();
         if other.cast::<Self>().is_err() && other.cast::<PyList>().is_err() {
@@ -150,7 +152,7 @@ impl FrameBatch {
         self.list(py)?.eq(PyList::new(py, other.try_iter()?.collect::<PyResult<Vec<_>>>()?)?)
     }
 
-    /// The place of a frame; raises `ValueError` where there is none.
+    /// The index of a frame. Raises `ValueError` if the batch does not hold it.
     #[pyo3(signature = (value, *bounds))]
     fn index<'py>(&self, value: &Bound<'py, PyAny>, bounds: &Bound<'py, PyTuple>) -> PyResult<Bound<'py, PyAny>> {
         let py = value.py();
@@ -168,13 +170,13 @@ impl FrameBatch {
         self.column(py, |found| found.frame.seq)
     }
 
-    /// The frames' capture times; 2**64 - 1 for a frame without.
+    /// The frames' capture times; 2**64 - 1 for a frame without one.
     #[getter]
     fn timestamps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.column(py, |found| found.frame.header.timestamp_ns)
     }
 
-    /// The epoch of the last frame; None where there is no frame.
+    /// The epoch of the last frame; None if the batch is empty.
     #[getter]
     fn epoch(&self) -> Option<u64> {
         self.runs.last().map(|run| run.regions.epoch)
@@ -205,7 +207,7 @@ impl FrameBatch {
     }
 }
 
-/// Over the frames of a batch.
+/// Iterates over the frames of a batch.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct FrameBatchIterator {
     batch: Py<FrameBatch>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Barriers, watermarks and signals go onto a producer's streams of descriptors.
+//! A producer's descriptor streams, as carriers of the barriers, watermarks and signals between the frames.
 
 use framegate_checkpoint::between::{Claim, DescriptorStream, Refusal};
 

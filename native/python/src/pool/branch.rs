@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A descriptor stream of one consumer's own, at most so many descriptors a second.
+//! The branch: a descriptor stream for one consumer alone, with a bound on descriptors per second.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::aeron::PublicationShared;
 
-/// A consumer's own descriptor stream.
+/// The descriptor stream of one consumer.
 pub(super) struct Branch {
     pub(super) consumer_id: u32,
     pub(super) publication: Arc<PublicationShared>,
@@ -15,7 +15,7 @@ pub(super) struct Branch {
 }
 
 impl Branch {
-    /// `max_rate_hz` 0: all descriptors.
+    /// Makes a branch. With `max_rate_hz` 0 it carries all descriptors.
     pub(super) fn new(consumer_id: u32, publication: Arc<PublicationShared>, max_rate_hz: u32) -> Self {
         let shortest_interval = if max_rate_hz == 0 { Duration::ZERO } else { Duration::from_secs(1) / max_rate_hz };
         Self { consumer_id, publication, shortest_interval, last: None }

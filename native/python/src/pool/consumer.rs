@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One consumer of a stream: descriptors in, frames out, everything else counted.
+//! One consumer of a stream: it reads descriptors, returns frames, and counts everything else.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -23,7 +23,7 @@ use super::regions::PoolRegions;
 use crate::aeron::{AeronSubscription, Resting, SubscriptionShared};
 use crate::errors::raise;
 
-/// Control messages kept for a caller that does not ask; older ones make room and are counted.
+/// How many control messages are kept for a caller that does not ask. Beyond that the oldest are dropped and counted.
 const EVENT_BOUND: usize = 1024;
 const CONTROL_SCHEMA: u16 = 920;
 #[derive(Clone, Default)]
@@ -43,16 +43,16 @@ struct Counters {
     drops: [u64; DROP_CAUSES],
 }
 
-/// A control message and what was read before it: the epoch, and the last sequence in it.
+/// A control message, and what was read before it: the epoch, and the last sequence in that epoch.
 type Event = (Vec<u8>, Option<u64>, Option<u64>);
 
-/// Gets the frames as they are read.
+/// Receives the frames as they are read.
 trait Taker {
     fn take(&mut self, found: Found, reader: &Reader);
 }
 
 impl Taker for FrameBatch {
-    // Always: a frame that is handed over through memory waits for the stores of its fields.
+    // Inlined always: a frame that is passed through memory waits for the stores of its fields.
     #[inline(always)]
     fn take(&mut self, found: Found, reader: &Reader) {
         self.push(found, reader.regions(), reader.tensor());
@@ -66,22 +66,23 @@ impl<T: FnMut(Found, &Reader)> Taker for T {
     }
 }
 
-/// What the lock guards. Whoever holds it never takes the GIL.
+/// What the lock guards. A thread that holds the lock never takes the GIL.
 struct Guarded {
     reader: Option<Reader>,
-    /// The next epoch's, taken once the present one's descriptors are drained.
+    /// The reader of the next epoch. It is used once the descriptors of the present epoch are drained.
     next: Option<Reader>,
     /// Who sleeps on the stream, and the newest epoch that was mapped.
     bells: Option<(Arc<StreamBells>, u64)>,
     subscription: Arc<SubscriptionShared>,
-    /// The next sequence, once a first one was seen in this epoch.
+    /// The sequence that is expected next; None before the first descriptor of this epoch.
     expected_seq: Option<u64>,
     passed: Option<Passed>,
-    /// The sequence after the newest frame that was there when the regions were mapped; None where there was none.
+    /// The sequence after the newest frame that was in the ring when the regions were mapped; None if there was none.
     begun_at: Option<u64>,
-    /// An epoch that is over, and its last sequence.
+    /// An epoch that has ended, and its last sequence.
     ended: Option<(u64, u64)>,
-    /// Whether a sequence went back since the regions were mapped: another writer's are not those that were seen.
+    /// Whether a sequence went back since the regions were mapped. Another producer has written then, and its frames
+    /// are not those that were seen.
     has_gone_back: bool,
     newest_epoch: u64,
     events: VecDeque<Event>,
@@ -91,16 +92,16 @@ struct Guarded {
     catch_up: CatchUp,
 }
 
-/// Frames of an epoch that were announced while no regions were mapped. They are lost to this consumer, and it has seen
-/// that they were there: a producer that goes by its readers must not wait for them.
+/// Frames of an epoch that were announced while no regions were mapped. This consumer has lost them, but knows of them:
+/// a producer that waits for its readers must not wait for these.
 struct Passed {
     epoch: u64,
     first: u64,
-    /// The sequence after the last of them; the next one where there are none.
+    /// The sequence after the last of them; equal to `first` if there are none.
     until: u64,
 }
 
-/// Lets at most so many frames a second through: RATE_LIMITED consumers without a stream of their own.
+/// Limits the frames per second, for a RATE_LIMITED consumer without a stream of its own.
 #[derive(Default)]
 struct RateGate {
     shortest_interval_ns: u64,
@@ -120,23 +121,23 @@ impl RateGate {
     }
 }
 
-/// What a jump of the sequence is: a loss, or what a sender left out that holds this consumer's rate.
+/// Decides what a jump of the sequence is: a loss, or frames that the sender left out to keep this consumer's rate.
 #[derive(Default)]
 struct Jumps {
     is_capped: bool,
-    /// The stream that was heard before was capped, and nothing of this one was read yet.
+    /// Whether the stream that was heard before was capped, and nothing of the present one was read yet.
     was_capped: bool,
 }
 
 impl Guarded {
-    /// Goes over to the next epoch, if there is one. What was known of the old one is forgotten.
+    /// Switches to the next epoch, if there is one, and forgets what was known of the old one.
     fn switch(&mut self) {
         if let Some(next) = self.next.take() {
             self.settle();
             self.begun_at = next.newest().map(|newest| newest.saturating_add(1));
             let passed = self.passed.take().filter(|passed| passed.epoch == next.regions().epoch);
             self.expected_seq = passed.zip(next.newest()).map(|(Passed { first, until, .. }, newest)| {
-                // Nothing past the newest frame of the ring was published, whatever a descriptor said.
+                // Nothing after the newest frame of the ring was published, whatever a descriptor said.
                 let until = until.min(newest.saturating_add(1));
                 self.counters.gap_drops += until.saturating_sub(first);
                 until
@@ -173,7 +174,7 @@ impl Guarded {
             return;
         }
         if reader.believe(descriptor.seq) == Belief::False {
-            // Nobody published such a frame: it must not move the sequence on.
+            // No such frame was published, so the sequence must not advance.
             self.counters.false_descriptors += 1;
             // SAFETY: the frame, if there is one, is not used.
             if let Err(cause) = unsafe { reader.read(descriptor.seq) } {
@@ -184,7 +185,7 @@ impl Guarded {
         }
         match self.expected_seq {
             Some(expected) if descriptor.seq < expected => {
-                // The same sequence again would be a frame delivered twice; a lower one is a second writer.
+                // The same sequence again would deliver a frame twice. A lower one comes from a second writer.
                 self.counters.regressions += 1;
                 self.has_gone_back = true;
                 return;
@@ -202,7 +203,7 @@ impl Guarded {
             self.counters.late_drops += 1;
             return;
         }
-        // SAFETY: the taker gets the frame with its reader, and keeps the regions of what it keeps.
+        // SAFETY: the taker gets the frame with its reader, and keeps the regions of the frames that it keeps.
         match unsafe { reader.read(descriptor.seq) } {
             Ok(frame) if self.gate.shortest_interval_ns > 0 && !self.gate.admits(stamp_of(&frame, descriptor)) => {
                 self.counters.rate_limited += 1;
@@ -220,7 +221,7 @@ impl Guarded {
         }
     }
 
-    /// A frame was announced while no regions are mapped.
+    /// Notes a frame that was announced while no regions were mapped.
     #[cold]
     fn note_passed(&mut self, descriptor: &Descriptor) {
         let Descriptor { epoch, seq, .. } = *descriptor;
@@ -232,8 +233,8 @@ impl Guarded {
         self.passed = Some(passed);
     }
 
-    /// First and last frame of those that were published of an epoch that is over, and never heard of here. What was
-    /// there when its regions were mapped is history.
+    /// The first and last of the frames of an ended epoch that were published and never heard of here. Frames that were
+    /// in the ring when its regions were mapped do not count.
     fn unheard(&self) -> Option<(u64, u64)> {
         let reader = self.reader.as_ref()?;
         let (_, last) = self.ended.filter(|(epoch, _)| *epoch == reader.regions().epoch)?;
@@ -241,7 +242,7 @@ impl Guarded {
         (first <= last).then_some((first, last))
     }
 
-    /// How many frames were never heard of; nothing that comes now can be one of them.
+    /// Counts the frames that were never heard of. No frame that arrives now can be one of them.
     fn settle(&mut self) {
         if let Some((first, last)) = self.unheard() {
             self.counters.gap_drops += last - first + 1;
@@ -249,18 +250,18 @@ impl Guarded {
         }
     }
 
-    /// The epoch is over: what of it comes while regions are mapped is still read.
+    /// Notes that an epoch has ended. Its frames are still read while its regions are mapped.
     fn note_end(&mut self, epoch: u64, last: u64) {
         self.ended = Some((epoch, last));
     }
 
-    /// The next sequence of the regions that are mapped, as far as is known.
+    /// The next sequence of the mapped regions, as far as it is known.
     fn next_seq(&self, reader: &Reader) -> u64 {
         let first = || reader.newest().map_or(0, |newest| reader.first_of(newest));
         self.expected_seq.or(self.begun_at).unwrap_or_else(first)
     }
 
-    /// The regions go. They may come again in the same epoch.
+    /// Drops the regions. They may be attached again in the same epoch.
     fn let_go(&mut self) {
         self.settle();
         let epoch = self.reader.take().map(|reader| reader.regions().epoch);
@@ -270,7 +271,7 @@ impl Guarded {
         self.bells = None;
     }
 
-    /// Barriers, watermarks and signals of this stream wait for whoever asks for them.
+    /// Queues a barrier, watermark or signal of this stream until the caller asks for it.
     fn on_control(&mut self, stream_id: u32, message: &[u8]) {
         if message.get(4..6) != Some(&CONTROL_SCHEMA.to_le_bytes()) {
             self.counters.other_messages += 1;
@@ -296,14 +297,14 @@ impl Guarded {
     }
 }
 
-/// The time by which a rate is held: the descriptor's, else the frame's, else now.
+/// The time that a rate limit goes by: the descriptor's, else the frame's, else now.
 fn stamp_of(frame: &FrameRef, descriptor: &Descriptor) -> u64 {
     let stamps = [descriptor.timestamp_ns, frame.header.timestamp_ns];
     let given = stamps.into_iter().find(|stamp| *stamp != NULL_TIMESTAMP);
     given.unwrap_or_else(|| rusteron_client::Aeron::nano_clock() as u64)
 }
 
-/// See `framegate.shmpool.consumer.consumer.Consumer`, which is what users hold.
+/// The native consumer; users hold it as `framegate.shmpool.consumer.consumer.Consumer`.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct PoolConsumer {
     guarded: Mutex<Guarded>,
@@ -375,8 +376,9 @@ impl PoolConsumer {
         Ok(Self { guarded: Mutex::new(guarded), sleep: Mutex::default(), waker: Mutex::new(None), idle, stream_id })
     }
 
-    /// Reads these regions: at once where there are none yet, else as soon as the descriptors that are in the stream
-    /// already have been drained, or one of the new epoch comes. So the tail of an ending producer is not lost.
+    /// Gives the consumer new regions. They are read at once if there were none. Otherwise they are read once the
+    /// descriptors already in the stream are drained, or one of the new epoch arrives: so the last frames of an ending
+    /// producer are not lost.
     fn attach(&self, py: Python<'_>, regions: &PoolRegions) -> PyResult<()> {
         let regions = regions.mapped(py)?;
         let bells = regions.bells().map(|bells| (bells, regions.epoch));
@@ -398,7 +400,7 @@ impl PoolConsumer {
         unpoisoned(&self.guarded).reader.as_ref().map(|reader| reader.regions().epoch)
     }
 
-    /// The regions must not be used any more: frames are dropped until the next `attach`.
+    /// Stops using the regions: frames are dropped until the next `attach`.
     fn detach(&self) {
         unpoisoned(&self.guarded).let_go();
         self.wake();
@@ -411,8 +413,8 @@ impl PoolConsumer {
         }
     }
 
-    /// Hears another descriptor stream from now on: a consumer's own, or the shared one again. On a capped one the
-    /// sender holds the rate: what the sequence jumps over was left out, not lost.
+    /// Changes the descriptor stream that is read: to the consumer's own, or back to the shared one. On a capped stream
+    /// the sender keeps the rate, so frames that the sequence skips were left out, not lost.
     #[pyo3(signature = (subscription, capped = false))]
     fn listen(&self, subscription: &AeronSubscription, capped: bool) {
         let mut guarded = unpoisoned(&self.guarded);
@@ -422,26 +424,27 @@ impl PoolConsumer {
         self.wake();
     }
 
-    /// The epoch ended after that sequence: frames up to it that were never heard of are gaps, as long as they do not
-    /// come.
+    /// Says that the epoch ended after that sequence. Frames up to it that were never heard of count as gaps, unless
+    /// they still arrive.
     fn note_end(&self, epoch: u64, after_seq: u64) {
         unpoisoned(&self.guarded).note_end(epoch, after_seq);
         self.wake();
     }
 
-    /// The sequence that is expected next, heard of anything or not; None while detached.
+    /// The sequence that is expected next, even if no descriptor was heard yet; None while detached.
     #[getter]
     fn next_seq(&self) -> Option<u64> {
         let guarded = unpoisoned(&self.guarded);
         guarded.reader.as_ref().map(|reader| guarded.next_seq(reader))
     }
 
-    /// None of them will come.
+    /// Says that frames that were never heard of will not arrive any more, and counts them as lost.
     fn settle(&self) {
         unpoisoned(&self.guarded).settle();
     }
 
-    /// A frame that was given out was overwritten before its turn came: older ones than the answer are passed over.
+    /// Says that a returned frame was overwritten before the caller used it. Returns the sequence below which frames
+    /// are skipped now.
     fn lapped(&self, epoch: u64, seq: u64) -> u64 {
         let mut guard = unpoisoned(&self.guarded);
         let guarded = &mut *guard;
@@ -453,7 +456,7 @@ impl PoolConsumer {
         }
     }
 
-    /// At most so many frames a second; 0: all.
+    /// Limits the frames per second; 0 lets all through.
     fn limit_rate(&self, max_rate_hz: u32) {
         let interval = if max_rate_hz == 0 { 0 } else { 1_000_000_000 / u64::from(max_rate_hz) };
         unpoisoned(&self.guarded).gate = RateGate { shortest_interval_ns: interval, last_ns: None };
@@ -476,7 +479,7 @@ impl PoolConsumer {
         unpoisoned(&self.guarded).newest_epoch
     }
 
-    /// Frames, at most `limit`; waits up to `timeout_ns` for the first.
+    /// Reads at most `limit` frames, and waits up to `timeout_ns` for the first.
     #[pyo3(signature = (limit = 64, timeout_ns = 0))]
     fn poll(&self, py: Python<'_>, limit: usize, timeout_ns: u64) -> PyResult<FrameBatch> {
         let subscription = Arc::clone(&unpoisoned(&self.guarded).subscription);
@@ -489,20 +492,20 @@ impl PoolConsumer {
         subscription.wait_resting(py, timeout_ns, turn, is_empty, self)
     }
 
-    /// Whether there are control messages to ask for.
+    /// Whether control messages are waiting in `events`.
     #[getter]
     fn has_events(&self) -> bool {
         self.is_hearing()
     }
 
-    /// Control messages that stood between the descriptors, oldest first, each with the epoch that was read when it
-    /// came and the last sequence in it.
+    /// The control messages between the descriptors, oldest first. Each comes with the epoch that was being read when
+    /// it arrived, and the last sequence in that epoch.
     fn events<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let events: Vec<Event> = unpoisoned(&self.guarded).events.drain(..).collect();
         PyList::new(py, events.iter().map(|(message, epoch, last)| (PyBytes::new(py, message), *epoch, *last)))
     }
 
-    /// Frames by what became of them, and each cause of a frame that was not believed.
+    /// How many frames went which way, and how many were not believed, by cause.
     fn counters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let (counters, unheard) = {
             let guarded = unpoisoned(&self.guarded);
@@ -552,7 +555,7 @@ impl PoolConsumer {
         guarded.subscription.hears_several()
     }
 
-    /// One look at the stream. Takes the lock, never the GIL.
+    /// Polls the stream once. Takes the lock, never the GIL.
     fn turn(
         &self,
         subscription: &SubscriptionShared,
@@ -572,7 +575,7 @@ impl PoolConsumer {
         !unpoisoned(&self.guarded).events.is_empty()
     }
 
-    /// For the native benchmarks: reads what is there and gives each frame to `see`; how many.
+    /// Reads the frames that are ready and gives each to `see`, for the native benchmarks. Returns how many there were.
     pub(crate) fn read_natively(&self, limit: usize, mut see: impl FnMut(&FrameRef)) -> usize {
         let subscription = Arc::clone(&unpoisoned(&self.guarded).subscription);
         let mut seen = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One frame: a view of a slot that the producer may take at any time.
+//! One frame: a view of a slot that the producer may overwrite at any time.
 
 use std::ffi::{c_int, c_void};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -18,21 +18,22 @@ use pyo3::types::{PyString, PyTuple};
 
 use crate::errors::raise;
 
-/// struct-module formats by dtype number, NUL-terminated; those of numpy's arrays of the same type.
+/// The struct-module formats by dtype number, NUL-terminated. They are the formats of numpy arrays of the same type.
 pub(crate) const FORMATS: [&[u8]; 15] = [
     b"\0", b"B\0", b"b\0", b"H\0", b"h\0", b"I\0", b"i\0", b"Q\0", b"q\0", b"f\0", b"d\0", b"?\0", b"\0", b"B\0",
     b"?\0",
 ];
-/// Names as numpy writes them. BYTES are uint8, and a BIT is one byte an element, as both foreign sides have it.
+/// The dtype names as numpy writes them. BYTES are uint8, and BIT is one byte for each element, as both other
+/// implementations have it.
 pub(crate) const DTYPE_NAMES: [&str; 15] = [
     "", "uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64", "float32", "float64", "bool", "",
     "uint8", "bool",
 ];
 
-// CPython reads the strides where they stand.
+// CPython reads the strides in place.
 const _: () = assert!(size_of::<ffi::Py_ssize_t>() == size_of::<i64>());
 
-/// A frame that was read, with what its descriptor said.
+/// A frame that was read, with what its descriptor said of it.
 #[derive(Clone, Copy)]
 pub(crate) struct Found {
     pub(crate) frame: FrameRef,
@@ -40,11 +41,11 @@ pub(crate) struct Found {
     pub(crate) trace_id: u64,
 }
 
-/// A frame of a stream. `array` is a view of shared memory: check `is_valid` after use, or `copy`.
+/// One frame of a stream. `array` is a view of shared memory: check `is_valid` after use, or `copy`.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct Frame {
     found: Found,
-    /// Keeps the payload mapped while this, or an array made of it, is alive.
+    /// Keeps the payload mapped while this frame, or an array made from it, is alive.
     regions: Arc<Regions>,
     tensor: CheckedTensor,
     shape: [ffi::Py_ssize_t; 8],
@@ -61,7 +62,7 @@ impl Frame {
         Self { found, regions, tensor, shape, stream_id, epoch }
     }
 
-    /// What it was made of.
+    /// What the frame was made from.
     pub(crate) const fn parts(&self) -> (&Found, &Arc<Regions>, &CheckedTensor) {
         (&self.found, &self.regions, &self.tensor)
     }
@@ -75,7 +76,7 @@ impl Frame {
     }
 
     fn dtype_number(&self) -> usize {
-        // Checked when the frame was read: a frame has one of the numbers with an element size.
+        // The dtype was checked when the frame was read: it is one of the numbers with an element size.
         self.tensor.tensor.dtype as usize
     }
 
@@ -104,13 +105,13 @@ impl Frame {
         self.found.frame.seq
     }
 
-    /// Capture time; None when the producer gave none.
+    /// Capture time; None if the producer gave none.
     #[getter]
     fn timestamp_ns(&self) -> Option<u64> {
         Some(self.found.frame.header.timestamp_ns).filter(|stamp| *stamp != NULL_TIMESTAMP)
     }
 
-    /// Publish time; None when the producer gave none, which is usual.
+    /// Publish time; None if the producer gave none, which is usual.
     #[getter]
     fn descriptor_timestamp_ns(&self) -> Option<u64> {
         Some(self.found.descriptor_timestamp_ns).filter(|stamp| *stamp != NULL_TIMESTAMP)
@@ -126,13 +127,13 @@ impl Frame {
         Some(self.found.trace_id).filter(|id| *id != 0)
     }
 
-    /// Bytes of payload.
+    /// The size of the payload in bytes.
     #[getter]
     fn nbytes(&self) -> u32 {
         self.found.frame.header.values_bytes
     }
 
-    /// As numpy names it.
+    /// The name of the dtype, as numpy writes it.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
         PyString::new(py, DTYPE_NAMES[self.dtype_number()])
@@ -143,14 +144,15 @@ impl Frame {
         PyTuple::new(py, &self.shape[..self.ndim()])
     }
 
-    /// A read-only numpy view. It keeps the memory mapped; whether it still shows this frame says `is_valid`.
+    /// A read-only numpy view of the slot. The view keeps the memory mapped; `is_valid` says whether it still shows
+    /// this frame.
     #[getter]
     fn array(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
         static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         numpy(slf.py(), "asarray", &ASARRAY)?.call1(slf.py(), (slf,))
     }
 
-    /// The view as DLPack has it, for PyTorch, JAX and CuPy: read-only, which only consumers of DLPack 1.0 can be told.
+    /// The view for DLPack (PyTorch, JAX, CuPy). It is read-only, which needs a consumer of DLPack 1.0 or later.
     #[pyo3(signature = (**options))]
     fn __dlpack__<'py>(
         slf: &Bound<'py, Self>,
@@ -159,17 +161,17 @@ impl Frame {
         Self::array(slf)?.into_bound(slf.py()).call_method("__dlpack__", (), options)
     }
 
-    /// Frames are in the memory of the CPU.
+    /// The device of every frame: the CPU's memory.
     fn __dlpack_device__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         Self::array(slf)?.into_bound(slf.py()).call_method0("__dlpack_device__")
     }
 
-    /// Whether everything read of the frame so far was read in time.
+    /// Whether everything that was read of the frame so far is intact.
     fn is_valid(&self) -> bool {
         self.found.frame.is_valid()
     }
 
-    /// A numpy array of its own, or SlotLapped.
+    /// Copies the frame to a numpy array of its own. Raises SlotLapped if it was overwritten.
     fn copy(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
         static COPY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
         let frame = slf.get();
@@ -177,7 +179,7 @@ impl Frame {
         if frame.found.frame.is_valid() { Ok(copied) } else { Err(frame.lapped(slf.py())) }
     }
 
-    /// The payload as bytes, or SlotLapped.
+    /// Copies the payload to bytes. Raises SlotLapped if it was overwritten.
     fn tobytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyBytes>> {
         let bytes = pyo3::types::PyBytes::new_with(py, self.found.frame.header.values_bytes as usize, |target| {
             // SAFETY: the target has the payload's length, and self keeps the regions mapped.
@@ -187,7 +189,7 @@ impl Frame {
         if self.found.frame.is_valid() { Ok(bytes) } else { Err(self.lapped(py)) }
     }
 
-    /// The same frame of the same epoch, whether or not it is still there.
+    /// Whether both are the same frame of the same epoch, even if it has been overwritten.
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other.cast::<Self>().is_ok_and(|other| self.identity() == other.get().identity())
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A slot that a producer fills in place.
+//! A frame claim: a slot that a producer fills in place.
 //!
-//! The array that it gives out points into shared memory. When the block ends that very array is made read-only, so
-//! that a line written after it raises and does not reach into the next frame; the memory itself stays mapped for as
-//! long as the array lives.
+//! The array that it gives out points into shared memory. When the block ends, that array is made read-only, so a write
+//! after the block raises and does not reach the next frame in the slot. The memory itself stays mapped for as long as
+//! the array lives.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,8 +24,8 @@ use super::publishing::{Published, Shared};
 use super::stamps::FrameStamps;
 use crate::errors::raise;
 
-/// Leaving the `with` block commits and announces the frame; an exception abandons it, and its sequence is used
-/// again.
+/// A claimed slot, used as a `with` block: leaving the block commits and announces the frame. An exception abandons the
+/// frame, and its sequence is used again.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct FrameClaim {
     producer: Arc<Shared>,
@@ -61,7 +61,7 @@ impl FrameClaim {
         Self { producer, claim, regions, dtype, ndim, shape, strides, stamps, is_open, array }
     }
 
-    /// Ends the frame, once.
+    /// Ends the claim, once: commits the frame, or abandons it if there are no stamps.
     fn finish(&self, stamps: Option<FrameStamps>) -> Option<Published> {
         if !self.is_open.swap(false, Ordering::AcqRel) {
             return None;
@@ -162,7 +162,7 @@ impl FrameClaim {
 
 impl Drop for FrameClaim {
     fn drop(&mut self) {
-        // A claim that was never finished must not stop its producer.
+        // A claim that was never finished must not block its producer.
         self.finish(None);
     }
 }

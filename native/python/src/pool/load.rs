@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a native benchmark publishes: the same frame again and again, without Python around it.
+//! The load of a native benchmark: it publishes one frame again and again, without Python around it.
 
 use framegate_core::pool::tensor::{ROW_MAJOR, Tensor};
 
@@ -7,10 +7,10 @@ use super::producer::PoolProducer;
 use super::publishing::{PublishFault, Published};
 use super::stamps::{FrameStamps, Stamp};
 
-/// What a native benchmark publishes again and again: frames of bytes.
+/// A frame of bytes that a native benchmark publishes again and again.
 pub(crate) struct Load {
     frame_bytes: u32,
-    /// Copied in each time; None: a frame is claimed and committed as its slot lies.
+    /// The payload that is copied in each time. None commits each slot with the content that it has.
     payload: Option<Vec<u8>>,
     tensor: Tensor,
     timestamp: Stamp,
@@ -23,14 +23,14 @@ impl Load {
         Self { frame_bytes, payload, tensor, timestamp: Stamp::Null }
     }
 
-    /// Each frame says when it was published.
+    /// Stamps each frame with the time at which it is published.
     pub(crate) fn stamped(self) -> Self {
         Self { timestamp: Stamp::Now, ..self }
     }
 }
 
 impl PoolProducer {
-    /// For the native benchmarks: one frame of bytes, without Python around it.
+    /// Publishes one frame of bytes without Python around it, for the native benchmarks.
     pub(crate) fn publish_natively(&self, load: &Load) -> Result<Published, PublishFault> {
         let stamps = FrameStamps {
             timestamp: load.timestamp,

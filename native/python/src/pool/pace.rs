@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What keeps a producer's stream moving where nobody reads it.
+//! A producer's own subscription, which keeps its stream moving if nobody else reads it.
 
 use std::sync::Arc;
 
 use crate::aeron::SubscriptionShared;
 
-/// Frames between two looks at the producer's own subscription.
+/// How many frames are published between two polls of the producer's own subscription.
 const PACE_EVERY: u32 = 64;
 
-/// A subscription of the producer's own, always at the head of its stream. Aeron lets go of a subscriber that is far
-/// behind the fastest one; without this, a single stalled consumer would be the fastest.
+/// A subscription of the producer's own that is always at the head of its stream. Aeron drops a subscriber that is far
+/// behind the fastest one. Without this subscription a single stalled consumer would be the fastest, and would block
+/// the stream.
 pub(super) struct Pace {
     subscription: Option<Arc<SubscriptionShared>>,
     frames: u32,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! See `framegate.shmpool.producer.producer.Producer`: arrays in, checked, and published.
+//! The producer for Python: it takes arrays, checks them, and publishes them as frames.
 
 use std::sync::Arc;
 
@@ -23,17 +23,17 @@ use crate::aeron::{AeronPublication, AeronSubscription};
 use crate::checkpoint::CommandWord;
 use crate::errors::raise;
 
-/// From here on a copy takes longer than giving the GIL back and taking it again.
+/// From this size on, copying takes longer than releasing and taking the GIL.
 const WITHOUT_GIL_FROM_BYTES: u32 = 64 * 1024;
 
-/// See `framegate.shmpool.producer.producer.Producer`, which is what users hold.
+/// The native producer; users hold it as `framegate.shmpool.producer.producer.Producer`.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct PoolProducer {
     pub(super) shared: Arc<Shared>,
-    /// What every frame must be; None: whatever the array is.
+    /// What every frame must be; None accepts any array.
     pub(super) dtype: Option<i16>,
     pub(super) shape: Option<Vec<i32>>,
-    /// Whether a frame whose time is left out gets the realtime clock's.
+    /// Whether frames without a given time are stamped by the realtime clock.
     is_realtime: bool,
 }
 
@@ -57,7 +57,7 @@ impl PoolProducer {
         Ok(Self { shared, dtype, shape, is_realtime })
     }
 
-    /// Writes into these regions from now on, from sequence 0.
+    /// Writes into these regions from now on, beginning with sequence 0.
     fn attach(&self, py: Python<'_>, regions: &PoolRegions) -> PyResult<()> {
         let regions = regions.mapped(py)?;
         let writer = Writer::new(regions, Tensor::contiguous(1, ROW_MAJOR, &[0]));
@@ -65,7 +65,7 @@ impl PoolProducer {
         Ok(())
     }
 
-    /// The lease is gone: publishing raises until the next `attach`.
+    /// Drops the regions, because the lease is gone. Publishing raises until the next `attach`.
     fn detach(&self, py: Python<'_>) {
         py.detach(|| self.shared.guarded.lock().change_writer(None));
     }
@@ -81,19 +81,19 @@ impl PoolProducer {
         py.detach(|| self.shared.guarded.lock().writer.as_ref().map(Writer::next_seq))
     }
 
-    /// The last frame that was announced in this epoch; None: none was.
+    /// The last frame that was announced in this epoch; None if there is none.
     #[getter]
     fn last_seq(&self, py: Python<'_>) -> Option<u64> {
         py.detach(|| self.shared.guarded.lock().last_seq)
     }
 
-    /// Where the source stands; published frames move it on.
+    /// Sets the position of the source. Published frames can advance it.
     fn set_position(&self, py: Python<'_>, position: u64) {
         py.detach(|| self.shared.guarded.lock().position = position);
     }
 
-    /// Barriers that were sent since the last call, oldest first, and where: id, epoch, the regions' epoch, the frame
-    /// before it and the source's position behind that. The newest 16 are kept.
+    /// The barriers that were sent since the last call, oldest first: id, epoch, the regions' epoch, the frame before
+    /// the barrier, and the position of the source there. Only the newest 16 are kept.
     fn take_sent_barriers(&self, py: Python<'_>) -> Vec<(u64, u64, u64, Option<u64>, u64)> {
         py.detach(|| {
             let mut guard = self.shared.guarded.lock();
@@ -106,12 +106,12 @@ impl PoolProducer {
         })
     }
 
-    /// The metadata version that frames refer to from now on; None: none.
+    /// Sets the metadata version that later frames refer to; None for no version.
     fn set_meta_version(&self, py: Python<'_>, version: Option<u32>) {
         py.detach(|| self.shared.guarded.lock().meta_version = version.unwrap_or(NULL_META_VERSION));
     }
 
-    /// Copies an array in and announces it; its sequence.
+    /// Copies an array into a slot and announces it. Returns its sequence.
     #[pyo3(signature = (
         array, timestamp_ns = Stamp::Now, descriptor_timestamp_ns = None, trace_id = 0, seq = None, position = None
     ))]
@@ -133,14 +133,14 @@ impl PoolProducer {
         // SAFETY: the exporter promises the payload for as long as `view` lives; a strided one is copied with the GIL.
         let publish = || self.shared.publish(&tensor, bytes, stamps, |claim| unsafe { source.fill(claim) });
         let published = match source {
-            // Long copies let other threads run; the lock is taken without the GIL then.
+            // Long copies let other Python threads run: the lock is taken without the GIL then.
             Source::Straight(_) if bytes >= WITHOUT_GIL_FROM_BYTES => py.detach(publish),
             _ => publish(),
         };
         self.answer(py, published, bytes).map(|published| published.seq)
     }
 
-    /// Publishes `arrays[0]`, `arrays[1]`, ... of a C-contiguous array in one call; how many.
+    /// Publishes `arrays[0]`, `arrays[1]`, ... of a C-contiguous array in one call. Returns how many were published.
     #[pyo3(signature = (arrays, timestamp_ns = Stamp::Now))]
     fn publish_batch(&self, arrays: &Bound<'_, PyAny>, timestamp_ns: Stamp) -> PyResult<usize> {
         let py = arrays.py();
@@ -178,7 +178,7 @@ impl PoolProducer {
         }
     }
 
-    /// A slot to fill in place; needs the shape and dtype that the producer was made with, or gives them here.
+    /// Claims a slot to fill in place. Its shape and dtype come from the producer, or from this call.
     #[pyo3(signature = (
         timestamp_ns = Stamp::Now, *, shape = None, dtype = None, descriptor_timestamp_ns = None, trace_id = 0,
         seq = None
@@ -219,13 +219,13 @@ impl PoolProducer {
         }
     }
 
-    /// Sends a message between the descriptors, in the same place on the shared stream and every consumer's own; False
-    /// when it waits for room and goes later, None when too many wait and it was not taken.
+    /// Sends a message between the descriptors, at the same place of the shared stream and of every consumer's own
+    /// stream. Returns False if it waits for space and is sent later, and None if too many wait and it was not taken.
     fn send(&self, py: Python<'_>, message: Vec<u8>) -> PyResult<Option<bool>> {
         self.in_between(py, |between| between.hold(message))
     }
 
-    /// The same with a barrier, whoever asks for it; what is injected afterwards has a higher id.
+    /// Sends a barrier like `send`, but takes it always. Barriers that are injected later have a higher id.
     fn send_barrier(&self, py: Python<'_>, checkpoint_id: u64, epoch: u64, unaligned: bool) -> PyResult<Option<bool>> {
         let barrier = CheckpointBarrier::with(checkpoint_id, epoch, unaligned);
         self.in_between(py, |between| {
@@ -234,7 +234,8 @@ impl PoolProducer {
         })
     }
 
-    /// Barriers are asked for by this word from now on; with an interval they also come by themselves. None: by none.
+    /// Sets the command word through which barriers are requested. With an interval they also come by themselves. None
+    /// stops both.
     #[pyo3(signature = (word, interval_ns = None))]
     fn inject_by(&self, py: Python<'_>, word: Option<&CommandWord>, interval_ns: Option<u64>) {
         let word = word.map(CommandWord::shared);
@@ -247,18 +248,18 @@ impl PoolProducer {
         });
     }
 
-    /// A coordinator was heard: no barrier comes by itself any more.
+    /// Stops barriers that come by themselves, because a coordinator was heard.
     fn leave_to_coordinator(&self, py: Python<'_>) {
         py.detach(|| self.shared.guarded.lock().between.leave_to_coordinator());
     }
 
-    /// Sends what is due and what waited, for a producer that publishes nothing at this moment; one that does sends it
-    /// by itself. Id and epoch of the last barrier that was taken and could not be sent, once.
+    /// Sends what is due and what waited, for a producer that is publishing nothing at this moment; publishing a frame
+    /// does the same. Returns the id and epoch of the last barrier that was taken and could not be sent, once.
     fn send_due(&self, py: Python<'_>, now_ns: u64) -> Option<(u64, u64)> {
         let lost = py.detach(|| {
-            // A frame is being published: the next look, or the next frame, finds what this one would have.
+            // If the lock is taken, a frame is being published. Then that frame, or the next call, sends what is due.
             let mut guard = self.shared.guarded.try_lock()?;
-            // Without a writer a command stays where it is.
+            // Without a writer a command stays in its word.
             if guard.writer.is_some() && guard.between.is_due_at(now_ns) {
                 guard.send_between(&self.shared.publication);
             }
@@ -267,7 +268,7 @@ impl PoolProducer {
         lost.map(|barrier| (barrier.checkpoint_id, barrier.epoch))
     }
 
-    /// Gives a consumer a descriptor stream of its own, at most `max_rate_hz` descriptors a second; 0: all.
+    /// Gives a consumer a descriptor stream of its own, with at most `max_rate_hz` descriptors a second; 0 sends all.
     fn add_branch(&self, py: Python<'_>, consumer_id: u32, publication: &AeronPublication, max_rate_hz: u32) {
         let branch = Branch::new(consumer_id, publication.shared(), max_rate_hz);
         py.detach(|| {
@@ -277,7 +278,7 @@ impl PoolProducer {
         });
     }
 
-    /// Takes it away again.
+    /// Removes a consumer's own descriptor stream.
     fn remove_branch(&self, py: Python<'_>, consumer_id: u32) {
         py.detach(|| self.shared.guarded.lock().branches.retain(|branch| branch.consumer_id != consumer_id));
     }
@@ -312,12 +313,12 @@ impl PoolProducer {
 }
 
 impl PoolProducer {
-    /// Puts a message between the frames; None when it was not taken.
+    /// Puts a message between the frames. Returns None if it was not taken.
     fn in_between(&self, py: Python<'_>, hold: impl FnOnce(&mut Between) -> bool + Send) -> PyResult<Option<bool>> {
         let answer = py.detach(|| {
             let mut guard = self.shared.guarded.lock();
             guard.writer.as_ref()?;
-            // What was asked for before goes before.
+            // Barriers that were requested earlier are sent earlier.
             let _ = guard.between.is_due(monotonic_ns);
             let lost = guard.between.counters().lost;
             let is_taken = hold(&mut guard.between);
@@ -339,13 +340,13 @@ impl PoolProducer {
         Ok(self.shared.stream_id().into_pyobject(py)?.into_any())
     }
 
-    /// The tensor of an array's frames, checked against what the producer was made for. `skip` leading dimensions
-    /// count frames.
+    /// The tensor of the array's frames, checked against the dtype and shape of the producer. The first `skip`
+    /// dimensions count frames.
     fn described(&self, py: Python<'_>, view: &ArrayView, skip: usize) -> PyResult<(Tensor, Source)> {
         let dtype = view.dtype(py)?;
         let mut dims = [0_i32; 8];
         let shape = &view.shape()[skip.min(view.shape().len())..];
-        // A number without dimensions is a frame of one element.
+        // A number without dimensions becomes a frame of one element.
         let ndims = shape.len().max(1);
         if ndims > 8 {
             return Err(wrong(py, "a frame has at most 8 dimensions", view));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a frame gets into its slot and onto the streams, without Python.
+//! Publishing without Python: how a frame gets into its slot and onto the descriptor streams.
 //!
-//! One lock guards the writer and its publications, so that frames, barriers and ends stand in one order on every
-//! stream. Whoever holds it never takes the GIL: a thread that waits for the lock may be holding that.
+//! One lock guards the writer and its publications, so that frames, barriers and ends have the same order on every
+//! stream. A thread that holds it never takes the GIL: a thread that waits for the lock may hold the GIL.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ use super::pace::Pace;
 use super::stamps::FrameStamps;
 use crate::aeron::PublicationShared;
 
-/// How long a message that must stand in its place waits for a stream that is full.
+/// How long a message that must stand at its place waits for a full stream.
 const SEND_HERE_PATIENCE: Duration = Duration::from_millis(100);
 
 /// What the lock guards.
@@ -30,9 +30,11 @@ pub(super) struct Guarded {
     pub(super) writer: Option<Writer>,
     /// Who sleeps on the stream; None where nobody can.
     bells: Option<Arc<StreamBells>>,
-    /// The last frame of the epoch that was announced. Not the one before the writer's next: numbers may be left out.
+    /// The last frame of the epoch that was announced. It need not be the one before the writer's next sequence,
+    /// because sequences may be left out.
     pub(super) last_seq: Option<u64>,
-    /// Where the source stands behind that frame, in a measure of its own. It outlives epochs, as the source does.
+    /// The position of the source after that frame, in the source's own measure. It outlives epochs, as the source
+    /// does.
     pub(super) position: u64,
     pub(super) between: Between,
     pub(super) pace: Pace,
@@ -41,7 +43,7 @@ pub(super) struct Guarded {
     pub(super) counters: Counters,
 }
 
-/// Behind the lock, because one atomic addition costs as much as claiming a slot.
+/// The counters of a producer. The lock guards them, because one atomic addition costs as much as claiming a slot.
 #[derive(Clone, Default)]
 pub(super) struct Counters {
     pub(super) frames: u64,
@@ -52,7 +54,7 @@ pub(super) struct Counters {
     pub(super) abandoned: u64,
 }
 
-/// What a producer and its open claim hold in common.
+/// What a producer and its open claim share.
 pub(crate) struct Shared {
     pub(super) guarded: BiasedLock<Guarded>,
     pub(super) publication: Arc<PublicationShared>,
@@ -62,7 +64,7 @@ pub(crate) struct Shared {
 /// Why a frame was not published.
 pub(crate) enum PublishFault {
     NotAttached,
-    /// Its source could not be copied; Python's error indicator says why.
+    /// The source could not be copied; Python's error indicator says why.
     NotCopied,
     Write(WriteFault),
 }
@@ -73,14 +75,14 @@ impl From<WriteFault> for PublishFault {
     }
 }
 
-/// A published frame, and what became of its descriptor on the shared stream.
+/// A published frame, and the answer to the offer of its descriptor on the shared stream.
 pub(crate) struct Published {
     pub(crate) seq: u64,
     pub(crate) answer: i64,
 }
 
 impl Guarded {
-    /// Of a producer that holds no lease yet.
+    /// The state of a producer that holds no lease yet.
     pub(super) fn new(pace: Pace) -> Self {
         Self {
             writer: None,
@@ -95,22 +97,22 @@ impl Guarded {
         }
     }
 
-    /// Sends what is due. Where nothing is, that is one load.
+    /// Sends what is due. If nothing is due, this costs one load.
     #[inline]
     fn before_frame(&mut self, shared: &PublicationShared) {
-        // Without a writer a command stays where it is.
+        // Without a writer a command stays in its word.
         if self.writer.is_some() && self.between.is_due(monotonic_ns) {
             self.send_between(shared);
         }
     }
 
-    /// Sends what waits between the frames, if it can; false when some of it goes on waiting.
+    /// Sends what waits between the frames, if it can. Returns false if something still waits.
     #[cold]
     pub(super) fn send_between(&mut self, shared: &PublicationShared) -> bool {
         let Some(writer) = &self.writer else {
             return false;
         };
-        // A stream without frames is kept moving by what stands between them.
+        // A stream without frames must be kept moving too: barriers and signals use it.
         self.pace.keep();
         let regions = writer.regions();
         let place = Place {
@@ -128,7 +130,7 @@ impl Guarded {
         is_sent
     }
 
-    /// Another epoch, or none. Its readers may sleep: they are rung for.
+    /// Changes to the writer of another epoch, or to none. Its readers may sleep, so the bells are rung for them.
     pub(super) fn change_writer(&mut self, writer: Option<Writer>) {
         if let Some((writer, bells)) = self.writer.as_ref().zip(self.bells.as_ref()) {
             bells.take_back(writer.regions().epoch);
@@ -163,7 +165,7 @@ impl Shared {
         let answer = self.publication.offer_within_bound(message);
         match answer {
             0.. => {}
-            // Nobody listens: the frame is in the ring all the same.
+            // Nobody listens, but the frame is in the ring.
             -1 => counters.descriptors_unheard += 1,
             _ => counters.descriptors_lost += 1,
         }
@@ -178,7 +180,7 @@ impl Shared {
         answer
     }
 
-    /// Publishes one frame, which `fill` copies in; it answers whether it could. Takes the lock.
+    /// Publishes one frame. `fill` copies it in, and returns whether it could. Takes the lock.
     pub(super) fn publish(
         &self,
         tensor: &Tensor,
@@ -205,7 +207,7 @@ impl Shared {
         })
     }
 
-    /// Begins a frame that the caller fills.
+    /// Begins a frame that the caller fills in place.
     pub(crate) fn claim(
         &self,
         tensor: &Tensor,
@@ -222,13 +224,13 @@ impl Shared {
         self.stream_id
     }
 
-    /// The epoch that is published in.
+    /// The epoch of the regions that are being written.
     pub(crate) fn epoch(&self) -> Option<u64> {
         self.guarded.lock().writer.as_ref().map(|writer| writer.regions().epoch)
     }
 
-    /// Puts a message between the frames that were published and the next one, waiting a moment for room. False: it
-    /// cannot be sent there, and it is sent nowhere else.
+    /// Puts a message between the published frames and the next one, and waits a moment for space. Returns false if it
+    /// cannot be sent at this place; then it is not sent at all.
     pub(crate) fn send_here(&self, hold: impl FnOnce(&mut Between) -> bool) -> bool {
         let mut guard = self.guarded.lock();
         if guard.writer.is_none() || !hold(&mut guard.between) {
@@ -247,7 +249,7 @@ impl Shared {
         guard.between.counters().lost == lost
     }
 
-    /// Ends a claimed frame; None when the regions were lost meanwhile or it was abandoned.
+    /// Ends a claimed frame. Returns None if it was abandoned, or if the regions were lost meanwhile.
     pub(crate) fn finish(
         &self,
         claim: &Claim,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Why a producer does not publish, as Python is told.
+//! The errors that a producer raises if it cannot publish.
 
 use framegate_core::pool::writer::WriteFault;
 use pyo3::prelude::*;
@@ -11,7 +11,7 @@ use super::publishing::{PublishFault, Published};
 use crate::errors::raise;
 
 impl PoolProducer {
-    /// The array is not what the producer was made for.
+    /// The error for an array that does not match the dtype or shape of the producer.
     pub(super) fn mismatch(&self, py: Python<'_>, what: &str, view: &ArrayView) -> PyErr {
         let described = || -> PyResult<PyErr> {
             let want_dtype = self.dtype.map_or("any", |number| DTYPE_NAMES[number as usize]);
@@ -28,7 +28,7 @@ impl PoolProducer {
         described().unwrap_or_else(|failure| failure)
     }
 
-    /// What was published; a dead client is an error.
+    /// The sequence that was published; an error if the client is dead.
     pub(super) fn answer(
         &self,
         py: Python<'_>,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A stream's regions: made by a driver, opened by its clients.
+//! A stream's regions. A driver makes them, and its clients open them.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -13,9 +13,9 @@ use pyo3::prelude::*;
 
 use crate::errors::raise;
 
-/// `header.ring` and the pools of one stream in one epoch, mapped.
+/// The mapped `header.ring` and pools of one stream in one epoch.
 ///
-/// What was made of them (frames, producers, consumers) keeps the mapping alive after `close`.
+/// Frames, producers and consumers that use them keep the mapping alive after `close`.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct PoolRegions {
     regions: Mutex<Option<Arc<Regions>>>,
@@ -25,7 +25,7 @@ pub struct PoolRegions {
     epoch: u64,
     #[pyo3(get)]
     nslots: u32,
-    /// Paths, the ring's first.
+    /// The paths of the files, the ring's first.
     #[pyo3(get)]
     paths: Vec<String>,
     #[pyo3(get)]
@@ -42,7 +42,7 @@ impl PoolRegions {
         Ok(Self { regions: Mutex::new(Some(Arc::new(regions))), stream_id, epoch, nslots, paths, nbytes })
     }
 
-    /// The mapping, for what is made of it.
+    /// The mapping, for an object that uses it.
     pub(crate) fn mapped(&self, py: Python<'_>) -> PyResult<Arc<Regions>> {
         let regions = unpoisoned(&self.regions).as_ref().map(Arc::clone);
         regions.ok_or_else(|| raise(py, "NotAttached", "the regions were closed before", &[]))
@@ -51,7 +51,7 @@ impl PoolRegions {
 
 #[pymethods]
 impl PoolRegions {
-    /// Makes the files in `folder`, with all their memory; nothing is left where that fails.
+    /// Makes the files in `folder`, with all their memory. If that fails, nothing is left behind.
     #[staticmethod]
     #[pyo3(signature = (folder, *, stream_id, epoch, nslots, pools, mode, prefault, require_hugepages, lock, now_ns))]
     #[allow(clippy::too_many_arguments)]
@@ -72,7 +72,7 @@ impl PoolRegions {
         let options = CreateOptions { mode, prefault, require_hugepages };
         let pid = u64::from(std::process::id());
         let folder = Path::new(folder);
-        // Filling hundreds of megabytes takes a while.
+        // Filling hundreds of megabytes takes a while, so the GIL is released.
         py.detach(|| {
             let mut made: Vec<Region> = Vec::with_capacity(pools.len() + 1);
             let filled = (|| {
@@ -98,7 +98,8 @@ impl PoolRegions {
         .map_err(|error| region_error(py, &error, &folder.display().to_string()))
     }
 
-    /// Opens what a driver announced: `pools` as (id, stride, path), every path inside one of `allowed`.
+    /// Opens the regions that a driver announced. `pools` are (id, stride, path), and every path must lie inside one of
+    /// `allowed`.
     #[staticmethod]
     #[pyo3(signature = (ring, *, stream_id, epoch, nslots, pools, allowed, writable, require_hugepages, prefault))]
     #[allow(clippy::too_many_arguments)]
@@ -128,20 +129,20 @@ impl PoolRegions {
         Self::new(header, opened).map_err(|error| region_error(py, &error, ring))
     }
 
-    /// Says that the regions are in use.
+    /// Writes the present time into the regions, as a sign that they are in use.
     fn refresh_activity(&self, now_ns: u64) {
         if let Some(regions) = unpoisoned(&self.regions).as_ref() {
             regions.refresh_activity(now_ns);
         }
     }
 
-    /// `(activity_ns, pid)` of the ring as it stands now; None when its magic is gone.
+    /// `(activity_ns, pid)` of the ring at this moment; None if its magic is gone.
     fn activity(&self, py: Python<'_>) -> PyResult<Option<(u64, u64)>> {
         let regions = self.mapped(py)?;
         Ok(regions.ring_superblock().ok().map(|block| (block.activity_timestamp_ns, block.pid)))
     }
 
-    /// The epoch in the ring's superblock as it stands now; None when its magic is gone.
+    /// The epoch in the ring's superblock at this moment; None if its magic is gone.
     fn mapped_epoch(&self, py: Python<'_>) -> PyResult<Option<u64>> {
         Ok(self.mapped(py)?.ring_superblock().ok().map(|block| block.epoch))
     }
@@ -151,14 +152,14 @@ impl PoolRegions {
         unpoisoned(&self.regions).is_none()
     }
 
-    /// Gives the mapping up; it goes when the last frame of it does.
+    /// Releases the mapping. The memory is unmapped once the last frame in it is gone.
     fn close(&self, py: Python<'_>) {
         let regions = unpoisoned(&self.regions).take();
         py.detach(|| drop(regions));
     }
 }
 
-/// Removes what was made, by name, and the folder if that leaves it empty.
+/// Removes the files that were made, by name, and the folder if that leaves it empty.
 fn remove(paths: &[PathBuf], folder: &Path) {
     for path in paths {
         let _ = std::fs::remove_file(path);
@@ -166,7 +167,7 @@ fn remove(paths: &[PathBuf], folder: &Path) {
     let _ = std::fs::remove_dir(folder);
 }
 
-/// `(epoch, stream_id, pid, activity_ns)` of a region file; None when it is none.
+/// `(epoch, stream_id, pid, activity_ns)` of a region file; None if the file is not a region.
 #[pyfunction]
 pub fn region_mark(path: PathBuf) -> Option<(u64, u32, u64, u64)> {
     use std::io::Read;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Frames of one stream, published on another one without Python: what joins chain by.
+//! Republishing: frames of one stream are published on another without Python. Chained joins use it.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::producer::PoolProducer;
 use super::publishing::Shared;
 use super::stamps::{FrameStamps, Stamp};
 
-/// Where frames go.
+/// The producer that frames are republished through.
 pub(crate) struct PublishTarget(Arc<Shared>);
 
 impl Target for PublishTarget {
@@ -48,7 +48,7 @@ impl Target for PublishTarget {
 }
 
 impl PoolProducer {
-    /// For the join engine: publishes through this producer for as long as the target lives.
+    /// The target for a join engine, which publishes through this producer for as long as the target lives.
     pub(crate) fn target(&self) -> PublishTarget {
         PublishTarget(Arc::clone(&self.shared))
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a frame is stamped with, as Python gives it.
+//! The times and numbers that a frame is stamped with, as Python gives them.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,7 +8,7 @@ use framegate_core::pool::writer::Stamps;
 use pyo3::prelude::*;
 use pyo3::types::PyEllipsis;
 
-/// A timestamp argument: left out, it is the time of the call; None is the null timestamp.
+/// A timestamp argument. If it is left out, it is the time of the call; None is the null timestamp.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Stamp {
     Now,
@@ -32,7 +32,7 @@ impl<'py> FromPyObject<'_, 'py> for Stamp {
 }
 
 impl Stamp {
-    /// The same, by the clock that the stream was declared with.
+    /// The same stamp, by the clock that the stream was declared with.
     pub(super) fn by(self, is_realtime: bool) -> Self {
         match self {
             Self::Now if is_realtime => Self::NowRealtime,
@@ -43,7 +43,7 @@ impl Stamp {
     pub(super) fn nanoseconds(self) -> u64 {
         match self {
             Self::Now => rusteron_client::Aeron::nano_clock() as u64,
-            // Before 1970 no clock is set yet.
+            // A time before 1970 means that the clock is not set yet.
             Self::NowRealtime => {
                 SystemTime::now().duration_since(UNIX_EPOCH).map_or(NULL_TIMESTAMP, |since| since.as_nanos() as u64)
             }
@@ -53,14 +53,14 @@ impl Stamp {
     }
 }
 
-/// What every frame is stamped with beside its own times.
+/// What a frame is stamped with, apart from the producer's own values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FrameStamps {
     pub(crate) timestamp: Stamp,
     pub(crate) descriptor_timestamp_ns: Option<u64>,
     pub(crate) trace_id: u64,
     pub(crate) seq: Option<u64>,
-    /// Where the frame's source stands behind it; None: where it stood.
+    /// The position of the source after this frame; None leaves the position unchanged.
     pub(crate) position: Option<u64>,
 }
 

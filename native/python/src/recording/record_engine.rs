@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The engine as Python holds it. See `tools/record/record_agent.py`.
+//! The recording engine as Python holds it. `tools/record/record_agent.py` runs it.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -20,7 +20,7 @@ use crate::intake::{JoinMailbox, Mailbox};
 
 type Engine = live::Engine<SubscriptionShared>;
 
-/// One recording: `run` it a slice at a time, on one thread.
+/// One recording. Call `run` for one slice after another, always on the same thread.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct RecordEngine {
     engine: Mutex<Option<Engine>>,
@@ -31,7 +31,7 @@ pub struct RecordEngine {
 
 #[pymethods]
 impl RecordEngine {
-    /// Makes the file. `frames`: after so many it has all; 0: never.
+    /// Makes the file. The recording ends after `frames` frames; 0 sets no bound.
     #[new]
     #[pyo3(signature = (mailbox, path, *, payload, compression, chunk_bytes, queue_bytes, chunk_ns, frames, notes,
                         idle = "bell"))]
@@ -76,7 +76,7 @@ impl RecordEngine {
         Ok(Self { engine: Mutex::new(Some(engine)), mailbox, idle, path })
     }
 
-    /// Records for so long, or until the recording is to end; what it came to.
+    /// Records for one slice, or until the recording must end. Returns what happened.
     fn run<'py>(&self, py: Python<'py>, slice_ns: u64) -> PyResult<Bound<'py, PyDict>> {
         let outcome = py
             .detach(|| unpoisoned(&self.engine).as_mut().map(|engine| engine.run(slice_ns, self.idle)))
@@ -88,7 +88,7 @@ impl RecordEngine {
         Ok(found)
     }
 
-    /// A stream's epoch is over after that sequence, as a mark beside its regions says.
+    /// Says that a stream's epoch ends after that sequence, as the mark beside its regions says.
     #[pyo3(signature = (stream_id, epoch, after_seq = None))]
     fn note_end(&self, py: Python<'_>, stream_id: u32, epoch: u64, after_seq: Option<u64>) -> PyResult<()> {
         let found = self.mailbox.place(stream_id);
@@ -96,7 +96,7 @@ impl RecordEngine {
         self.locked(py).as_mut().map(|engine| engine.note_mark(index, epoch, after_seq)).ok_or_else(|| closed(py))
     }
 
-    /// What was taken so far.
+    /// The totals of what was recorded so far.
     fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let guard = self.locked(py);
         let engine = guard.as_ref().ok_or_else(|| closed(py))?;
@@ -106,7 +106,7 @@ impl RecordEngine {
         Ok(found)
     }
 
-    /// Takes what was announced already, and writes the file's end; what the recording holds and lacks.
+    /// Records what was already announced, and writes the end of the file. Returns what the recording holds and lacks.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let mut engine = py.detach(|| unpoisoned(&self.engine).take()).ok_or_else(|| closed(py))?;
         let (other_streams, longest_turn_ns) = (engine.other_streams, engine.slices.longest_turn_ns);
@@ -122,7 +122,7 @@ impl RecordEngine {
 }
 
 impl RecordEngine {
-    /// The engine, which the thread that runs slices holds meanwhile.
+    /// Locks the engine. The thread that runs slices holds the lock during a slice.
     fn locked<'a>(&'a self, py: Python<'_>) -> MutexGuard<'a, Option<Engine>> {
         unpoisoned_detached(py, &self.engine)
     }
@@ -157,7 +157,7 @@ fn summary<'py>(py: Python<'py>, ended: &Ended, other_streams: u64) -> PyResult<
     found.set_item("complete", is_complete && ended.accounts.iter().all(Account::is_complete))?;
     found.set_item("failure", ended.failure.as_ref().map(ToString::to_string))?;
     found.set_item("no_room", matches!(ended.failure, Some(RecordingError::NoRoom)))?;
-    // The same text that stands in the file, so that both say the same.
+    // This is the text that the file holds too, so both say the same.
     found.set_item("accounts", ended.accounts.iter().map(|account| account.json(true)).collect::<Vec<_>>())?;
     Ok(found)
 }
@@ -181,8 +181,10 @@ fn recording_error(py: Python<'_>, failure: &RecordingError, path: &Path) -> PyE
     raise(py, name, &failure.to_string(), &[("path", shown.into_any())])
 }
 
-/// Writes a whole recording from what is whole in another; what was found. `places`, first byte and end of each, is
-/// what can be read, `gaps` how many places lie between that cannot; `cut_bytes` at the end belong to nothing.
+/// Copies what is whole in one recording to a new one. Returns what was found.
+///
+/// `places` are the first byte and the end of each readable part; `gaps` is the number of unreadable parts between
+/// them. `cut_bytes` at the end belong to nothing.
 #[pyfunction]
 #[pyo3(signature = (source, target, places, *, gaps, cut_bytes))]
 pub fn recording_recover<'py>(
@@ -208,7 +210,7 @@ pub fn recording_recover<'py>(
     Ok(found)
 }
 
-/// The name of the message in a buffer, the stream and the time that it speaks of; None for one that is not known.
+/// The name of the message in a buffer, and the stream and time that it refers to. None if the message is unknown.
 #[pyfunction]
 pub fn recording_topic(message: &[u8]) -> Option<(&'static str, Option<u32>, Option<u64>)> {
     let known = &names::KNOWN[names::find(message)?];
