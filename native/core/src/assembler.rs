@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Whole messages from the fragments of a stream.
+//! Assembles whole messages from the fragments of a stream.
 //!
-//! A message above the channel's payload size travels as several fragments, in order within its session,
-//! the first flagged BEGIN, the last END. Fragments of different sessions interleave. Aeron's own assembler
-//! is not used: it cannot be moved between threads, and it grows without a bound of ours.
+//! A message that is longer than the channel's payload size travels as several fragments. They are in order within
+//! their session, the first is flagged BEGIN, the last END. Fragments of different sessions interleave. Aeron's own
+//! assembler is not used, because it cannot be moved between threads and has no bound on its memory.
 
 use std::collections::HashMap;
 
-/// First fragment of a message.
+/// The flag of the first fragment of a message.
 pub const BEGIN: u8 = 0x80;
-/// Last fragment of a message.
+/// The flag of the last fragment of a message.
 pub const END: u8 = 0x40;
-/// A message in one fragment.
+/// The flags of a message that is one fragment.
 pub const WHOLE: u8 = BEGIN | END;
 
-/// Assembles per session, up to a bound.
+/// Assembles the messages of each session, up to a bound on their length.
 #[derive(Debug)]
 pub struct Assembler {
     max_message_bytes: usize,
@@ -23,13 +23,14 @@ pub struct Assembler {
 }
 
 impl Assembler {
-    /// Messages above `max_message_bytes` are abandoned and counted.
+    /// Makes an assembler. It abandons and counts messages that are longer than `max_message_bytes`.
     #[must_use]
     pub fn new(max_message_bytes: usize) -> Self {
         Self { max_message_bytes, partial: HashMap::new(), abandoned: 0 }
     }
 
-    /// Takes one fragment; gives `deliver` the message when it is whole. A whole fragment is passed on in place.
+    /// Takes one fragment, and calls `deliver` with the message when it is complete. A message of one fragment is not
+    /// copied.
     pub fn on_fragment(&mut self, session_id: i32, flags: u8, fragment: &[u8], deliver: impl FnOnce(&[u8])) {
         if flags & WHOLE == WHOLE {
             return deliver(fragment);
@@ -50,8 +51,8 @@ impl Assembler {
         }
     }
 
-    /// False when there is nothing to append to: the image was joined in the middle of a message, or the
-    /// message was abandoned.
+    /// Returns false if there is nothing to append to: the image was joined in the middle of a message, or the message
+    /// was abandoned.
     fn append(&mut self, session_id: i32, fragment: &[u8]) -> bool {
         let Some(message) = self.partial.get_mut(&session_id) else {
             return false;
@@ -65,14 +66,14 @@ impl Assembler {
         true
     }
 
-    /// A session is gone: what it began will never be whole.
+    /// Forgets a session that is gone: its unfinished message will never be complete.
     pub fn forget(&mut self, session_id: i32) {
         if self.partial.remove(&session_id).is_some() {
             self.abandoned += 1;
         }
     }
 
-    /// Messages begun and never delivered.
+    /// How many messages were begun and never delivered.
     #[must_use]
     pub const fn abandoned(&self) -> u64 {
         self.abandoned

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A pair of fences of which one costs nothing: the light one is for the thread that passes often, the heavy one for
-//! those that come rarely.
+//! A pair of memory fences of which one is nearly free. The light fence is for a thread that passes often, the heavy
+//! one for threads that come rarely.
 //!
-//! A store and a later load of another word may change places unless a full fence, some 5 ns, stands between them. Here
-//! the thread that comes rarely pays: it has the kernel put a full fence into every running thread of the process
-//! (`membarrier`). Wherever the other one was at that moment, its stores before are seen and its loads after see.
+//! The CPU may reorder a store and a later load of another word, unless a full fence of some 5 ns stands between them.
+//! Here the thread that comes rarely pays for both: it has the kernel run a full fence on every running thread of the
+//! process (`membarrier`). Wherever the other thread was at that moment, its earlier stores are visible to this thread,
+//! and its later loads see the stores of this thread.
 //!
 //! | store A, light, load B | store B, heavy, load A | |
 //! |---|---|---|
 //! | does not see B | does not see A | **forbidden** |
-//! | sees B | sees A | or either, allowed |
+//! | sees B | sees A | allowed, and so are the mixed cases |
 
 #[cfg(loom)]
 use loom::sync::atomic::fence;
@@ -18,23 +19,23 @@ use std::sync::atomic::fence;
 
 use std::sync::atomic::Ordering;
 
-/// How both fences are made. It is asked once and kept, because both sides must go by the same.
+/// How both fences are made. The process decides once, because both sides must use the same kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fences {
-    /// The kernel makes the heavy one.
+    /// The kernel makes the heavy fence, and the light one is nearly free.
     Asymmetric,
-    /// Where it does not: two full ones.
+    /// Two full fences, if the kernel does not offer that.
     Full,
 }
 
 impl Fences {
-    /// What this process has.
+    /// The kind that this process can use.
     #[must_use]
     pub fn of_process() -> Self {
         if membarrier::is_registered() { Self::Asymmetric } else { Self::Full }
     }
 
-    /// For the thread that passes often.
+    /// The fence for the thread that passes often.
     #[inline]
     pub fn light(self) {
         match self {
@@ -43,7 +44,7 @@ impl Fences {
         }
     }
 
-    /// For those that come rarely: some microseconds where it is the kernel's.
+    /// The fence for the threads that come rarely. It takes some microseconds if the kernel makes it.
     pub fn heavy(self) {
         match self {
             Self::Asymmetric => membarrier::run(),
@@ -52,14 +53,14 @@ impl Fences {
     }
 }
 
-/// The compiler, too, leaves stores before and loads after.
+/// A compiler fence: the compiler, too, must not move stores or loads across it.
 #[cfg(not(loom))]
 #[inline]
 fn nothing() {
     std::sync::atomic::compiler_fence(Ordering::SeqCst);
 }
 
-/// The model checker has no kernel, and so no asymmetric fences: what goes by them must fail there.
+/// The model checker has no kernel and thus no asymmetric fences, so code that relies on them must fail there.
 #[cfg(loom)]
 fn nothing() {}
 
@@ -67,7 +68,7 @@ fn nothing() {}
 mod membarrier {
     use std::sync::OnceLock;
 
-    /// Of `linux/membarrier.h`.
+    /// Constants of `linux/membarrier.h`.
     const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
     const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
 
@@ -82,7 +83,8 @@ mod membarrier {
     }
 
     pub(super) fn run() {
-        // A process made by fork may have to register anew. To go on without the fence would be two owners of one lock.
+        // A process made by fork may have to register again. Going on without the fence would let two threads own one
+        // lock.
         let is_run = is_done(PRIVATE_EXPEDITED) || is_done(REGISTER_PRIVATE_EXPEDITED) && is_done(PRIVATE_EXPEDITED);
         assert!(is_run, "the kernel took membarrier away: {}", std::io::Error::last_os_error());
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A lock for what one thread takes for every frame and others once in a while.
+//! A biased lock: one thread takes it for every frame, and others take it once in a while.
 //!
-//! A mutex costs two locked instructions, 10 ns, and each of them waits until all that was stored before has reached
-//! the cache, which for a line that another core has just read takes longer than publishing a frame. So the thread that
-//! comes again and again gets a seat, and takes the lock from there with two plain stores. All others share a mutex;
-//! whoever holds that makes the seat wait.
+//! A mutex costs two locked instructions, 10 ns. Each of them also waits until everything that was stored before has
+//! reached the cache. For a line that another core has just read, that takes longer than publishing a frame. So the
+//! thread that takes the lock again and again gets a seat, and takes the lock from there with two plain stores. All
+//! other threads share a mutex, and the one that holds it makes the seat wait.
 //!
 //! ```text
 //!   the thread with the seat               others, one at a time by their mutex
@@ -16,8 +16,8 @@
 //!     is_held = false
 //! ```
 //!
-//! The fences forbid that both look and neither sees the other; see `asymmetric`. `tests/loom_biased.rs` runs it under
-//! every allowed order.
+//! The fences exclude that both threads look and neither sees the other; see `asymmetric`. `tests/loom_biased.rs` runs
+//! the lock under every allowed order.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -25,38 +25,38 @@ use std::ops::{Deref, DerefMut};
 use crate::asymmetric::Fences;
 use sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, UnsafeCell};
 
-/// A thread that takes the lock so often, with no other in between, gets the seat.
+/// A thread that takes the lock this many times in a row gets the seat.
 pub const SEAT_AFTER: u32 = if cfg!(loom) { 2 } else { 64 };
-/// Threads that ever get a seat. A seat stays its thread's: one that was overtaken on the way to the lock may still
-/// write into it.
+/// How many threads can ever get a seat. A seat belongs to its thread for ever, because a thread that was overtaken on
+/// its way to the lock may still write into its seat.
 const SEATS: usize = 4;
 const NOBODY: usize = 0;
 
-/// Guards a value.
+/// A value guarded by a biased lock.
 #[derive(Debug)]
 pub struct BiasedLock<T> {
     fences: Fences,
-    /// The seat in use, by index; `SEATS`: none. Changed by whoever has the lock the others' way.
+    /// The index of the seat in use; `SEATS` if none is. Only a thread that holds the mutex changes it.
     current: AtomicUsize,
     seats: [Seat; SEATS],
-    /// Somebody has the lock the others' way, or waits for the seat.
+    /// Whether a thread holds the lock by the mutex, or waits for the seat.
     is_wanted: AtomicBool,
     others: Mutex<Streak>,
     value: UnsafeCell<T>,
 }
 
-// SAFETY: the value is reached through guards alone, of which there is one at a time.
+// SAFETY: the value is reached through guards alone, and there is only one guard at a time.
 unsafe impl<T: Send> Sync for BiasedLock<T> {}
 
 #[derive(Debug)]
 struct Seat {
-    /// Whose it is, once and for all.
+    /// The thread that owns the seat. Once set, it never changes.
     thread: AtomicUsize,
-    /// That thread has the lock by it. Nobody else writes this.
+    /// Whether that thread holds the lock by its seat. No other thread writes this.
     is_held: AtomicBool,
 }
 
-/// Who came last the others' way, and how often in a row.
+/// The thread that took the mutex last, and how often in a row it did.
 #[derive(Debug)]
 struct Streak {
     thread: usize,
@@ -64,13 +64,13 @@ struct Streak {
 }
 
 impl<T> BiasedLock<T> {
-    /// Around a value; nobody has the seat.
+    /// Guards a value. No thread has a seat yet.
     #[must_use]
     pub fn new(value: T) -> Self {
         Self::with_fences(value, Fences::of_process())
     }
 
-    /// For tests of either kind of fences.
+    /// Guards a value with the given kind of fences, for tests.
     #[must_use]
     pub fn with_fences(value: T, fences: Fences) -> Self {
         let seats = std::array::from_fn(|_| Seat { thread: AtomicUsize::new(NOBODY), is_held: AtomicBool::new(false) });
@@ -84,16 +84,16 @@ impl<T> BiasedLock<T> {
         }
     }
 
-    /// Takes the lock, and waits for it.
+    /// Takes the lock, and waits until it can.
     ///
     /// # Panics
-    /// When this thread has it by the seat already.
+    /// If this thread holds the lock by its seat already.
     #[inline]
     pub fn lock(&self) -> Guard<'_, T> {
         self.lock_as(this_thread())
     }
 
-    /// The same for a thread that knows its number, which is not 0 and no other's.
+    /// Like `lock`, for a thread that knows its number. The number must not be 0, nor that of another thread.
     #[inline]
     pub fn lock_as(&self, thread: usize) -> Guard<'_, T> {
         match self.take_seat(thread) {
@@ -102,12 +102,12 @@ impl<T> BiasedLock<T> {
         }
     }
 
-    /// Takes the lock unless another thread has it. It earns no seat.
+    /// Takes the lock unless another thread holds it. It does not count towards a seat.
     pub fn try_lock(&self) -> Option<Guard<'_, T>> {
         self.try_lock_as(this_thread())
     }
 
-    /// The same for a thread that knows its number.
+    /// Like `try_lock`, for a thread that knows its number.
     pub fn try_lock_as(&self, thread: usize) -> Option<Guard<'_, T>> {
         self.take_seat(thread).or_else(|| {
             let others = sync::try_locked(&self.others)?;
@@ -117,7 +117,8 @@ impl<T> BiasedLock<T> {
         })
     }
 
-    /// The seat's way. None: the seat is another's or nobody's, or somebody wants the lock.
+    /// Takes the lock by the seat. None if the seat is another thread's or nobody's, or if a thread wants the lock by
+    /// the mutex.
     #[inline]
     fn take_seat(&self, thread: usize) -> Option<Guard<'_, T>> {
         let index = self.current.load(Ordering::Relaxed);
@@ -128,7 +129,8 @@ impl<T> BiasedLock<T> {
         assert!(!seat.is_held.load(Ordering::Relaxed), "a thread takes a lock that it has");
         seat.is_held.store(true, Ordering::Relaxed);
         self.fences.light();
-        // Acquire: pairs with the release of whoever had it the others' way. The seat may have been taken away meanwhile.
+        // Acquire: pairs with the release of the thread that held the lock by the mutex. The seat may have changed
+        // meanwhile.
         if !self.is_wanted.load(Ordering::Acquire) && self.current.load(Ordering::Relaxed) == index {
             return Some(Guard { lock: self, way: Way::Seat(seat), value: PhantomData });
         }
@@ -150,7 +152,8 @@ impl<T> BiasedLock<T> {
         Guard { lock: self, way: Way::Others(others), value: PhantomData }
     }
 
-    /// Makes the thread with the seat wait from now on, or see that it has the lock.
+    /// Makes the thread with the seat wait from now on. If it holds the lock already, `is_seat_held` sees that
+    /// afterwards.
     fn call_seat(&self, thread: usize) {
         self.is_wanted.store(true, Ordering::Relaxed);
         let seat = self.seats.get(self.current.load(Ordering::Relaxed));
@@ -165,7 +168,8 @@ impl<T> BiasedLock<T> {
         seat.is_some_and(|seat| seat.is_held.load(Ordering::Acquire))
     }
 
-    /// The caller has the lock, so the seat is not in use. Where all seats are others' nobody has one from now on.
+    /// Gives the thread a seat. The caller holds the lock, so no seat is in use. If all seats belong to other threads,
+    /// none is in use from now on.
     fn give_seat(&self, thread: usize) {
         let has = |wanted: usize| self.seats.iter().position(|seat| seat.thread.load(Ordering::Relaxed) == wanted);
         let index = has(thread).or_else(|| has(NOBODY)).unwrap_or(SEATS);
@@ -177,7 +181,7 @@ impl<T> BiasedLock<T> {
 }
 
 impl Streak {
-    /// Whether the thread has come often enough.
+    /// Counts a turn of this thread. Returns whether it has come often enough for a seat.
     fn note(&mut self, thread: usize) -> bool {
         if self.thread != thread {
             *self = Self { thread, turns: 0 };
@@ -187,7 +191,7 @@ impl Streak {
     }
 }
 
-/// The lock, until it is dropped. Threads share it only where they may share the value:
+/// Holds the lock until it is dropped. Threads may share a guard only if they may share the value:
 ///
 /// ```compile_fail
 /// use framegate_core::biased::BiasedLock;
@@ -199,13 +203,13 @@ impl Streak {
 pub struct Guard<'a, T> {
     lock: &'a BiasedLock<T>,
     way: Way<'a>,
-    /// It gives out references to the value, so it may be shared only where the value may be.
+    /// The guard gives out references to the value, so it may be shared only if the value may be.
     value: PhantomData<&'a mut T>,
 }
 
 enum Way<'a> {
     Seat(&'a Seat),
-    /// Holds the mutex, and with it `is_wanted`.
+    /// Holds the mutex, and thereby `is_wanted`.
     Others(#[expect(dead_code, reason = "held, not read")] MutexGuard<'a, Streak>),
 }
 
@@ -214,7 +218,7 @@ impl<T> Deref for Guard<'_, T> {
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: there is one guard at a time, and this borrows it.
+        // SAFETY: there is only one guard at a time, and this borrows it.
         unsafe { &*self.lock.value.get() }
     }
 }
@@ -222,7 +226,7 @@ impl<T> Deref for Guard<'_, T> {
 impl<T> DerefMut for Guard<'_, T> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as above, and this borrows it alone.
+        // SAFETY: as above, and this borrows it exclusively.
         unsafe { &mut *self.lock.value.get() }
     }
 }
@@ -232,13 +236,13 @@ impl<T> Drop for Guard<'_, T> {
     fn drop(&mut self) {
         match &self.way {
             Way::Seat(seat) => seat.is_held.store(false, Ordering::Release),
-            // The mutex goes after it, with the field.
+            // The mutex is released after this store, when its field is dropped.
             Way::Others(_) => self.lock.is_wanted.store(false, Ordering::Release),
         }
     }
 }
 
-/// The machine's, or the model checker's.
+/// The machine's atomics and mutex, or those of the model checker.
 mod sync {
     #[cfg(loom)]
     pub(super) use loom::sync::{
@@ -254,7 +258,8 @@ mod sync {
     };
     use std::sync::{PoisonError, TryLockError};
 
-    /// What the mutex guards is valid between statements, so a thread that panicked with it left it as good as any.
+    /// The guarded value is valid between any two statements, so a thread that panicked while holding the mutex left it
+    /// intact.
     pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         mutex.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -296,12 +301,12 @@ fn this_thread() -> usize {
     unsafe { libc::pthread_self() as usize }
 }
 
-/// The same without the call, which takes as long as all else that the seat's way does.
+/// The same number without a function call, which would take as long as the rest of taking a seat.
 #[cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
 #[inline]
 fn this_thread() -> usize {
     let thread: usize;
-    // SAFETY: the ABI has every thread's control block begin with its own address, where fs points.
+    // SAFETY: by the ABI, the control block of every thread begins with its own address, and fs points at it.
     unsafe { std::arch::asm!("mov {}, fs:0", out(reg) thread, options(nostack, pure, readonly, preserves_flags)) };
     thread
 }

@@ -8,13 +8,13 @@ fn read(clock: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Nanoseconds of the clock that never steps.
+/// Nanoseconds of the monotonic clock, which never steps.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC)
 }
 
-/// Nanoseconds since 1970.
+/// Nanoseconds since 1970, by the wall clock.
 #[must_use]
 pub fn realtime_ns() -> u64 {
     read(libc::CLOCK_REALTIME)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a loop does when it found nothing to do.
+//! Idling: what a loop does after a turn that found nothing to do.
 //!
 //! | strategy  | costs                | answers within                                        |
 //! |-----------|----------------------|-------------------------------------------------------|
@@ -11,34 +11,34 @@
 
 use std::time::Duration;
 
-/// Spins before `backoff` starts to yield.
+/// How often `backoff` spins before it starts to yield.
 const SPINS: u32 = 10;
-/// Yields before `backoff` starts to park.
+/// How often `backoff` yields before it starts to park.
 const YIELDS: u32 = 20;
-/// The first park of `backoff`; each further one is twice as long.
+/// The first park of `backoff`. Each later one is twice as long.
 pub const SHORTEST_PARK_NS: u64 = 1_000;
 /// The longest park of `backoff`. A longer one shows in the latency: 1 ms costs 140-200 us at the median.
 pub const LONGEST_PARK_NS: u64 = 64_000;
 /// The period of `sleep`.
 pub const SLEEP_NS: u64 = 1_000_000;
 
-/// The choices a user has.
+/// The idle strategies that a user can choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdleStrategy {
-    /// Spin, yield, then sleep until a writer rings; see [`crate::bell`].
+    /// Spins, then yields, then sleeps until a writer rings; see [`crate::bell`].
     Bell,
-    /// Spin on. A user may also call it `spin`.
+    /// Spins without a pause. A user may also call it `spin`.
     Busy,
-    /// Offer the core to others, then look again.
+    /// Offers the core to other threads, then looks again.
     Yield,
-    /// Spin, yield, then park ever longer up to [`LONGEST_PARK_NS`].
+    /// Spins, then yields, then parks for longer and longer times up to [`LONGEST_PARK_NS`].
     Backoff,
-    /// Sleep [`SLEEP_NS`].
+    /// Sleeps [`SLEEP_NS`] each time.
     Sleep,
 }
 
 impl IdleStrategy {
-    /// The strategy of that name, as configurations spell it.
+    /// The strategy of that name, spelled as in configurations.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
@@ -52,18 +52,18 @@ impl IdleStrategy {
     }
 }
 
-/// One step of idling, decided without doing it.
+/// One pause of an idler, decided but not yet carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pause {
-    /// A CPU hint.
+    /// The CPU's hint for a spinning loop.
     Spin,
     /// `sched_yield`.
     Yield,
-    /// A sleep of that many nanoseconds.
+    /// A sleep of this many nanoseconds.
     Park(u64),
 }
 
-/// A loop's idling: ask it after a turn without work, reset it after one with.
+/// The idling of one loop: call `idle` after a turn without work, and `reset` after a turn with work.
 #[derive(Clone, Debug)]
 pub struct Idler {
     strategy: IdleStrategy,
@@ -78,14 +78,14 @@ impl Idler {
         Self { strategy, empty_turns: 0, park_ns: SHORTEST_PARK_NS }
     }
 
-    /// There was work: the next pause is the shortest again.
+    /// Notes that there was work: the next pause is the shortest again.
     #[inline]
     pub fn reset(&mut self) {
         self.empty_turns = 0;
         self.park_ns = SHORTEST_PARK_NS;
     }
 
-    /// What to do now. Pure: the caller, or [`Idler::idle`], carries it out.
+    /// Decides the next pause. The caller, or [`Idler::idle`], carries it out.
     pub fn next_pause(&mut self) -> Pause {
         match self.strategy {
             IdleStrategy::Busy => Pause::Spin,
@@ -121,8 +121,8 @@ impl Idler {
     }
 }
 
-/// Lets parks of this thread end on time: Linux adds 50 us of timer slack to each by default, which is as
-/// much as the longest park itself.
+/// Lets the parks of this thread end on time. By default Linux adds 50 us of timer slack to each, nearly as much as the
+/// longest park itself.
 #[cfg(target_os = "linux")]
 pub fn tighten_timer_slack() {
     // SAFETY: PR_SET_TIMERSLACK takes one integer and changes this thread's timers alone; no memory is passed.

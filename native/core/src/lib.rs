@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! framegate's pure core: what CPython cannot do, and nothing that needs Python or Aeron.
+//! The core of framegate in Rust: what CPython cannot do, and nothing that needs Python or Aeron.
 //!
-//! Every state machine in here has a plain Python twin that is its executable specification.
+//! Every state machine in here has a twin in plain Python, which is its executable specification.
 #![deny(unsafe_op_in_unsafe_fn, missing_docs)]
 
-// Regions and messages are little-endian, and payloads are handed out as they lie.
+// Regions and messages are little-endian, and payloads are given out without conversion.
 #[cfg(not(target_endian = "little"))]
 compile_error!("framegate needs a little-endian machine");
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Is this message one of the fixed-size records that a caller collects? The answer costs one comparison.
+//! A filter for fixed-size records: it finds out with one comparison whether a message is of the kind that a caller
+//! collects.
 //!
-//! A shared stream carries several schemas and templates. A collector of one of them (descriptors, QoS,
-//! barriers) looks at the message header of everything that passes:
+//! A shared stream carries several schemas and templates. A collector of one of them (descriptors, QoS, barriers) looks
+//! at the message header of every message:
 //!
 //! ```text
 //!   0           2           4           6           8
@@ -11,13 +12,13 @@
 //!   +-----------+-----------+-----------+-----------+------------------------
 //! ```
 //!
-//! All four equal the expected ones nearly always, so they are compared as one u64 first. Only a message
-//! that differs is looked at field by field, in the order of PROTOCOL 13.
+//! Nearly always all four fields have the expected values, so they are compared as one u64 first. Only a message that
+//! differs is examined field by field, in the order of PROTOCOL 13.
 
 /// Bytes of the SBE message header.
 pub const MESSAGE_HEADER_BYTES: usize = 8;
 
-/// What a message turned out to be.
+/// What kind of message a filter found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Verdict {
@@ -35,10 +36,10 @@ pub enum Verdict {
     WrongBlockLength = 5,
 }
 
-/// How many verdicts there are; verdicts index arrays of counters.
+/// The number of verdicts, for arrays of counters that are indexed by verdict.
 pub const VERDICTS: usize = 6;
 
-/// The record that a collector wants.
+/// The kind of record that a collector wants.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordFilter {
     header: u64,
@@ -50,7 +51,8 @@ pub struct RecordFilter {
 }
 
 impl RecordFilter {
-    /// `reads_newer`: whether a newer version with a longer block is read (schemas 900 and 920) or refused.
+    /// Makes a filter. `reads_newer`: whether a newer version with a longer block is read (schemas 900 and 920) or
+    /// refused.
     #[must_use]
     pub const fn new(block_length: u16, template_id: u16, schema_id: u16, version: u16, reads_newer: bool) -> Self {
         let header =
@@ -58,13 +60,13 @@ impl RecordFilter {
         Self { header, block_length, template_id, schema_id, version, reads_newer }
     }
 
-    /// Bytes of a record's body.
+    /// The length of a record's body in bytes.
     #[must_use]
     pub const fn record_bytes(&self) -> usize {
         self.block_length as usize
     }
 
-    /// Looks at a whole message.
+    /// Examines a whole message.
     #[inline]
     #[must_use]
     pub fn verdict(&self, message: &[u8]) -> Verdict {

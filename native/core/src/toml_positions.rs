@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! TOML with positions: the values of a document, and where each of its keys and values stands.
+//! TOML with positions: the values of a document, and where each of its keys and values is.
 //!
-//! A configuration mistake is worth a line and a column, and a plain value tree has forgotten both. [`parse`]
-//! gives the tree together with one [`Place`] per key path: tables, arrays of tables and arrays by index,
-//! inline tables and dotted keys alike. Two keys of the same name in two tables have two paths.
+//! An error message about a configuration should name a line and a column, and a plain tree of values has lost both.
+//! [`parse`] returns the tree together with one [`Place`] for each key path. Tables, arrays of tables and arrays by
+//! index, inline tables and dotted keys all have places. Two keys of the same name in two tables have two paths.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ pub enum Step {
     Index(usize),
 }
 
-/// A place in the text, both counted from 1; columns count characters, not bytes.
+/// A position in the text. Both numbers count from 1; columns count characters, not bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// The line.
@@ -27,18 +27,18 @@ pub struct Position {
     pub column: u32,
 }
 
-/// Where one path stands. Array elements have no key of their own: both positions are the element's.
+/// The place of one path. Array elements have no key of their own: both positions are those of the element.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The path from the root.
+    /// The path from the root of the document.
     pub path: Vec<Step>,
-    /// Where its key begins; for a table, in the header that first names it.
+    /// Where the key begins; for a table, in the header that first names it.
     pub key: Position,
-    /// Where its value begins; for a table, its header.
+    /// Where the value begins; for a table, its header.
     pub value: Position,
 }
 
-/// A value. Tables keep the order of the file.
+/// A TOML value. Tables keep the order of the file.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// Any of the four string forms.
@@ -62,11 +62,11 @@ pub enum Value {
 pub struct Positioned {
     /// The root table.
     pub root: Vec<(String, Value)>,
-    /// One place per path, parents before their children.
+    /// One place for each path, parents before their children.
     pub places: Vec<Place>,
 }
 
-/// Why a text is not TOML, and where that shows.
+/// Why a text is not TOML, and where the error was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TomlFault {
     /// The first character that cannot be right.
@@ -97,7 +97,7 @@ fn fault(lines: &Lines, error: &TomlError) -> TomlFault {
     TomlFault { at: lines.position(offset), message }
 }
 
-/// Turns byte offsets into positions.
+/// Converts byte offsets to positions.
 struct Lines<'text> {
     text: &'text str,
     starts: Vec<usize>,
@@ -105,7 +105,7 @@ struct Lines<'text> {
 
 impl<'text> Lines<'text> {
     fn of(text: &'text str) -> Self {
-        // A byte order mark is no character of the first line: editors do not count it.
+        // A byte order mark does not count as a character of the first line: editors do not count it either.
         let first = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
         let breaks = text.match_indices('\n').map(|(offset, _)| offset + 1);
         Lines { text, starts: std::iter::once(first).chain(breaks).collect() }
@@ -127,7 +127,7 @@ fn saturated(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// Goes down the tree, remembering the path, and leaves a place at every step.
+/// Walks down the tree, keeps the path, and records a place at every step.
 struct Walk<'text> {
     lines: &'text Lines<'text>,
     path: Vec<Step>,
@@ -172,7 +172,7 @@ impl Walk<'_> {
             Item::Value(value) => self.value(value),
             Item::Table(table) => Value::Table(self.table(table)),
             Item::ArrayOfTables(tables) => self.array_of_tables(tables),
-            // Iteration leaves these out; an empty table is the nearest thing to nothing.
+            // Iteration leaves these out; an empty table is the closest match.
             Item::None => Value::Table(Vec::new()),
         }
     }
@@ -197,7 +197,8 @@ impl Walk<'_> {
         found
     }
 
-    /// Tables that only a longer header implies have no span of their own: their key stands for them.
+    /// Records a place. Tables that only a longer header implies have no span of their own, so their key's span is
+    /// used.
     fn leave_place(&mut self, key: Span, value: Span) {
         let start = |span: &Span| span.as_ref().map(|span| self.lines.position(span.start));
         let (key, value) = (start(&key), start(&value));

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Locks of what is valid between any two statements: a thread that panicked holding one has damaged nothing.
+//! Locks for values that are valid between any two statements, so that a thread that panics while holding one damages
+//! nothing.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The lock, whether or not a thread panicked holding it.
+/// Takes the lock, even if a thread panicked while holding it.
 pub fn unpoisoned<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Counters that know their names, so that whoever shows them lists none.
+//! Counters that know their names, so that no program that shows them needs a list of its own.
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-/// A struct of counters: its fields are their names. What each counts is explained in `docs/counters.md` too.
+/// Defines a struct of counters, whose fields are the names. `docs/counters.md` explains each counter too.
 ///
 /// ```
 /// framegate_counters::counters! {
@@ -30,16 +30,16 @@ macro_rules! counters {
         }
 
         impl $name {
-            /// In their order.
+            /// The names of the counters, in the order of their definition.
             pub const NAMES: [&'static str; [$(stringify!($field)),*].len()] = [$(stringify!($field)),*];
 
-            /// In the order of the names.
+            /// The values of the counters, in the order of the names.
             #[must_use]
             pub const fn values(&self) -> [u64; Self::NAMES.len()] {
                 [$(self.$field),*]
             }
 
-            /// Each by its name.
+            /// Each counter as a name and a value.
             pub fn named(&self) -> impl Iterator<Item = (&'static str, u64)> + use<> {
                 Self::NAMES.into_iter().zip(self.values())
             }

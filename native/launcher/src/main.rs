@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The program `framegate`: keeps Ctrl-C back, and becomes the Python program beside it.
+//! The program `framegate`: it blocks Ctrl-C, then replaces itself by the Python program beside it.
 //!
-//! A Ctrl-C that meets Python while it starts ends it with a traceback of its own inside. The mask of a process outlives
-//! `exec`, so the signal waits here and there until `framegate/__main__.py` lets it through to its handler.
+//! If Ctrl-C arrives while Python starts, Python ends with a traceback from its own start-up code. A process keeps its
+//! signal mask across `exec`. So the signal stays blocked from here until `framegate/__main__.py` unblocks it for its
+//! own handler.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 use std::{env, fs, io, mem, ptr};
 
-/// The script that pip makes, with the interpreter in its first line.
+/// The script that pip installs, with the path of the interpreter in its first line.
 const PYTHON_PROGRAM: &str = "framegate-python";
 const ENVIRONMENT: u8 = 3;
 
@@ -19,8 +20,9 @@ fn main() -> ExitCode {
     };
     let mut python = Command::new(&program);
     python.args(env::args_os().skip(1));
-    // SAFETY: it runs in this very process, which has no other thread. Before `exec` the library clears the mask, so
-    // this is the place; a Ctrl-C until here ends the launcher in silence, as it does any program.
+    // SAFETY: the closure runs in this very process, which has no other thread. `exec` of the standard library clears
+    // the mask first, so the signal must be blocked here. A Ctrl-C before this point ends the launcher silently, as it
+    // ends any program.
     let failure = unsafe { python.pre_exec(keep_ctrl_c_back) }.exec();
     eprintln!("framegate: {} cannot be run: {failure}", program.display());
     ExitCode::from(ENVIRONMENT)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Memory for copies of frames: address space that is reserved at the start, and taken from the system in chunks.
+//! An arena: memory for copies of frames. Its address space is reserved at the start, and used in chunks.
 //!
-//! A chunk is free again when the last copy in it is released; nothing is evicted. A helper thread can fault chunks in
-//! ahead of what is taken, so that whoever copies waits for no page.
+//! A chunk is free again when the last copy in it is released; nothing is evicted. A helper thread can fault in the
+//! chunks ahead of those in use, so that a thread that copies does not wait for page faults.
 
 use std::io;
 use std::ptr::NonNull;
@@ -12,37 +12,37 @@ use std::thread::JoinHandle;
 
 const CHUNK_BYTES_MAX: usize = 1 << 20;
 const CHUNK_BYTES_MIN: usize = 4096;
-/// A small arena has smaller chunks, so that each of several streams finds one.
+/// The least number of chunks. A small arena has smaller chunks, so that each of several streams finds one.
 const CHUNKS_LEAST: usize = 64;
-/// Huge pages begin at multiples of it.
+/// Huge pages begin at multiples of this.
 const ALIGNMENT: usize = 2 << 20;
-/// The helper faults in so much at once.
+/// How much the helper faults in at once.
 const STEP_BYTES: usize = 4 << 20;
 
-/// Why a copy finds no place.
+/// Why there is no place for a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoPlace {
-    /// Too much is kept already.
+    /// Too many copies are kept already.
     Full,
-    /// There is room, and its memory has not come from the system yet.
+    /// There is space, but the system has not given its memory yet.
     NotYet,
 }
 
-/// Chunks of memory. One thread takes and gives back.
+/// Memory in chunks. Only one thread takes and gives back.
 #[derive(Debug)]
 pub struct Arena {
     mapping: Mapping,
     chunk_bytes: usize,
-    /// How many copies lie in each chunk; 0: it is free.
+    /// How many copies are in each chunk; 0 if it is free.
     copies: Box<[u32]>,
-    /// Chunks that are not free.
+    /// How many chunks are in use.
     taken: usize,
     peak: usize,
     ahead: Option<Ahead>,
 }
 
 impl Default for Arena {
-    /// Of no bytes.
+    /// Makes an arena of no bytes.
     fn default() -> Self {
         Self {
             mapping: Mapping::default(),
@@ -56,11 +56,12 @@ impl Default for Arena {
 }
 
 impl Arena {
-    /// Reserves so many bytes. The first `ahead_bytes` of them have memory when this returns, and a helper keeps as many
-    /// ahead of what is taken; with 0 there is no helper, and memory comes when it is first written.
+    /// Reserves `bytes` of address space. The first `ahead_bytes` have memory when this returns, and a helper thread
+    /// keeps as many ahead of what is in use. With 0 there is no helper, and a page gets memory when it is first
+    /// written.
     ///
     /// # Errors
-    /// The system gives no address space or no thread.
+    /// If the system gives no address space, or no thread.
     pub fn new(bytes: usize, ahead_bytes: usize) -> io::Result<Self> {
         let chunk_bytes = (bytes / CHUNKS_LEAST).next_power_of_two().clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX);
         let chunks = bytes.div_ceil(chunk_bytes);
@@ -72,14 +73,14 @@ impl Arena {
         Ok(Self { mapping, chunk_bytes, copies: vec![0; chunks].into_boxed_slice(), taken: 0, peak: 0, ahead })
     }
 
-    /// The most bytes that were taken at one time, by whole chunks.
+    /// The most bytes that were in use at one time, counted in whole chunks.
     #[must_use]
     pub const fn peak_bytes(&self) -> usize {
         self.peak * self.chunk_bytes
     }
 
-    /// Where so many bytes can lie, one at least: right behind `end` where that is free, else in free chunks that are
-    /// neighbours. `may_fault`: memory that has not come yet is waited for, in the copy.
+    /// Finds a place for `bytes`, which are at least one: right after `end` if that is free, else in adjacent free
+    /// chunks. With `may_fault`, memory that has not come from the system yet may be used; the copy then waits for it.
     ///
     /// # Errors
     /// See [`NoPlace`].
@@ -105,7 +106,7 @@ impl Arena {
         Err(if usable < self.copies.len() { NoPlace::NotYet } else { NoPlace::Full })
     }
 
-    /// A copy lies there.
+    /// Marks the place as used by a copy.
     pub fn take(&mut self, start: usize, bytes: usize) {
         for chunk in self.chunks_of(start, bytes) {
             self.taken += usize::from(self.copies[chunk] == 0);
@@ -117,7 +118,7 @@ impl Arena {
         }
     }
 
-    /// It is needed no more.
+    /// Marks the place of a copy as no longer used.
     pub fn give_back(&mut self, start: usize, bytes: usize) {
         for chunk in self.chunks_of(start, bytes) {
             self.copies[chunk] -= 1;
@@ -125,18 +126,19 @@ impl Arena {
         }
     }
 
-    /// The bytes there. Only a place that was given is asked for.
+    /// The bytes at a place, which must be one that `place` returned.
     #[must_use]
     pub fn bytes(&self, start: usize, bytes: usize) -> &[u8] {
         assert!(start + bytes <= self.mapping.bytes, "a place outside of the arena");
-        // SAFETY: it lies in the mapping, which is readable and zero before it is written. Whoever writes has `&mut self`.
+        // SAFETY: the range lies in the mapping, which is readable, and zero before it is written. A writer needs `&mut
+        // self`.
         unsafe { std::slice::from_raw_parts(self.mapping.start.as_ptr().add(start), bytes) }
     }
 
-    /// The same, to be written.
+    /// The bytes at a place, for writing.
     pub fn bytes_mut(&mut self, start: usize, bytes: usize) -> &mut [u8] {
         assert!(start + bytes <= self.mapping.bytes, "a place outside of the arena");
-        // SAFETY: as in `bytes`, and nobody else refers to it while `self` is borrowed.
+        // SAFETY: as in `bytes`, and nobody else refers to the range while `self` is borrowed.
         unsafe { std::slice::from_raw_parts_mut(self.mapping.start.as_ptr().add(start), bytes) }
     }
 
@@ -145,12 +147,12 @@ impl Arena {
     }
 }
 
-/// Address space, without memory until it is written.
+/// Reserved address space. It has no memory until it is written.
 #[derive(Debug)]
 struct Mapping {
     start: NonNull<u8>,
     bytes: usize,
-    /// As the system gave it; no bytes: it gave none.
+    /// The mapping as the system gave it; 0 bytes if there is none.
     whole: (NonNull<u8>, usize),
 }
 
@@ -160,7 +162,7 @@ impl Default for Mapping {
     }
 }
 
-// SAFETY: it is plain memory of this process, which the arena alone writes.
+// SAFETY: the mapping is plain memory of this process, which only the arena writes.
 unsafe impl Send for Mapping {}
 
 impl Mapping {
@@ -180,7 +182,8 @@ impl Mapping {
         let ahead = whole.as_ptr().align_offset(ALIGNMENT);
         // SAFETY: the offset is below ALIGNMENT, by which the mapping is longer.
         let start = unsafe { whole.add(ahead) };
-        // SAFETY: the range lies in the mapping. Advice alone: a system without huge pages refuses it, and that is all.
+        // SAFETY: the range lies in the mapping. This is only advice: a system without huge pages refuses it, which
+        // does no harm.
         unsafe { libc::madvise(start.as_ptr().cast(), bytes, libc::MADV_HUGEPAGE) };
         Ok(Self { start, bytes, whole: (whole, length) })
     }
@@ -203,12 +206,12 @@ impl Drop for Arena {
     }
 }
 
-/// The helper that faults chunks in.
+/// The helper that faults in chunks before they are used.
 #[derive(Debug)]
 struct Ahead {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
-    /// How many chunks it is to be ahead, of how many.
+    /// How many chunks it keeps ahead of those in use.
     ahead: usize,
     chunks: usize,
 }

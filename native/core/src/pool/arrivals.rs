@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! What a descriptor's sequence means after those before it: the next, a gap, or a repetition.
+//! Arrivals: what the sequence of a descriptor means after those before it. It is the next one, a gap, or a repetition.
 
 /// What a sequence means after those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-//! How a reader that was lapped comes back to fresh frames.
+//! Catching up: how a reader that was lapped gets back to frames that last.
 //!
-//! Descriptors are read oldest first. Without this, a reader that is one ring behind stays there: each frame is
-//! overwritten just before its turn comes.
+//! Descriptors are read oldest first. Without this, a reader that is one ring behind would stay there, because each
+//! frame would be overwritten just before the reader gets to it.
 
 use super::reader::Dropped;
 
-/// Which descriptors are passed over. What a slot says of the newest frame is believed for half a ring at most, so
-/// slots are looked at again and again, and neither jumps of the sequence nor a bad word cost more than that.
+/// Decides which descriptors a lapped reader skips. One lapped frame makes it skip half a ring at most, then it looks
+/// at a slot again. So neither a jump of the sequence nor a bad word can cost more than that.
 #[derive(Default)]
 pub struct CatchUp {
     resume_at: u64,
 }
 
 impl CatchUp {
-    /// Whether a frame is so old that its slot need not be touched.
+    /// Whether a frame is so old that its slot need not be read.
     #[inline]
     #[must_use]
     pub const fn passes_over(&self, seq: u64) -> bool {
         seq < self.resume_at
     }
 
-    /// A frame was not taken. A lapped one proves that the writer is a whole ring ahead of it: what lies up to half
-    /// a ring behind that writer is gone, or will be before it is read.
+    /// Notes that a frame was not taken. A lapped one proves that the writer is a whole ring ahead of it. The next half
+    /// ring of frames is then gone, or will be before it is read.
     pub fn on_dropped(&mut self, seq: u64, cause: Dropped, nslots: u32) {
         let is_lapped = match cause {
             Dropped::Overwritten => true,
@@ -34,7 +34,8 @@ impl CatchUp {
         }
     }
 
-    /// A frame was overwritten, before it was read or while somebody held it; where reading goes on.
+    /// Notes that a frame was overwritten, before it was read or while it was held. Returns the sequence at which
+    /// reading goes on.
     pub fn on_lapped(&mut self, seq: u64, nslots: u32) -> u64 {
         self.resume_at = self.resume_at.max(seq.saturating_add(u64::from(nslots / 2)));
         self.resume_at

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The commit word: one u64 a slot that says which frame it holds and whether it is whole (PROTOCOL 4).
+//! The commit word: one u64 for each slot, which says what frame the slot holds and whether it is complete (PROTOCOL
+//! 4).
 //!
 //! ```text
 //!   word = (sequence << 1) | state        state 0: being written, 1: committed
 //! ```
 //!
-//! One producer writes it, any number of readers look. Nobody waits. What readers may see, for a slot that holds
-//! frame A and is being given to frame B:
+//! One producer writes the word, and any number of readers load it. Nobody waits. The table shows what readers may see
+//! in a slot that holds frame A and is being reused for frame B:
 //!
 //! | word before | payload | word after | reader |
 //! |---|---|---|---|
@@ -34,57 +35,57 @@ pub const fn in_progress(seq: u64) -> u64 {
     seq << 1
 }
 
-/// The word once frame `seq` is whole.
+/// The word once frame `seq` is complete.
 #[inline]
 #[must_use]
 pub const fn committed(seq: u64) -> u64 {
     (seq << 1) | 1
 }
 
-/// Whether a frame is whole.
+/// Whether the word says that its frame is complete.
 #[inline]
 #[must_use]
 pub const fn is_committed(word: u64) -> bool {
     word & 1 == 1
 }
 
-/// The frame that a word speaks of.
+/// The sequence in a word.
 #[inline]
 #[must_use]
 pub const fn sequence(word: u64) -> u64 {
     word >> 1
 }
 
-/// Writer, before the first byte of header or payload.
+/// The writer calls this before the first byte of header or payload.
 ///
-/// Payload copied past the cache needs a store fence of its own beside this: `copy` has it.
+/// A payload copied past the cache needs a store fence in addition to this one; `copy` has it.
 #[inline]
 pub fn begin(word: &AtomicU64, seq: u64) {
     word.store(in_progress(seq), Ordering::Release);
-    // A release store holds back what came before it, not what follows. Without this fence a weakly ordered
-    // CPU may show bytes of the new frame while the word still says that the old one is whole.
+    // A release store orders what came before it, not what follows. Without this fence a weakly ordered CPU may show
+    // bytes of the new frame while the word still says that the old one is complete.
     fence(Ordering::Release);
 }
 
-/// Writer, after the last byte of header and payload.
+/// The writer calls this after the last byte of header and payload.
 #[inline]
 pub fn commit(word: &AtomicU64, seq: u64) {
     // Release: pairs with the acquire load of `look`. Without it the word may be seen before the payload.
     word.store(committed(seq), Ordering::Release);
 }
 
-/// Reader, before it reads anything of the slot.
+/// A reader calls this before it reads anything else of the slot.
 #[inline]
 #[must_use]
 pub fn look(word: &AtomicU64) -> u64 {
     word.load(Ordering::Acquire)
 }
 
-/// Reader, after it has read: whether everything that it read belongs to the frame that `look` saw.
+/// A reader calls this after reading: whether everything that it read belongs to the frame that `look` saw.
 #[inline]
 #[must_use]
 pub fn is_unchanged(word: &AtomicU64, seen: u64) -> bool {
-    // The loads of the payload must not move behind the load below; an acquire load alone lets them.
+    // The loads of the payload must not move after the load below. An acquire load alone does not prevent that.
     fence(Ordering::Acquire);
     word.load(Ordering::Acquire) == seen
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Payload copies. A large payload is written past the cache: nobody on this core reads it again soon, and a
-//! normal store would first fetch every line it is about to overwrite, from memory, or from the cache of the core that
+//! Copies of payloads. A large payload is written past the cache: no thread on this core reads it again soon. A normal
+//! store would first fetch every line that it is about to overwrite, from memory or from the cache of the core that
 //! read it last.
 
-/// From this many bytes on, stores go past the cache. Below it the frame may well be read while it is still there.
+/// From this many bytes on, a copy goes past the cache. A smaller frame may well be read while it is still in the
+/// cache.
 pub const NON_TEMPORAL_FROM_BYTES: usize = 64 * 1024;
 
 /// How a copy is done.
@@ -26,14 +27,14 @@ impl CopyKind {
 
 /// Copies `bytes` from `source` to `target`.
 ///
-/// With [`CopyKind::NonTemporal`] the stores are fenced before and after: neither a release store nor a release
-/// fence orders them, so without the first fence they could be seen before the word that says "being written", and
-/// without the second after the word that says "committed" (PROTOCOL 4.1). A CPU without such stores copies plainly
-/// between them.
+/// With [`CopyKind::NonTemporal`] the stores are fenced before and after, because neither a release store nor a release
+/// fence orders them. Without the first fence they could be seen before the word that says "being written". Without the
+/// second they could be seen after the word that says "committed" (PROTOCOL 4.1). A CPU without such stores makes a
+/// plain copy between the fences.
 ///
 /// # Safety
-/// Both ranges must be valid for `bytes` bytes and must not overlap. Readers of `target` must decide by its commit
-/// word whether to believe what they saw.
+/// Both ranges must be valid for `bytes` bytes and must not overlap. Readers of `target` must check its commit word
+/// before they use what they read.
 #[inline]
 pub unsafe fn copy(kind: CopyKind, source: *const u8, target: *mut u8, bytes: usize) {
     if kind == CopyKind::NonTemporal {
@@ -46,7 +47,7 @@ pub unsafe fn copy(kind: CopyKind, source: *const u8, target: *mut u8, bytes: us
     }
 }
 
-/// The same without a fence: [`fence`] comes once, before something is shown that vouches for the copy.
+/// Like [`copy`], without the fences. The caller must call [`fence`] once before it publishes the copied bytes.
 ///
 /// # Safety
 /// As [`copy`].
@@ -62,7 +63,7 @@ pub unsafe fn copy_unfenced(kind: CopyKind, source: *const u8, target: *mut u8, 
     unsafe { std::ptr::copy_nonoverlapping(source, target, bytes) };
 }
 
-/// Everything stored so far, past the cache too, is stored before anything that is stored later.
+/// Orders all stores so far, past the cache too, before all later stores.
 #[inline]
 pub fn fence() {
     // SAFETY: a fence touches no memory; every x86-64 has it.
@@ -79,14 +80,14 @@ mod x86 {
 
     const LANE: usize = size_of::<__m256i>();
     const LINE: usize = 64;
-    /// A cache line a step keeps the write-combining buffers full.
+    /// One cache line for each step keeps the write-combining buffers full.
     const STEP: usize = 4 * LANE;
 
     /// # Safety
     /// As [`super::copy`], on a CPU with AVX2.
     #[target_feature(enable = "avx2")]
     pub(super) unsafe fn copy_past_cache(source: *const u8, target: *mut u8, bytes: usize) {
-        // Whole cache lines are stored; payload slots begin with one, and then this is 0.
+        // Whole cache lines are stored. Payload slots begin at the start of one, and `head` is 0 then.
         let head = target.align_offset(LINE).min(bytes);
         let body = (bytes - head) / STEP * STEP;
         // SAFETY: head + body <= bytes, so every access lies within the caller's ranges; `target + head` is aligned.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A FrameDescriptor as it is read from a stream that carries other messages too (PROTOCOL 2).
+//! FrameDescriptor messages, read from a stream that carries other messages too (PROTOCOL 2).
 //!
 //! ```text
 //!   0         4         12        20            28            32        40
@@ -13,7 +13,7 @@ use crate::record::{MESSAGE_HEADER_BYTES, RecordFilter, Verdict};
 const BYTES: usize = 40;
 const FILTER: RecordFilter = RecordFilter::new(BYTES as u16, 4, 900, 1, true);
 
-/// What a descriptor says.
+/// The fields of a descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Descriptor {
     /// The stream of its frame.
@@ -29,7 +29,7 @@ pub struct Descriptor {
 }
 
 impl Descriptor {
-    /// Reads a message; what it is instead where it is no descriptor.
+    /// Reads a message. If it is not a descriptor, the error says what it is.
     ///
     /// # Errors
     /// Any verdict but `Record`.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A frame by itself, as a checkpoint keeps it: whole SBE messages, then the payload (PROTOCOL 17.2).
+//! A frame record: one frame by itself, as a checkpoint keeps it. It is whole SBE messages, then the payload (PROTOCOL
+//! 17.2).
 //!
 //! ```text
 //!  0                      48                                         312
@@ -7,7 +8,7 @@
 //!  | its message header    | 256 bytes of the slot                    |                         |
 //! ```
 //!
-//! The slot says nothing of a place in a ring: its index and pool are 0.
+//! The slot header says nothing of a place in a ring: its index and pool are 0.
 
 use super::commit::committed;
 use super::layout::{MAX_DIMS, SLOT_BYTES, slot as at};
@@ -23,30 +24,30 @@ const DESCRIPTOR_HEADER: u64 = 40 | 4 << 16 | 900 << 32 | 1 << 48;
 /// blockLength 60, template 51, schema 900, version 1.
 const SLOT_HEADER: u64 = 60 | 51 << 16 | 900 << 32 | 1 << 48;
 
-/// Everything of a frame but its payload.
+/// Everything in a frame but its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameHead {
-    /// Its stream.
+    /// The stream of the frame.
     pub stream_id: u32,
     /// The epoch of the stream.
     pub epoch: u64,
-    /// Its place in the stream.
+    /// The frame's sequence.
     pub seq: u64,
-    /// Of the descriptor, or null.
+    /// The time in the descriptor, or null.
     pub descriptor_timestamp_ns: u64,
-    /// Of the slot, or null.
+    /// The time in the slot, or null.
     pub timestamp_ns: u64,
-    /// In both, or null.
+    /// The metadata version in both, or null.
     pub meta_version: u32,
-    /// 0 for none.
+    /// The trace id; 0 for none.
     pub trace_id: u64,
     /// Bytes of payload.
     pub values_bytes: u32,
-    /// What the payload is.
+    /// The shape, strides and dtype of the payload.
     pub tensor: Tensor,
 }
 
-/// Appends the messages; the payload follows them.
+/// Appends the messages of a record to `into`. The caller appends the payload.
 pub fn write_head(head: &FrameHead, into: &mut Vec<u8>) {
     into.extend_from_slice(&DESCRIPTOR_HEADER.to_le_bytes());
     into.extend_from_slice(&head.stream_id.to_le_bytes());
@@ -61,7 +62,7 @@ pub fn write_head(head: &FrameHead, into: &mut Vec<u8>) {
     into.extend_from_slice(&slot.bytes(committed(head.seq)));
 }
 
-/// The frame and its payload; None for bytes that are no such record. Nothing past them is read.
+/// Reads a record: the frame and its payload. None if the bytes are not exactly one such record.
 #[must_use]
 pub fn read(record: &[u8]) -> Option<(FrameHead, &[u8])> {
     let (head, payload) = record.split_at_checked(HEAD_BYTES)?;

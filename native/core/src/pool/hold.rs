@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Copies of frames that wait longer than a ring keeps them, or behind a barrier: a bounded arena; nothing is evicted.
+//! A hold: copies of frames that wait longer than their ring keeps them, or that wait behind a barrier. Its memory is a
+//! bounded arena; nothing is evicted.
 //!
-//! The copies of a stream lie one behind the other in chunks of an arena that all streams share, and are released in
-//! their order, but for the one that was joined last. So no stream holds up another, and what finds no place takes
-//! nobody's.
+//! The copies of a stream lie one after the other in chunks of an arena that all streams share. They are released in
+//! their order; only the copy of the frame that was joined last may stay longer. So no stream blocks another, and a
+//! frame that finds no space displaces no other frame.
 
 use std::collections::VecDeque;
 use std::io;
@@ -13,34 +14,34 @@ use super::copy::{CopyKind, copy};
 use super::reader::FrameRef;
 use super::tensor::Tensor;
 
-/// Copies begin at multiples of it, so that an empty payload has a place too.
+/// Copies begin at multiples of this, so that an empty payload has a place too.
 const GRAIN: usize = 8;
 
-/// A copy.
+/// The copy of one frame.
 #[derive(Clone, Copy, Debug)]
 pub struct HeldFrame {
     /// The producer's epoch.
     pub epoch: u64,
-    /// The frame.
+    /// The frame's sequence.
     pub seq: u64,
-    /// Where its payload lies in its arena.
+    /// Where the payload is in its arena.
     start: usize,
     /// Bytes of payload.
     pub bytes: u32,
     /// The slot's time, or null.
     pub timestamp_ns: u64,
-    /// What the payload is.
+    /// The shape, strides and dtype of the payload.
     pub tensor: Tensor,
 }
 
-/// What came of a try to keep a frame.
+/// The result of an attempt to keep a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kept {
-    /// It is kept, so many bytes.
+    /// The frame is kept, with this many bytes.
     Whole(u32),
-    /// It was overwritten under the copy.
+    /// The frame was overwritten while it was copied.
     Torn,
-    /// There is no place.
+    /// There is no place for it.
     No(NoPlace),
 }
 
@@ -48,23 +49,24 @@ pub enum Kept {
 #[derive(Debug)]
 pub struct Hold {
     arena: Arena,
-    /// By stream, oldest first.
+    /// The copies of each stream, oldest first.
     streams: Vec<VecDeque<HeldFrame>>,
-    /// Of one stream.
+    /// The most copies of one stream.
     frames_max: usize,
-    /// Copies that are kept.
+    /// How many copies are kept.
     len: usize,
 }
 
 impl Default for Hold {
-    /// Room for nothing.
+    /// Makes a hold that can keep nothing.
     fn default() -> Self {
         Self { arena: Arena::default(), streams: Vec::new(), frames_max: 0, len: 0 }
     }
 }
 
 impl Hold {
-    /// Room for so many bytes of all streams, and so many frames of each. `ahead_bytes` as of [`Arena::new`].
+    /// Makes a hold for `bytes` of all streams together, and `frames_max` frames of each. `ahead_bytes` is that of
+    /// [`Arena::new`].
     ///
     /// # Errors
     /// As [`Arena::new`].
@@ -81,20 +83,20 @@ impl Hold {
         self.len == 0
     }
 
-    /// Copies that are kept.
+    /// How many copies are kept.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// The most bytes that were taken at one time.
+    /// The most bytes that were in use at one time.
     #[must_use]
     pub const fn peak_bytes(&self) -> usize {
         self.arena.peak_bytes()
     }
 
-    /// Copies a frame of a ring, behind those of its stream. `may_fault`: this thread takes memory from the system itself
-    /// where the helper has not yet.
+    /// Copies a frame of a ring, after those of its stream. With `may_fault`, this thread takes memory from the system
+    /// itself if the helper has not yet.
     pub fn keep(&mut self, stream: usize, epoch: u64, frame: &FrameRef, tensor: &Tensor, may_fault: bool) -> Kept {
         let bytes = frame.header.values_bytes;
         let start = match self.place(stream, bytes as usize, may_fault) {
@@ -102,7 +104,8 @@ impl Hold {
             Err(why) => return Kept::No(why),
         };
         let target = self.arena.bytes_mut(start, bytes as usize).as_mut_ptr();
-        // SAFETY: the frame's regions are mapped by whoever read it just now; the target is as long as the payload.
+        // SAFETY: the caller has just read the frame and keeps its regions mapped; the target is as long as the
+        // payload.
         unsafe { copy(CopyKind::for_payload(bytes as usize), frame.payload, target, bytes as usize) };
         if !frame.is_valid() {
             return Kept::Torn;
@@ -113,7 +116,7 @@ impl Hold {
         Kept::Whole(bytes)
     }
 
-    /// Copies a frame that lies in no ring; false: there is no place.
+    /// Copies a frame that is in no ring. Returns false if there is no place for it.
     pub fn keep_bytes(
         &mut self,
         stream: usize,
@@ -143,8 +146,8 @@ impl Hold {
         self.len += 1;
     }
 
-    /// Lets go of the copies of a stream that lie before this epoch and sequence, but for those that stay: what is decided
-    /// behind one of these gives its place back all the same.
+    /// Releases the copies of a stream before this epoch and sequence, except those for which `stays` is true. A copy
+    /// that stays does not keep later ones from being released.
     pub fn release(&mut self, stream: usize, before: (u64, u64), stays: impl Fn(&HeldFrame) -> bool) {
         let Some(frames) = self.streams.get_mut(stream) else { return };
         let mut at = 0;
@@ -159,7 +162,7 @@ impl Hold {
         }
     }
 
-    /// The copy of a frame, if there is one, and its payload, which stays where it is until it is released.
+    /// The copy of a frame and its payload, if there is one. The payload stays at its address until it is released.
     #[inline]
     #[must_use]
     pub fn get(&self, stream: usize, epoch: u64, seq: u64) -> Option<(&HeldFrame, &[u8])> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Where every byte of a region lies (PROTOCOL 3). Offsets and constants only.
+//! The layout of a region: where every byte of it is (PROTOCOL 3). Offsets and constants only.
 
 /// Bytes of the superblock at the start of each region; a constant, never taken from SBE metadata.
 pub const SUPERBLOCK_BYTES: usize = 64;
@@ -13,15 +13,15 @@ pub const LAYOUT_VERSION: u32 = 1;
 pub const HEADER_RING: i16 = 1;
 /// `regionType` of a payload pool.
 pub const PAYLOAD_POOL: i16 = 2;
-/// `slotBytes` of a pool as one foreign driver writes it: not given.
+/// `slotBytes` of a pool when the field is not given, as one foreign driver writes it.
 pub const SLOT_BYTES_NOT_GIVEN: u32 = u32::MAX;
-/// Most dimensions of a tensor.
+/// The most dimensions that a tensor can have.
 pub const MAX_DIMS: usize = 8;
 /// An absent timestamp.
 pub const NULL_TIMESTAMP: u64 = u64::MAX;
 /// An absent metadata version.
 pub const NULL_META_VERSION: u32 = u32::MAX;
-/// The largest sequence: the commit word has one bit less than 64 for it.
+/// The largest sequence: the commit word has 63 bits for it.
 pub const SEQUENCE_MAX: u64 = u64::MAX >> 1;
 
 /// ```text
@@ -51,7 +51,7 @@ pub mod superblock {
     pub const PID: usize = 40;
     /// u64
     pub const START_TIMESTAMP_NS: usize = 48;
-    /// u64, aligned: the one field that changes, by whoever refreshes it
+    /// u64, aligned: the only field that changes. The owner of the region refreshes it.
     pub const ACTIVITY_TIMESTAMP_NS: usize = 56;
 }
 
@@ -82,7 +82,7 @@ pub mod slot {
     pub const TENSOR_MESSAGE_HEADER: usize = 64;
     /// The TensorHeader's block.
     pub const TENSOR: usize = 72;
-    /// What `headerLength` says: the embedded message, its own header included.
+    /// The value of `headerLength`: the embedded message, its own header included.
     pub const HEADER_LENGTH_VALUE: u32 = 192;
     /// blockLength 184, templateId 52, schemaId 900, version 1, as one little-endian word.
     pub const TENSOR_MESSAGE_HEADER_VALUE: u64 = 184 | 52 << 16 | 900 << 32 | 1 << 48;
@@ -140,7 +140,7 @@ pub const fn header_slot_offset(index: u32) -> u64 {
     SUPERBLOCK_BYTES as u64 + SLOT_BYTES as u64 * index as u64
 }
 
-/// Where payload slot `index` starts. The product passes 32 bits in pools of 4 GiB and more.
+/// Where payload slot `index` starts. The product exceeds 32 bits in pools of 4 GiB and more.
 #[inline]
 #[must_use]
 pub const fn payload_slot_offset(index: u32, stride_bytes: u32) -> u64 {

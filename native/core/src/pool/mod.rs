@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The shared-memory pool: regions, slots and the one word that orders their use (PROTOCOL 3 and 4).
+//! The shared-memory pool: regions, slots, and the commit word that orders their use (PROTOCOL 3 and 4).
 //!
 //! | file | what it is |
 //! |---|---|
@@ -11,13 +11,13 @@
 //! | `copy` | payload copies, plain and past the cache |
 //! | `region` | region files, made and opened safely |
 //! | `regions` | the ring and pools of one stream together |
-//! | `writer`, `reader` | frames in, frames out |
-//! | `descriptor` | what announces a frame, read from a shared stream |
-//! | `frame_record` | a frame by itself, as checkpoints keep it |
+//! | `writer`, `reader` | writing frames into a ring, and reading them |
+//! | `descriptor` | the messages that announce frames, read from a shared stream |
+//! | `frame_record` | one frame as checkpoints keep it |
 //! | `arena` | memory for copies: reserved at the start, taken in chunks, faulted in ahead |
 //! | `hold` | a bounded arena of frame copies; nothing is evicted |
 //! | `arrivals` | what a descriptor's sequence means after those before it |
-//! | `catch_up` | how a reader that was lapped comes back to frames that last |
+//! | `catch_up` | how a reader that was lapped gets back to frames that last |
 
 pub mod arrivals;
 pub mod commit;
@@ -25,7 +25,7 @@ pub mod descriptor;
 pub mod layout;
 pub mod tensor;
 
-// Under loom the commit word is a model of an atomic, which mapped memory cannot hold.
+// Under loom the commit word is a model of an atomic, and mapped memory cannot hold a model.
 #[cfg(not(loom))]
 pub mod arena;
 #[cfg(not(loom))]

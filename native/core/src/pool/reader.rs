@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Frames out: one attempt for each descriptor, and a cause for each frame that is not taken (PROTOCOL 4.2).
+//! The reader of a ring: one attempt for each descriptor, and a cause for each frame that is not taken (PROTOCOL 4.2).
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -14,26 +14,26 @@ use super::tensor::{CheckedTensor, TensorFault};
 /// Why a frame was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dropped {
-    /// The slot is being written: a newer frame is coming, or the writer died in the middle.
+    /// The slot is being written: a newer frame is coming, or the writer died while writing it.
     InProgress,
     /// The word changed while the slot was read.
     Overwritten,
     /// The slot holds another frame.
     OtherFrame {
-        /// Which.
+        /// The sequence of that frame.
         have_seq: u64,
     },
-    /// The word went back, which no writer of this epoch does.
+    /// The word went back, which no writer of this epoch does: there is a second writer.
     WentBack,
     /// The slot names a pool that is not mapped.
     UnknownPool,
-    /// The header is not sound.
+    /// The slot's header is not valid.
     Header(SlotFault),
 }
 
 /// How many [`Dropped::index`] values there are.
 pub const DROP_CAUSES: usize = 17;
-/// Their names, in that order, as counters carry them.
+/// The names of the causes in that order, as counters use them.
 pub const DROP_NAMES: [&str; DROP_CAUSES] = [
     "in_progress",
     "overwritten",
@@ -55,7 +55,7 @@ pub const DROP_NAMES: [&str; DROP_CAUSES] = [
 ];
 
 impl Dropped {
-    /// Its place in [`DROP_NAMES`].
+    /// The index of the cause in [`DROP_NAMES`].
     #[must_use]
     pub const fn index(self) -> usize {
         match self {
@@ -79,52 +79,52 @@ impl Dropped {
         }
     }
 
-    /// Whether the frame was there and gone: what `dropsLate` counts.
+    /// Whether the frame existed and is gone: this is what `dropsLate` counts.
     #[must_use]
     pub const fn is_late(self) -> bool {
         matches!(self, Self::InProgress | Self::Overwritten | Self::OtherFrame { .. } | Self::WentBack)
     }
 }
 
-/// What the commit word of its slot says of a frame that a descriptor announced. A descriptor follows its commit
-/// (PROTOCOL 3.3), so the word of a true one is never older.
+/// Whether the commit word of a slot confirms a descriptor. A descriptor is sent after its commit (PROTOCOL 3.3), so if
+/// it is true the word is never older.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Belief {
     /// The slot holds the frame, or a newer one.
     True,
-    /// The slot has not come as far: nobody has published such a frame.
+    /// The slot has an older frame: the announced frame was never published.
     False,
-    /// The word is older than one that this reader saw there: a second writer.
+    /// The word is older than one that this reader saw in the slot before: there is a second writer.
     WentBack,
 }
 
-/// What the commit word of the slot of a frame says of it.
+/// What a slot holds, compared with one frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holding {
-    /// The slot has not come as far: the frame was never committed.
+    /// The slot holds an older frame: this one was never committed.
     Older,
-    /// The slot holds exactly this frame, whole.
+    /// The slot holds exactly this frame, complete.
     This,
-    /// The slot has a later frame: this one is gone, if it was ever there.
+    /// The slot holds a later frame: this one is gone, if it ever existed.
     Newer,
 }
 
-/// A frame that was found sound. Its payload is a loan: the writer may take the slot at any time. It points into the
-/// regions that it was read from, and whoever had it read keeps those mapped: see [`Reader::read`].
+/// A frame whose header was found valid. The payload is a loan: the writer may reuse the slot at any time. It points
+/// into the regions that it was read from; the caller of [`Reader::read`] keeps them mapped.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameRef {
-    /// The frame.
+    /// The frame's sequence.
     pub seq: u64,
-    /// What its slot says, checked.
+    /// The slot's header, checked.
     pub header: SlotHeader,
-    /// Its payload, `header.values_bytes` long.
+    /// The payload, `header.values_bytes` long.
     pub payload: *const u8,
     slot: SlotPtr,
     word: u64,
 }
 
-// SAFETY: the payload pointer lies in regions that whoever holds the frame keeps mapped; nothing is written
-// through it, and what is read is believed by the commit word.
+// SAFETY: the payload pointer lies in regions that the holder of the frame keeps mapped. Nothing is written through it,
+// and what is read counts only after the commit word was checked again.
 unsafe impl Send for FrameRef {}
 // SAFETY: as above.
 unsafe impl Sync for FrameRef {}
@@ -137,64 +137,64 @@ impl FrameRef {
         commit::is_unchanged(self.slot.commit_word(), self.word)
     }
 
-    /// The frame that the slot holds, or is getting, now.
+    /// The sequence of the frame that the slot holds, or is being written with, now.
     #[must_use]
     pub fn slot_seq(&self) -> u64 {
         commit::sequence(commit::look(self.slot.commit_word()))
     }
 
-    /// The header slot's bytes, for whoever keeps them: they are this frame's if it is still valid afterwards.
+    /// The header slot's bytes, for a caller that stores them. They are this frame's if it is still valid afterwards.
     #[must_use]
     pub fn slot_bytes(&self) -> [u8; SLOT_BYTES] {
         self.slot.snapshot().bytes(self.word)
     }
 
-    /// Copies the payload; false when the frame was overwritten meanwhile, and the copy is worth nothing.
+    /// Copies the payload. Returns false if the frame was overwritten meanwhile; the copy is worthless then.
     ///
     /// # Safety
     /// `target` must be valid for `header.values_bytes` bytes, and the regions must still be mapped.
     #[inline]
     #[must_use]
     pub unsafe fn copy_to(&self, kind: CopyKind, target: *mut u8) -> bool {
-        // SAFETY: the payload lies within its pool, checked when the frame was read; the target is the caller's.
-        // The writer may store into the source meanwhile; then the bytes are not believed.
+        // SAFETY: the payload lies within its pool, checked when the frame was read; the target is the caller's. The
+        // writer may store into the source meanwhile; then the caller discards the copy.
         unsafe { copy(kind, self.payload, target, self.header.values_bytes as usize) };
         self.is_valid()
     }
 }
 
-/// Reads a stream's frames by their sequence.
+/// Reads the frames of a stream by their sequence.
 #[derive(Debug)]
 pub struct Reader {
     regions: Arc<Regions>,
-    /// The newest word seen in each slot: a word that goes back is a second writer, or memory gone bad.
+    /// The newest word seen in each slot. A word that goes back shows a second writer, or damaged memory.
     newest_words: Vec<u64>,
     seen_tensor: SeenTensor,
 }
 
 impl Reader {
-    /// A reader that has seen nothing.
+    /// Makes a reader that has seen nothing.
     #[must_use]
     pub fn new(regions: Arc<Regions>) -> Self {
         let newest_words = vec![0; regions.nslots() as usize];
         Self { regions, newest_words, seen_tensor: SeenTensor::default() }
     }
 
-    /// The regions that it reads.
+    /// The regions that this reader reads.
     #[inline]
     #[must_use]
     pub const fn regions(&self) -> &Arc<Regions> {
         &self.regions
     }
 
-    /// The tensor of the frame that was read last; of any other with the same `tensor_id`, too.
+    /// The tensor of the frame that was read last, and of every other frame with the same `tensor_id`.
     #[inline]
     #[must_use]
     pub const fn tensor(&self) -> &CheckedTensor {
         self.seen_tensor.checked()
     }
 
-    /// Whether frame `seq` can have been published. One load.
+    /// Whether frame `seq` can have been published. This costs one load.
     #[inline]
     pub fn believe(&mut self, seq: u64) -> Belief {
         let index = slot_index(seq, self.regions.nslots());
@@ -204,15 +204,15 @@ impl Reader {
             return Belief::WentBack;
         }
         *newest = word;
-        // A sequence that no commit word can hold is no frame's.
+        // A sequence that no commit word can hold belongs to no frame.
         if seq <= commit::SEQUENCE_MAX && word >= commit::committed(seq) { Belief::True } else { Belief::False }
     }
 
-    /// What the slot of frame `seq` holds. One load.
+    /// What the slot of frame `seq` holds. This costs one load.
     #[must_use]
     pub fn holds(&self, seq: u64) -> Holding {
         if seq > commit::SEQUENCE_MAX {
-            // No commit word can hold it.
+            // No commit word can hold this sequence.
             return Holding::Older;
         }
         let index = slot_index(seq, self.regions.nslots());
@@ -223,15 +223,15 @@ impl Reader {
         }
     }
 
-    /// The newest frame that is whole in the ring. A load for each slot.
+    /// The newest complete frame in the ring. This costs a load for each slot.
     #[must_use]
     pub fn newest(&self) -> Option<u64> {
         let words = (0..self.regions.nslots()).map(|index| commit::look(self.regions.slot(index).commit_word()));
         words.filter(|word| commit::is_committed(*word)).max().map(commit::sequence)
     }
 
-    /// The first frame of an epoch whose newest one is `last`: the oldest in the ring, or 0 where there may have been
-    /// others before it. A load for each slot.
+    /// The first frame of an epoch whose newest frame is `last`: the oldest in the ring, or 0 if there may have been
+    /// others before it. This costs a load for each slot.
     #[must_use]
     pub fn first_of(&self, last: u64) -> u64 {
         let words = (0..self.regions.nslots()).map(|index| commit::look(self.regions.slot(index).commit_word()));
@@ -239,20 +239,21 @@ impl Reader {
         oldest.filter(|oldest| *oldest > self.oldest_beside(last)).unwrap_or(0)
     }
 
-    /// The oldest sequence that the ring can still hold when `newest` is its newest.
+    /// The oldest sequence that the ring can still hold if `newest` is its newest.
     #[must_use]
     pub fn oldest_beside(&self, newest: u64) -> u64 {
         newest.saturating_add(1).saturating_sub(self.regions.nslots().into())
     }
 
-    /// One attempt at frame `seq`, which a descriptor of the regions' epoch announced.
+    /// Makes one attempt to read frame `seq`, which a descriptor of the regions' epoch announced.
     ///
     /// # Errors
-    /// Why it was not taken. Nothing is retried: what is not there now will not come.
+    /// Why the frame was not taken. Nothing is retried: a frame that is not there now will not come.
     ///
     /// # Safety
-    /// The frame must not be used after the regions were unmapped: hold [`Reader::regions`], or this, for as long.
-    // Always: a frame that is given back through memory is copied by vectors, which wait for the stores of its fields.
+    /// The frame must not be used after the regions were unmapped: keep [`Reader::regions`], or the reader, as long.
+    // Inlined always: a frame that is returned through memory is copied by vector loads, which wait for the stores of
+    // its fields.
     #[inline(always)]
     pub unsafe fn read(&mut self, seq: u64) -> Result<FrameRef, Dropped> {
         let index = slot_index(seq, self.regions.nslots());

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Region files: made so that nothing can fail later, opened so that nothing can be smuggled in (PROTOCOL 6).
+//! Region files: created so that nothing can fail later, and opened so that nothing can be smuggled in (PROTOCOL 6).
 //!
-//! A new file gets all its memory before anybody maps it, so a full file system is an error here and never a
-//! SIGBUS in the middle of a frame. A file that another process made is opened by its canonical path inside an
-//! allowed directory, without following links, and what was opened is compared with what was checked.
+//! A new file gets all its memory before any process maps it. So a full file system is an error here, and never a
+//! SIGBUS in the middle of a frame. A file that another process made is opened by its canonical path inside an allowed
+//! directory, without following links; then the file that was opened is compared with the one that was checked.
 
 use std::ffi::CString;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -20,7 +20,7 @@ use super::superblock::{Expected, Superblock, SuperblockFault};
 const HUGETLBFS_MAGIC: i64 = 0x9584_58F6;
 const POPULATED_AT_ONCE_BYTES: usize = 16 << 20;
 
-/// Why a region was not made or not opened.
+/// Why a region could not be made or opened.
 #[derive(Debug)]
 pub enum RegionError {
     /// The file system has no room for it.
@@ -28,13 +28,13 @@ pub enum RegionError {
         /// Bytes that the region needs.
         want_bytes: u64,
     },
-    /// This process may not.
+    /// This process lacks the permission.
     NoPermission(io::Error),
     /// The path, the file or its content is not acceptable; the reason says why.
     Refused(String),
     /// The superblock contradicts the announce.
     Superblock(SuperblockFault),
-    /// Anything else that the system said.
+    /// Any other error of the system.
     Io(io::Error),
 }
 
@@ -58,50 +58,51 @@ fn refused<T>(reason: impl Into<String>) -> Result<T, RegionError> {
     Err(RegionError::Refused(reason.into()))
 }
 
-/// How a new region is made.
+/// The options for making a region.
 #[derive(Clone, Copy, Debug)]
 pub struct CreateOptions {
-    /// File mode; bits for others are refused.
+    /// File mode. Bits for users outside the owner and group are refused.
     pub mode: u32,
-    /// Touch every page now, because the first touch runs at a tenth of the speed of memory.
+    /// Touch every page now, because the first touch of a page runs at a tenth of the speed of memory.
     pub prefault: bool,
-    /// Only on a file system of huge pages.
+    /// Refuse any file system but one of huge pages.
     pub require_hugepages: bool,
 }
 
-/// How a foreign region is opened.
+/// The options for opening a region that another process made.
 #[derive(Clone, Copy, Debug)]
 pub struct OpenOptionsForRegion {
     /// Map it for writing too.
     pub writable: bool,
-    /// Only on a file system of huge pages.
+    /// Refuse any file system but one of huge pages.
     pub require_hugepages: bool,
     /// Touch every page now.
     pub prefault: bool,
 }
 
-/// A mapped region. Unmapped when dropped; the file stays.
+/// A mapped region. Dropping it unmaps the region; the file stays.
 #[derive(Debug)]
 pub struct Region {
     start: NonNull<u8>,
     bytes: usize,
     path: PathBuf,
     is_writable: bool,
-    /// What its superblock said when it was compared. Others can write there, so it is not read a second time.
+    /// What its superblock said when it was checked. Other processes can write there, so it is not read a second time.
     checked: Expected,
 }
 
-// SAFETY: a region is an address range; all shared words in it are accessed atomically, and payload bytes are
-// believed only after the commit word was checked.
+// SAFETY: a region is an address range. All shared words in it are accessed atomically, and payload bytes count only
+// after the commit word was checked.
 unsafe impl Send for Region {}
 // SAFETY: as above.
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// Makes the file of a region, writes its superblock, maps it. The folders above it are made too, private.
+    /// Makes the file of a region, writes its superblock, and maps it. Missing folders above it are made too, closed to
+    /// others.
     ///
     /// # Errors
-    /// Where anything fails the file is removed again: nothing half made is left.
+    /// If anything fails the file is removed again, so that nothing half-made is left.
     pub fn create(
         path: &Path,
         expected: &Expected,
@@ -123,7 +124,7 @@ impl Region {
             .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
             .open(path)?;
         Self::fill_new(&file, path, expected, pid, now_ns, options).inspect_err(|_| {
-            // Ours: `create_new` made it a moment ago.
+            // This process may remove it: `create_new` made it a moment ago.
             let _ = fs::remove_file(path);
         })
     }
@@ -136,22 +137,22 @@ impl Region {
         now_ns: u64,
         options: CreateOptions,
     ) -> Result<Self, RegionError> {
-        // The umask must not take away what the configuration gives.
+        // The umask must not remove permissions that the configuration gives.
         file.set_permissions(fs::Permissions::from_mode(options.mode))?;
         check_hugepages(file, options.require_hugepages)?;
         allocate(file, expected.file_bytes())?;
         let region = Self::map(file, path, expected, true, options.prefault)?;
         let block = expected.superblock(pid, now_ns).encode();
-        // SAFETY: the mapping is at least a superblock long, writable, and not yet known to anybody else.
+        // SAFETY: the mapping is at least a superblock long, writable, and not yet known to any other process.
         unsafe { std::ptr::copy_nonoverlapping(block.as_ptr(), region.start.as_ptr(), SUPERBLOCK_BYTES) };
         file.sync_all()?;
         Ok(region)
     }
 
-    /// Opens a region that another process made, at `path` inside one of `allowed`, which are canonical.
+    /// Opens a region that another process made, at `path` inside one of the `allowed` folders, which are canonical.
     ///
     /// # Errors
-    /// For every reason of PROTOCOL 6.3, and where the superblock is not the one that was announced.
+    /// For every reason of PROTOCOL 6.3, and if the superblock is not the one that was announced.
     pub fn open(
         path: &Path,
         allowed: &[PathBuf],
@@ -196,8 +197,8 @@ impl Region {
         Ok(region)
     }
 
-    /// Touches every page, some megabytes at a time: while the kernel does so it keeps every other thread of this process
-    /// from getting memory. A page that cannot be had now is had, or found missing, when it is used.
+    /// Touches every page, some megabytes at a time: while the kernel does so, no other thread of this process can get
+    /// memory. A page that cannot be had now is fetched, or found missing, when it is used.
     fn populate(&self) {
         let advice = if self.is_writable { libc::MADV_POPULATE_WRITE } else { libc::MADV_POPULATE_READ };
         for offset in (0..self.bytes).step_by(POPULATED_AT_ONCE_BYTES) {
@@ -209,16 +210,16 @@ impl Region {
         }
     }
 
-    /// What it was made as, or what its superblock was found to say; the mapping is as long as that needs.
+    /// What the region was made as, or what its superblock was found to say. The mapping is as long as that requires.
     #[must_use]
     pub const fn checked(&self) -> &Expected {
         &self.checked
     }
 
-    /// A copy of the superblock as it stands now. Another process may have changed it: nothing in it is to be believed.
+    /// A copy of the superblock at this moment. Another process may have changed it, so the caller must not trust it.
     ///
     /// # Errors
-    /// When the magic is not there.
+    /// If the magic is missing.
     pub fn superblock(&self) -> Result<Superblock, SuperblockFault> {
         let mut block = [0_u8; SUPERBLOCK_BYTES];
         // SAFETY: every region is at least a superblock long, by `Expected::file_bytes`.
@@ -226,7 +227,7 @@ impl Region {
         Superblock::decode(&block)
     }
 
-    /// The address of byte `offset`; None where `length` bytes from there are not all inside.
+    /// The address of byte `offset`. None unless `length` bytes from there are all inside the region.
     #[inline]
     #[must_use]
     pub fn at(&self, offset: u64, length: usize) -> Option<*mut u8> {
@@ -236,34 +237,34 @@ impl Region {
         (end <= self.bytes).then(|| unsafe { self.start.as_ptr().add(start) })
     }
 
-    /// Where it is mapped.
+    /// The address at which the region is mapped.
     #[must_use]
     pub fn start(&self) -> *mut u8 {
         self.start.as_ptr()
     }
 
-    /// Its length.
+    /// The length of the mapping in bytes.
     #[must_use]
     pub const fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Its file.
+    /// The path of the region's file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether this process may write it.
+    /// Whether this process may write into the region.
     #[must_use]
     pub const fn is_writable(&self) -> bool {
         self.is_writable
     }
 
-    /// Keeps its pages in memory.
+    /// Locks the pages of the region in memory.
     ///
     /// # Errors
-    /// What the kernel says, nearly always that the limit for locked memory is too low.
+    /// The kernel's error. Nearly always the limit for locked memory is too low.
     pub fn lock(&self) -> io::Result<()> {
         // SAFETY: the range is this mapping.
         match unsafe { libc::mlock(self.start.as_ptr().cast(), self.bytes) } {
@@ -280,13 +281,13 @@ impl Drop for Region {
     }
 }
 
-/// Folders for this user alone, or for its group where the files are for the group.
+/// Makes missing folders for this user alone, or for its group if the files are for the group.
 fn make_private_folders(folder: &Path, file_mode: u32) -> Result<(), RegionError> {
     let mode = if file_mode & 0o070 == 0 { 0o700 } else { 0o2770 };
     let missing: Vec<&Path> = folder.ancestors().take_while(|each| !each.exists()).collect();
     for each in missing.into_iter().rev() {
         match DirBuilder::new().mode(mode).create(each) {
-            // mkdir takes neither the set-group-id bit nor what the umask forbids.
+            // mkdir ignores the set-group-id bit, and every bit that the umask forbids.
             Ok(()) => fs::set_permissions(each, fs::Permissions::from_mode(mode))?,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error.into()),
@@ -299,7 +300,7 @@ fn allocate(file: &File, bytes: u64) -> Result<(), RegionError> {
     let Ok(length) = libc::off_t::try_from(bytes) else {
         return refused(format!("{bytes} bytes are more than a file can have"));
     };
-    // Interrupted by a signal it has done nothing, so it is simply asked again.
+    // A call that a signal interrupted has done nothing, so it is repeated.
     let code = loop {
         // SAFETY: an open descriptor and two numbers.
         let code = unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, length) };
@@ -321,10 +322,10 @@ fn check_hugepages(file: &File, required: bool) -> Result<(), RegionError> {
     Ok(())
 }
 
-/// Whether the file lies on a file system of huge pages.
+/// Whether the file is on a file system of huge pages.
 ///
 /// # Errors
-/// What the system says.
+/// The system's error.
 pub fn is_on_hugepages(file: &File) -> io::Result<bool> {
     let mut found = std::mem::MaybeUninit::<libc::statfs>::uninit();
     // SAFETY: an open descriptor and room for the answer.
@@ -337,7 +338,7 @@ pub fn is_on_hugepages(file: &File) -> io::Result<bool> {
     Ok(i64::from(found.f_type) == HUGETLBFS_MAGIC)
 }
 
-/// The checks of PROTOCOL 6.3, in its order.
+/// Opens a file with the checks of PROTOCOL 6.3, in its order.
 fn open_checked(path: &Path, allowed: &[PathBuf], writable: bool) -> Result<File, RegionError> {
     if !path.is_absolute() {
         return refused("the path is not absolute");
@@ -346,11 +347,11 @@ fn open_checked(path: &Path, allowed: &[PathBuf], writable: bool) -> Result<File
     let Some(base) = allowed.iter().find(|base| canonical.starts_with(base)) else {
         return refused(format!("it lies outside every allowed directory ({})", listed(allowed)));
     };
-    // Whoever may write into a folder can put another file in the place of this one, or cut it short.
+    // A user who may write into a folder can replace this file by another, or truncate it.
     for folder in canonical.ancestors().skip(1).take_while(|folder| folder.starts_with(base)) {
         check_folder(folder)?;
     }
-    // The name itself must be the file: a link, even to a good place, can be turned while we look.
+    // The name itself must be the file: a link, even to a good file, can be changed during the checks.
     let named = fs::symlink_metadata(path)?;
     if named.file_type().is_symlink() {
         return refused("it is a symbolic link");
@@ -388,7 +389,8 @@ fn check_kind(metadata: &fs::Metadata) -> Result<(), RegionError> {
     refused(format!("it is {what}, not a regular file"))
 }
 
-/// Ours, root's, or our group's where the mode says that the group shares it; and closed to all others.
+/// Checks that a file belongs to this user, to root, or to our group if its mode lets the group write; and that it is
+/// closed to all others.
 fn check_owner(metadata: &fs::Metadata) -> Result<(), RegionError> {
     let mode = metadata.mode() & 0o777;
     if mode & 0o007 != 0 {
@@ -403,7 +405,8 @@ fn check_owner(metadata: &fs::Metadata) -> Result<(), RegionError> {
     Ok(())
 }
 
-/// Ours, root's, or our group's; and nobody else may write there, but where each may touch what is his own alone.
+/// Checks that a folder belongs to this user, to root or to our group, and that nobody else may write into it, unless
+/// everyone may remove only their own files there (sticky bit).
 fn check_folder(folder: &Path) -> Result<(), RegionError> {
     let metadata = fs::metadata(folder)?;
     let (mode, name) = (metadata.mode() & 0o7777, folder.display());
@@ -426,9 +429,9 @@ fn is_in_group(gid: u32) -> bool {
     gid == own || groups[..usize::try_from(count).unwrap_or(0)].contains(&gid)
 }
 
-/// Opens a canonical path so that no component may have become a link since.
+/// Opens a canonical path so that no component can have become a link in the meantime.
 fn open_without_links(canonical: &Path, writable: bool) -> Result<File, RegionError> {
-    // Non-blocking: a FIFO that was put in its place must not make us wait; a regular file does not care.
+    // Non-blocking: a FIFO that was put in its place must not make this call wait. A regular file ignores the flag.
     let flags =
         libc::O_CLOEXEC | libc::O_NOFOLLOW | libc::O_NONBLOCK | if writable { libc::O_RDWR } else { libc::O_RDONLY };
     let Ok(name) = CString::new(canonical.as_os_str().as_bytes()) else {
@@ -442,13 +445,13 @@ fn open_without_links(canonical: &Path, writable: bool) -> Result<File, RegionEr
     let opened =
         unsafe { libc::syscall(libc::SYS_openat2, libc::AT_FDCWD, name.as_ptr(), &how, size_of::<libc::open_how>()) };
     if opened >= 0 {
-        // SAFETY: the kernel just gave us this descriptor, and nobody else has it.
+        // SAFETY: the kernel has just returned this descriptor, and nothing else uses it.
         return Ok(unsafe { File::from_raw_fd(opened as i32) });
     }
     let error = io::Error::last_os_error();
     match error.raw_os_error() {
         Some(libc::ELOOP) => refused("a component of its path became a symbolic link"),
-        // Kernels before 5.6 and some sandboxes do not have the call; the last component is still guarded.
+        // Kernels before 5.6 and some sandboxes lack this call. The last component is still guarded.
         Some(libc::ENOSYS | libc::EPERM) => {
             Ok(OpenOptions::new().read(true).write(writable).custom_flags(flags).open(canonical)?)
         }

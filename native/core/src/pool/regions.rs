@@ -15,30 +15,30 @@ use crate::bell::StreamBells;
 #[derive(Debug)]
 pub struct Pool {
     region: Region,
-    /// Its id in the announce.
+    /// The id of the pool in the announce.
     pub pool_id: u16,
-    /// Bytes of a slot.
+    /// Bytes of each of its slots.
     pub stride_bytes: u32,
 }
 
-/// All of a stream's regions. Addresses handed out are valid for as long as this lives.
+/// All regions of a stream. Addresses that it returns are valid as long as it lives.
 #[derive(Debug)]
 pub struct Regions {
     ring: Region,
-    /// From the smallest stride to the largest.
+    /// The pools, from the smallest stride to the largest.
     pools: Vec<Pool>,
     nslots: u32,
-    /// The stream.
+    /// The number of the stream.
     pub stream_id: u32,
-    /// Its epoch.
+    /// The epoch of the regions.
     pub epoch: u64,
 }
 
 impl Regions {
-    /// Puts together regions that were each made or opened for the same stream, epoch and number of slots.
+    /// Combines regions that were each made or opened for the same stream, epoch and number of slots.
     ///
     /// # Errors
-    /// Where they do not belong together, or a number is not one that the protocol allows.
+    /// If they do not belong together, or a number is not allowed by the protocol.
     pub fn new(ring: Region, pools: Vec<Region>) -> Result<Self, RegionError> {
         let head = *ring.checked();
         let refuse = |reason: String| Err(RegionError::Refused(reason));
@@ -66,20 +66,21 @@ impl Regions {
         Ok(Self { ring, pools: checked, nslots: head.nslots, stream_id: head.stream_id, epoch: head.epoch })
     }
 
-    /// Where they lie, with the marks beside them.
+    /// The folder of the regions, which also holds the marks beside them.
     #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         self.ring.path().parent()
     }
 
-    /// Who sleeps on the stream; None where its folder cannot hold the files for it, and readers look again and again.
+    /// The bells of the readers that sleep on the stream. None if its folder cannot hold the files for them; then
+    /// readers look again and again.
     #[cfg(not(loom))]
     #[must_use]
     pub fn bells(&self) -> Option<Arc<StreamBells>> {
         StreamBells::of(self.folder()?, self.stream_id, self.epoch)?.ok()
     }
 
-    /// Bytes that are mapped.
+    /// How many bytes are mapped.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         std::iter::once(&self.ring)
@@ -88,35 +89,35 @@ impl Regions {
             .sum()
     }
 
-    /// Slots of the ring and of every pool.
+    /// How many slots the ring and every pool have.
     #[inline]
     #[must_use]
     pub const fn nslots(&self) -> u32 {
         self.nslots
     }
 
-    /// The pools, smallest stride first.
+    /// The pools, the one with the smallest stride first.
     #[inline]
     #[must_use]
     pub fn pools(&self) -> &[Pool] {
         &self.pools
     }
 
-    /// Which pool a payload goes to: the one with the smallest stride that holds it.
+    /// The index of the pool for a payload: the one with the smallest stride that holds it.
     #[inline]
     #[must_use]
     pub fn pool_for(&self, values_bytes: u32) -> Option<usize> {
         self.pools.iter().position(|pool| pool.stride_bytes >= values_bytes)
     }
 
-    /// Which pool has that id.
+    /// The index of the pool with that id.
     #[inline]
     #[must_use]
     pub fn pool_with_id(&self, pool_id: u16) -> Option<usize> {
         self.pools.iter().position(|pool| pool.pool_id == pool_id)
     }
 
-    /// Header slot `index`, counted round the ring.
+    /// Header slot `index`, taken modulo the number of slots.
     #[inline]
     #[must_use]
     pub fn slot(&self, index: u32) -> SlotPtr {
@@ -125,13 +126,13 @@ impl Regions {
         unsafe { SlotPtr::new(self.ring.start().add(offset as usize)) }
     }
 
-    /// The index of a slot that is there; `nslots` is a power of two.
+    /// The index modulo the number of slots, which is a power of two.
     #[inline]
     const fn round(&self, index: u32) -> u32 {
         index & (self.nslots - 1)
     }
 
-    /// Payload slot `index`, counted round the ring, of pool number `pool`.
+    /// Payload slot `index` of pool number `pool`, taken modulo the number of slots.
     #[inline]
     #[must_use]
     pub fn payload(&self, pool: usize, index: u32) -> *mut u8 {
@@ -141,7 +142,7 @@ impl Regions {
         unsafe { pool.region.start().add(offset as usize) }
     }
 
-    /// Says that all regions are in use; for whoever owns them.
+    /// Notes in all regions that they are in use. Only their owner calls this.
     pub fn refresh_activity(&self, now_ns: u64) {
         for region in std::iter::once(&self.ring).chain(self.pools.iter().map(|pool| &pool.region)) {
             if region.is_writable() {
@@ -151,10 +152,10 @@ impl Regions {
         }
     }
 
-    /// When somebody last vouched for the ring, and who made it.
+    /// The superblock of the ring at this moment: when its owner last refreshed it, and what process made it.
     ///
     /// # Errors
-    /// When the magic is gone.
+    /// If the magic is gone.
     pub fn ring_superblock(&self) -> Result<superblock::Superblock, superblock::SuperblockFault> {
         self.ring.superblock()
     }

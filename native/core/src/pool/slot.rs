@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A header slot: 256 bytes that say where a frame's payload lies and what it is (PROTOCOL 3.3).
+//! A header slot: 256 bytes that say where a frame's payload is and what it holds (PROTOCOL 3.3).
 //!
-//! Readers race with the writer by design. So the words of a slot are moved with relaxed atomic accesses, which
-//! cost what plain ones do, and are interpreted only in a copy of the reader's own.
+//! Readers race with the writer by design. So the words of a slot are copied with relaxed atomic accesses, which cost
+//! as much as plain ones, and are interpreted only in the reader's own copy.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,16 +11,16 @@ use super::layout::{self, MAX_DIMS, SLOT_BYTES, slot as at, tensor as tensor_at}
 use super::tensor::{CheckedTensor, Tensor, TensorFault};
 
 const WORDS: usize = SLOT_BYTES / 8;
-/// Words that differ from frame to frame, beside the commit word; see [`FrameWords`].
+/// The words that differ from frame to frame, apart from the commit word; see [`FrameWords`].
 const FRAME_WORDS: Range<usize> = 1..5;
-/// Words that a reader needs: up to the end of the strides.
+/// The words that a reader needs: up to the end of the strides.
 const READ_WORDS: usize = tensor_at::PAD.div_ceil(8);
 
 /// A slot in mapped memory.
 #[derive(Clone, Copy, Debug)]
 pub struct SlotPtr(*mut AtomicU64);
 
-// SAFETY: every access through the pointer is atomic; whoever made it vouches for the mapping's lifetime.
+// SAFETY: every access through the pointer is atomic; the caller of `new` vouches for the mapping's lifetime.
 unsafe impl Send for SlotPtr {}
 // SAFETY: as above.
 unsafe impl Sync for SlotPtr {}
@@ -47,20 +47,21 @@ impl SlotPtr {
         &self.words()[0]
     }
 
-    /// Copies what a reader needs. What it says may be torn until the commit word was looked at again.
+    /// Copies what a reader needs. The copy may be torn until the commit word was checked again.
     #[inline]
     #[must_use]
     pub fn snapshot(&self) -> SlotCopy {
         let mut copy = SlotCopy { words: [0; READ_WORDS], is_seen: false };
-        // Word 0 is the commit word, which the reader looks at by itself.
+        // Word 0 is the commit word, which the reader loads separately.
         for (word, from) in copy.words[1..].iter_mut().zip(&self.words()[1..]) {
             *word = from.load(Ordering::Relaxed);
         }
         copy
     }
 
-    /// The same, which is then checked with `seen` and no other. The words of its tensor are compared on their way:
-    /// out of the copy they would be taken by vectors, which wait for the stores of the words.
+    /// Copies like `snapshot`, for a check with this `seen` and no other. The words of the tensor are compared while
+    /// they are copied. Comparing them in the finished copy would use vector loads, which wait for the stores of the
+    /// words.
     #[inline(always)]
     #[must_use]
     pub fn snapshot_beside(&self, seen: &SeenTensor) -> SlotCopy {
@@ -84,8 +85,8 @@ impl SlotPtr {
         }
     }
 
-    /// The same for a slot that has the rest of the image from the frame before it. One line of its four is written
-    /// then, and readers keep the others in their caches.
+    /// Writes only what differs from frame to frame, into a slot that already has the rest of the image. This changes
+    /// one of the slot's four cache lines, and readers keep the others in their caches.
     #[inline]
     pub fn refill(&self, frame: &FrameWords) {
         for (word, value) in self.words()[FRAME_WORDS].iter().zip(&frame.0) {
@@ -98,14 +99,14 @@ impl SlotPtr {
 #[derive(Clone, Copy, Debug)]
 pub struct SlotCopy {
     words: [u64; READ_WORDS],
-    /// Its tensor was found to be the one that the reader saw last.
+    /// Whether its tensor is the one that the reader saw last.
     is_seen: bool,
 }
 
 /// The word at which the embedded TensorHeader message begins.
 const TENSOR_WORD: usize = at::TENSOR_MESSAGE_HEADER / 8;
 
-/// The last tensor that a reader found sound, with the very words that it stood in.
+/// The last tensor that a reader found valid, with the words that encoded it.
 #[derive(Clone, Debug)]
 pub struct SeenTensor {
     words: [u64; READ_WORDS - TENSOR_WORD],
@@ -113,7 +114,7 @@ pub struct SeenTensor {
     id: u64,
 }
 
-/// Tensors that readers of this process found sound; each has a number.
+/// How many tensors the readers of this process have found valid. Each gets a number.
 static TENSORS: AtomicU64 = AtomicU64::new(0);
 
 impl SeenTensor {
@@ -124,7 +125,7 @@ impl SeenTensor {
         &self.checked
     }
 
-    /// Its number: frames with the same one have the same tensor.
+    /// The number of the tensor: frames with the same number have the same tensor.
     #[inline]
     #[must_use]
     pub const fn id(&self) -> u64 {
@@ -135,7 +136,7 @@ impl SeenTensor {
 impl Default for SeenTensor {
     fn default() -> Self {
         let tensor = Tensor::contiguous(0, 0, &[]);
-        // No slot has these words: a sound tensor begins with its message header, which is not zero.
+        // No slot has these words: a valid tensor begins with its message header, which is not zero.
         Self {
             words: [0; READ_WORDS - TENSOR_WORD],
             checked: CheckedTensor { tensor, strides: [0; MAX_DIMS], extent_bytes: i64::MAX },
@@ -144,40 +145,40 @@ impl Default for SeenTensor {
     }
 }
 
-/// Why a slot's header is not believed.
+/// Why a slot's header is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlotFault {
-    /// Not the header index of the frame, or outside the pool.
+    /// The payload slot is not the header index of the frame, or is outside the pool.
     PayloadSlot,
-    /// Not zero.
+    /// The payload offset is not zero.
     PayloadOffset,
-    /// Longer than the pool's stride.
+    /// The payload is longer than the pool's stride.
     ValuesBytes,
     /// The embedded header's length is not 192.
     HeaderLength,
     /// The embedded message header is not that of a TensorHeader, version 1.
     TensorMessage,
-    /// The tensor itself.
+    /// The tensor is not valid.
     Tensor(TensorFault),
 }
 
-/// A header that was found sound. Its tensor is the one that the reader saw last: it is the same in frame after frame,
-/// and larger than the rest.
+/// A header that was found valid. Its tensor is not part of it: frames of a stream share one, which is larger than the
+/// rest and is kept by [`SeenTensor`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotHeader {
     /// Bytes of payload.
     pub values_bytes: u32,
-    /// Capture time; [`layout::NULL_TIMESTAMP`] when not given.
+    /// Capture time; [`layout::NULL_TIMESTAMP`] if not given.
     pub timestamp_ns: u64,
-    /// Metadata version; [`layout::NULL_META_VERSION`] when not given.
+    /// Metadata version; [`layout::NULL_META_VERSION`] if not given.
     pub meta_version: u32,
-    /// See [`SeenTensor::id`].
+    /// The number of the tensor; see [`SeenTensor::id`].
     pub tensor_id: u64,
 }
 
 impl SlotCopy {
-    /// The 64 bits from a byte on. The words are kept as words: reading an unaligned field out of bytes that were
-    /// just stored as words would wait for the store buffer every time.
+    /// The 64 bits from a byte offset on. The copy is kept as words: an unaligned load from words that were just stored
+    /// would wait for the store buffer every time.
     #[inline(always)]
     const fn bits(&self, offset: usize) -> u64 {
         let (word, shift) = (offset / 8, offset % 8 * 8);
@@ -185,7 +186,7 @@ impl SlotCopy {
         if shift == 0 { low } else { low | self.words[word + 1] << (64 - shift) }
     }
 
-    /// The slot's bytes as a frame committed by `word` has them. Its pads, which carry nothing, are zero.
+    /// The slot's bytes as they are for a frame committed by `word`. The padding, which carries nothing, is zero.
     #[must_use]
     pub fn bytes(&self, word: u64) -> [u8; SLOT_BYTES] {
         let mut bytes = [0; SLOT_BYTES];
@@ -198,7 +199,7 @@ impl SlotCopy {
         bytes
     }
 
-    /// The pool that the slot names; the caller knows which are mapped.
+    /// The id of the pool that the slot names. The caller knows which pools are mapped.
     #[inline]
     #[must_use]
     pub fn pool_id(&self) -> u16 {
@@ -207,8 +208,8 @@ impl SlotCopy {
 
     /// Checks the header against the ring index of its frame and the stride of its pool.
     ///
-    /// `seen` is the reader's memory of the last tensor that it found sound: frames of a stream are alike, and one
-    /// whose tensor stands there bit for bit need not be looked at again.
+    /// `seen` is the reader's memory of the last valid tensor. Frames of a stream are alike, and a tensor with the same
+    /// bits need not be checked again.
     ///
     /// # Errors
     /// The first fault, in the order of PROTOCOL 3.3.
@@ -271,8 +272,8 @@ impl SlotCopy {
     }
 }
 
-/// What of a slot differs from frame to frame, but for the commit word. It stays in registers: a way through memory, in
-/// words and out of it in vectors, would wait for the store buffer every time.
+/// The words of a slot that differ from frame to frame, apart from the commit word. They stay in registers: stored as
+/// words and loaded as vectors, they would wait for the store buffer every time.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameWords([u64; FRAME_WORDS.end - FRAME_WORDS.start]);
 
@@ -290,14 +291,14 @@ impl FrameWords {
     }
 }
 
-/// A slot's content as a writer prepares it, in memory of its own. The tensor part changes rarely and is kept.
+/// The content of a slot as a writer prepares it in its own memory. The tensor part changes rarely and is kept.
 #[derive(Clone, Debug)]
 pub struct SlotImage {
     words: [u64; WORDS],
 }
 
 impl SlotImage {
-    /// An image of frames like `tensor`.
+    /// Makes an image for frames like `tensor`.
     #[must_use]
     pub fn new(tensor: &Tensor) -> Self {
         let mut image = Self { words: [0; WORDS] };
@@ -314,12 +315,12 @@ impl SlotImage {
         image
     }
 
-    /// Sets what differs from frame to frame.
+    /// Sets the words that differ from frame to frame.
     pub fn set_frame(&mut self, frame: &FrameWords) {
         self.words[FRAME_WORDS].copy_from_slice(&frame.0);
     }
 
-    /// The slot's bytes as a frame committed by `word` has them.
+    /// The slot's bytes as they are for a frame committed by `word`.
     #[must_use]
     pub fn bytes(&self, word: u64) -> [u8; SLOT_BYTES] {
         let mut bytes = [0; SLOT_BYTES];
@@ -340,7 +341,7 @@ impl SlotImage {
 
 const _: () = {
     assert!(at::TENSOR_MESSAGE_HEADER.is_multiple_of(8));
-    // What `FrameWords` builds by shifting.
+    // The offsets that `FrameWords` relies on when it shifts fields into words.
     assert!(at::VALUES_BYTES == 8 && at::PAYLOAD_SLOT == 12 && at::POOL_ID == 16 && at::PAYLOAD_OFFSET == 18);
     assert!(at::TIMESTAMP_NS == 22 && at::META_VERSION == 30 && at::PAD == 34);
     assert!(layout::SLOT_BYTES == 8 * WORDS);

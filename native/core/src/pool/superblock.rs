@@ -1,65 +1,66 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The first 64 bytes of a region: what it is, and when somebody last vouched for it (PROTOCOL 3.2).
+//! The superblock: the first 64 bytes of a region, which say what it is and when its owner last refreshed it (PROTOCOL
+//! 3.2).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::layout::{self, SUPERBLOCK_BYTES, superblock as at};
 
-/// A superblock's fields.
+/// The fields of a superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Superblock {
-    /// Layout of the whole region.
+    /// The version of the layout of the whole region.
     pub layout_version: u32,
     /// The stream's epoch.
     pub epoch: u64,
-    /// The stream.
+    /// The number of the stream.
     pub stream_id: u32,
     /// [`layout::HEADER_RING`] or [`layout::PAYLOAD_POOL`].
     pub region_type: i16,
-    /// 0 for the ring.
+    /// The id of the pool; 0 for the ring.
     pub pool_id: u16,
-    /// Slots of the region.
+    /// How many slots the region has.
     pub nslots: u32,
     /// 256 for the ring; the stride, or not given, for a pool.
     pub slot_bytes: u32,
     /// 0 for the ring.
     pub stride_bytes: u32,
-    /// Who made it.
+    /// The process that made the region.
     pub pid: u64,
-    /// When, in the creator's monotonic clock.
+    /// When it was made, by the monotonic clock of its maker.
     pub start_timestamp_ns: u64,
-    /// When it was last known to be in use.
+    /// When the region was last known to be in use.
     pub activity_timestamp_ns: u64,
 }
 
-/// Why a superblock is not believed, with what was wanted and what was found.
+/// Why a superblock is refused, with what was wanted and what was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SuperblockFault {
-    /// The field, by its name in the protocol.
+    /// The name of the field in the protocol.
     pub field: &'static str,
-    /// What the announce says.
+    /// The value in the announce.
     pub want: u64,
-    /// What the region says.
+    /// The value in the region.
     pub have: u64,
 }
 
 /// What an announce says of a region, and its superblock must say too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Expected {
-    /// The stream.
+    /// The number of the stream.
     pub stream_id: u32,
-    /// Its epoch.
+    /// The epoch of the stream.
     pub epoch: u64,
     /// 0 for the header ring.
     pub pool_id: u16,
-    /// Slots.
+    /// How many slots the region has.
     pub nslots: u32,
     /// 0 for the header ring.
     pub stride_bytes: u32,
 }
 
 impl Expected {
-    /// Bytes that the region's file must have.
+    /// How many bytes the region's file must have.
     #[must_use]
     pub const fn file_bytes(&self) -> u64 {
         if self.is_ring() {
@@ -69,13 +70,13 @@ impl Expected {
         }
     }
 
-    /// Whether it is the header ring.
+    /// Whether this is the header ring.
     #[must_use]
     pub const fn is_ring(&self) -> bool {
         self.pool_id == 0
     }
 
-    /// The superblock of such a region.
+    /// The superblock of a region with these values.
     #[must_use]
     pub const fn superblock(&self, pid: u64, now_ns: u64) -> Superblock {
         Superblock {
@@ -95,7 +96,7 @@ impl Expected {
 }
 
 impl Superblock {
-    /// The 64 bytes.
+    /// The 64 bytes of the superblock.
     #[must_use]
     pub fn encode(&self) -> [u8; SUPERBLOCK_BYTES] {
         let mut bytes = [0; SUPERBLOCK_BYTES];
@@ -115,10 +116,10 @@ impl Superblock {
         bytes
     }
 
-    /// The fields of 64 bytes; a fault when the magic is another.
+    /// Reads the fields from 64 bytes.
     ///
     /// # Errors
-    /// When the magic is another: then nothing else means anything.
+    /// If the magic is a different one; then nothing else has a meaning.
     pub fn decode(bytes: &[u8; SUPERBLOCK_BYTES]) -> Result<Self, SuperblockFault> {
         let u16_at = |offset: usize| u16::from_le_bytes([bytes[offset], bytes[offset + 1]]);
         let u32_at = |offset: usize| u32::from(u16_at(offset)) | u32::from(u16_at(offset + 2)) << 16;
@@ -142,10 +143,10 @@ impl Superblock {
         })
     }
 
-    /// Compares with what was announced.
+    /// Compares the superblock with what was announced.
     ///
     /// # Errors
-    /// The first field that differs. A pool's `slotBytes` may be its stride or "not given": both are in use.
+    /// The first field that differs. A pool's `slotBytes` may be its stride or "not given", because both occur.
     pub fn check(&self, expected: &Expected) -> Result<(), SuperblockFault> {
         let wanted = expected.superblock(self.pid, 0);
         let slot_bytes_not_given = !expected.is_ring() && self.slot_bytes == layout::SLOT_BYTES_NOT_GIVEN;
@@ -164,7 +165,7 @@ impl Superblock {
             }
         }
         let (want, have) = (u64::from(wanted.stride_bytes), u64::from(self.stride_bytes));
-        // What a ring says here differs between implementations and means nothing.
+        // What a ring says here differs between implementations and has no meaning.
         if !expected.is_ring() && want != have {
             return Err(SuperblockFault { field: "strideBytes", want, have });
         }
@@ -172,7 +173,7 @@ impl Superblock {
     }
 }
 
-/// The one word of a superblock that changes.
+/// The activity word, the only one in a superblock that changes.
 ///
 /// # Safety
 /// `region` must be 8-aligned and point at a mapped superblock that stays mapped while the result is used.
@@ -182,7 +183,7 @@ pub unsafe fn activity_word<'a>(region: *mut u8) -> &'a AtomicU64 {
     unsafe { &*region.add(at::ACTIVITY_TIMESTAMP_NS).cast() }
 }
 
-/// Says that the region is in use at `now_ns`.
+/// Notes that the region is in use at `now_ns`.
 pub fn refresh_activity(word: &AtomicU64, now_ns: u64) {
     word.store(now_ns, Ordering::Release);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Shapes, strides and dtypes of a frame, checked before anybody computes an address with them (PROTOCOL 3.5).
+//! The tensor of a frame: its shape, strides and dtype, checked before any address is computed with them (PROTOCOL
+//! 3.5).
 
 use super::layout::MAX_DIMS;
 
-/// Bytes of an element by dtype number; 0 for the numbers that no frame may carry (unknown, unassigned).
+/// Bytes of an element by dtype number; 0 for numbers that no frame may carry (unknown, unassigned).
 const ELEMENT_BYTES: [u8; 15] = [0, 1, 1, 2, 2, 4, 4, 8, 8, 4, 8, 1, 0, 1, 1];
 
 /// The elements lie row by row, the last index fastest.
@@ -11,7 +12,7 @@ pub const ROW_MAJOR: i16 = 1;
 /// The elements lie column by column, the first index fastest.
 pub const COLUMN_MAJOR: i16 = 2;
 
-/// No progress inside a frame is laid out.
+/// The frame has no layout for progress within it.
 pub const PROGRESS_NONE: u8 = 0;
 /// Progress counts rows.
 pub const PROGRESS_ROWS: u8 = 1;
@@ -37,7 +38,7 @@ pub enum TensorFault {
     Extent,
 }
 
-/// The tensor header of a frame, as it stands in the slot.
+/// The tensor header of a frame, as it is in the slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tensor {
     /// Dtype number.
@@ -48,16 +49,16 @@ pub struct Tensor {
     pub ndims: u8,
     /// [`PROGRESS_NONE`], [`PROGRESS_ROWS`] or [`PROGRESS_COLUMNS`].
     pub progress_unit: u8,
-    /// Bytes of a row or column where progress is laid out.
+    /// Bytes of a row or column, if the frame has a layout for progress.
     pub progress_stride_bytes: u32,
     /// Elements along each dimension; zero from `ndims` on.
     pub dims: [i32; MAX_DIMS],
-    /// Bytes between neighbours along each dimension; zero: contiguous.
+    /// Bytes between neighbours along each dimension; zero if contiguous.
     pub strides: [i32; MAX_DIMS],
 }
 
 impl Tensor {
-    /// A contiguous tensor without progress.
+    /// Makes a contiguous tensor without progress.
     #[must_use]
     pub fn contiguous(dtype: i16, major_order: i16, shape: &[i32]) -> Self {
         let mut dims = [0; MAX_DIMS];
@@ -66,7 +67,7 @@ impl Tensor {
         Self {
             dtype,
             major_order,
-            // A longer shape keeps its length here, so that the check refuses it.
+            // A shape that is too long keeps its length here, so that the check refuses it.
             ndims: u8::try_from(shape.len()).unwrap_or(u8::MAX),
             progress_unit: PROGRESS_NONE,
             progress_stride_bytes: 0,
@@ -75,7 +76,7 @@ impl Tensor {
         }
     }
 
-    /// The strides with zeroes inferred and the bytes that all elements need, if the header is sound.
+    /// The strides, with zeros replaced by their values, and the bytes that all elements need, if the header is valid.
     ///
     /// # Errors
     /// The first fault, in the order of [`TensorFault`].
@@ -97,7 +98,7 @@ impl Tensor {
         Ok(CheckedTensor { tensor: *self, strides, extent_bytes: self.extent(&strides, element) })
     }
 
-    /// As `checked`, and every element must lie within `values_bytes`.
+    /// Like `checked`, and requires that every element lies within `values_bytes`.
     ///
     /// # Errors
     /// The first fault, in the order of [`TensorFault`].
@@ -107,7 +108,7 @@ impl Tensor {
         if checked.fits(values_bytes) { Ok(checked.strides) } else { Err(TensorFault::Extent) }
     }
 
-    /// From the fastest dimension to the slowest: each stride must clear everything inside it.
+    /// The strides from the fastest dimension to the slowest. Each must be at least as long as everything inside it.
     #[inline]
     fn resolved_strides(&self, element: i64) -> Result<[i64; MAX_DIMS], TensorFault> {
         let ndims = usize::from(self.ndims);
@@ -121,7 +122,7 @@ impl Tensor {
                 return Err(TensorFault::Strides);
             }
             strides[index] = stride;
-            // Saturates: a product of such sizes can only fail the extent check, and must not wrap past it.
+            // The product saturates: sizes like these can only fail the extent check, and must not wrap past it.
             least = stride.saturating_mul(i64::from(self.dims[index].max(1)));
         }
         Ok(strides)
@@ -139,11 +140,11 @@ impl Tensor {
         if is_consistent { Ok(()) } else { Err(TensorFault::Progress) }
     }
 
-    /// Where the furthest element ends.
+    /// Where the furthest element ends, in bytes.
     #[inline]
     fn extent(&self, strides: &[i64; MAX_DIMS], element: i64) -> i64 {
         let dims = &self.dims[..usize::from(self.ndims)];
-        // An empty array addresses no byte, but whoever shows it must still be able to count its elements.
+        // An empty array addresses no byte, but a program that shows it must still be able to count its elements.
         if dims.contains(&0) {
             let count = dims.iter().fold(element, |product, dim| product.saturating_mul(i64::from(*dim).max(1)));
             return if count < i64::MAX { 0 } else { count };
@@ -156,19 +157,19 @@ impl Tensor {
     }
 }
 
-/// A tensor header that was found sound.
+/// A tensor header that was found valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckedTensor {
     /// The header.
     pub tensor: Tensor,
-    /// Its strides, inferred where they were zero.
+    /// The strides, with zeros replaced by their values.
     pub strides: [i64; MAX_DIMS],
     /// Bytes up to the end of the furthest element.
     pub extent_bytes: i64,
 }
 
 impl CheckedTensor {
-    /// Whether every element lies within a payload of that length.
+    /// Whether every element lies within a payload of this length.
     #[inline]
     #[must_use]
     pub fn fits(&self, values_bytes: u32) -> bool {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Frames in: claim a slot, fill it, commit it (PROTOCOL 4.1). One writer a stream; it never waits for a reader.
+//! The writer of a ring: claim a slot, fill it, commit it (PROTOCOL 4.1). Each stream has one; it never waits for a
+//! reader.
 
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ mod descriptor_at {
 }
 const DESCRIPTOR_HEADER: u64 = 40 | 4 << 16 | 900 << 32 | 1 << 48;
 
-/// What a frame is stamped with.
+/// The times and numbers that a frame is stamped with.
 #[derive(Clone, Copy, Debug)]
 pub struct Stamps {
     /// Capture time, in the slot.
@@ -36,7 +37,7 @@ pub struct Stamps {
     pub descriptor_timestamp_ns: u64,
     /// Metadata version, in both.
     pub meta_version: u32,
-    /// Trace id, in the descriptor; 0: not traced.
+    /// Trace id, in the descriptor; 0 if not traced.
     pub trace_id: u64,
 }
 
@@ -51,19 +52,19 @@ impl Default for Stamps {
     }
 }
 
-/// Why a frame was not begun. Nothing was touched.
+/// Why a frame was not begun. Nothing was changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteFault {
-    /// No pool has slots that large.
+    /// No pool has slots that are large enough.
     TooLarge {
         /// The largest stride.
         limit_bytes: u32,
     },
-    /// The sequence space is used up.
+    /// There is no further sequence.
     SequenceEnd,
-    /// Another frame is open.
+    /// Another frame is still open.
     ClaimOpen,
-    /// The frame is not the one that is open here: it was ended before, or another writer began it.
+    /// This frame is not open here: it was ended before, or another writer began it.
     NotOpen,
     /// The tensor does not describe the payload.
     Tensor(TensorFault),
@@ -72,53 +73,54 @@ pub enum WriteFault {
 /// A slot that is being filled.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim {
-    /// The frame.
+    /// The frame's sequence.
     pub seq: u64,
-    /// Where its payload goes.
+    /// Where the payload is to be written.
     pub payload: *mut u8,
-    /// Bytes that were asked for.
+    /// How many bytes were requested.
     pub values_bytes: u32,
     pool: usize,
     index: u32,
 }
 
-// SAFETY: the payload pointer lies in regions that whoever holds the claim keeps mapped; it is an address, and what
-// is written through it is ordered by the commit word.
+// SAFETY: the payload pointer lies in regions that the holder of the claim keeps mapped. It is only an address, and
+// what is written through it is ordered by the commit word.
 unsafe impl Send for Claim {}
 // SAFETY: as above.
 unsafe impl Sync for Claim {}
 
 impl Claim {
-    /// Copies the whole payload in.
+    /// Copies the whole payload into the slot.
     ///
     /// # Safety
     /// `source` must be valid for `values_bytes` bytes, and the regions must still be mapped.
     #[inline]
     pub unsafe fn copy_in(&self, source: *const u8) {
         let bytes = self.values_bytes as usize;
-        // SAFETY: the slot has room for the bytes, by `Writer::claim`; the source is the caller's.
+        // SAFETY: the slot has space for the bytes, by `Writer::claim`; the source is the caller's.
         unsafe { copy(CopyKind::for_payload(bytes), source, self.payload, bytes) };
     }
 }
 
-/// The one writer of a stream's regions.
+/// The only writer of a stream's regions.
 #[derive(Debug)]
 pub struct Writer {
     regions: Arc<Regions>,
     next_seq: u64,
     tensor: Tensor,
-    /// Bytes that the tensor's elements need, or what is wrong with it: looked at once, when it is set.
+    /// Bytes that the tensor's elements need, or what is wrong with the tensor. It is computed once, when the tensor is
+    /// set.
     extent_bytes: Result<i64, TensorFault>,
     image: SlotImage,
-    /// From this sequence on every frame had the image's tensor and none was left out. A ring further on, slots have
-    /// that tensor already, because nobody else writes them.
+    /// The sequence from which on every frame had the image's tensor and none was left out. One ring later every slot
+    /// has that tensor already, because nobody else writes the slots.
     alike_since: u64,
     descriptor: [u8; DESCRIPTOR_MESSAGE_BYTES],
     is_claimed: bool,
 }
 
 impl Writer {
-    /// A writer that starts at sequence 0 of the regions' epoch.
+    /// Makes a writer that starts at sequence 0 of the regions' epoch.
     #[must_use]
     pub fn new(regions: Arc<Regions>, tensor: Tensor) -> Self {
         let mut descriptor = [0; DESCRIPTOR_MESSAGE_BYTES];
@@ -129,7 +131,7 @@ impl Writer {
         Self { regions, next_seq: 0, tensor, extent_bytes, image, alike_since: 0, descriptor, is_claimed: false }
     }
 
-    /// The regions that it writes.
+    /// The regions that this writer writes.
     #[must_use]
     pub const fn regions(&self) -> &Arc<Regions> {
         &self.regions
@@ -142,10 +144,10 @@ impl Writer {
         self.next_seq
     }
 
-    /// Starts at another sequence, for schedules and republishing. Only forwards.
+    /// Moves on to a later sequence, for schedules and republishing.
     ///
     /// # Errors
-    /// When it would go back, pass the end, or a frame is open.
+    /// If the sequence is lower than the next one, or too large, or if a frame is open.
     pub fn skip_to(&mut self, seq: u64) -> Result<(), WriteFault> {
         if self.is_claimed {
             return Err(WriteFault::ClaimOpen);
@@ -159,10 +161,10 @@ impl Writer {
         Ok(())
     }
 
-    /// What the frames are from now on.
+    /// Sets the tensor of the frames from now on.
     ///
     /// # Errors
-    /// When a frame is open: it stays what it was begun as.
+    /// If a frame is open: a frame keeps the tensor with which it was begun.
     pub fn set_tensor(&mut self, tensor: Tensor) -> Result<(), WriteFault> {
         if self.is_claimed {
             return Err(WriteFault::ClaimOpen);
@@ -176,19 +178,20 @@ impl Writer {
         Ok(())
     }
 
-    /// What the frames are.
+    /// The tensor of the frames.
     #[inline]
     #[must_use]
     pub const fn tensor(&self) -> &Tensor {
         &self.tensor
     }
 
-    /// Begins a frame that is like `tensor`, as sequence `seq` where one is given. What refuses it leaves sequence and
-    /// slot as they were.
+    /// Begins a frame with this tensor, as sequence `seq` if one is given. If it is refused, sequence and slot are
+    /// unchanged.
     ///
     /// # Errors
     /// See [`WriteFault`].
-    // Always: a claim that is given back through memory is copied by vectors, which wait for the stores of its fields.
+    // Inlined always: a claim that is returned through memory is copied by vector loads, which wait for the stores of
+    // its fields.
     #[inline(always)]
     pub fn begin(&mut self, tensor: &Tensor, values_bytes: u32, seq: Option<u64>) -> Result<Claim, WriteFault> {
         if self.tensor != *tensor {
@@ -202,7 +205,7 @@ impl Writer {
         self.open(pool, values_bytes)
     }
 
-    /// The pool for a frame of so many bytes. It is chosen before the slot is touched: a frame that fits nowhere leaves
+    /// Chooses the pool for a frame of this many bytes, before the slot is touched. A frame that fits nowhere leaves
     /// the old one readable.
     #[inline]
     fn free_pool(&self, values_bytes: u32) -> Result<usize, WriteFault> {
@@ -219,7 +222,7 @@ impl Writer {
     /// Begins the next frame. Until it is committed, readers skip its slot.
     ///
     /// # Errors
-    /// See [`WriteFault`]; nothing was touched then.
+    /// See [`WriteFault`]; nothing has changed then.
     #[inline]
     pub fn claim(&mut self, values_bytes: u32) -> Result<Claim, WriteFault> {
         let pool = self.free_pool(values_bytes)?;
@@ -238,10 +241,10 @@ impl Writer {
         Ok(Claim { seq: self.next_seq, payload, values_bytes, pool, index })
     }
 
-    /// Makes the frame whole; the message that announces it, to be offered now.
+    /// Completes the frame. Returns the message that announces it, which the caller sends at once.
     ///
     /// # Errors
-    /// When the tensor does not fit the payload. The frame stays open.
+    /// If the tensor does not fit the payload. The frame stays open.
     #[inline(always)]
     pub fn commit(&mut self, claim: &Claim, stamps: Stamps) -> Result<&[u8; DESCRIPTOR_MESSAGE_BYTES], WriteFault> {
         if !self.is_claimed || claim.seq != self.next_seq {
@@ -262,15 +265,15 @@ impl Writer {
         Ok(self.describe(claim.seq, stamps))
     }
 
-    /// Gives the slot up unfinished. Readers skip it; the next frame has the same sequence, so none is missing.
+    /// Gives the slot up unfinished. Readers skip it. The next frame gets the same sequence, so that none is missing.
     pub fn abandon(&mut self, _claim: Claim) {
         self.is_claimed = false;
     }
 
-    /// Claim, copy, commit.
+    /// Claims a slot, copies the payload, and commits it.
     ///
     /// # Errors
-    /// See [`WriteFault`]; nothing was touched then.
+    /// See [`WriteFault`]; nothing has changed then.
     ///
     /// # Safety
     /// `source` must be valid for `values_bytes` bytes.
