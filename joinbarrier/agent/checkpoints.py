@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A join agent's part in checkpoints: what its engine cut is stored and acknowledged, while the engine goes on.
+"""A join agent's part in checkpoints: it stores and acknowledges what its engine cut, while the engine goes on.
 
-The engine aligns and copies. Here its news becomes files, on a thread of their own, and words to the coordinator; and
-what the coordinator says becomes calls of the engine, between two slices.
+The engine aligns streams and copies frames. This module turns the engine's news into files, which a thread of its own
+writes, and into messages to the coordinator. Messages of the coordinator become calls of the engine, between two
+slices.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class _Attempt:
-    """A checkpoint that this operator has begun to store."""
+    """A checkpoint that this operator is storing."""
 
     epoch: int
     began_ns: int
@@ -63,18 +64,18 @@ class _Attempt:
     state: OperatorState | None = None
     inflight: list[InflightData] = field(default_factory=list)
     places: dict[int, dict[str, int | None]] = field(default_factory=dict)
-    """Where it stood in the streams that it cuts by itself: stream, epoch and last_seq, by stream."""
+    """The places at which it cut its ingress streams: ``stream``, ``epoch`` and ``last_seq``, by stream."""
 
 
 class StoredBytes:
-    """How large this operator's checkpoints were, and how much larger unaligned ones are for what they captured."""
+    """The sizes of this operator's checkpoints, and how much the frames in flight add to unaligned ones."""
 
     def __init__(self) -> None:
         self._count = self._state_bytes = self._inflight_bytes = self._unaligned = 0
         self._increases = 0.0
 
     def note(self, attempt: _Attempt) -> None:
-        """One is complete."""
+        """Count a complete checkpoint."""
         state_bytes = attempt.state.bytes if attempt.state is not None else 0
         inflight_bytes = sum(each.bytes for each in attempt.inflight)
         self._count += 1
@@ -85,7 +86,8 @@ class StoredBytes:
             self._increases += inflight_bytes / state_bytes
 
     def counters(self) -> dict[str, float]:
-        """``average_size_increase``: of unaligned ones, in-flight data by the size of the state."""
+        """The sizes; ``average_size_increase`` is the size of in-flight data relative to the state, in unaligned
+        ones."""
         return {
             "stored": self._count,
             "stored_state_bytes": self._state_bytes,
@@ -95,18 +97,18 @@ class StoredBytes:
 
 
 def member_of(client: Client, config: JoinConfig, last_checkpoint_id: int) -> CheckpointMember:
-    """A join as an operator of its pipeline."""
+    """Make a join an operator of its pipeline."""
     ingress = ingress_of(config)
     return CheckpointMember(client, config.join.pipeline, operator_id_of(config), last_checkpoint_id, ingress)
 
 
 def ingress_of(config: JoinConfig) -> tuple[int, ...]:
-    """Streams that a join cuts by itself."""
+    """The streams that a join cuts by itself, because no barriers come in them."""
     return tuple(sorted({each.stream for each in config.input if each.barrier == "ingress"}))
 
 
 class JoinCheckpoints:
-    """``work`` after each slice of the engine, ``close`` after the last one."""
+    """The checkpoints of a join. Call ``work`` after each slice of the engine, and ``close`` after the last one."""
 
     def __init__(
         self,
@@ -122,7 +124,8 @@ class JoinCheckpoints:
         self._streams = list(dict.fromkeys(each.stream for each in config.input))
         self._ingress = ingress_of(config)
         self._shared: dict[int, dict[int, tuple[int | None, int | None] | None]] = {}
-        """By checkpoint: streams that other agents cut too, and where, once the coordinator has said it."""
+        """For each checkpoint, the streams that other agents cut too, and the common place once the coordinator sent
+        it."""
         last = engine.counters()["checkpoints"]["checkpoint_id"]
         self._member = member_of(client, config, last) if member is None else member
         self._member.last_checkpoint_id = max(self._member.last_checkpoint_id, last)
@@ -135,31 +138,31 @@ class JoinCheckpoints:
 
     @property
     def stored(self) -> dict[str, float]:
-        """What was stored in whole steps, and what overtaking added to it."""
+        """How many bytes the checkpoints stored, and how much frames in flight added to them."""
         return self._stored.counters()
 
     def note_map(self, version: int, applied: MergeMap) -> None:
-        """A map is in force: a state holds the one that its rows were made by."""
-        # The newest stands last: a version comes again when its map does.
+        """Note a map that is in force now. A state contains the map by which its rows were made."""
+        # The newest map is last. A map that comes again has its old version again.
         self._maps.pop(version, None)
         self._maps[version] = applied
         while len(self._maps) > _ATTEMPTS_KEPT:
             del self._maps[next(iter(self._maps))]
 
     def obey_all(self, heard: Iterable[Heard]) -> None:
-        """Carry out what was heard before there was an engine."""
+        """Carry out messages that arrived before there was an engine."""
         for message in heard:
             self._obey(message)
 
     def sit_out(self) -> None:
-        """Have no part in what is under way: the inputs are heard from now on, or not yet, and its barriers may have
-        passed before."""
+        """Take no part in the checkpoint that is under way: this join begins to read its inputs now or later, so the
+        barriers may have passed already."""
         self.obey_all(self._member.heard())
         if self._announced is not None:
             self._member.refuse(self._announced)
 
     def work(self, *, has_news: bool, republisher: Republisher | None) -> None:
-        """Carry out what was heard, what the engine says, and what was stored."""
+        """Carry out the coordinator's messages, handle the engine's news, and acknowledge what was stored."""
         for message in self._member.heard():
             self._obey(message)
         if has_news:
@@ -172,7 +175,8 @@ class JoinCheckpoints:
             self._on_result(result)
 
     def close(self) -> dict[str, int]:
-        """Store what was begun, acknowledge it, and leave the pipeline; what was said and heard."""
+        """Store and acknowledge what was begun, then leave the pipeline. Returns the counts of messages sent and
+        heard."""
         self._writer.close()
         for result in self._writer.results():
             self._on_result(result)
@@ -226,7 +230,7 @@ class JoinCheckpoints:
         if before is None or announced.store != before.store:
             self._store = CheckpointStore(announced.store) if announced.store else None
         if before is None:
-            # What was over before this operator was known is not for it.
+            # A checkpoint that ended before this operator joined the pipeline does not concern it.
             is_last_over = announced.current_checkpoint_id != announced.last_checkpoint_id
             self._engine.raise_checkpoint_floor(max(announced.last_checkpoint_id - (not is_last_over), 0))
         self._engine.set_alignment(
@@ -236,7 +240,7 @@ class JoinCheckpoints:
             announced.late_barrier_timeout_ms * _NS_PER_MS or None,
         )
         here = self._engine.checkpoint_under_way()
-        # An announce may be older than the barrier that came by the descriptor stream meanwhile.
+        # An announce may be older than a barrier that meanwhile arrived by the descriptor stream.
         is_known = here is not None and here <= announced.last_checkpoint_id
         if here is not None and is_known and here != announced.current_checkpoint_id:
             self._give_up(here)
@@ -300,14 +304,15 @@ class JoinCheckpoints:
         self._writer.put(checkpoint_id, store, is_complete=False)
 
     def _ingress_places(self, rest: dict[str, Any]) -> dict[int, dict[str, int | None]]:
-        """Where this agent stood at its snapshot."""
+        """The places of this agent in its ingress streams at its snapshot."""
         names = ("stream", "epoch", "last_seq")
         newest = [each | (each.get("then") or {}) for each in rest["streams"]]
         cut = [each for each in newest if each["stream"] in self._ingress]
         return {each["stream"]: {name: each[name] for name in names} for each in cut}
 
     def _cuts(self, checkpoint_id: int, attempt: _Attempt) -> tuple[dict[str, int | None], ...]:
-        """Where this agent cut by itself: where it stood, or where all did, which may have been heard later."""
+        """The places at which this agent's ingress streams were cut: its own, or the common one, which may arrive
+        later."""
         places = dict(attempt.places)
         for stream, at in self._shared.get(checkpoint_id, {}).items():
             if at is not None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which clock stamps an input, against the clock that a map declares (PROTOCOL 11.5).
+"""Compares the clock that stamps an input with the clock that a map declares (PROTOCOL 11.5).
 
-The domain of a stream's frames is the one of its announces, until its epoch ends (PROTOCOL 14.12).
+The clock domain of a stream's frames is that of its announces, until its epoch ends (PROTOCOL 14.12).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ADVICE: Final = (
 
 
 def foreign_streams(applied: MergeMap, domains: Mapping[int, ClockDomain | None]) -> dict[int, ClockDomain]:
-    """The map's streams that are known to be stamped by another clock than the map's."""
+    """The streams of a map that are known to be stamped by another clock than the one that the map declares."""
     own = applied.clock_domain
     return {
         stream: domain
@@ -33,7 +33,7 @@ def foreign_streams(applied: MergeMap, domains: Mapping[int, ClockDomain | None]
 
 
 def refusal(config: JoinConfig, applied: MergeMap, foreign: Mapping[int, ClockDomain]) -> ClockDomainRefused:
-    """The error that names an input, both clocks and the key: an input that rows need, if one is among them."""
+    """The error that names an input, both clocks and the key. If a needed input is among them, it names that one."""
     named = [each for each in config.input if each.stream in foreign]
     each = next((each for each in named if not each.optional), named[0])
     assert applied.clock_domain is not None  # noqa: S101  (otherwise no stream is foreign to it)
@@ -49,17 +49,17 @@ def refusal(config: JoinConfig, applied: MergeMap, foreign: Mapping[int, ClockDo
 
 
 def is_needed(config: JoinConfig, foreign: Mapping[int, ClockDomain]) -> bool:
-    """Whether rows cannot do without one of these streams."""
+    """Whether rows need one of these streams."""
     return any(each.stream in foreign and not each.optional for each in config.input)
 
 
 def without(applied: MergeMap, foreign: Mapping[int, ClockDomain]) -> MergeMap:
-    """The map without the rules of these streams: their inputs take no part."""
+    """The map without the rules of these streams, so that their inputs take no part in the join."""
     return replace(applied, rules=[rule for rule in applied.rules if rule.stream not in foreign])
 
 
 def stamped_by(time_ns: int, monotonic_ns: int, realtime_ns: int) -> ClockDomain | None:
-    """The clock that a timestamp lies within a year of, if it is far from the other one.
+    """The clock that a timestamp is within a year of, if it is far from the other clock.
 
     >>> stamped_by(1_790_000_000_000_000_000, 5_000_000_000, 1_790_000_000_000_000_100).name
     'REALTIME_SYNCED'
@@ -71,7 +71,7 @@ def stamped_by(time_ns: int, monotonic_ns: int, realtime_ns: int) -> ClockDomain
 
 
 def misnamed(name: str, time_ns: int, declared: ClockDomain, found: ClockDomain) -> str:
-    """The line about an input whose stamps are not of the clock that is declared."""
+    """The warning about an input whose timestamps do not come from the declared clock."""
     return (
         f"{name}: its timestamps ({time_ns}) are those of the {_WORDS[found]} clock, but {_WORDS[declared]} is "
         f"declared: they lie years apart from it, and no rows come of them. {_ADVICE}"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A join agent's part in the control channel of its pipeline: signals are aligned, handled, and sent on once (PROTOCOL
-12.6)."""
+"""A join agent's part in the control channel of its pipeline: signals are aligned, handled, and forwarded once
+(PROTOCOL 12.6)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 class ControlSignals:
-    """A member of a client. ``work`` between two slices of the engine; ``close`` after the journal is."""
+    """The signals of a join. Call ``work`` between two slices of the engine, and ``close`` after the journal's."""
 
     def __init__(self, client: Client, pipeline: str, upstreams: int) -> None:
         self._client = client
@@ -35,11 +35,12 @@ class ControlSignals:
 
     @property
     def counts(self) -> dict[str, int]:
-        """What became of signals; only what there was."""
+        """How many signals went which way; only counts above 0."""
         return dict(sorted(self._channel.counts.items()))
 
     def work(self) -> bool:
-        """Handle what was heard; whether the agent is to end. What ends it is sent on by ``close``."""
+        """Handle the signals that arrived. Returns whether the agent must end; ``close`` forwards the signal that ends
+        it."""
         self._send_forwards()
         while self._heard:
             signal = self._channel.hear(signal_of(self._heard.popleft()))
@@ -54,7 +55,7 @@ class ControlSignals:
         return False
 
     def close(self) -> None:
-        """Send on what is left, and hear nothing more. Idempotent."""
+        """Forward the signals that are left, and stop listening. Idempotent."""
         for _ in range(_ATTEMPTS_AT_END):
             if not self._send_forwards():
                 break
@@ -65,7 +66,7 @@ class ControlSignals:
             self._client.remove(self)
 
     def _send_forwards(self) -> bool:
-        """Whether some are left."""
+        """Forward what can be sent now. Returns whether signals are left."""
         while self._forwards:
             with self._client.turn:
                 if not self._client.send(self._forwards[0]):
@@ -77,19 +78,19 @@ class ControlSignals:
     # --- called by the client's thread -------------------------------------------------------------------
 
     def on_link(self, link: Link) -> None:
-        """It speaks on the client's own publication."""
+        """Do nothing: signals are sent on the client's own publication."""
 
     def on_link_lost(self, reason: str) -> None:
-        """Signals that passed unheard stay unheard."""
+        """Do nothing: signals that were sent meanwhile are lost."""
 
     def on_tick(self, now_ns: int) -> None:
-        """Nothing is due by time alone."""
+        """Do nothing: no duty depends on time alone."""
 
     def on_control(self, received: Received, now_ns: int) -> None:
-        """Decoded, it comes by ``on_message``."""
+        """Do nothing: the decoded message arrives in ``on_message``."""
 
     def on_message(self, message: Message, _now_ns: int) -> None:
-        """Signals of this pipeline's control channel; those between frames are the engine's."""
+        """Queue signals of this pipeline's control channel. Signals between frames are the engine's."""
         if not isinstance(message, ControlSignal) or message.stream_id is not None:
             return
         if message.pipeline == self._pipeline:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every join does for its native engine, whoever feeds it: maps, output times, the summary."""
+"""What every join does for its native engine, live or offline: it gives the engine maps and output times, and sums
+up."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ _TIMES_AHEAD: Final = 64
 
 
 def apply_map(engine: JoinEngine, config: JoinConfig, folder: JournalFolder, applied: MergeMap) -> int:
-    """Give the engine a map and note it in the journal; its version. Raises MapRefused if the stage cannot apply it."""
+    """Give the engine a map and note it in the journal. Returns its version; raises MapRefused if it cannot be
+    applied."""
     out_stream, epoch, stale_ns, times, rules = plain_numbers(applied.to_message())
     noted = noted_map(config, applied)
     version = folder.version_of(noted)
@@ -31,26 +33,26 @@ def apply_map(engine: JoinEngine, config: JoinConfig, folder: JournalFolder, app
         rule, stream, reason = refusal
         where = {} if rule is None else {"rule": rule, "stream": stream}
         raise refused({"reason": reason, **where}, out_stream=out_stream, epoch=epoch)
-    # Before a row is made: the engine runs only when this thread lets it.
+    # The journal notes the map before it gets a row: the engine makes rows only when this thread runs it.
     folder.note_map(noted)
     return version
 
 
 def recall_by(engine: JoinEngine, config: JoinConfig, folder: JournalFolder, known: MergeMap) -> None:
-    """Let a map say what frames of a checkpoint are good for, until the engine is told to wait for an announced one."""
+    """Apply a map so that frames of a checkpoint can be recalled. Afterwards the engine waits for an announced map."""
     _, epoch, stale_ns, times, rules = plain_numbers(known.to_message())
     engine.apply_map(epoch, stale_ns, times, rules, folder.version_of(noted_map(config, known)))
 
 
 def external_times(config: JoinConfig) -> Callable[[], int | None] | None:
-    """The function that gives the next output time; None where outputs are made otherwise."""
+    """The function that gives the next output time, for an external drive; None for every other drive."""
     if config.drive.kind != "external":
         return None
     return user_function("join.drive", config.drive.target)
 
 
 def push_times(engine: JoinEngine, next_time: Callable[[], int | None]) -> int:
-    """Give the engine output times, as far as there are some and it takes them; how many."""
+    """Give the engine output times until there are no more or it takes no more. Returns how many it took."""
     for pushed in range(_TIMES_AHEAD):
         out_time = next_time()
         if out_time is None or not engine.push_time(int(out_time)):
@@ -59,7 +61,7 @@ def push_times(engine: JoinEngine, next_time: Callable[[], int | None]) -> int:
 
 
 def summary_of(counted: dict[str, Any], began_ns: int) -> dict[str, Any]:
-    """What an engine counted, as a join prints it at its end."""
+    """The summary of a join, made from the counters of its engine."""
     seconds = (monotonic_ns() - began_ns) / 1e9
     keys = ("rows", "ticks_not_ready", "absent", "overwritten", "unmatched", "bytes")
     rest = {key: value for key, value in counted.items() if key not in keys}
@@ -68,9 +70,9 @@ def summary_of(counted: dict[str, Any], began_ns: int) -> dict[str, Any]:
 
 
 def _surplus(counted: dict[str, Any]) -> dict[str, int]:
-    """Surplus frames by input; ``unmatched`` counts them too."""
+    """The surplus frames of each input; ``unmatched`` includes them."""
     if not counted:
-        # It did not come so far.
+        # The join failed before it counted anything.
         return {}
     rows, absent = counted["rows"], counted["absent"]
     return {name: surplus(causes, is_joined=rows > absent[name]) for name, causes in counted["causes"].items()}

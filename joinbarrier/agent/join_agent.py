@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The join agent: inputs, map and journal around a native engine that joins without Python.
 
-The engine runs a slice at a time on the agent's thread. Between slices the agent does what is rare: applies maps, looks
-whether readers let the journal go on, rings in ends that were missed, and says what the join waits for.
+The engine runs in slices on the agent's thread. Between slices the agent does the rare duties: it applies maps, looks
+whether readers let the journal go on, passes on ends whose messages were missed, and reports what the join waits for.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ from framegate.shmpool.idle import sleep_ns
 from framegate._native import JoinEngine, JoinMailbox
 
 SLICE_NS: Final = 20_000_000
-"""How long the engine runs before Python looks at what is rare. Descriptors and rows do not wait for it."""
+"""How long a slice of the engine is. Rare duties wait for its end; descriptors and rows do not."""
 _DUTY_NS: Final = 33_000_000
-"""Between two of the things that are rare; each of them comes round ten times a second."""
+"""The time between two rare duties. Each of them is done ten times a second."""
 _LOOK_AGAIN_NS: Final = 5_000_000
 _log = logging.getLogger(__name__)
 
 
 class JoinAgent:
-    """One join. ``attach`` it, then ``work`` until it has ended, then ``close`` it."""
+    """One join. Call ``attach``, then ``work`` until it returns False, then ``close``."""
 
     def __init__(
         self, client: Client, config: JoinConfig, folder: JournalFolder, restore: RestoreOptions | None = None
@@ -90,25 +90,28 @@ class JoinAgent:
         self._rare_duties = (self._ring_in_ends, self._serve_readers, self._explain)
         self._next_duty = cycle(self._rare_duties)
         self._applied: MergeMap | None = None
-        """The map that was announced last and could be applied."""
+        """The newest announced map that could be applied."""
         self._foreign: dict[int, ClockDomain] = {}
         """Streams left out because their frames are stamped by another clock than the map declares."""
         self._has_applied = False
-        """Whether a map was in force in this life: until then, one that contradicts the file is a wrong start."""
+        """Whether this run has applied a map. Until then, a map that contradicts the file ends the join as
+        misconfigured."""
         self._blocked = NO_MAP
-        """Why there is no map, in one word, where there is none."""
+        """Why no map is in force, in one word."""
         self._rung: list[str] = []
         self._end: End | None = None
         self.has_begun = False
-        """Whether ``attach`` has done all it does."""
+        """Whether ``attach`` has finished."""
         self.failure: FramegateError | None = None
-        """Why ``close`` could not write all of what was pending; the summary says what was joined all the same."""
+        """Why ``close`` could not write all that was pending. The summary reports what was joined all the same."""
 
     # --- beginning -----------------------------------------------------------------------------------------
 
     def attach(self, wait: Callable[[], None] | None = None) -> None:
-        """Attach to every input, open the journal, and get the map. Ready afterwards. ``wait`` lets a little time pass
-        while a coordinator is waited for, and may raise."""
+        """Attach to every input, open the journal, and get the map; the join is ready afterwards.
+
+        ``wait`` lets a little time pass while a coordinator is awaited; it may raise.
+        """
         self._notice.begin()
         # Before the inputs: what they send from the attach on is read only when the engine runs.
         member, heard, chosen = self._chosen(wait or _wait_a_little)
@@ -146,18 +149,19 @@ class JoinAgent:
         self.has_begun = True
 
     def _begin_to_listen(self) -> bool:
-        """Producers that wait for their readers are told now; False while readers of its own output are waited for."""
+        """Tell waiting producers that they are heard. Returns False while consumers of the join's own output are
+        awaited."""
         if self._heard_streams.is_read:
             return True
         is_time = self._republisher is None or self._republisher.catch_up()
         if self._checkpoints is not None:
-            # Others wait for what is under way to be over: it must not wait for them.
+            # Other operators wait for the checkpoint that is under way, so this one must not take part in it.
             self._checkpoints.sit_out()
         self._heard_streams.is_read = is_time
         return is_time
 
     def _former(self, chosen: Chosen | None, wait: Callable[[], None]) -> FormerRun | None:
-        """What a life before this one published; None: it is the first."""
+        """What an earlier run has published; None if this is the first run."""
         if self._restore.wanted is None:
             return FormerRun(wait=partial(_waited, wait)) if self.first_row else None
         tail = Tail(epoch=self.folder.epoch, out_epoch=self.engine.out_epoch())
@@ -167,7 +171,8 @@ class JoinAgent:
         return FormerRun(wait=partial(_waited, wait), from_row=from_row)
 
     def _chosen(self, wait: Callable[[], None]) -> tuple[CheckpointMember | None, list[Heard], Chosen | None]:
-        """The checkpoint to go back to, if one is to be, and this operator of the pipeline that said where it is."""
+        """The checkpoint to restore, if any; and the member and messages of the pipeline that told where it is
+        stored."""
         wanted, place = self._restore.wanted, self._restore.store
         if wanted is None:
             return None, [], None
@@ -182,7 +187,7 @@ class JoinAgent:
             raise
 
     def _new_out_epoch(self) -> None:
-        """The output begins anew: the map of its epoch is needed."""
+        """Get the map for the output's new epoch."""
         epoch = self.engine.out_epoch()
         self._blocked = NO_MAP
         exchange = self._exchange
@@ -210,7 +215,7 @@ class JoinAgent:
             self._checkpoints.note_map(version, applied)
 
     def _check_clocks(self) -> None:
-        """Times of two clocks are not compared: a needed input of another clock ends the join, others are left out."""
+        """Compare clocks: a needed input of a foreign clock ends the join, and others are left out."""
         applied = self._applied
         if applied is None or not self.config.has_timestamp_map or applied.epoch != self.engine.out_epoch():
             return
@@ -225,11 +230,11 @@ class JoinAgent:
         self._put_in_force(without(applied, foreign))
 
     def _apply_announced(self, announced: MergeMap) -> None:
-        """Apply a map of another authority, or say why not: then nothing is joined, and the asking goes on."""
+        """Apply another authority's map. If it cannot be applied, nothing is joined, and the join goes on asking."""
         assert self._exchange is not None  # noqa: S101  (maps are heard by the exchange alone)
         assert self._follows is not None  # noqa: S101
         if announced.epoch != self.engine.out_epoch():
-            # The output began anew since it was heard, and its own map is asked for.
+            # The output has begun a new epoch since, and the map for that one is being requested.
             return
         refused: JoinError | None = contradiction(self.config, announced)
         if refused is not None and not self._has_applied:
@@ -244,7 +249,7 @@ class JoinAgent:
 
     @property
     def engine(self) -> JoinEngine:
-        """The native side; there is one from ``attach`` to ``close``."""
+        """The native engine; it exists from ``attach`` to ``close``."""
         if self._engine is None:
             raise JournalFailed("the agent is not attached", journal=str(self.folder.path))
         return self._engine
@@ -252,7 +257,7 @@ class JoinAgent:
     # --- working -------------------------------------------------------------------------------------------
 
     def work(self) -> bool:
-        """One slice; False when everything has ended."""
+        """Run one slice. Returns False once everything has ended."""
         if self._begin_to_listen():
             return self._slice()
         sleep_ns(_LOOK_AGAIN_NS)
@@ -268,12 +273,12 @@ class JoinAgent:
         if self._external is not None and outcome["needs_time"]:
             push_times(self.engine, self._external)
         if self._checkpoints is not None:
-            # Before anything of later rows is published.
+            # Barriers must be forwarded before anything of later rows is published.
             self._checkpoints.work(has_news=outcome["has_news"], republisher=self._republisher)
         if self._republisher is not None:
             self._republisher.work()
         if outcome["is_full"]:
-            # Nothing is joined until a reader commits, so nothing waits for the end of these.
+            # The journal is full and nothing is joined until a reader commits, so all rare duties may run at once.
             for care in self._rare_duties:
                 care(outcome, now_ns)
         else:
@@ -285,7 +290,7 @@ class JoinAgent:
         return self._end is None and not outcome["has_all_outputs"]
 
     def _react_to_inputs(self, outcome: dict[str, Any]) -> None:
-        """React to inputs that restarted or were rejected: end the join, or go on."""
+        """End the join, or go on, when inputs restarted or were rejected."""
         if outcome["has_rejections"]:
             look_at_rejections(self.engine, self.config)
         if outcome["has_new_epoch"]:
@@ -295,14 +300,14 @@ class JoinAgent:
             self._new_out_epoch()
 
     def _ended_by(self, outcome: dict[str, Any]) -> End | None:
-        """Whether all inputs have ended, or a signal says that this agent does."""
+        """The end of this agent, if all inputs have ended or a signal ends it; otherwise None."""
         if outcome["is_finished"]:
             is_barrier, barrier_id = outcome["end"] or (True, 0)
             return End(barrier_id, is_instant=not is_barrier)
         return End() if self._signals is not None and self._signals.work() else None
 
     def _note_joined(self) -> None:
-        """Let producers that are paced by readers go on: the engine rests, and no row waits for room."""
+        """Let producers that wait for their readers go on: the engine is idle, and no row waits for space."""
         for each in self.inputs:
             each.note_joined()
 
@@ -320,7 +325,7 @@ class JoinAgent:
                     "the map of this output is refused, and nothing is joined until another one comes: %s", error
                 )
 
-    # --- one of these at a time: what comes meanwhile waits -------------------------------------------------
+    # --- rare duties, of which one runs at a time; changes wait for their turn ------------------------------
 
     def _ring_in_ends(self, _outcome: dict[str, Any], now_ns: int) -> None:
         self._resumption.look(self.engine, self.config)
@@ -352,7 +357,7 @@ class JoinAgent:
             self._notice.tell(status["rows"], self._told(status, outcome, now_ns), now_ns)
 
     def _told(self, status: dict[str, Any], outcome: dict[str, Any], now_ns: int) -> dict[str, Any]:
-        """How this join is, for whoever asks."""
+        """The state of this join, for ``framegate status``."""
         counted = self.engine.counters()
         return {
             "state": "full" if outcome["is_full"] else "joining",
@@ -367,7 +372,7 @@ class JoinAgent:
     # --- ending --------------------------------------------------------------------------------------------
 
     def close(self) -> dict[str, Any]:
-        """Write what is pending, close the journal, give the leases back; the summary."""
+        """Write what is pending, close the journal, and give the leases back. Returns the summary."""
         if self._exchange is not None:
             self._exchange.close()
         try:
@@ -377,7 +382,7 @@ class JoinAgent:
                 self._republisher.stop()
             if self._engine is not None:
                 self._resumption.look(self._engine, self.config)
-                # One input's end can finish a join before the marks of the others have lain there for long enough.
+                # The end of one input can finish a join before the marks of the others are old enough for ``ended``.
                 for each in self.inputs:
                     self._tell_end(each.stream_id, each.newest_mark())
             counted = self._engine.finish() if self._engine is not None else {}
@@ -395,7 +400,7 @@ class JoinAgent:
         return self._summary(counted)
 
     def summary(self) -> dict[str, Any]:
-        """What was done so far, and what was not joined for which reason."""
+        """What was joined so far, and what was not joined for which reason."""
         return self._summary(self.engine.counters())
 
     def _summary(self, counted: dict[str, Any]) -> dict[str, Any]:
@@ -410,7 +415,7 @@ def _wait_a_little() -> None:
 
 
 def _waited(wait: Callable[[], None], seconds: float) -> bool:
-    """Lets so much time pass; ``wait`` raises when the agent is told to end, so it is never True."""
+    """Let some seconds pass. ``wait`` raises when the agent is told to end, so this always returns False."""
     deadline_ns = monotonic_ns() + int(seconds * 1e9)
     while monotonic_ns() < deadline_ns:
         wait()
@@ -418,7 +423,7 @@ def _waited(wait: Callable[[], None], seconds: float) -> bool:
 
 
 def _known_names(client: Client) -> dict[str, int]:
-    """The streams that are known by name; none if nobody can read them, which is not this join's affair."""
+    """The streams that are known by name. Empty if the names cannot be read, which does not concern this join."""
     try:
         return client.names.known()
     except FramegateError:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One stream of a join agent: a lease and its regions, kept on the client's thread, read by the engine.
+"""One stream of a join agent: the client's thread keeps its lease and its regions, and the engine reads it.
 
-It follows announces, epochs and ends as any subscriber does. Only the reading is the engine's: it hears all streams at
-once, so what is told which regions to read is a port of it, and streams that share a descriptor stream are heard once.
+It follows announces, epochs and ends as every subscriber does. Only the reading is the engine's, which hears all
+streams at once. So the subscriber hands regions to a port of the engine, and streams that share a descriptor stream are
+heard once.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ _UNHEARD_NS: Final = 1_000_000_000
 
 
 class HeardStreams:
-    """The descriptor streams that an engine hears, over one Aeron client after another."""
+    """The descriptor streams that an engine hears, on one Aeron client after another."""
 
     def __init__(self, mailbox: JoinMailbox) -> None:
         self.mailbox = mailbox
         self.is_read = False
-        """Whether an engine reads what is heard. Producers that wait for consumers are told only then."""
+        """Whether an engine reads the streams. Only then are producers told that they have a consumer."""
         self._link: Link | None = None
         self._heard: set[int] = set()
 
     def hear(self, link: Link, descriptor_stream: int | None) -> None:
-        """Hear a stream, once however many inputs ride on it. On the client's thread."""
+        """Make the engine hear a stream, once for all inputs that use it. Call this on the client's thread."""
         if link is not self._link:
             self.mailbox.deafen()
             self._link, self._heard = link, set()
@@ -51,7 +52,7 @@ class HeardStreams:
 
 
 class JoinInput(Subscriber):
-    """The subscriber of one stream of a join."""
+    """The subscriber for one stream of a join."""
 
     def __init__(self, client: Client, stream: int, heard_streams: HeardStreams, descriptor_stream: int | None) -> None:
         super().__init__(client, stream, Wishes(descriptor_stream=descriptor_stream))
@@ -63,38 +64,39 @@ class JoinInput(Subscriber):
         self._left: tuple[int, int | None] | None = None
         """The end of the newest epoch whose regions were taken away."""
         self._marked: tuple[int, int] | None = None
-        """The epoch of the newest mark, and since when it is known."""
+        """The epoch of the newest mark, and the time since when it is known."""
         self._declared: ShmPoolAnnounce | None = None
-        """The newest announce; it says which clock stamps the frames."""
+        """The newest announce, which names the clock that stamps the frames."""
         self._joined: tuple[int | None, int | None] | None = None
-        """Epoch and sequence up to which nothing waits for the journal; None where all that is heard is read then."""
+        """Epoch and sequence up to which every frame is joined or waiting; None if every heard frame counts as read."""
 
     def make_port(self, link: Link) -> ReaderPort:
-        """The port is the same on every link; the engine hears the stream on the new one too."""
+        """Return the port, which is the same on every link, and make the engine hear the stream on the new link."""
         self._heard_streams.hear(link, self._descriptor_stream)
         return self._own_port
 
     def on_message(self, message: Message, now_ns: int) -> None:
-        """What a subscriber hears; and first whether anybody writes into the epoch that is announced."""
+        """Note whether the announced epoch has a producer, then do what a subscriber does."""
         if isinstance(message, ShmPoolAnnounce) and message.stream_id == self.stream_id:
             self._declared = message
             self._note_announced((message.epoch, message.producer_id != 0))
         super().on_message(message, now_ns)
 
     def _note_announced(self, announced: tuple[int, bool]) -> None:
-        # Once: it is announced every second, and nobody may be there yet who takes it out of the mailbox.
+        # Only once: announces come every second, and perhaps no engine empties the mailbox yet.
         if announced > self._announced:
             self._announced = announced
             self._own_port.note_announced(*announced)
 
     def on_tick(self, now_ns: int) -> None:
-        """What a subscriber does; and mappings that the engine has done with are undone here."""
+        """Do what a subscriber does, and unmap regions that the engine no longer needs."""
         super().on_tick(now_ns)
         self._heard_streams.mailbox.sweep()
 
     @property
     def clock_domain(self) -> ClockDomain | None:
-        """The clock that stamps the frames of the epoch that is read, once its producer or a frame of it was heard."""
+        """The clock that stamps the frames of the current epoch; None until its producer or one of its frames is
+        heard."""
         announced, port = self._declared, self._own_port
         if announced is None:
             return None
@@ -107,40 +109,41 @@ class JoinInput(Subscriber):
         return None if self._declared is None else Layout.announced(self._declared).longest_payload
 
     def note_joined(self) -> None:
-        """The engine rests, and what it heard is joined or waits for its partners. On the agent's thread."""
+        """Note that the engine is idle: what it heard is joined or waits for partners. Call this on the agent's
+        thread."""
         self._joined = self._own_port.epoch, self._own_port.last_seq
 
     def seen(self, port: ReaderPort) -> int | None:
-        """What was heard while the journal took nothing is not read: it would be overwritten before there is room."""
+        """The sequence up to which frames count as read. Frames that wait for space in the journal do not count."""
         if self._joined is None:
             return super().seen(port)
         epoch, seq = self._joined
         return seq if epoch == port.epoch else None
 
     def _say_hello(self, now_ns: int) -> None:
-        # Opening a journal takes a while: a producer that began before it was open would be far ahead.
+        # Opening a journal takes a while: a producer that began earlier would be far ahead by then.
         if self._heard_streams.is_read:
             super()._say_hello(now_ns)
 
     @property
     def goes_on(self) -> bool:
-        """Whether its source says that the sequences of its present epoch are those that the stream had before."""
+        """Whether the source says that its present epoch goes on with the sequences of an earlier one."""
         regions = self._regions
         return regions is not None and is_marked_continued(regions.paths[0].rpartition("/")[0], regions.epoch)
 
     def ended(self, now_ns: int) -> tuple[int, int | None] | None:
-        """The newest epoch that a mark says is over, and its last sequence. The engine knows whether that counts."""
+        """The newest epoch that a mark ended, and its last sequence. The engine decides whether the end counts yet."""
         mark = self.newest_mark()
         if mark is None:
             return None
         if self._marked is None or self._marked[0] != mark[0]:
             self._marked = mark[0], now_ns
-        # Where nothing was heard of it: it passed before this agent came, or stands in the log and will be heard.
+        # No frame of it was heard: it passed before this agent came, or it is still in the log and will be heard.
         is_heard = self._own_port.epoch == mark[0] and self._own_port.last_seq is not None
         return mark if is_heard or now_ns - self._marked[1] >= _UNHEARD_NS else None
 
     def newest_mark(self) -> tuple[int, int | None] | None:
-        """The newest epoch that a mark says is over, and its last sequence, however new the mark is."""
+        """The newest epoch that a mark ended, and its last sequence, however new the mark is."""
         regions, left = self._regions, self._left
         if regions is None:
             return left

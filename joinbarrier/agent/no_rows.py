@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a join whose inputs had frames made no row: the likeliest cause, in words. Pure."""
+"""Explains why a join whose inputs had frames made no row: the likeliest cause, in words. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WORDS: Final = {
 
 @dataclass(slots=True)
 class Heard:
-    """What came of one stream."""
+    """The frames that were heard of one stream."""
 
     frames: int = 0
     first_seq: int = 0
@@ -42,9 +42,9 @@ class Heard:
 
 
 def why_no_rows(summary: Mapping[str, Any], heard: Mapping[str, Heard] | None = None, *, by_time: bool) -> str | None:
-    """None where there are rows, or nothing that they could have been made of.
+    """The likeliest cause; None if there are rows, or had no frames to be made of.
 
-    ``heard``: by input, where it is known. ``by_time``: whether frames belong together by their timestamps.
+    ``heard``: the frames of each input, if known. ``by_time``: whether frames belong together by their timestamps.
 
     >>> causes = {"cam": {"no_partner": 25}, "imu": {}}
     >>> why_no_rows({"rows": 0, "unmatched": {"cam": 25, "imu": 0}, "causes": causes}, by_time=True)
@@ -66,7 +66,7 @@ def why_no_rows(summary: Mapping[str, Any], heard: Mapping[str, Heard] | None = 
 
 
 def _inputs_without_overlap(heard: Mapping[str, Heard], *, by_time: bool) -> str | None:
-    """Two inputs whose stamps do not overlap."""
+    """Two inputs whose timestamps do not overlap, in words; None if all overlap."""
     spans = {
         name: (each.first_ns, each.last_ns) if by_time else (each.first_seq, each.last_seq)
         for name, each in heard.items()

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a running join says of itself once a second: a file below the base directory, for whoever asks how it is.
+"""The notice of a running join: a file below the base directory that says once a second how the join is.
 
-``<base>/joins-<user>/<out_stream>-<pid>.json``, replaced as a whole, and removed at a join's end. One that lies there
-without its process tells that the join was killed; the next join of that output takes it away. `framegate status`
-reads them.
+``<base>/joins-<user>/<out_stream>-<pid>.json`` is replaced as a whole, and removed when the join ends. A notice whose
+process is gone shows that the join was killed; the next join of that output removes it. `framegate status` reads the
+notices.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 
 
 class Notice:
-    """One join's file. A join never fails for it: where it cannot be written, that is said once."""
+    """The notice file of one join. If it cannot be written the join warns once, and goes on."""
 
     def __init__(self, base_dir: str, config: JoinConfig, journal: Path) -> None:
         self._folder = Path(base_dir) / f"{_FOLDER}{clean_user(account())}"
@@ -50,7 +50,7 @@ class Notice:
         self._has_failed = False
 
     def begin(self) -> None:
-        """The join attaches to its inputs."""
+        """Write that the join is attaching to its inputs."""
         with suppress(OSError):
             for each in self._folder.glob(f"{self._head['out_stream']}-*.json"):
                 if not _is_living(each):
@@ -58,11 +58,11 @@ class Notice:
         self._write({"state": "attaching"})
 
     def is_due(self, now_ns: int) -> bool:
-        """Whether the last word is old enough for another."""
+        """Whether the last notice is old enough for another."""
         return now_ns >= self._due_ns
 
     def tell(self, rows: int, said: Mapping[str, Any], now_ns: int) -> None:
-        """The join works; ``rows`` are all that it made."""
+        """Write that the join works. ``rows`` are all that it has made."""
         self._due_ns = now_ns + PERIOD_NS
         last_ns, last_rows = self._last or (now_ns, rows)
         if self._last is None or rows != last_rows:
@@ -74,10 +74,10 @@ class Notice:
         self._write({"rows": rows, "rows_per_s": rate, "quiet_s": round(quiet_s, 3), "at_ns": now_ns, **said})
 
     def end(self) -> None:
-        """The join has ended in good order, or has said why not."""
+        """Remove the notice: the join has ended in good order, or has reported its error."""
         with suppress(OSError):
             self._path.unlink(missing_ok=True)
-            # Where it was the last one.
+            # This succeeds only if it was the last notice in the folder.
             self._folder.rmdir()
 
     def _write(self, said: Mapping[str, Any]) -> None:
@@ -94,10 +94,10 @@ class Notice:
 
 
 def notices(base_dir: str) -> Iterator[dict[str, Any]]:
-    """What joins of a base directory say of themselves; with ``is_living`` for each."""
+    """The notices of all joins of a base directory, each with ``is_living``."""
     with suppress(OSError):
         for folder in sorted(Path(base_dir).glob(f"{_FOLDER}*")):
-            # What others could write there is nobody's word.
+            # A folder that other users can write to proves nothing.
             if flaw_of_owner(folder) is None:
                 yield from filter(None, map(_read, sorted(folder.glob("*.json"))))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a join.toml means to the native engine: plain values, in its units, by the names of its own fields."""
+"""Translates a join.toml for the native engine: plain values, in its units, by the names of its own fields."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _HISTORY_LEAST: Final = 4_096
 _HISTORY_MOST: Final = 262_144
 _SMALL_FRAME_BYTES: Final = 256
 _AHEAD_BYTES: Final = 32 << 20
-"""How much of the memory for copies is taken from the system ahead of its use."""
+"""How much memory for copies is taken from the system before it is needed."""
 
 
 def engine_plan(config: JoinConfig) -> dict[str, Any]:
-    """The stage: policy, drive and inputs."""
+    """The plan of the stage: policy, drive and inputs."""
     drive = config.drive
     return {
         "policy": config.join.policy,
@@ -63,26 +63,26 @@ def engine_plan(config: JoinConfig) -> dict[str, Any]:
 
 
 def is_by_sequence(config: JoinConfig, each: InputSection) -> bool:
-    """Whether an input of a join by time goes by the sequence of the driving frame."""
+    """Whether an input of a join by time is joined by the sequence of the driving frame."""
     return config.join.policy == "timestamp" and each.offset is not None
 
 
 def drive_plan(drive: Drive, names: list[str]) -> str | dict[str, Any]:
-    """What makes outputs; an input by its place."""
+    """The plan of the drive. An input is given by its index."""
     if drive.kind == "input":
         return {"input": names.index(drive.input)}
     return {"clock": {"period_ns": drive.period_ns}} if drive.kind == "clock" else drive.kind
 
 
 def history_frames(config: JoinConfig) -> int:
-    """How many frames of each input may wait for their partners: as many small ones as its stream's share of
-    ``pending_bytes`` holds, and some more, within bounds."""
+    """How many frames of each input may wait for their partners: as many small frames as its share of ``pending_bytes``
+    can hold, and some more, within bounds."""
     streams = len({each.stream for each in config.input})
     return min(_HISTORY_MOST, _HISTORY_LEAST + config.join.pending_bytes // streams // _SMALL_FRAME_BYTES)
 
 
 def checkpoint_plan(config: JoinConfig) -> dict[str, Any]:
-    """How barriers are aligned, until a coordinator says what holds for the pipeline."""
+    """The plan of barrier alignment, until a coordinator sends the settings of the pipeline."""
     checkpoint = config.checkpoint
     return {
         "pipeline": config.join.pipeline,
@@ -102,7 +102,7 @@ def checkpoint_plan(config: JoinConfig) -> dict[str, Any]:
 
 
 def published_input(config: JoinConfig) -> int | None:
-    """The place of the input whose frames, or what a function makes of them, are published."""
+    """The index of the input whose frames, or a function of them, are published; None if nothing is."""
     publish = config.join.publish
     if not publish:
         return None
@@ -110,7 +110,7 @@ def published_input(config: JoinConfig) -> int | None:
 
 
 def journal_plan(config: JoinConfig, folder: JournalFolder) -> dict[str, Any]:
-    """The journal's writer."""
+    """The plan of the journal's writer."""
     journal = config.journal
     return {
         "out_stream": config.join.out_stream,
@@ -130,7 +130,7 @@ def journal_plan(config: JoinConfig, folder: JournalFolder) -> dict[str, Any]:
 
 
 def noted_map(config: JoinConfig, applied: MergeMap) -> dict[str, Any]:
-    """A map as journal.json keeps it: its announce with epoch 0, the local keys, and its rules for people."""
+    """A map as journal.json keeps it: its announce with epoch 0, the local keys, and the rules in words."""
     names = [each.name for each in config.input]
     inputs = {place: names[index] for index, place in enumerate(bound(config, applied)) if place is not None}
     described = []
@@ -143,7 +143,7 @@ def noted_map(config: JoinConfig, applied: MergeMap) -> dict[str, Any]:
 
 
 def local_keys(config: JoinConfig) -> dict[str, Any]:
-    """What a join's own file says of which frames it takes: keys for which a map has no field."""
+    """The keys of the join's own file that decide what frames it takes, and for which a map has no field."""
     join, mergemap = config.join, config.mergemap
     return {
         "policy": join.policy,

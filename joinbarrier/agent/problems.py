@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a join could not do of what was asked, each part by its number; a summary lists them under ``problems``."""
+"""The problems of a join: what it could not do of what was asked, as numbered errors. A summary lists them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 
 def problems_of(agent: JoinAgent | RecordingJoin, summary: Mapping[str, Any]) -> list[FramegateError]:
-    """The errors that a join did not end with, the gravest first."""
+    """The problems of a join that ended nonetheless, the gravest first."""
     found: list[FramegateError | None] = []
     is_offline = isinstance(agent, RecordingJoin)
     if isinstance(agent, RecordingJoin):
@@ -34,12 +34,12 @@ def problems_of(agent: JoinAgent | RecordingJoin, summary: Mapping[str, Any]) ->
 
 
 def told(problems: Sequence[FramegateError]) -> list[dict[str, Any]]:
-    """As a summary has them."""
+    """The problems as the summary lists them."""
     return [{"code": each.code, "name": each.name, "message": each.message} for each in problems]
 
 
 def settle(problems: Sequence[FramegateError], *, is_strict: bool) -> None:
-    """Raise the first that means a failure where that is wanted; warn of the others. Damage alone is no failure."""
+    """Warn of all problems, but raise the first failure if ``is_strict``. Damage alone is no failure."""
     for each in problems:
         if is_strict and not isinstance(each, RecordingDamaged):
             raise each

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs whose timestamps went back: what a join does when its engine has rejected one."""
+"""Rejected inputs: what a join does when the timestamps of an input go back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 
 def look_at_rejections(engine: JoinEngine, config: JoinConfig) -> None:
-    """Say of every input that was rejected by which frame. Raises InputRejected if rows need it: none would follow."""
+    """Report every rejected input and the frame that caused it. Raises InputRejected if rows need the input."""
     for stream, epoch, seq, place, last_ns, found_ns in engine.take_rejections():
         on = [each for each in config.input if each.stream == stream]
         needed = [each for each in on if not each.optional]

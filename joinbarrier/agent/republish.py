@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``publish``: a join's output as a stream of the pool, so that joins chain and a diamond closes.
+"""``publish``: a join's output as a stream of the pool, so that joins can be chained.
 
-An input's name republishes that input's frame, natively, as its row is written. A function computes the frame from the
-one input: it is called for each row once that is sealed, so what it published is never lost from the journal.
+If ``publish`` names an input, the engine republishes that input's frame as it writes the row. If it names a function,
+the function computes the frame from the only input. It is called for each row once that row is sealed, so nothing is
+published that the journal could lose.
 """
 
 from __future__ import annotations
@@ -32,14 +33,14 @@ from framegate._native import JoinEngine
 
 _ROWS_MAX: Final = 256
 _REMAP_S: Final = 0.5
-"""Frames of the inputs wait in their rings meanwhile."""
+"""How long consumers may take to map new regions. The frames of the inputs wait in their rings meanwhile."""
 _U64_MAX: Final = (1 << 64) - 1
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What the driver is told of the output's frames, which are stamped as those of the input that they are made of."""
+    """What the driver is told of the output's frames. They have the clock of the input that they are made from."""
 
     clock: str | None = None
     frame_bytes_max: int | None = None
@@ -47,14 +48,14 @@ class Declared:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """By which signal an output ends."""
+    """The signal by which an output ends."""
 
     barrier_id: int = 0
     is_instant: bool = False
 
 
 class Republisher:
-    """The producer of an output stream. Frames are numbered by ``out_seq``; a new ``out_epoch`` is a new epoch."""
+    """The producer of an output stream. Frames have the number of their row; a new ``out_epoch`` is a new epoch."""
 
     def __init__(
         self,
@@ -77,8 +78,8 @@ class Republisher:
         self._row = self._end_row if from_row is None else min(max(from_row, self._journal.first_row), self._end_row)
         self._first_seq: int | None = None
         self._is_caught_up = False
-        # It passes on the barriers of its inputs, and has none of its own.
-        # Before its source was heard, the configuration says it: a join by sequence has the key for this alone.
+        # The producer forwards barriers of its inputs, and injects none of its own. Until the source is heard, the
+        # configuration gives its clock; that is the only use of this key in a join by sequence.
         is_realtime = config.mergemap.clock_domain == "realtime_synced"
         self._client = client
         self._declared = Declared("realtime" if is_realtime else None)
@@ -96,7 +97,7 @@ class Republisher:
         inputs: Sequence[JoinInput],
         former: FormerRun | None = None,
     ) -> Republisher | None:
-        """What the configuration asks for; None when nothing is to be published. ``inputs``: the join's streams."""
+        """Make the configured republisher; None if nothing is published. ``inputs`` are the join's streams."""
         publish = config.join.publish
         if not publish:
             return None
@@ -117,7 +118,7 @@ class Republisher:
         )
 
     def _declaration(self) -> Declared:
-        """What is known of the frames by now: nothing new before the source's producer was heard."""
+        """What is known of the frames so far. It is unchanged until the source's producer is heard."""
         domain, known = self._source.clock_domain, self._declared
         if domain is None:
             return known
@@ -127,9 +128,10 @@ class Republisher:
     # --- before the first row ------------------------------------------------------------------------------
 
     def catch_up(self) -> bool:
-        """Publish again what consumers that went back may lack, a little at a time and no faster than they read.
+        """Publish again what consumers that went back may lack, a few rows at a time and no faster than consumers read.
 
-        False: call it again soon. True once all of it went out, and as many consumers as are waited for have come.
+        Returns False if it must be called again soon. Returns True once all is published and the awaited consumers are
+        there.
         """
         if self._is_caught_up or not self.producer.is_attached:
             return self._is_caught_up
@@ -149,7 +151,7 @@ class Republisher:
             yield from self._journal.rows(start=self._row, limit=min(end - self._row, _ROWS_MAX))
 
     def _has_room(self, seq: int) -> bool:
-        """At most half a ring ahead of the slowest consumer: the other half is for what it has yet to read."""
+        """Whether a frame is at most half a ring ahead of the slowest consumer. The other half holds unread frames."""
         first, last = self._first_seq, self.producer.last_seq
         if first is None or last is None:
             return True
@@ -157,7 +159,7 @@ class Republisher:
         return wanted < first or self.producer.wait_seen(wanted, 0)
 
     def _publish_row(self, row: Row) -> bool:
-        """The frame of a sealed row, if it has one; False when there is no lease to publish it by."""
+        """Publish the frame of a sealed row, if it has one. Returns False if there is no lease to publish with."""
         found = row.inputs[self._input]
         if found.array is None or row.out_epoch != self._out_epoch:
             return True
@@ -176,24 +178,24 @@ class Republisher:
     # --- while rows are made -------------------------------------------------------------------------------
 
     def work(self) -> None:
-        """Between two slices."""
+        """Follow the output's epoch, between two slices."""
         epoch, declared = self._engine.out_epoch(), self._declaration()
         if epoch == self._out_epoch and declared == self._declared:
             return
-        # Numbers of another output epoch begin again, and within an epoch they never go back.
+        # Another output epoch begins its numbers again; within an epoch they never go back.
         self._continues = epoch == self._out_epoch and (self._continues or self.producer.last_seq is not None)
         self._out_epoch, self._declared = epoch, declared
         listeners = self.producer.audience.ready(self.producer.epoch or 0)
         self.producer.close()
         self.producer = self._attach()
-        # What is sent before they have mapped the new regions would pass them by.
+        # Consumers would miss frames that are sent before they have mapped the new regions.
         self.producer.wait_consumers(listeners, _REMAP_S)
 
     def publish_until(self, row: int) -> None:
-        """The frames of all rows below ``row`` are published; they are sealed."""
+        """Publish the frames of all rows below ``row``, which are sealed."""
 
     def forward(self, checkpoint_id: int, epoch: int, *, is_unaligned: bool) -> None:
-        """A barrier goes on, behind what was published last."""
+        """Forward a barrier after the last published frame."""
         if not self.producer.is_attached:
             return
         try:
@@ -202,7 +204,7 @@ class Republisher:
             _log.warning("checkpoint %d was not forwarded: %s", checkpoint_id, gone)
 
     def pass_on(self, news: dict[str, Any]) -> None:
-        """A watermark or a signal goes on, behind the rows that are made of what came before it."""
+        """Forward a watermark or a signal, after the rows that are made from earlier frames."""
         self.publish_until(news["row"])
         if not self.producer.is_attached:
             return
@@ -216,17 +218,17 @@ class Republisher:
             _log.warning("what stood between the frames was not passed on: %s", gone)
 
     def stop(self) -> None:
-        """Before the engine is closed: from now on it is not asked for anything."""
+        """Detach from the engine, before it is closed: it is not asked for anything from now on."""
 
     def close(self, end: End | None) -> None:
-        """After the engine is closed. ``end``: no frame will follow, and consumers are told."""
+        """End the output, after the engine is closed. With ``end``, consumers are told that no frame will follow."""
         if end is not None and self.producer.is_attached:
             self.producer.end(end.barrier_id, instant=end.is_instant)
         self.producer.close()
 
 
 class Copied(Republisher):
-    """An input's own frame."""
+    """Republishes the frames of one input."""
 
     def __init__(
         self,
@@ -247,11 +249,11 @@ class Copied(Republisher):
         try:
             self.producer.publish(payload, found.timestamp_ns, trace_id=trace_id, seq=out_seq)
         except (FrameTooLarge, InvalidValue, WrongArray) as refusal:
-            # As natively: what cannot be published costs no row.
+            # As in the engine, a frame that cannot be published costs no row.
             _log.warning("out_seq %d was not published: %s", out_seq, refusal)
 
     def work(self) -> None:
-        """Gives the engine the producer's native side, which another Aeron client replaces."""
+        """Give the engine the native producer, which is a different one on each Aeron client."""
         super().work()
         native = self.producer.native
         if native is not self._given:
@@ -259,12 +261,12 @@ class Copied(Republisher):
             self._engine.publish_to(native, self._index)
 
     def stop(self) -> None:
-        """The engine publishes no more."""
+        """Stop the engine from publishing."""
         self._engine.publish_to(None, self._index)
 
 
 class Computed(Republisher):
-    """What a user's function makes of the one input."""
+    """Publishes what a user's function makes of the only input."""
 
     def __init__(
         self,
@@ -280,12 +282,12 @@ class Computed(Republisher):
         self._compute = user_function("join.publish", config.join.publish)
 
     def work(self) -> None:
-        """Calls the function for the rows that were sealed meanwhile."""
+        """Call the function for the rows that were sealed meanwhile."""
         super().work()
         self._compute_sealed()
 
     def publish_until(self, row: int) -> None:
-        """Computes those that are left."""
+        """Compute the rows that are left."""
         while self._row < row:
             self._compute_sealed(row - self._row)
 
@@ -295,14 +297,14 @@ class Computed(Republisher):
             self._publish_row(row)
 
     def close(self, end: End | None) -> None:
-        """The rows that were sealed last are computed too."""
+        """Compute the rows that were sealed last, then end the output."""
         if end is not None:
             while self._row < self._journal.next_row:
                 self._compute_sealed()
         super().close(end)
 
     def _declaration(self) -> Declared:
-        """How large a frame becomes is the function's affair."""
+        """The clock alone: how large a frame becomes depends on the function."""
         return replace(super()._declaration(), frame_bytes_max=None)
 
     def _publish_frame(self, out_seq: int, found: JoinedInput, payload: npt.NDArray[Any]) -> None:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A join that goes on from a checkpoint: its engine is opened on the right journal, and takes back what is stored.
+"""Restores a join from a checkpoint: its engine is opened on the right journal, and takes back what is stored.
 
-The pure parts are elsewhere: ``checkpoint/restore_choice.py`` says which checkpoint, ``restore/basis.py`` whose state.
+The pure parts are elsewhere: ``checkpoint/restore_choice.py`` chooses the checkpoint, and ``restore/basis.py`` decides
+whose state is used.
 """
 
 from __future__ import annotations
@@ -31,16 +32,16 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestoreOptions:
-    """What the command line said."""
+    """The options of the command line for a restore."""
 
     wanted: str | int | None = None
-    """``latest``, the id of a checkpoint, or None: nothing is restored."""
+    """``latest``, the id of a checkpoint, or None to restore nothing."""
     store: str | None = None
-    """None: the pipeline's coordinator says it."""
+    """The folder of the checkpoints; None if the pipeline's coordinator names it."""
 
 
 def parse_wanted(word: str | None) -> str | int | None:
-    """What --restore was given.
+    """Read the argument of --restore.
 
     >>> parse_wanted("latest"), parse_wanted("12"), parse_wanted(None)
     ('latest', 12, None)
@@ -54,16 +55,16 @@ def parse_wanted(word: str | None) -> str | int | None:
 
 @dataclass(slots=True)
 class Resumption:
-    """What a join that began again says of it."""
+    """How a restored join went on from its checkpoint, for its summary."""
 
     restored_from: int | None = None
     restored_frames: int = 0
     basis: Basis | None = None
     gaps: dict[int, tuple[int, int, int]] = field(default_factory=dict)
-    """Of each stream what passed while no agent was there: epoch, first, last."""
+    """For each stream, the frames that passed while no agent was there: epoch, first, last."""
 
     def look(self, engine: JoinEngine, config: JoinConfig) -> None:
-        """Say what was found out since."""
+        """Note and report the gaps that the engine found since the last call."""
         for stream, epoch, first, last in engine.gaps():
             if stream not in self.gaps:
                 self.gaps[stream] = epoch, first, last
@@ -72,7 +73,7 @@ class Resumption:
                 _log.warning("%s (stream %d): %s passed while no agent was there", names, stream, told)
 
     def summary(self, config: JoinConfig) -> dict[str, Any]:
-        """Its part of the summary."""
+        """The keys for the join's summary."""
         frames = {stream: last - first + 1 for stream, (_, first, last) in self.gaps.items()}
         return {
             "restored_from": self.restored_from,
@@ -82,7 +83,8 @@ class Resumption:
 
 
 def own_part(config: JoinConfig, recording: str | None = None, digest: str = "") -> OwnPart:
-    """Whose state a join looks for. ``recording``, ``digest``: what it is a join of, if not of living streams."""
+    """The identity by which a join finds its state. ``recording`` and ``digest`` are given for a join of a
+    recording."""
     return OwnPart(
         operator_id=operator_id_of(config),
         pipeline=config.join.pipeline,
@@ -95,7 +97,7 @@ def own_part(config: JoinConfig, recording: str | None = None, digest: str = "")
 
 
 def chosen_of(place: str, wanted: str | int, own: OwnPart) -> Chosen | None:
-    """The checkpoint to go back to. None, and it is said: there is none yet, as before the first one."""
+    """The checkpoint to go back to. None, with a warning, if there is none yet."""
     found = choose(CheckpointStore(place), wanted, own)
     if found is None:
         _log.warning("%s: there is no checkpoint of %s to go back to: it starts as usual", place, own.operator_id)
@@ -109,7 +111,7 @@ def open_engine(
     folder: JournalFolder,
     chosen: Chosen | None,
 ) -> tuple[JoinEngine, Resumption]:
-    """An engine on the journal's tail, or on a checkpoint. Raises CheckpointDamaged, CheckpointMismatch."""
+    """Open an engine on the journal's tail, or on a checkpoint. Raises CheckpointDamaged or CheckpointMismatch."""
     engine = JoinEngine(mailbox, plan, folder.path, journal_plan(config, folder), idle=config.join.idle)
     if chosen is None:
         return engine, Resumption()
@@ -162,7 +164,7 @@ def _plan_of(chosen: Chosen, basis: Basis, rest: dict[str, Any]) -> dict[str, An
         "inflight": [(each.place, list(each.records), list(each.lost)) for each in chosen.late],
         "lost": list(head.lost),
         "rest": rest,
-        # Output times that the tail has already decided were left out before.
+        # Output times that the journal's tail has already decided were removed before.
         "is_same_cut": True,
         "fed_at": None if source is None else (source.monotonic_ns, source.realtime_ns),
     }
@@ -177,7 +179,7 @@ def _rest_of(head: StateHead, basis: Basis, out_epoch: int) -> dict[str, Any]:
 
 
 def _behind(rest: dict[str, Any], done_ns: int | None, config: JoinConfig) -> dict[str, Any]:
-    """The times that are still to be outputs, where the stage's own state does not say which one was the last."""
+    """The times that must still become outputs, for drives whose stage does not record its last output."""
     if done_ns is None:
         return rest
     tick_ns, watermark_ms = rest["next_tick_ns"], rest["watermark_ms"]
@@ -190,13 +192,13 @@ def _behind(rest: dict[str, Any], done_ns: int | None, config: JoinConfig) -> di
 
 
 def _last_out_time(folder: JournalFolder, next_row: int) -> int | None:
-    """Of the last row; None where it has none, or there is no row."""
+    """The time of the last row; None if it has none, or there is no row."""
     rows = list(Journal(folder.path).rows(start=next_row - 1, stop=next_row)) if next_row else []
     return rows[-1]["out_time_ns"] if rows else None
 
 
 def _note_map(chosen: Chosen, config: JoinConfig) -> None:
-    """Warn where other rules made the rows: what is decided stays so, what waits is joined by the new rules."""
+    """Warn if other rules made the rows: decided rows stay, and waiting frames are joined by the new rules."""
     if chosen.map is None or not config.mergemap.serve:
         return
     if config.merge_map(chosen.map.epoch) != chosen.map:

@@ -45,24 +45,24 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinOptions:
-    """What the command line said; None is what it did not."""
+    """The options of the command line; None for one that was not given."""
 
     config: Path | None
     tables: Mapping[str, Any] = field(default_factory=dict)
-    """Of a join without a file, in place of it."""
+    """The tables of a join without a file, used instead of a file."""
     source: Path | None = None
-    """A recording in place of living streams."""
+    """A recording to join instead of live streams."""
     topics: Mapping[str, int] = field(default_factory=dict)
     times: str = LOG
-    """Which time frames of other programs' topics have."""
+    """Which of their times the frames of other programs' topics have."""
     strict: bool | None = None
-    """Whether no row from inputs that had frames is a failure; None: of a recording it is."""
+    """Whether a join fails if its inputs had frames and it made no row; None fails only a join of a recording."""
     is_appended: bool = False
-    """Whether the recording's rows may follow those of another one."""
+    """Whether the rows of the recording may follow those of another one."""
     outputs: int | None = None
     new_epoch: bool = False
     flight: FlightOptions | None = None
-    """How the journal is served to other hosts, if it is."""
+    """How the journal is served to other hosts; None if it is not."""
     restore: RestoreOptions = field(default_factory=RestoreOptions)
     aeron_dir: str | None = None
     base_dir: str | None = None
@@ -71,12 +71,12 @@ class JoinOptions:
 
     @property
     def is_strict(self) -> bool:
-        """Whether a join that made nothing of its inputs has failed."""
+        """Whether a join fails if it made no row of its inputs' frames."""
         return self.source is not None if self.strict is None else self.strict
 
 
 def run(options: JoinOptions) -> int:
-    """Join; the exit code."""
+    """Run a join. Returns the exit code."""
     config = _configuration(options)
     for warning in config.warnings(is_live=options.source is None):
         _log.warning("%s", warning)
@@ -107,7 +107,7 @@ def run(options: JoinOptions) -> int:
 
 
 def _run_recording(options: JoinOptions, config: JoinConfig, source: Path) -> int:
-    """Join what a recording holds; no driver is asked."""
+    """Join a recording. No driver is needed."""
     if options.restore.wanted is not None and options.restore.store is None:
         raise WrongUsage("--restore with --from needs --checkpoints DIR: no coordinator says where they are")
     for warning in unserved(options.topics):
@@ -133,7 +133,7 @@ def _run_recording(options: JoinOptions, config: JoinConfig, source: Path) -> in
 
 @contextmanager
 def _looked_at(options: JoinOptions, config: JoinConfig, source: Path) -> Iterator[Source]:
-    """The recording, if it has what is asked of it: nothing is touched before."""
+    """Open the recording and check that it has what is asked of it, before anything is written."""
     with open_source(source) as recording:
         wanted = dict.fromkeys(each.stream for each in config.input if not each.optional)
         with progress(f"look into {source.name}", lambda: recording.at, recording.size, as_json=options.json):
@@ -165,7 +165,7 @@ def _configuration(options: JoinOptions) -> JoinConfig:
 
 
 def worded_overrides(tables: Mapping[str, Any]) -> dict[str, Given]:
-    """The tables of a join without a file, as values that its words are to blame for."""
+    """The tables of a join without a file, with the command line's words as the origin of each value."""
     found = {}
     for name, table in tables.items():
         if isinstance(table, list):
@@ -176,7 +176,7 @@ def worded_overrides(tables: Mapping[str, Any]) -> dict[str, Given]:
 
 
 def journal_shape(config: JoinConfig) -> JournalShape:
-    """What rows of this join look like."""
+    """The columns of this join's rows."""
     return JournalShape(
         out_stream=config.join.out_stream,
         policy=config.join.policy,
@@ -188,7 +188,7 @@ def journal_shape(config: JoinConfig) -> JournalShape:
 
 @contextmanager
 def _closing(options: JoinOptions, agent: JoinAgent | RecordingJoin, server: FlightChild | None) -> Iterator[None]:
-    """Close the join whatever happens: write what is pending, and print the summary of a join that began."""
+    """Close the join whatever happens: write what is pending, and print the summary if the join began."""
     try:
         yield
     finally:
@@ -204,7 +204,7 @@ def _closing(options: JoinOptions, agent: JoinAgent | RecordingJoin, server: Fli
 
 @contextmanager
 def _serving(options: JoinOptions, config: JoinConfig, folder: JournalFolder) -> Iterator[FlightChild | None]:
-    """The journal's server, for as long as the join runs, if one is wanted."""
+    """Run the journal's server while the join runs, if one is wanted."""
     if options.flight is None:
         yield None
         return
@@ -267,7 +267,7 @@ def _say_summary(options: JoinOptions, summary: dict[str, Any], server: FlightCh
 
 
 def _not_joined(summary: dict[str, Any]) -> dict[str, int]:
-    """The frames that rows lack, by input: a fast input beside a slow one has more than rows ask for."""
+    """How many frames of each input are in no row, without surplus ones, of which a fast input has many."""
     return {name: frames - summary["surplus"].get(name, 0) for name, frames in summary["unmatched"].items()}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a join writes of itself at a cut, beside the frames; ``checkpoint/README.md`` says what each key is.
+"""What a join stores at a cut, apart from the frames; ``checkpoint/README.md`` explains each key.
 
 ``checkpoint/state_head.py`` reads it.
 """
@@ -26,7 +26,7 @@ def described(
     applied: MergeMap | None,
     source: SourcePlace | None = None,
 ) -> dict[str, Any]:
-    """The head of a state. ``head`` is what the engine's snapshot says, ``applied`` the map that was in force."""
+    """Make the head of a state from the head of the engine's snapshot and the map that was in force."""
     told = {
         "format": FORMAT,
         "operator_id": operator_id_of(config),
@@ -54,9 +54,9 @@ def operator_id_of(config: JoinConfig) -> str:
 
 
 def sync_journal(journal: Path) -> None:
-    """Everything that was sealed lasts: a page that a mapping wrote is written back by any descriptor's fsync."""
+    """Sync everything that was sealed to disk. An fsync by any descriptor also writes pages that a mapping changed."""
     for folder in (ROWS_FOLDER, UNMATCHED_FOLDER):
-        # A segment is renamed when it is finished: its other name is found by looking again.
+        # A segment is renamed when it is finished. Then the folder is read again, which gives its new name.
         while not all(_sync_one(path) for path in _segments(journal / folder)):
             pass
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A join explains itself: which input it waits for, since when, and how far that input is behind; and what it lost."""
+"""Explains a join that makes no rows: which input it waits for, since when, how far behind that is, and what was
+lost."""
 
 from __future__ import annotations
 
@@ -12,18 +13,18 @@ from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.schema.merge import ClockDomain
 
 QUIET_NS: Final = 2_000_000_000
-"""So long without a row, and the join says why."""
+"""After this long without a row, the join says why."""
 AGAIN_NS: Final = 10_000_000_000
 NO_MAP: Final = "no_map"
-"""Why an output is blocked when nobody has announced a map for it; other words are reasons of a refusal."""
+"""The reason word for an output whose map nobody has announced. Other words are the reasons of a refusal."""
 STALL_NS: Final = 8_000_000
-"""How long a scheduler may keep an agent from running: a ring should hold what a producer writes meanwhile."""
+"""The time for which an agent may not get to run. A ring should hold what a producer writes meanwhile."""
 
 
 class Watch:
-    """Looks at the engine's status now and then; gives the lines that somebody should read. Pure.
+    """Watches the engine's status, and returns lines for the log. Pure.
 
-    ``names`` gives the streams that are known by name, for a stream whose name may be misspelt.
+    ``names`` gives the streams that are known by name. They help to find a misspelt stream name.
     """
 
     def __init__(self, config: JoinConfig, names: Callable[[], Mapping[str, int]] = dict) -> None:
@@ -37,12 +38,12 @@ class Watch:
         self._dropped_early = 0
         self._said_dropped_ns: int | None = None
         self._misnamed: set[int] = set()
-        """Inputs that were said to be stamped by another clock."""
+        """The inputs whose clock was already reported as wrong."""
         self._wanted: dict[int, int] = {}
-        """By input, the size it was last advised to set."""
+        """For each input, the size that the last advice named."""
 
     def look(self, status: dict[str, Any], outcome: dict[str, Any], now_ns: int) -> list[str]:
-        """The lines of this moment; a row resets them."""
+        """The lines to log at this moment. A new row starts the waiting anew."""
         return [
             *self._full_lines(outcome),
             *self._dropped(status, now_ns),
@@ -51,7 +52,8 @@ class Watch:
         ]
 
     def clocks(self, status: dict[str, Any], declared: ClockDomain | None, now: tuple[int, int]) -> list[str]:
-        """The inputs whose timestamps lie years away from the declared clock, each once; ``now`` by both clocks."""
+        """A line for each input whose timestamps are years from the declared clock, once; ``now`` is the time by
+        both."""
         lines = []
         for index, each in enumerate(status["inputs"] if declared is not None else ()):
             time_ns = each["last_time_ns"]
@@ -63,7 +65,7 @@ class Watch:
         return lines
 
     def waited_for(self, status: dict[str, Any], now_ns: int) -> list[dict[str, str]]:
-        """What the next output waits for: inputs by their names, or its map, each with a text that says more."""
+        """What the next output waits for: inputs by name, or its map, each with a text that explains it."""
         if not status["has_map"]:
             return [{"name": "map", "text": self._blocked(status.get("blocked", NO_MAP))}]
         return self._waiting(status, now_ns)
@@ -88,7 +90,7 @@ class Watch:
         return []
 
     def _dropped(self, status: dict[str, Any], now_ns: int) -> list[str]:
-        """Rows that retention took below its bound."""
+        """The lines for rows that retention dropped although the journal is below its bound."""
         dropped = status["rows_dropped_early"]
         is_said = self._said_dropped_ns is not None and now_ns - self._said_dropped_ns < AGAIN_NS
         if dropped == self._dropped_early or is_said:
@@ -153,7 +155,7 @@ class Watch:
         return f"{name} ({', '.join(said)}){self._why_never_met(each, inputs)}"
 
     def _likely_name(self, index: int) -> str:
-        """The stream that was meant, perhaps: another one whose name is like this one's."""
+        """The stream that was probably meant, if another one has a similar name."""
         own = {each.stream for each in self._config.input}
         names = self._known_names()
         wanted = next((name for name, stream in names.items() if stream == self._config.input[index].stream), None)
@@ -166,7 +168,7 @@ class Watch:
         return join == "sequence" or (join == "timestamp" and self._config.input[each["input"]].offset is not None)
 
     def _why_never_met(self, each: dict[str, Any], inputs: list[dict[str, Any]]) -> str:
-        """An input that began anew counts from 0, and the frames that it would be joined with are long overwritten."""
+        """A hint for an input that began anew and counts from 0: the frames of its partners are long overwritten."""
         if not self._is_by_sequence(each):
             return ""
         ahead = [other for other in range(len(inputs)) if (each["missing"] or 0) > inputs[other]["holds"] > 0]
@@ -179,7 +181,7 @@ class Watch:
         )
 
     def _cramped_lines(self, status: dict[str, Any]) -> list[str]:
-        """Frames that found no place to wait for their partners: the skew is larger than ring and memory."""
+        """The lines for frames that found no space to wait: the skew is larger than ring and memory together."""
         lines = []
         for index, each in enumerate(status["inputs"]):
             depth = max(each["ahead"] or 0, each["pending"])
@@ -190,7 +192,7 @@ class Watch:
         return lines
 
     def _room_wanted(self, index: int, each: dict[str, Any], frames: int) -> str | None:
-        """The number to set, where it is more than was said before."""
+        """The setting to raise, if it is more than was advised before."""
         join = self._config.join
         is_copied = join.pending != "ring"
         if not (each["refused"] if is_copied else each["overwritten"]) or frames < each["holds"]:

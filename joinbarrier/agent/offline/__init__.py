@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The join of recordings: the same engine, fed by a file."""
+"""The join of a recording: a file feeds the same engine that joins live streams."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints of a join of a recording: it is its own source and its own coordinator.
+"""Checkpoints of a join of a recording, which is its own source and its own coordinator.
 
-A barrier stands in all streams at once, between two messages of the file, so nothing waits; the place of that is part
-of the state, and reading goes on there after a restore. Ids are stored before use, and one process coordinates a
-store.
+A barrier stands in all streams at once, between two messages of the file, so no stream waits for another. The place in
+the file is part of the state, and a restored join goes on reading there. Ids are stored before they are used, and only
+one process at a time coordinates a store.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ from framegate._native import JoinEngine
 
 _NS_PER_MS: Final = 1_000_000
 KEPT: Final = 3
-"""Checkpoints that stay; a damaged one is passed over for the one before."""
+"""How many checkpoints are kept. If one is damaged, a restore uses the one before it."""
 _log = logging.getLogger(__name__)
 
 
 class RecordingCheckpoints:
-    """Taken now and then, between two items. ``close`` lets another process have the store."""
+    """The checkpoints of one join of a recording, taken between two items. ``close`` gives the store free."""
 
     def __init__(self, place: str, config: JoinConfig, folder: JournalFolder, engine: JoinEngine) -> None:
         self._config = config
@@ -62,11 +62,11 @@ class RecordingCheckpoints:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time for the next one."""
+        """Whether the next checkpoint is due."""
         return self._interval_ns > 0 and monotonic_ns() >= self._due_ns
 
     def begin(self, place: SourcePlace, outputs: int) -> dict[str, Any]:
-        """Cut here; the engine's answer."""
+        """Cut here. Returns the engine's outcome."""
         self._due_ns = monotonic_ns() + self._interval_ns
         checkpoint_id, epoch = self._issued.last_checkpoint_id + 1, self._issued.epoch
         self._issued = IssuedIds(checkpoint_id, epoch)
@@ -81,7 +81,7 @@ class RecordingCheckpoints:
         return self._engine.settle(outputs)
 
     def store(self) -> None:
-        """Write down what was cut, when its rows are sealed. What cannot be stored is told, and the join goes on."""
+        """Store the snapshot once its rows are sealed. If it cannot be stored, the join warns and goes on."""
         for news in self._engine.take_news():
             place = self._places.pop(news["checkpoint_id"], None)
             if news["kind"] != "snapshot" or place is None:
@@ -92,7 +92,7 @@ class RecordingCheckpoints:
                 self._note_failure(news["checkpoint_id"], failure)
 
     def summary(self) -> dict[str, int]:
-        """Its part of the join's summary."""
+        """The counts of checkpoints for the join's summary."""
         return {"checkpoints_taken": self.taken, "checkpoints_failed": self.failed}
 
     def close(self) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much room the journal of an offline join has. Nobody reads while it runs, so no row makes room for another.
+"""The disk space that the journal of an offline join may use. Nobody reads while it runs, so no row may be dropped.
 
-Where no ``max_bytes`` is written, the bound is the free space of the disk. A journal that may block gives rows up
-that a living named reader is done with, as in a live join.
+If the configuration gives no ``max_bytes``, the bound is the free space of the disk. A journal that may block drops
+rows that every living named reader has finished, as in a live join.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ _UNBOUNDED: Final = 2**63 - 1
 
 @dataclass(slots=True)
 class OfflineRoom:
-    """The room of one join."""
+    """The space of one join's journal."""
 
     max_bytes: int | None
-    """The ``max_bytes`` of the file; None without one."""
+    """The ``max_bytes`` of the configuration; None if it gives none."""
     may_wait: bool
-    """Whether readers may be waited for."""
+    """Whether the join may wait for readers."""
 
     @classmethod
     def of(cls, config: JoinConfig) -> tuple[Self, JoinConfig]:
-        """The room, and the configuration whose journal keeps to it."""
+        """Make the space, and the configuration whose journal stays within it."""
         journal = config.journal
         is_written = "max_bytes" in journal.model_fields_set
         changes: dict[str, object] = {"when_full": "block"}
@@ -42,13 +42,13 @@ class OfflineRoom:
         return cls(journal.max_bytes if is_written else None, is_written and journal.when_full == "block"), kept
 
     def begin(self, engine: JoinEngine) -> None:
-        """Let no row be dropped that nobody has read."""
+        """Keep retention from dropping rows that nobody has read."""
         engine.set_floor(0)
 
     def make(self, engine: JoinEngine, folder: JournalFolder, reason: str, position: int) -> None:
-        """Ask readers for room. Raises ``JournalFull`` where there is none to come.
+        """Ask readers for space. Raises ``JournalFull`` if none can come.
 
-        ``reason``: why no row is taken; empty while the next file is on its way. ``position``: how much of the
+        ``reason``: why the journal takes no row; empty while its next file is being made. ``position``: how much of the
         recording was read.
         """
         floor = surveyed(folder.path, monotonic_ns()).floor if self.may_wait else None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """``framegate join --from``: a join of a recording, without a media driver, as fast as the file is read.
 
-The native engine is the one that joins live: frames are handed to it in place of what it hears, and wait for their
-partners in its own memory. Its time is the recording's, so the rows are those that a live replay of it gives.
+The native engine is the one that joins live streams. Frames are handed to it instead of descriptors, and wait for their
+partners in its own memory. Its clock is the recording's, so the rows are those of a join of a live replay.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 
 class RecordingJoin:
-    """One join of one recording. ``work`` until it has ended, then ``close`` it."""
+    """One join of one recording. Call ``work`` until it returns False, then ``close``."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class RecordingJoin:
         self._last: dict[int, tuple[int, int]] = {}
         self.began_ns = monotonic_ns()
         self.failure: FramegateError | None = None
-        """Why ``close`` could not write all of what was pending."""
+        """Why ``close`` could not write all that was pending."""
         self._checkpoints: RecordingCheckpoints | None = None
         if restore.store is not None:
             self._checkpoints = RecordingCheckpoints(restore.store, config, folder, self._engine)
@@ -101,12 +101,12 @@ class RecordingJoin:
             self._checkpoints.applied = own
 
     has_begun = True
-    """Always true: it waits for no producer."""
+    """Always true: this join waits for no producer."""
 
     # --- working -------------------------------------------------------------------------------------------
 
     def work(self, items: int = 256) -> bool:
-        """Some items; False when the recording is over, or there are rows enough."""
+        """Join some items. Returns False once the recording is over, or there are enough rows."""
         for _ in range(items):
             item = next(self._items, None)
             if item is None:
@@ -129,9 +129,9 @@ class RecordingJoin:
         return True
 
     def _take(self, item: Item) -> bool:
-        """Join one item; whether there are rows enough."""
+        """Join one item. Returns whether there are enough rows."""
         if item.position <= self._begins_behind:
-            # The checkpoint holds what came of it.
+            # The restored checkpoint contains what this item led to.
             if isinstance(item, FrameOfRecording):
                 self._last[item.stream] = self._place.epochs.of(item.stream, item.epoch), item.seq
             return False
@@ -148,7 +148,7 @@ class RecordingJoin:
                 epoch = self._place.epochs.of(item.stream, item.message.source_epoch)
                 message = replace(item.message, stream_id=item.stream, source_epoch=epoch).encode()
                 return self._answered(self._engine.feed_control(message, self._at(item), self.config.join.outputs))
-        # Recorded barriers and ends are not replayed: the recording's end is this join's.
+        # Recorded barriers and ends are not replayed: this join ends where the recording does.
         return False
 
     def _feed(self, frame: FrameOfRecording, epoch: int) -> dict[str, Any]:
@@ -166,19 +166,19 @@ class RecordingJoin:
         )
 
     def _at(self, item: Item) -> tuple[int, int]:
-        """Its time by the monotonic and by the wall clock of the recording."""
+        """The time of an item by the recording's monotonic clock and by its wall clock."""
         return min(max(item.log_time_ns - self._ahead_ns, 0), _TIME_MAX_NS), item.log_time_ns
 
     @cached_property
     def _ahead_ns(self) -> int:
-        """How far the recording's wall clock was ahead of its monotonic one. Said before its first message."""
+        """How far the wall clock was ahead of the monotonic clock. The recording says so before its first message."""
         try:
             return int(self._passage.recording.about.get("realtime_minus_monotonic_ns", "0"))
         except ValueError:
             return 0
 
     def _answered(self, outcome: dict[str, Any]) -> bool:
-        """Does what the engine asks for until it asks no more; whether there are rows enough."""
+        """Do what the engine asks for until it asks no more. Returns whether there are enough rows."""
         outputs = self.config.join.outputs
         while True:
             if outcome["has_rejections"]:
@@ -215,7 +215,7 @@ class RecordingJoin:
     # --- ending --------------------------------------------------------------------------------------------
 
     def progress(self, *, as_json: bool) -> AbstractContextManager[None]:
-        """A bar on the terminal for as long as the recording is joined."""
+        """A progress bar on the terminal, shown while the recording is joined."""
         passage = self._passage
         total = passage.recording.holdings.messages
         return progress(f"join {self._name}", lambda: passage.position, total, unit="messages", as_json=as_json)
@@ -225,7 +225,7 @@ class RecordingJoin:
         return self._summary(self._engine.counters())
 
     def close(self) -> dict[str, Any]:
-        """Write what is pending and close the journal; the summary."""
+        """Write what is pending and close the journal. Returns the summary."""
         if self._checkpoints is not None:
             self._checkpoints.close()
         counted = self._engine.finish(is_to_go_on=not self._place.is_whole)
@@ -257,5 +257,5 @@ class RecordingJoin:
 
     @property
     def heard(self) -> dict[str, Heard]:
-        """What came of each input."""
+        """The frames that were heard of each input."""
         return {each.name: self._heard[each.stream] for each in self.config.input}

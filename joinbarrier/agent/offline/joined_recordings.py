@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which recordings a journal holds the rows of, and by which rules: what may be joined into it next. Pure.
+"""The recordings whose rows a journal holds, and the rules they were joined by; they decide what may follow. Pure.
 
-``journal.json`` keeps one entry for each recording, in the order in which they were joined.
+``journal.json`` has one entry for each recording, in the order in which they were joined.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from framegate.recording.identity import Identity
 from framegate.schema.errors import JournalMismatch
 
 Entry = Mapping[str, Any]
-"""``name``, ``bytes`` and ``digest`` of a recording; ``topics`` and ``times`` by which it was read; ``rules``;
-``first_row``; ``above``, the epochs of each stream that rows before it have; ``is_whole``: it was joined to its end."""
+"""The entry of a recording: its ``name``, ``bytes`` and ``digest``; the ``topics`` and ``times`` by which it was read;
+the ``rules``; ``first_row``; ``above``, the highest epoch of each stream in earlier rows; ``is_whole``: it was joined
+to its end."""
 
 NEW_EPOCH_HINT: Final = "--new-epoch sets the rows that are there aside and begins anew."
 _APPEND_HINT: Final = "--append joins it behind the rows that are there; " + NEW_EPOCH_HINT
@@ -29,26 +30,26 @@ _INPUT_KEYS: Final = {
 
 
 def rules_of(config: JoinConfig) -> dict[str, Any]:
-    """Every key of a join.toml on which it depends what its rows are, by a name that a person finds in the file."""
+    """Every key of a join.toml that decides what the rows are, by the name that it has in the file."""
     found: dict[str, Any] = {"drive": str(config.join.drive or ""), **config.join.model_dump(include=_JOIN_KEYS)}
     found |= config.mergemap.model_dump(include=_MAP_KEYS)
     for each in config.input:
         for key, value in each.model_dump(include=_INPUT_KEYS).items():
-            # Left out, both are 0.
+            # These keys are 0 if they are left out.
             is_none = value is None and key in ("offset", "offset_ns")
             found[f"{each.name}.{key}"] = 0 if is_none else value
     return found
 
 
 def entry_of(identity: Identity, config: JoinConfig, topics: Mapping[str, int], times: str) -> dict[str, Any]:
-    """What a journal remembers of a recording, before it is known where its rows begin."""
+    """The entry of a recording, before it is known at what row it begins."""
     return {**asdict(identity), "topics": dict(topics), "times": times, "rules": rules_of(config)}
 
 
 def place_of(known: Sequence[Entry], wanted: Entry, *, is_appended: bool) -> int | None:
-    """The place of a recording among those that are there; None: it is to be joined behind them.
+    """The index of a recording among those in the journal; None if it is to be appended.
 
-    Raises ``JournalMismatch`` for other rules, and for a recording that nobody asked to append.
+    Raises ``JournalMismatch`` if its rules differ, or if it is another recording and appending was not requested.
     """
     if not known:
         return None
@@ -74,7 +75,7 @@ def place_of(known: Sequence[Entry], wanted: Entry, *, is_appended: bool) -> int
 
 
 def rows_of(known: Sequence[Entry], place: int, next_row: int) -> int:
-    """How many rows of a recording are there.
+    """How many rows of a recording the journal holds.
 
     >>> rows_of([{"first_row": 0}, {"first_row": 10}], 0, 25), rows_of([{"first_row": 0}, {"first_row": 10}], 1, 25)
     (10, 15)
@@ -106,7 +107,7 @@ def _require_reading(entry: Entry, wanted: Entry) -> None:
 
 
 def _changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    # What only one of them has is of another version, which did not have the key.
+    # A key that only one of them has belongs to another version of framegate, and is not compared.
     for key in now:
         if key in before and before[key] != now[key]:
             yield key, f"{_word(before[key])} before, {_word(now[key])} now"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many frames of a recording may wait for their partners: all of them, as far as the machine has memory.
+"""The memory for a recording's frames that wait for their partners: as much as the machine can give.
 
-Offline there is no ring whose pace somebody has to keep. Memory is address space until a frame lies in it, so a
-recording whose streams are in step takes little whatever is allowed here.
+Offline there is no ring that would overwrite frames. The memory is address space until a frame is stored in it, so a
+recording whose streams are in step uses little, whatever the bound is.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from framegate.schema.errors import FramesWithoutRoom
 _LEAST_BYTES: Final = 256 << 20
 _MEMORY_PART: Final = 2
 _SPARE: Final = 64 << 20
-"""Copies lie in chunks, of which the last of each stream is not full."""
+"""The memory for partly filled chunks: copies are stored in chunks, and the last one of each stream is not full."""
 _MESSAGE_BYTES: Final = 32
-"""A message with its record takes more in a file than this."""
+"""The least bytes of a message with its record in a file."""
 _GROWTH: Final = 8
-"""A number of one byte may become one of eight in an array."""
+"""How much larger decoded data can be: a number of one byte may become one of eight in an array."""
 _FRAMES_MOST: Final = 1 << 24
 
 
 def offline_plan(
     plan: dict[str, Any], config: JoinConfig, holdings: Holdings, *, is_decoded: bool = False
 ) -> dict[str, Any]:
-    """The plan of an engine that is fed a recording; ``is_decoded``: whether frames are not the bytes of the file."""
+    """The plan of an engine that is fed a recording. ``is_decoded``: whether frames are decoded from the file's
+    bytes."""
     content_bytes = holdings.content_bytes * (_GROWTH if is_decoded else 1)
     wanted = content_bytes + content_bytes // 4 + _SPARE
     most = max(_LEAST_BYTES, _available_bytes() // _MEMORY_PART)
@@ -38,7 +39,7 @@ def offline_plan(
     frames = min(_FRAMES_MOST, holdings.content_bytes // _MESSAGE_BYTES)
     return {
         **plan,
-        # Nothing is late here: memory is taken when it is needed.
+        # Nothing can be late here, so memory is taken only when it is needed.
         "ahead_bytes": 0,
         "pending_bytes": min(wanted, most),
         "history": max(plan["history"], frames),
@@ -46,7 +47,7 @@ def offline_plan(
 
 
 def frames_without_room(summary: Mapping[str, Any], pending_bytes: int) -> FramesWithoutRoom | None:
-    """An error where frames found no room to wait in; None where all did."""
+    """The error for frames that found no space to wait; None if every frame did."""
     lost = {name: causes["no_room"] for name, causes in summary["causes"].items() if causes.get("no_room")}
     if not lost:
         return None
@@ -58,7 +59,7 @@ def frames_without_room(summary: Mapping[str, Any], pending_bytes: int) -> Frame
 
 
 def _available_bytes() -> int:
-    """What the machine can give without taking it from anybody."""
+    """The memory that the machine can give without taking it from another program."""
     for line in Path("/proc/meminfo").read_text().splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) << 10

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The place that a recording has in a journal: which rows are its own, and what the journal remembers of it."""
+"""The place of a recording in a journal: what rows are its own, and what the journal remembers of it."""
 
 from __future__ import annotations
 
@@ -22,24 +22,25 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class RecordingPlace:
-    """``found`` before anything is written, ``note`` when the journal is open, ``close`` at the end."""
+    """The place of one recording. Use ``found`` before writing, ``note`` once the journal is open, ``close`` at the
+    end."""
 
     folder: JournalFolder
     streams: list[int]
-    """Of each input."""
+    """The stream of each input."""
     entry: dict[str, Any]
     place: int | None
-    """Among the journal's recordings; None: behind them."""
+    """The index among the journal's recordings; None appends it to them."""
     is_appended: bool
     epochs: AppendedEpochs = field(default_factory=lambda: AppendedEpochs({}))
     rows_before: int = 0
-    """Rows of this recording that were there already."""
+    """How many rows of this recording the journal held already."""
     is_whole: bool = False
-    """Whether it was read to its end."""
+    """Whether the recording was read to its end."""
 
     @classmethod
     def found(cls, config: JoinConfig, folder: JournalFolder, passage: Passage, *, is_appended: bool) -> Self:
-        """Raises ``JournalMismatch`` where the journal is of another recording, or of other rules."""
+        """Find the place. Raises ``JournalMismatch`` if the journal is of another recording, or of other rules."""
         entry = entry_of(identity_of(Path(passage.recording.name)), config, passage.topics, passage.times)
         try:
             place = place_of(folder.recordings, entry, is_appended=is_appended)
@@ -57,17 +58,17 @@ class RecordingPlace:
 
     @property
     def digest(self) -> str:
-        """By which the recording is known again."""
+        """The digest by which the recording is recognized."""
         return str(self.entry["digest"])
 
     def note(self, recovered: dict[str, Any]) -> None:
-        """Write it into the journal that was opened."""
-        # An epoch that the journal began meanwhile, as by a checkpoint, knows no recording.
+        """Write the recording's entry into the journal that was opened."""
+        # The journal may have begun a new epoch meanwhile, as for a checkpoint; that epoch has no recordings.
         known = list(self.folder.recordings)
         next_row = int(recovered["next_row"])
         place = self.place if self.place is not None and self.place < len(known) else None
         if place is None:
-            # Rows of a journal that knows no recording may be this one's own: its frames tell.
+            # In a journal without recordings the rows may be of this one: its frames will tell.
             is_first = not known and not self.is_appended
             above = {} if is_first else _epochs(recovered["state"], self.streams)
             entry: Entry = {
@@ -84,7 +85,7 @@ class RecordingPlace:
         self.rows_before = rows_of(known, place, next_row)
 
     def close(self) -> None:
-        """Say whether it was joined to its end, and what retention removed."""
+        """Write down whether the recording was joined to its end, and what retention removed."""
         known = list(self.folder.recordings)
         if self.is_whole and self.place is not None:
             known[self.place] = {**known[self.place], "is_whole": True}
@@ -92,7 +93,7 @@ class RecordingPlace:
 
 
 def _epochs(state: str | None, streams: list[int]) -> dict[int, int]:
-    """The highest epoch of each stream of which the journal has decided something."""
+    """For each stream, the highest epoch of which the journal has decided a frame."""
     found: dict[int, int] = {}
     cursors = [] if state is None else json.loads(state)["inputs"]
     for stream, cursor in zip(streams, cursors, strict=False):
