@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MergeMaps: their rules, their messages, who announces them and who asks for them."""
+"""MergeMaps: their rules and messages, the authority that announces them, and the clients that ask for them."""

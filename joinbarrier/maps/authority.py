@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The authority of MergeMaps: who owns an output announces its map, and answers whoever asks for it (PROTOCOL 11.3).
+"""The authority of MergeMaps: it announces the maps of the outputs that it owns, and answers requests (PROTOCOL 11.3).
 
-A pure state machine, keyed by output: rules hold for an output, and each of its epochs has a map with these rules. It
-announces unasked only one epoch of an output, the one that was asked for last. It never takes over what another
-authority announces: an output has one owner, and two are a mistake that somebody must hear of.
+A pure state machine, keyed by output. The rules belong to an output, and hold in each of its epochs. The authority
+announces only one epoch of an output by itself: the one that was requested last. It never takes over a map that another
+authority announces. An output has one owner; a second one is a mistake and is reported.
 
 >>> from framegate.joinbarrier.maps.mergemap import SequenceRule
 >>> authority = MapAuthority()
@@ -28,7 +28,7 @@ from framegate.schema.errors import TwoAuthorities
 
 ANNOUNCE_PERIOD_NS: Final = 1_000_000_000
 REPORTS_MAX: Final = 64
-"""Conflicts that are reported one by one. Beyond them the counter alone goes on."""
+"""How many conflicts are reported one by one. Beyond them only the counter goes on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Announce:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Another authority was heard for an output that is owned here. Told once for each other map and sender."""
+    """Report another authority for an owned output. Each combination of map and sender is reported once."""
 
     error: TwoAuthorities
 
@@ -51,12 +51,12 @@ _Seen: TypeAlias = tuple[Pair, int, MergeMap | str | None]
 
 @dataclass(slots=True)
 class _Output:
-    """One output that is owned: its rules, in the epoch that is announced."""
+    """One owned output: its rules, in the epoch that is announced."""
 
     map: MergeMap
     is_any_epoch: bool
     due_ns: int | None = None
-    """When it is announced next; None: at the next tick."""
+    """When it is announced next; None at the next tick."""
 
 
 class MapAuthority:
@@ -76,24 +76,24 @@ class MapAuthority:
     def own(self, owned: MergeMap, *, is_any_epoch: bool = False) -> None:
         """Own an output from now on, or give it another map or epoch. The map is announced at the next tick.
 
-        With ``is_any_epoch`` the same rules hold in every epoch of the output: a request for another epoch is answered,
-        and that epoch is the one that is announced from then on. Without it no other epoch is answered for.
+        With ``is_any_epoch`` the same rules hold in every epoch of the output. A request for another epoch is answered,
+        and that epoch is announced from then on. Without it, requests for other epochs get no answer.
         """
         known = self._outputs.get(owned.out_stream)
         if known is None or (known.map, known.is_any_epoch) != (owned, is_any_epoch):
             self._outputs[owned.out_stream] = _Output(owned, is_any_epoch)
 
     def disown(self, out_stream: int) -> None:
-        """Say no more about an output. An output that is not owned is passed over."""
+        """Stop announcing an output. An output that is not owned is ignored."""
         self._outputs.pop(out_stream, None)
 
     def announce_anew(self) -> None:
-        """Nobody heard what was announced so far: all of it is due."""
+        """Announce everything again at the next tick, because nobody received earlier announces."""
         for each in self._outputs.values():
             each.due_ns = None
 
     def on_request(self, request: Requested) -> list[AuthorityAction]:
-        """Answer with the map of that pair and kind; about outputs of others another authority speaks, or nobody."""
+        """Answer with the map of that pair and kind. Requests for outputs that are not owned here get no answer."""
         out_stream, epoch = request.pair
         output = self._outputs.get(out_stream)
         if output is None or not (output.is_any_epoch or output.map.epoch == epoch):
@@ -108,7 +108,7 @@ class MapAuthority:
         return [Announce(output.map)]
 
     def on_announce(self, announced: Announced, session_id: int) -> list[AuthorityAction]:
-        """An announce by somebody else, who is told apart by the session of the publication."""
+        """Handle an announce of another authority, which is identified by the session of its publication."""
         out_stream, epoch = announced.pair
         output = self._outputs.get(out_stream)
         if output is None or not (output.is_any_epoch or output.map.epoch == epoch):
@@ -122,7 +122,7 @@ class MapAuthority:
         return [Conflict(_conflict(output.map, announced, session_id))]
 
     def on_tick(self, now_ns: int) -> list[AuthorityAction]:
-        """Announce what is due: at first at once, then once a period."""
+        """Announce what is due: a new map at once, then once a period."""
         return list(self._due(now_ns))
 
     def _due(self, now_ns: int) -> Iterator[Announce]:

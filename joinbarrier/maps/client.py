@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stage that needs a MergeMap: asks until it is answered, and says when the barrier must stop and may go on.
+"""The client of MergeMaps: it asks until it gets the map of an output, and says when the join must stop and may go on.
 
 A pure state machine for one output. Without a valid map the stage is blocked: at the start, in a new epoch, and from an
-invalid announce until a valid one comes (PROTOCOL 11.3). What it says must be carried out in its order.
+invalid announce until a valid one arrives (PROTOCOL 11.3). Its actions must be carried out in order.
 
 >>> client = MapClient(20001, 1)
 >>> [type(action).__name__ for action in client.on_tick(0)]
@@ -35,7 +35,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Invalidate:
-    """The map that was applied no longer holds: no output is ready until another is applied."""
+    """Withdraw the applied map: no output is ready until another map is applied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Apply:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A map for this output breaks a rule, or the stage could not apply it; the error says why. Told once for each."""
+    """Report a map that breaks a rule, or that the stage could not apply. Each map is reported once."""
 
     error: JoinError
 
@@ -56,7 +56,7 @@ ClientAction: TypeAlias = Ask | Invalidate | Apply | Refused
 
 
 class MapClient:
-    """Follows the map of one output in one epoch. ``kinds`` are the kinds of map that its stage takes."""
+    """Follows the map of one output in one epoch. ``kinds`` are the kinds of map that its stage accepts."""
 
     def __init__(
         self,
@@ -71,11 +71,12 @@ class MapClient:
         self.epoch = epoch
         self.kinds = tuple(kinds)
         self.map: MergeMap | None = None
-        """The map that holds now; None while the stage is blocked."""
+        """The map that is in force; None while the stage is blocked."""
         self.refusal: JoinError | None = None
-        """Why the last map was refused; None once a valid one came."""
+        """Why the last map was refused; None once a valid map arrives."""
         self._refused: tuple[MergeMap, JoinError] | None = None
-        """The map that the stage could not apply, and why: announced again, it is not given to the stage again."""
+        """The map that the stage could not apply, and why. If it is announced again, the stage does not get it
+        again."""
         self._next_kind = 0
         self.counts = Counter[str]()
         self._first_pause_ns = ask_again_ns
@@ -85,11 +86,12 @@ class MapClient:
 
     @property
     def pair(self) -> Pair:
-        """What it follows."""
+        """The output stream and epoch that this client follows."""
         return self.out_stream, self.epoch
 
     def on_tick(self, now_ns: int) -> list[ClientAction]:
-        """Ask while there is no valid map, with longer and longer pauses: for one kind after the other."""
+        """Ask while there is no valid map, after longer and longer pauses. Requests alternate between the kinds of
+        map."""
         if self.map is not None or (self._ask_at_ns is not None and now_ns < self._ask_at_ns):
             return []
         self._pause(now_ns)
@@ -99,7 +101,7 @@ class MapClient:
         return [Ask(request_for(self.pair, is_by_timestamp=kind == "timestamp"))]
 
     def on_announce(self, announced: Announced, now_ns: int) -> list[ClientAction]:
-        """An announce was heard, ours or another output's."""
+        """Handle an announce, of this output or of another one."""
         if announced.pair != self.pair:
             self.counts["other_pairs"] += 1
             return []
@@ -112,11 +114,12 @@ class MapClient:
         return self._on_valid(announced.map, now_ns)
 
     def on_refused(self, refusal: JoinError, now_ns: int, refused: MergeMap | None = None) -> list[ClientAction]:
-        """A map for this output is invalid, or the stage could not apply ``refused``: blocked until another comes."""
+        """Note that a map is invalid, or that the stage could not apply ``refused``: it is blocked until another
+        arrives."""
         if refused is not None:
             self._refused = refused, refusal
             if self.map is not None and self.map != refused:
-                # Another one came before the stage got round to saying so.
+                # Another map arrived before the stage reported this one.
                 return []
         self.counts["refused"] += 1
         is_known = self.refusal is not None and (self.refusal.code, self.refusal.facts) == (refusal.code, refusal.facts)
@@ -125,7 +128,7 @@ class MapClient:
         return stop if is_known and not stop else [*stop, Refused(refusal)]
 
     def new_epoch(self, epoch: int, now_ns: int) -> list[ClientAction]:
-        """The output began anew: the map of before does not hold for it, and is asked for anew at once."""
+        """Begin a new epoch of the output: the old map does not hold in it, and a new one is requested at once."""
         if epoch == self.epoch:
             return []
         self.epoch, self.refusal, self._refused = epoch, None, None
@@ -134,7 +137,7 @@ class MapClient:
         return stop
 
     def ask_anew(self) -> None:
-        """Ask at the next tick, if there is no map: nobody heard the requests so far."""
+        """Ask at the next tick, if there is no map: nobody received earlier requests."""
         self._ask_at_ns, self._pause_ns = None, self._first_pause_ns
 
     def _on_valid(self, found: MergeMap, now_ns: int) -> list[ClientAction]:
@@ -152,7 +155,7 @@ class MapClient:
         if self.map is None:
             return []
         self.map = None
-        # Not at once: who answers with an invalid map would otherwise be asked as fast as it answers.
+        # Not at once: an authority that answers with an invalid map would be asked as fast as it answers.
         self._pause_ns = self._first_pause_ns
         self._pause(now_ns)
         return [Invalidate()]

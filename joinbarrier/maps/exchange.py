@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The exchange of MergeMaps at the edge: an authority and any number of followers on a client's control stream.
+"""The exchange of MergeMaps: an authority and any number of followers on a client's control stream.
 
-It rides on a ``framegate.shmpool.client.client.Client``: its thread hears, decides and sends. No lease is needed.
+It uses a ``framegate.shmpool.client.client.Client``, whose thread receives, decides and sends. No lease is needed.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _log = logging.getLogger(__name__)
 
 
 class MapExchange:
-    """A member of a client; ``close`` ends it, and so does the client's end.
+    """The exchange of one client. ``close`` ends it, and so does the end of the client.
 
-    ``on_conflict`` hears of another authority for an output that is owned here; it is called on the client's thread.
+    The client's thread calls ``on_conflict`` when another authority announces an output that is owned here.
     """
 
     def __init__(
@@ -52,42 +52,43 @@ class MapExchange:
     # --- for users ---------------------------------------------------------------------------------------
 
     def own(self, owned: MergeMap, *, is_any_epoch: bool = False) -> None:
-        """Announce this map from now on, and answer requests for it, or with ``is_any_epoch`` for all its epochs."""
+        """Announce this map from now on, and answer requests for it; with ``is_any_epoch`` those for all its epochs."""
         with self._client.turn:
             self.authority.own(owned, is_any_epoch=is_any_epoch)
 
     def disown(self, out_stream: int) -> None:
-        """Announce nothing of this output any longer."""
+        """Stop announcing this output."""
         with self._client.turn:
             self.authority.disown(out_stream)
 
     def follow(self, map_client: MapClient, on_action: OnAction) -> None:
-        """Keep a stage's map: ``on_action`` is told what to do, in order, on the client's thread; keep it short."""
+        """Follow a map for a stage. The client's thread calls ``on_action`` with each action, in order; keep it
+        short."""
         with self._client.turn:
             self._followers.append((map_client, on_action))
 
     def new_epoch(self, map_client: MapClient, epoch: int) -> None:
-        """The output of a follower began anew."""
+        """Begin a new epoch of a follower's output."""
         with self._client.turn:
             self._tell(map_client, map_client.new_epoch(epoch, monotonic_ns()))
 
     def refuse(self, map_client: MapClient, refused: MergeMap, refusal: JoinError) -> None:
-        """A follower's stage could not apply a map that the exchange gave it: the asking goes on."""
+        """Report that a follower's stage could not apply a map. The exchange goes on asking for one."""
         with self._client.turn:
             self._tell(map_client, map_client.on_refused(refusal, monotonic_ns(), refused))
 
     def unfollow(self, map_client: MapClient) -> None:
-        """The stage has ended."""
+        """Stop following a map, because its stage has ended."""
         with self._client.turn:
             self._followers = [each for each in self._followers if each[0] is not map_client]
 
     def counters(self) -> dict[str, int]:
-        """What was said and heard, by kind; only what occurred."""
+        """How many messages were sent and received, by kind; only counts above 0."""
         with self._client.turn:
             return dict(sorted((self.authority.counts + self.counts).items()))
 
     def close(self) -> None:
-        """Be silent from now on. Idempotent."""
+        """Stop sending and receiving. Idempotent."""
         with self._client.turn:
             self._client.remove(self)
             self._outbox.close()
@@ -95,25 +96,25 @@ class MapExchange:
     # --- called by the client's thread -------------------------------------------------------------------
 
     def on_link(self, link: Link) -> None:
-        """A new Aeron client: nobody has heard us on it yet."""
+        """Announce and ask again: on this new Aeron client nobody has received anything from us."""
         self._outbox.open(link)
         self.authority.announce_anew()
         for map_client, _ in self._followers:
             map_client.ask_anew()
 
     def on_link_lost(self, _reason: str) -> None:
-        """Maps stay: they are soft state, and hold until another is heard."""
+        """Keep the maps: they hold until another is received."""
         self._outbox.lose()
 
     def on_message(self, message: Message, now_ns: int) -> None:
-        """Messages of other streams are not for us; those of the control stream come by ``on_control``."""
+        """Ignore messages of other streams. Those of the control stream arrive in ``on_control``."""
 
     def on_control(self, received: Received, now_ns: int) -> None:
-        """One message of the control stream, as it came."""
+        """Handle one message of the control stream."""
         try:
             heard = hear(received.data)
         except MessageError as failure:
-            # Cut, or of a version that is not ours: its sender's affair, and no map.
+            # The message is cut, or of an unknown version. That is its sender's mistake, and it is not a map.
             self.counts["unreadable"] += 1
             _log.debug("a MergeMap message cannot be read: %s", failure)
             return
@@ -126,7 +127,7 @@ class MapExchange:
                 self._tell(map_client, map_client.on_announce(heard, now_ns))
 
     def on_tick(self, now_ns: int) -> None:
-        """Say what is due."""
+        """Send what is due."""
         self._outbox.flush()
         self._carry_out(self.authority.on_tick(now_ns))
         for map_client, _ in list(self._followers):

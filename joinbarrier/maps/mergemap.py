@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A MergeMap: the rules by which frames of the inputs make an output. A value that exists is valid.
+"""A MergeMap: the rules by which frames of the inputs make an output. Every instance is valid.
 
 >>> MergeMap(20001, 0, [SequenceRule(10001, offset=0), SequenceRule(10002, window=5)]).streams
 (10001, 10002)
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 Announce: TypeAlias = SequenceMergeMapAnnounce | TimestampMergeMapAnnounce
 ANNOUNCES: Final = (SequenceMergeMapAnnounce, TimestampMergeMapAnnounce)
 _PAIR_AT: Final = 8
-"""Where both announces hold outStreamId u32 and epoch u64: behind the message header."""
+"""The offset after the message header at which both announces have outStreamId u32 and epoch u64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +86,17 @@ class MergeMap:
 
     @property
     def is_by_timestamp(self) -> bool:
-        """Whether the rules speak of times, not of sequences."""
+        """Whether the rules are about times; otherwise they are about sequences."""
         return isinstance(self.rules[0], TimestampRule)
 
     @property
     def sequence_rules(self) -> tuple[SequenceRule, ...]:
-        """The rules of a sequence map; none of a timestamp map."""
+        """The rules of a sequence map; empty for a timestamp map."""
         return tuple(rule for rule in self.rules if isinstance(rule, SequenceRule))
 
     @property
     def timestamp_rules(self) -> tuple[TimestampRule, ...]:
-        """The rules of a timestamp map; none of a sequence map."""
+        """The rules of a timestamp map; empty for a sequence map."""
         return tuple(rule for rule in self.rules if isinstance(rule, TimestampRule))
 
     @property
@@ -110,7 +110,7 @@ class MergeMap:
 
     @classmethod
     def from_message(cls, message: Announce) -> MergeMap:
-        """The map that an announce carries; raises MapRefused."""
+        """The map in an announce. Raises MapRefused."""
         try:
             if isinstance(message, SequenceMergeMapAnnounce):
                 return _from_sequence(message)
@@ -120,9 +120,9 @@ class MergeMap:
 
     @classmethod
     def decode(cls, buffer: Buffer, offset: int = 0) -> MergeMap | None:
-        """The map in a received message; None when the message is none, so that it can be passed over.
+        """The map in a received message; None if the message is not an announce, and can be skipped.
 
-        Raises MapRefused for a map that is invalid, and a MessageError for one that cannot be read at all.
+        Raises MapRefused for an invalid map, and a MessageError for one that cannot be read at all.
         """
         try:
             message = decode_any(buffer, offset)
@@ -134,21 +134,21 @@ class MergeMap:
 
 
 def pair_of(announced: MergeMap | Announce) -> tuple[int, int]:
-    """Output stream and epoch that a map is for."""
+    """The output stream and epoch of a map."""
     if isinstance(announced, MergeMap):
         return announced.out_stream, announced.epoch
     return announced.out_stream_id, announced.epoch
 
 
 def is_by_timestamp(announced: MergeMap | Announce) -> bool:
-    """Which of the two kinds it is."""
+    """Whether a map is by timestamp; otherwise it is by sequence."""
     if isinstance(announced, MergeMap):
         return announced.is_by_timestamp
     return isinstance(announced, TimestampMergeMapAnnounce)
 
 
 def _check(made: MergeMap) -> None:
-    """Everything that 11.2 asks of a map, told by values alone."""
+    """Check everything that 11.2 asks of a map and that its values alone can show."""
     check_numbers(made.out_stream, made.epoch, made.stale_timeout_ns, made.lateness_ns)
     if not made.rules:
         raise refused({"reason": "no_rules"})
@@ -248,7 +248,7 @@ def _timestamp_message(made: MergeMap) -> TimestampMergeMapAnnounce:
 
 
 def _refuse_unknown_enum(buffer: Buffer, offset: int, unknown: InvalidValue) -> NoReturn:
-    """The codec stops at an enum without a name; whose map it was stands in front of it."""
+    """Raise MapRefused for an unknown enum value, with the output stream and epoch, which stand before it."""
     owner = str(unknown.facts.get("message", "")).partition(".")[0]
     if owner not in {kind.__name__ for kind in ANNOUNCES}:
         raise unknown

@@ -20,7 +20,7 @@ from framegate.schema.merge import (
 )
 
 Pair: TypeAlias = tuple[int, int]
-"""Output stream and epoch: what a map belongs to (PROTOCOL 11.3)."""
+"""Output stream and epoch, which identify a map (PROTOCOL 11.3)."""
 MapKind: TypeAlias = Literal["sequence", "timestamp"]
 Request: TypeAlias = SequenceMergeMapRequest | TimestampMergeMapRequest
 _BY_TIMESTAMP: Final = {TimestampMergeMapAnnounce.TEMPLATE_ID, TimestampMergeMapRequest.TEMPLATE_ID}
@@ -28,13 +28,13 @@ _ANNOUNCES: Final = {SequenceMergeMapAnnounce.TEMPLATE_ID, TimestampMergeMapAnno
 _REQUESTS: Final[dict[int, type[Request]]] = {
     kind.TEMPLATE_ID: kind for kind in (SequenceMergeMapRequest, TimestampMergeMapRequest)
 }
-# outStreamId u32 | epoch u64, in front of whatever a longer request carries besides
+# outStreamId u32 | epoch u64, at the beginning of a request, which may be longer
 _PAIR: Final = struct.Struct("<IQ")
 
 
 @dataclass(frozen=True, slots=True)
 class Announced:
-    """An announce: its map, or why that map is refused. One of the two."""
+    """An announce: either its map, or why that map is refused."""
 
     pair: Pair
     is_by_timestamp: bool
@@ -44,18 +44,18 @@ class Announced:
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """Somebody needs the map of a pair."""
+    """A request for the map of a pair."""
 
     pair: Pair
     is_by_timestamp: bool
 
 
 def hear(data: bytes) -> Announced | Requested | None:
-    """Read one message; None when it is none of a MergeMap's. Raises a MessageError for one that cannot be read."""
+    """Decode a message; None if it is not about MergeMaps. Raises a MessageError for one that cannot be decoded."""
     if len(data) < HEADER_LENGTH:
         return None
     block, template, schema, version = HEADER.unpack_from(data)
-    # First of all: the stream is shared by several schemas, whose templates have the same numbers.
+    # The schema is checked first: several schemas share the stream, and their templates have the same numbers.
     if schema != SCHEMA_ID:
         return None
     is_by_timestamp = template in _BY_TIMESTAMP
@@ -67,12 +67,12 @@ def hear(data: bytes) -> Announced | Requested | None:
 
 
 def kind_of(*, is_by_timestamp: bool) -> MapKind:
-    """The word for one of the two kinds of map."""
+    """The word for a kind of map."""
     return "timestamp" if is_by_timestamp else "sequence"
 
 
 def request_for(pair: Pair, *, is_by_timestamp: bool) -> Request:
-    """The request for a pair's map."""
+    """The request for the map of a pair."""
     kind = TimestampMergeMapRequest if is_by_timestamp else SequenceMergeMapRequest
     return kind(out_stream_id=pair[0], epoch=pair[1])
 
@@ -89,7 +89,7 @@ def _announced(data: bytes, is_by_timestamp: bool) -> Announced | None:
 
 
 def _requested_pair(kind: type[Request], data: bytes, block: int, version: int) -> Pair:
-    """A request may carry more than the pair: a longer block, or bytes behind it (PROTOCOL 14.65)."""
+    """The pair in a request, which may carry more: a longer block, or bytes after it (PROTOCOL 14.65)."""
     if version == SCHEMA_VERSION and block > kind.BLOCK_LENGTH and len(data) >= HEADER_LENGTH + block:
         out_stream, epoch = _PAIR.unpack_from(data, HEADER_LENGTH)
         return out_stream, epoch

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a MergeMap may hold (PROTOCOL 11.2). The native barriers check the same, with the same reasons."""
+"""The rules for the values in a MergeMap (PROTOCOL 11.2). The native barriers check the same, with the same reasons."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ U64_MAX: Final = 2**64 - 1
 I32_MAX: Final = 2**31 - 1
 I64_MAX: Final = 2**63 - 1
 INPUTS_MAX: Final = 256
-"""Inputs that one barrier can follow."""
+"""The most inputs that one barrier can follow."""
 
 REASONS: Final = {
     "no_rules": "a map has one rule or more",
@@ -34,18 +34,18 @@ REASONS: Final = {
     "other_output": "the map is of another output, epoch or kind",
     "two_sources": "ordered by timestamp, an input has one source",
 }
-"""Each ``reason`` of a refusal, as a sentence."""
+"""The sentence for each ``reason`` of a refusal."""
 
 
 def refused(facts: Mapping[str, object], /, **more: object) -> MapRefused:
-    """The error for a reason; ``more`` goes in front of the facts."""
+    """The error for a reason. ``more`` stands before the other facts."""
     error = MapRefused(REASONS[str(facts["reason"])])
     error.facts = {**more, **facts}
     return error
 
 
 def check_numbers(out_stream: object, epoch: object, stale_timeout_ns: object, lateness_ns: object) -> None:
-    """The fixed fields of either announce."""
+    """Check the fixed fields of either announce."""
     _within(out_stream, 0, U32_MAX, {})
     _within(epoch, 0, U64_MAX, {})
     if stale_timeout_ns is not None:
@@ -54,13 +54,13 @@ def check_numbers(out_stream: object, epoch: object, stale_timeout_ns: object, l
 
 
 def check_clock_domain(domain: object) -> None:
-    """Raise for a domain without a name."""
+    """Raise for a clock domain that has no name."""
     if domain not in tuple(ClockDomain):
         raise refused({"reason": "unknown_clock_domain"})
 
 
 def check_sequence_rule(index: int, stream: object, kind: int, offset: object, window: object) -> None:
-    """One rule by sequence; ``kind`` is its wire type."""
+    """Check one rule by sequence; ``kind`` is its type on the wire."""
     where = {"rule": index, "stream": stream}
     _within(stream, 0, U32_MAX, where)
     _check_type(kind in tuple(MergeRuleType), where)
@@ -75,7 +75,7 @@ def check_sequence_rule(index: int, stream: object, kind: int, offset: object, w
 def check_timestamp_rule(
     index: int, stream: object, kind: int, source: object, offset_ns: object, window_ns: object
 ) -> None:
-    """One rule by timestamp; ``kind`` is its wire type."""
+    """Check one rule by timestamp; ``kind`` is its type on the wire."""
     where = {"rule": index, "stream": stream}
     _within(stream, 0, U32_MAX, where)
     _check_type(kind in tuple(MergeTimeRuleType), where)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A MergeMap for people, and as an object for programs."""
+"""A MergeMap as text for people, and as an object for programs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def described(found: MergeMap) -> str:
 
 
 def as_object(found: MergeMap) -> dict[str, Any]:
-    """What ``--json`` prints of a map."""
+    """A map as ``--json`` prints it."""
     return {
         "out_stream": found.out_stream,
         "epoch": found.epoch,
