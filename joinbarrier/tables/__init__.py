@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A journal, near or far, as a table with positions: what Flight and Spark both stand on."""
+"""A journal as a table with positions, local or on another host. Flight and Spark both build on it."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decisions about ranges of rows, from where sealed batches begin and how large they are. Pure: no file, no Spark."""
+"""Extents: ranges of rows with their sizes, and decisions about them. Pure: no file, no Spark."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 PARTITION_BYTES: Final = 16 << 20
-"""A task of its own for less than this costs more than it gains: the way to its Python workers alone takes 30 ms."""
+"""The least bytes for a task of its own: the way to its Python worker alone takes 30 ms."""
 
 
 class Extent(NamedTuple):
-    """A sealed batch, or the part of one that is wanted."""
+    """A sealed batch, or a part of one."""
 
     first_row: int
     end_row: int
@@ -26,38 +26,38 @@ class Extent(NamedTuple):
         return self.end_row - self.first_row
 
     def cut(self, first_row: int, end_row: int) -> Extent:
-        """The part of it inside a range; its bytes as if all rows were alike."""
+        """The part inside a range. Its bytes are estimated as if all rows were alike."""
         first, end = max(self.first_row, first_row), min(self.end_row, end_row)
         return Extent(first, end, self.column_bytes * max(end - first, 0) // max(self.rows, 1))
 
     def rows_within(self, bytes_max: int) -> int:
-        """How many of its rows fit."""
+        """How many of its rows fit into this many bytes."""
         return self.rows if self.column_bytes <= bytes_max else self.rows * max(bytes_max, 0) // self.column_bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How much a micro-batch may hold; None is any number."""
+    """How much a micro-batch may hold; None for no limit."""
 
     rows_max: int | None = None
     bytes_max: int | None = None
 
     @property
     def is_none(self) -> bool:
-        """Whether everything passes."""
+        """Whether there is no limit."""
         return self.rows_max is None and self.bytes_max is None
 
     @property
     def is_used_up(self) -> bool:
-        """Whether nothing more fits: no row is without bytes, as its number alone has some."""
+        """Whether nothing more fits. Every row has some bytes, if only for its number."""
         return 0 in (self.rows_max, self.bytes_max)
 
     def share(self, sharers: int) -> Limit:
-        """One of so many equal parts."""
+        """This limit divided into so many equal parts."""
         return Limit(*(None if most is None else most // sharers for most in (self.rows_max, self.bytes_max)))
 
     def less(self, used: Extent) -> Limit:
-        """What is left of it."""
+        """What is left of the limit."""
         return Limit(
             None if self.rows_max is None else max(self.rows_max - used.rows, 0),
             None if self.bytes_max is None else max(self.bytes_max - used.column_bytes, 0),
@@ -65,7 +65,7 @@ class Limit:
 
 
 def admit(extents: Sequence[Extent], limit: Limit) -> Extent:
-    """How far a micro-batch goes that begins with the first extent; both limits apply, the smaller wins.
+    """How far a micro-batch goes that begins with the first extent. Both limits apply.
 
     >>> admit([Extent(0, 10, 1000), Extent(10, 20, 1000)], Limit(bytes_max=1500))
     Extent(first_row=0, end_row=15, column_bytes=1500)
@@ -85,10 +85,10 @@ def admit(extents: Sequence[Extent], limit: Limit) -> Extent:
 
 
 def partition(extents: Sequence[Extent], *, cores: int, wanted: int | None = None) -> list[tuple[int, int]]:
-    """Cut a range into contiguous ones of about the same size, at batch boundaries.
+    """Cut a range into contiguous ranges of about the same size, at batch boundaries.
 
-    About one for each core where there is enough to do; at least ``wanted`` where that is given and there are as many
-    rows, and then also inside a batch.
+    There is about one range for each core, if there is enough to do. There are at least ``wanted`` if that is given and
+    there are as many rows; then batches are cut too.
     """
     whole = [extent for extent in extents if extent.rows]
     if not whole:
@@ -102,7 +102,7 @@ def partition(extents: Sequence[Extent], *, cores: int, wanted: int | None = Non
 
 
 def _refined(extents: Sequence[Extent], count: int) -> list[Extent]:
-    """Batches cut into so many pieces that groups of them can be as many as wanted."""
+    """Batches cut into pieces, so that there are at least ``count`` of them."""
     if len(extents) >= count:
         return list(extents)
     first, rows = extents[0].first_row, extents[-1].end_row - extents[0].first_row
@@ -119,7 +119,7 @@ def _overlaps(extent: Extent, first_row: int, end_row: int) -> bool:
 
 
 def _grouped(extents: Sequence[Extent], count: int) -> list[tuple[int, int]]:
-    """Neighbours together: ``count`` groups, or one for each extent, each as near to its share of bytes as may be."""
+    """Neighbours put together into ``count`` groups, each as near to its share of bytes as possible."""
     total_bytes = sum(extent.column_bytes for extent in extents)
     groups = list[tuple[int, int]]()
     begin, seen_bytes = extents[0].first_row, 0
@@ -127,7 +127,7 @@ def _grouped(extents: Sequence[Extent], count: int) -> list[tuple[int, int]]:
         seen_bytes += extent.column_bytes
         groups_after = count - len(groups) - 1
         extents_after = len(extents) - index - 1
-        # The next one would lie with more than half of it in the next share; or each later group needs its extent.
+        # A group ends if most of the next extent belongs to the next share, or if each later group needs an extent.
         is_full = seen_bytes + following.column_bytes // 2 > total_bytes * (len(groups) + 1) // count
         if groups_after and (is_full or extents_after <= groups_after):
             groups.append((begin, extent.end_row))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One table of one journal, as queries ask for it: where it begins and ends, where its batches lie, the batches."""
+"""One table of one local journal, for queries: where it begins and ends, where its batches are, and the batches."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ from framegate.shmpool.idle import sleep_ns
 
 _LOOK_AGAIN_NS: Final = 1_000_000
 _LOOKS: Final = 200
-"""A segment that is being renamed hides its rows for a moment; how often they are looked for again."""
+"""How often missing rows are looked for again: a segment that is being renamed hides its rows for a moment."""
 
 
 class JournalTable:
-    """Open for one query, one partition or one question. Raises JournalMissing, JournalDamaged or JournalNewer.
+    """A table, opened for one query, one partition or one question. Raises JournalMissing, JournalDamaged or
+    JournalNewer.
 
-    ``path`` is what the query calls the journal; ``origin`` where it lies, if a server said so.
+    ``path`` is the name that the query uses for the journal; ``origin`` is its location, if a server described it.
     """
 
     def __init__(self, path: str, table: Table, on_loss: OnLoss = "error", *, origin: Origin | None = None) -> None:
@@ -43,37 +44,37 @@ class JournalTable:
         self._head: Head | None = None
         self._extents = list[Extent]()
         self._spots = list[Spot]()
-        """Where the batches of the extents lie, one for each."""
+        """The place of the batch of each extent."""
         self._places: Walk[BatchPlace] | None = None
 
     @property
     def is_far(self) -> bool:
-        """Never: it is mapped."""
+        """Always False: the journal is mapped."""
         return False
 
     @property
     def identity(self) -> tuple[int, int]:
-        """Of the directory: links, and the addresses that lead here, are only names."""
+        """The identity of the journal's directory. Links and addresses are only names for it."""
         found = self.journal.path.stat()
         return found.st_dev, found.st_ino
 
     @property
     def inputs(self) -> tuple[str, ...]:
-        """The names of its inputs."""
+        """The names of the journal's inputs."""
         return tuple(each.name for each in self.journal.info.inputs)
 
     @property
     def place(self) -> str:
-        """Where it lies, for people."""
+        """The location of the journal, for people."""
         return str(self.journal.path)
 
     @property
     def reader_lease_s(self) -> int:
-        """How long a reader that is silent keeps its rows."""
+        """The seconds for which a silent reader keeps its rows."""
         return self.journal.info.reader_lease_s
 
     def claim(self, name: str, first_row: int) -> NamedReader:
-        """Take a reader's name; a new one begins at ``first_row``."""
+        """Claim a reader's name. A new reader begins at ``first_row``."""
         return NamedReader.claim(self.journal.path, name, journal_epoch=self.epoch, first_row=first_row)
 
     def renew(self, name: str, claim: int) -> None:
@@ -81,7 +82,7 @@ class JournalTable:
         renew(self.journal.path, name, claim)
 
     def check_epoch(self, wanted: int) -> None:
-        """Raises JournalRecreated when an offset is of another life of the journal."""
+        """Raise JournalRecreated if an offset is of another epoch of the journal."""
         if wanted != self.epoch:
             raise self._recreated(wanted, self.epoch)
 
@@ -98,15 +99,18 @@ class JournalTable:
         )
 
     def first_row(self) -> int:
-        """The oldest row that is still there."""
+        """The oldest row that the journal still holds."""
         return self.journal.first_row if self.table == "rows" else self.journal.unmatched_rows[0]
 
     def sealed_row(self) -> int:
-        """The row after the last that is sealed, as the segments say it."""
+        """The row after the last sealed one, according to the segments."""
         return self.journal.sealed_row if self.table == "rows" else self.journal.unmatched_rows[1]
 
     def latest_row(self) -> int:
-        """The same as the head says it: two loads and one look at a name. Raises JournalRecreated, JournalMissing."""
+        """The row after the last sealed one, according to the head file, which is fast to read.
+
+        Raises JournalRecreated or JournalMissing.
+        """
         if self._head is None or self._head.is_replaced():
             self._head = Head.open(self.journal.path)
         if self._head is None:
@@ -116,7 +120,7 @@ class JournalTable:
         return self._head.next_row if self.table == "rows" else self._head[HeadWord.UNMATCHED_ROWS]
 
     def position(self, row: int) -> Position:
-        """A row of this life."""
+        """The position of a row in this epoch of the journal."""
         return Position(self.epoch, row)
 
     # --- where batches lie -------------------------------------------------------------------------------------
@@ -130,13 +134,13 @@ class JournalTable:
         spot: Spot | None = None,
         most: int | None = None,
     ) -> list[Extent]:
-        """The sealed batches of a range, its first and last cut to it; no further than ``limit`` needs, and at most
+        """The sealed batches of a range, the first and last cut to it. They end where ``limit`` is reached, or after
         ``most``.
 
-        ``spot``: where a batch at or before the first row lies, if that is known.
+        ``spot``: the place of a batch at or before the first row, if it is known.
 
-        Rows that are gone are left out where that is wished, and are DataLoss otherwise. Raises WrongOffset when the
-        journal ends before the range does.
+        If ``on_loss`` allows it, rows that are gone are left out; otherwise they raise DataLoss. Raises WrongOffset if
+        the journal ends before the range does.
         """
         self._stand_at(first_row, spot)
         found, left = list[Extent](), limit or Limit()
@@ -150,13 +154,13 @@ class JournalTable:
         return found
 
     def forget(self, before_row: int) -> None:
-        """Rows before this one are not asked for any more."""
+        """Forget the places of rows before this one, which will not be asked for again."""
         while self._extents and self._extents[0].end_row <= before_row:
             self._extents.pop(0)
             self._spots.pop(0)
 
     def spot(self, row: int) -> Spot | None:
-        """Where the batch with this row lies; None when ``extents`` has not come by there."""
+        """The place of the batch with this row; None if ``extents`` has not passed it."""
         index = bisect_right(self._extents, row, key=lambda extent: extent.first_row) - 1
         return self._spots[index] if index >= 0 else None
 
@@ -182,7 +186,7 @@ class JournalTable:
             yield extent
 
     def _learn(self) -> bool:
-        """Find where the next batch lies; whether there is one."""
+        """Find the place of the next batch. Returns whether there is one."""
         assert self._places is not None  # noqa: S101 - made by _stand_at
         place = _looked_for(self._places)
         if place is None:
@@ -193,7 +197,7 @@ class JournalTable:
         return True
 
     def _check_gap(self, seen_row: int, next_row: int) -> None:
-        # The walk over rows says so itself; segments of unmatched frames do not know where they begin.
+        # For rows, the walk itself reports a gap. Segments of unmatched frames do not say at what row they begin.
         if seen_row < next_row and self._on_loss == "error":
             raise dropped(self.journal.path, seen_row, next_row)
 
@@ -201,7 +205,8 @@ class JournalTable:
         return WrongOffset("the journal ends before this row", path=self.journal.path, want=want, have=have)
 
     def next_checkpoint(self, first_row: int, end_row: int) -> int:
-        """The first row behind another checkpoint than the range's first row; its end when there is none."""
+        """The first row in the range that belongs to a later checkpoint than its first row; the range's end if none
+        does."""
         wanted: int | None = None
         for batch, _ in self.batches(first_row, end_row) if first_row < end_row else ():
             column = batch.record_batch.column("checkpoint_id").fill_null(0).to_numpy()
@@ -215,7 +220,7 @@ class JournalTable:
         return end_row
 
     def joined_us(self, row: int) -> int:
-        """When a row was joined, in microseconds since 1970. Raises DataLoss for one that is gone."""
+        """When a row was joined, in microseconds since 1970. Raises DataLoss if the row is gone."""
         for batch, _ in self.batches(row, row + 1):
             return int(batch.record_batch.column("joined_at")[row - batch.first_row].value)
         raise dropped(self.journal.path, row, row + 1)
@@ -223,9 +228,10 @@ class JournalTable:
     # --- the batches themselves --------------------------------------------------------------------------------
 
     def batches(self, first_row: int, end_row: int, spot: Spot | None = None) -> Iterator[tuple[Batch, Segment]]:
-        """The batches of a range, whole, each with its segment. Raises DataLoss, or WrongOffset at an early end.
+        """The whole batches of a range, each with its segment. Raises DataLoss, or WrongOffset if the journal ends
+        early.
 
-        ``spot``: where the first one lies, if that is known.
+        ``spot``: the place of the first batch, if it is known.
         """
         start = first_row if self.table == "rows" else None
         walk = self.journal.walk(self.table, start=start, on_loss=self._on_loss, spot=spot)
@@ -244,7 +250,7 @@ class JournalTable:
 
 
 def _looked_for(walk: Walk[Found]) -> Found | None:
-    """The next batch of a walk. Its rows are promised, so it is waited for a little; None when it does not come."""
+    """The next batch of a walk. Its rows were promised, so this waits for it a little; None if it does not come."""
     for _ in range(_LOOKS):
         found = walk.next()
         if found is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Offsets: which row comes next, in which life of which journal. Canonical, so that equal offsets are equal texts.
+"""Offsets: the next row, and the journal and epoch that it belongs to. Equal offsets are equal texts.
 
 One journal: ``{"epoch": E, "row": R}``. Several: ``{"PATH": {"epoch": E, "row": R}, ...}``, sorted by path.
 """
@@ -16,20 +16,20 @@ from framegate.schema.errors import WrongOffset, WrongOption
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """The next row of one journal."""
+    """The next row of one journal, in one of its epochs."""
 
     epoch: int
     row: int
     begin: int | None = field(default=None, compare=False)
-    """Where the first micro-batch begins, in the offset that ends it: of PySpark 4.0 and 4.1, where it is not empty."""
+    """The row where the first micro-batch begins, stored in the offset that ends it. PySpark 4.0 and 4.1 need it."""
 
     def at(self, row: int) -> Position:
-        """Another row of the same life; the same position for the same row."""
+        """The position of another row of the same epoch; this very object for the same row."""
         return self if row == self.row else Position(self.epoch, row)
 
 
 def to_spark(positions: Mapping[str, Position]) -> dict[str, Any]:
-    """What Spark writes into its log.
+    """The offset as Spark writes it into its log.
 
     >>> to_spark({"out/joined": Position(7, 12)})
     {'epoch': 7, 'row': 12}
@@ -44,7 +44,7 @@ def _as_json(position: Position) -> dict[str, int]:
 
 
 def from_spark(offset: object, paths: Sequence[str]) -> dict[str, Position]:
-    """What ``to_spark`` made, for the journals of this query. Raises WrongOffset."""
+    """Read what ``to_spark`` made, for the journals of this query. Raises WrongOffset."""
     found = {paths[0]: offset} if len(paths) == 1 else offset
     if not isinstance(found, dict) or set(found) != set(paths):
         have = ",".join(map(str, found)) if isinstance(found, dict) else type(found).__name__
@@ -62,8 +62,8 @@ def _position(path: str, found: object) -> Position:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Where a user wants one journal to begin or end: ``earliest``, ``latest``, a time, or a row, perhaps of a certain
-    life."""
+    """The place at which a user wants a journal to begin or end: ``earliest``, ``latest``, a time, or a row, perhaps of
+    a given epoch."""
 
     row: int | None = None
     epoch: int | None = None

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""References: where a payload lies, as a text that a row carries instead of it.
+"""References: the location of a payload, as a text that a row carries instead of the payload.
 
 ::
 
     framegate:1:EPOCH:ORDINAL:GENERATION:OFFSET:BYTES:PATH
 
-EPOCH is the journal's, ORDINAL and GENERATION the segment's, OFFSET counts from the beginning of its file. Segments are
-used again, so the generation says which use is meant; who has the segment mapped keeps it from being used again.
+EPOCH is the journal's, ORDINAL and GENERATION are the segment's, and OFFSET counts from the beginning of its file.
+Segments are reused, so the generation says which use is meant. A segment that is mapped is not reused.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ _VERSION: Final = "1"
 _PARTS: Final = 8
 _DIGITS_MAX: Final = 20
 ROWS_AT_ONCE: Final = 250
-"""From so many rows on Arrow makes the texts of a batch faster than Python does."""
+"""The number of rows from which on Arrow makes a batch's texts faster than Python."""
 Numbers: TypeAlias = npt.NDArray[np.int64]
 _Use: TypeAlias = tuple[str, int, int, int]
-"""Directory, epoch, ordinal and generation: one use of one file."""
+"""One use of one file: directory, epoch, ordinal and generation."""
 SEGMENTS_MAX: Final = 4
-"""So many segments stay mapped in a process between two batches: what is mapped cannot be used again by the writer."""
+"""How many segments stay mapped between two batches. The writer cannot reuse a segment that is mapped."""
 _LOOKS: Final = 16
 
 
 def references(payload: pa.BinaryArray, memory: memoryview, segment: Segment) -> pa.StringArray:
-    """One text for each payload of a column that lies in ``memory``, the segment; null for null."""
+    """The references to the payloads of a column in ``memory``, which is that of the segment; null for null."""
     facts = segment.facts
     prefix = f"{_SCHEME}:{_VERSION}:{facts.journal_epoch}:{facts.ordinal}:{facts.generation}"
     directory = str(segment.journal_path)
@@ -58,7 +58,7 @@ def references(payload: pa.BinaryArray, memory: memoryview, segment: Segment) ->
 def _one_by_one(
     prefix: str, starts: Numbers, lengths: Numbers, directory: str, is_valid: pa.BooleanArray
 ) -> pa.StringArray:
-    """At a few hundred rows a second a sealed batch has two or three: ten calls of Arrow cost more than the rows."""
+    """Make the texts in Python. A sealed batch often has two or three rows; ten calls of Arrow would cost more."""
     rows = zip(starts.tolist(), lengths.tolist(), is_valid.to_pylist(), strict=True)
     texts = [f"{prefix}:{start}:{length}:{directory}" if is_one else None for start, length, is_one in rows]
     return pa.array(texts, pa.utf8())
@@ -73,7 +73,7 @@ def _by_column(
 
 
 class Reference(NamedTuple):
-    """A reference, read; its segment is not looked for yet."""
+    """A parsed reference. Its segment was not looked for yet."""
 
     epoch: int
     ordinal: int
@@ -84,7 +84,7 @@ class Reference(NamedTuple):
 
     @property
     def use(self) -> _Use:
-        """Which segment it leads to."""
+        """The use of a segment that it refers to."""
         return self.directory, self.epoch, self.ordinal, self.generation
 
     @classmethod
@@ -95,7 +95,7 @@ class Reference(NamedTuple):
             raise ReferenceRefused("not a reference", have=text[:200])
         numbers = parts[2:-1]
         for number in numbers:
-            # What `int` takes besides digits, such as a sign or spaces, no reference has.
+            # A reference has digits only; `int` would also accept a sign or spaces.
             if not (number.isascii() and number.isdigit() and len(number) <= _DIGITS_MAX):
                 raise ReferenceRefused("not a reference", have=text[:200])
         epoch, ordinal, generation, offset, length = map(int, numbers)
@@ -103,12 +103,13 @@ class Reference(NamedTuple):
 
 
 class MappedSegments:
-    """The segments that a process has mapped to resolve references, a few of them kept for the next batch."""
+    """The segments that a process has mapped to resolve references. Some stay mapped for the next batch."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[_Use, Segment] = OrderedDict()
         self._sizes: dict[_Use, int] = {}
-        """Looked up once between two ``let_go``: it is a question to the system."""
+        """The size of each mapped segment, asked for once between two calls of ``let_go``, because that is a system
+        call."""
 
     def array(self, text: str, dtype: str | None, shape: list[int] | None) -> npt.NDArray[Any]:
         """A read-only view of the payload. Raises ReferenceRefused, ReferenceOutlived or JournalDamaged."""
@@ -127,7 +128,7 @@ class MappedSegments:
             raise refused from None
 
     def stretches(self, texts: pa.StringArray, form: Format) -> list[npt.NDArray[Any]] | None:
-        """The same for many payloads of one format. None where that is not plain: then ``array`` says for each."""
+        """Views of many payloads of one format. None if that is not possible; then call ``array`` for each."""
         found, count = list[npt.NDArray[Any]](), 0
         for run in runs(texts, form.frame_bytes) or ():
             reference = Reference.parse(run.first_text)
@@ -139,7 +140,7 @@ class MappedSegments:
         return found if count == len(texts) else None
 
     def let_go(self) -> None:
-        """Unmap what lies beyond ``SEGMENTS_MAX`` and what retention has dropped."""
+        """Unmap the segments beyond ``SEGMENTS_MAX``, and those that retention has dropped."""
         self._sizes.clear()
         for use, segment in list(self._kept.items()):
             if len(self._kept) > SEGMENTS_MAX or not _is_named(segment):

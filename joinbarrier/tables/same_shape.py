@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames of one dtype and shape, made all at once: hardly a step of Python for each.
+"""Columns whose frames all have one dtype and shape: their arrays are made together, with little Python for each.
 
-Most columns are so: one camera, one format. Whatever is not plainly so is left to who looks at one cell after another,
-and says there what is wrong with it. Here nothing is refused; None means: not by this way.
+Most columns are like this: one camera, one format. A column that is not is left to the code that handles one cell after
+another, which also reports what is wrong. This module reports no errors; it returns None if it cannot handle a column.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ from framegate.joinbarrier.journal.payload import DTYPES
 Offsets: TypeAlias = npt.NDArray[np.int64]
 _PARTS: Final = 8
 _RUNS_MAX: Final = 16
-"""Segments that a column leads to, one after another. Each is looked for in all of the column that is left."""
+"""The most segments that a column may refer to. For each of them, the rest of the column is searched."""
 _DIGITS_MAX: Final = 18
-"""Of an offset; with a length added it is still an int64."""
+"""The most digits of an offset: with a length added it still fits an int64."""
 
 
 class Format(NamedTuple):
-    """What every frame of a column is."""
+    """The dtype and shape that every frame of a column has."""
 
     dtype: np.dtype[Any]
     dims: tuple[int, ...]
 
     @property
     def frame_bytes(self) -> int:
-        """Of one frame."""
+        """The bytes of one frame."""
         return prod(self.dims) * self.dtype.itemsize
 
 
 def one_format(dtypes: pa.StringArray, shapes: pa.ListArray) -> Format | None:
-    """The dtype and shape that all these cells have; None where they differ, or are not of frames with bytes."""
+    """The dtype and shape that all these cells have; None if they differ, or are not of frames with bytes."""
     if len(dtypes) == 0 or dtypes.null_count or shapes.null_count:
         return None
     names, sizes = dtypes.unique(), shapes.value_lengths().unique()
@@ -55,9 +55,9 @@ def one_format(dtypes: pa.StringArray, shapes: pa.ListArray) -> Format | None:
 
 
 def stretches(memory: Any, offsets: Offsets, form: Format) -> list[npt.NDArray[Any]]:
-    """A read-only view of each run of frames that lie back to back, as those of a sealed batch do; its parts are they.
+    """A read-only view of each run of frames that are stored back to back, as in a sealed batch.
 
-    Who calls has checked that all of them lie inside the memory.
+    The first dimension of a view counts frames. The caller has checked that all of them are inside the memory.
     """
     if len(offsets) == 0:
         return []
@@ -71,20 +71,20 @@ def stretches(memory: Any, offsets: Offsets, form: Format) -> list[npt.NDArray[A
 
 
 def spread(frames: Iterable[npt.NDArray[Any]], is_present: pa.BooleanArray) -> list[npt.NDArray[Any] | None]:
-    """The frames in the rows that have one, None in the others."""
+    """The frames in the rows that have one, and None in the others."""
     following = iter(frames)
     return [next(following) if is_one else None for is_one in is_present.to_pylist()]
 
 
 class Run(NamedTuple):
-    """Neighbouring references into one segment."""
+    """Successive references into one segment."""
 
     first_text: str
     offsets: Offsets
 
 
 def runs(texts: pa.StringArray, frame_bytes: int) -> list[Run] | None:
-    """References, none of them null, to frames of the same size; None where a text looks otherwise."""
+    """The references grouped by segment; None if they are not all to frames of this size. None of them may be null."""
     found = list[Run]()
     while len(texts):
         run = _run(texts, frame_bytes)
@@ -96,7 +96,7 @@ def runs(texts: pa.StringArray, frame_bytes: int) -> list[Run] | None:
 
 
 def _run(texts: pa.StringArray, frame_bytes: int) -> Run | None:
-    """Those at the beginning that differ from the first in their offset alone."""
+    """The references at the beginning that differ from the first one only in their offset."""
     first: str = texts[0].as_py()
     parts = first.split(":", _PARTS - 1)
     if len(parts) != _PARTS or parts[6] != str(frame_bytes):
@@ -105,7 +105,7 @@ def _run(texts: pa.StringArray, frame_bytes: int) -> Run | None:
     others = np.flatnonzero(~pc.starts_with(texts, before).to_numpy(zero_copy_only=False))
     texts = texts.slice(0, int(others[0])) if len(others) else texts
     numbers = pc.utf8_slice_codeunits(texts, len(before), -len(behind))
-    # What lies between is only digits: also where the text is too short for both, and nothing lies there.
+    # The part between must be digits. This also fails a text that is too short for both ends, whose part is empty.
     is_sound = pc.and_(pc.ends_with(texts, behind), pc.ascii_is_decimal(numbers))
     if not (pc.all(is_sound).as_py() and pc.max(pc.utf8_length(numbers)).as_py() <= _DIGITS_MAX):
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A sealed batch in the shape that a query wants: payloads, references to them, or neither. Nothing is copied."""
+"""Sealed batches in the shape that a query wants: with payloads, references to them, or neither. Nothing is copied."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from framegate.joinbarrier.tables.references import references
 PAYLOAD: Final = "payload"
 REFERENCE: Final = "ref"
 YIELD_BYTES: Final = 16 << 20
-"""A sealed batch goes to the JVM in pieces of about this size, since Spark holds each of them whole, more than once."""
+"""The size of the pieces in which a batch goes to the JVM, because Spark holds each piece whole, more than once."""
 
 GATHER_BYTES: Final = 1 << 20
-"""Smaller pieces go together, up to about this: at a few hundred rows a second a sealed batch has two or three."""
+"""Smaller pieces are joined up to about this size: a sealed batch often has only two or three rows."""
 
 _CELLS: Final = tuple(
     INPUT_TYPE.field(index) for index in range(INPUT_TYPE.num_fields) if INPUT_TYPE.field(index).name != PAYLOAD
@@ -27,18 +27,18 @@ _CELLS: Final = tuple(
 
 
 Payload = Literal["value", "reference", "none"]
-"""What a row carries of a frame: its bytes, where they lie, or neither."""
+"""What a row carries of a frame: its bytes, a reference to them, or neither."""
 
 
 def input_type(payload: Payload) -> pa.StructType:
-    """An input's column."""
+    """The type of an input's column."""
     if payload == "value":
         return INPUT_TYPE
     return pa.struct([*_CELLS, pa.field(REFERENCE, pa.utf8())] if payload == "reference" else _CELLS)
 
 
 def wanted_schema(table: Table, inputs: Sequence[str], payload: Payload) -> pa.Schema:
-    """What every batch of a query has."""
+    """The schema of every batch of a query."""
     if table == "unmatched":
         return UNMATCHED_SCHEMA
     if payload == "value":
@@ -53,7 +53,8 @@ def shaped(batch: Batch, segment: Segment, table: Table, payload: Payload, schem
     if table == "rows" and payload != "value":
         scalars = len(ROW_FIELDS)
         columns[scalars:] = [_without_payload(column, batch, segment, payload) for column in columns[scalars:]]
-    # The same types; but the name of a list's values, which Arrow does not compare, is the one that Spark expects.
+    # The types are the same, but Spark expects another name for the values of a list. Arrow does not compare that
+    # name.
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
@@ -72,7 +73,7 @@ def pieces(batch: pa.RecordBatch, column_bytes: int) -> Iterator[pa.RecordBatch]
 
 
 def gathered(small: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows in fewer batches: each costs Spark and its workers as much as some hundred rows. Copies them."""
+    """The same rows, copied into fewer batches: each batch costs Spark and its workers as much as some hundred rows."""
     waiting, waiting_bytes = list[pa.RecordBatch](), 0
     for batch in small:
         waiting.append(batch)
@@ -85,5 +86,5 @@ def gathered(small: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 
 def _together(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
-    # What pyarrow has as concat_batches from 19 on. A table without rows has no batches.
+    # pyarrow has this as concat_batches from version 19 on. A table without rows has no batches.
     return next(iter(pa.Table.from_batches(batches).combine_chunks().to_batches()), batches[0])
