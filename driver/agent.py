@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lease driver at work: hears the control stream, asks the lease authority, does what it says.
+"""The agent of the lease driver: it reads the control stream, asks the lease authority, and carries out its actions.
 
-One thread calls ``do_work`` again and again. Whatever a peer sends, it raises nothing; what it raises is the
-transport's own trouble.
+One thread calls ``do_work`` again and again. No message of a peer makes it raise; only a failure of the transport does.
 """
 
 from __future__ import annotations
@@ -35,14 +34,14 @@ from framegate.shmpool.transport.interface import Transport
 
 TURN_MESSAGES_MAX: Final = 256
 _FULL_TURNS_MAX: Final = 64
-"""After so many turns that left messages unheard, leases expire nevertheless."""
+"""After this many turns in a row that left messages unread, leases expire although a keepalive may be among them."""
 _STANDSTILL_NS: Final = 5_000_000_000
-"""Clients ask again and again for a lease, and give a driver up that was silent for so long."""
+"""After standing still for this long, the driver drops waiting attach requests: their clients have given it up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriverStreams:
-    """Where the driver listens and announces."""
+    """The channels and streams on which the driver listens and announces."""
 
     control_channel: str
     control_stream_id: int
@@ -61,7 +60,7 @@ class DriverStreams:
 
 
 class LeaseDriverAgent:
-    """Carries out what the authority decides. ``wait_ns`` is how long a turn may wait for the first message."""
+    """Carries out what the lease authority decides. ``wait_ns``: how long a turn may wait for the first message."""
 
     def __init__(
         self,
@@ -93,18 +92,19 @@ class LeaseDriverAgent:
 
     def _open_streams(self, transport: Transport) -> None:
         streams = self._streams
-        # It sleeps while it waits: an attach may take a millisecond, and an idle driver on the backoff strategy costs a
-        # quarter of a core. The subscription comes first: the publication is connected from its beginning.
+        # The subscription sleeps while it waits: an attach may take a millisecond, and an idle driver with the
+        # backoff strategy costs a quarter of a core. It is added first, so that the publication is connected from its
+        # beginning.
         requests = transport.add_subscription(streams.control_channel, streams.control_stream_id, idle="sleep")
         control = transport.add_publication(streams.control_channel, streams.control_stream_id)
         announces = transport.add_publication(streams.announce_channel, streams.announce_stream_id)
-        # All or none: what waits is sent by those that took the place of the former ones.
+        # All streams are replaced, or none: waiting messages are sent on the new streams.
         self._requests, self._control, self._announces = requests, control, announces
 
     def go_on(self, transport: Transport) -> None:
-        """Serve over another transport, after the one before was lost: leases, epochs and what was not said yet stay.
+        """Go on with another transport, after the old one was lost. Leases, epochs and unsent messages stay.
 
-        Raises what adding streams raises; it can be called again then.
+        Raises what adding streams raises; then it can be called again.
         """
         control, announces = self._control, self._announces
         self.close()
@@ -115,22 +115,22 @@ class LeaseDriverAgent:
 
     @property
     def is_ready(self) -> bool:
-        """Whether clients may attach: the driver hears itself, so requests and answers pass."""
+        """Whether clients may attach: the driver receives its own messages, so requests and answers will arrive."""
         return self._control.is_connected and self._requests.is_connected
 
     @property
     def has_ended(self) -> bool:
-        """Whether the shutdown was announced, and everything before it went out."""
+        """Whether the shutdown was announced, after everything before it was sent."""
         return self.authority.has_ended and self.checkpoints.is_idle and not self._outbox
 
     def do_work(self) -> int:
-        """One turn; how much it did."""
-        # Before the wait: what arrives from now on may still be unheard when the leases are looked at.
+        """Do one turn. Returns how much was done."""
+        # Read before the wait: messages that arrive later may still be unread when leases are checked for expiry.
         before_ns = self._clock()
         self._outbox.check()
         done = self._outbox.flush()
         received = self._requests.poll(TURN_MESSAGES_MAX, 0 if self._outbox else self._wait_ns)
-        # Behind the wait: most of the time a pause falls into it, and what queued up meanwhile comes out of it.
+        # Read after the wait: a pause of the process mostly falls into it, and its messages come out of it.
         polled_ns, self._polled_ns = self._polled_ns, self._clock()
         self._stood_still |= self._polled_ns - polled_ns >= _STANDSTILL_NS
         for message in received:
@@ -148,12 +148,12 @@ class LeaseDriverAgent:
         return done + self.checkpoints.do_work(self._clock(), self._heard_ns)
 
     def shutdown(self, reason: ShutdownReason = ShutdownReason.NORMAL) -> None:
-        """Revoke all leases and announce the end; ``do_work`` until ``has_ended`` sends what is left."""
+        """Revoke all leases and announce the end. Call ``do_work`` until ``has_ended`` to send what is left."""
         self.checkpoints.shutdown(self._clock())
         self._carry_out(self.authority.shutdown(self._clock(), reason))
 
     def counters(self) -> dict[str, int]:
-        """What was done, refused and dropped, by cause; only causes that occurred."""
+        """What was done, refused and dropped, by cause; only counts above 0."""
         parts = (self.authority.counts, self._outbox.counts, self._store.counts)
         total = {name: count for part in parts for name, count in sorted(part.items())}
         tables = {
@@ -165,7 +165,7 @@ class LeaseDriverAgent:
         return total | tables
 
     def close(self) -> None:
-        """Leave the streams. Idempotent."""
+        """Close the streams. Idempotent."""
         for each in (self._requests, self._control, self._announces):
             each.close()
 
@@ -177,8 +177,8 @@ class LeaseDriverAgent:
             return 0
         heard = hear(data)
         if self._stood_still and isinstance(heard.message, ShmAttachRequest):
-            # It waited unheard, and whoever sent it has given it up: a lease that nobody hears of would keep the next
-            # one out until it expires. The announces that follow make all who wait ask anew.
+            # The request waited unread, and its client has given it up. A lease that nobody knows of would keep the
+            # next client out until it expires. The announces that follow make every waiting client ask again.
             self.authority.counts["attach_given_up"] += 1
             return 0
         if heard.message is not None:
@@ -189,7 +189,7 @@ class LeaseDriverAgent:
         return 0
 
     def _carry_out(self, actions: list[Action]) -> int:
-        """Do them in their order; those that follow from one come after all that were there before."""
+        """Carry out actions in order. Actions that follow from one are carried out after all that were there before."""
         todo = deque(actions)
         done = 0
         while todo:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may attach: the table of PROTOCOL 10.4, one function for each group of its rows."""
+"""The rules of attaching: the table of PROTOCOL 10.4, one function for each group of its rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NULL_U32: Final = 2**32 - 1
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A request that is not granted. ``cause`` names the counter."""
+    """The refusal of a request. ``cause`` is the name of its counter."""
 
     code: ResponseCode
     cause: str
@@ -42,7 +42,7 @@ CLIENT_ATTACHED: Final = _rejected("client_attached", "client_id already attache
 
 
 def check_request(request: ShmAttachRequest, rules: LeaseRules) -> Refusal | None:
-    """What can be said without looking at any stream."""
+    """Check what can be decided without the stream."""
     if request.client_id == 0:
         return _invalid("invalid_params", "client_id 0 names no client: choose another")
     if request.stream_id == _NULL_U32:
@@ -69,10 +69,10 @@ def wants_hugepages(policy: HugepagesPolicy, rules: LeaseRules) -> bool:
 
 
 def check_absent(request: ShmAttachRequest, rules: LeaseRules) -> Refusal | None:
-    """For a stream that is neither there nor static."""
+    """Check a request for a stream that does not exist and is not static."""
     if not rules.allow_dynamic_streams:
         return _rejected("no_stream", f"stream {request.stream_id} is not configured, and dynamic streams are off")
-    # Null is REQUIRE_EXISTING: nothing is created unasked (PROTOCOL 14.43).
+    # A null value means REQUIRE_EXISTING: nothing is created unless the request says so (PROTOCOL 14.43).
     if request.publish_mode != PublishMode.EXISTING_OR_CREATE:
         return _rejected("no_stream", f"stream {request.stream_id} is not there, and its creation was not asked for")
     if rules.dynamic_ids is None:
@@ -90,7 +90,7 @@ def check_profile(profile: StreamProfile) -> Refusal | None:
 
 
 def check_role(request: ShmAttachRequest, stream: Stream) -> Refusal | None:
-    """One producer, any number of consumers."""
+    """Check the role: a stream has one producer at most, and any number of consumers."""
     if request.role == Role.PRODUCER and stream.producer is not None:
         text = f"stream {stream.stream_id} has a producer, client {stream.producer.client_id}"
         return _rejected("producer_exists", text)
@@ -98,10 +98,10 @@ def check_role(request: ShmAttachRequest, stream: Stream) -> Refusal | None:
 
 
 def node_id_taken(node_id: int | None) -> Refusal:
-    """The node id that was wished for belongs to another client, or rests."""
+    """The refusal of a node id that belongs to another client, or is cooling down."""
     return _rejected("node_id", f"node id {node_id} is not available")
 
 
 def full(what: str, limit: int) -> Refusal:
-    """A bound of the driver was reached."""
+    """The refusal for a bound of the driver that was reached."""
     return _rejected(f"{what}_limit", f"the driver has its maximum of {limit} {what}")

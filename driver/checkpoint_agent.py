@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The coordinators at work within the lease driver's turns: messages and results in, messages and orders out.
+"""The checkpoint coordinators of a driver: they take messages and results, and give messages and orders.
 
-It has no stream of its own: the lease driver's agent hears the control stream and speaks on it. Whatever a peer sends,
-it raises nothing.
+They have no stream of their own: the lease driver's agent receives and sends for them. No message of a peer makes them
+raise.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ _Heard: TypeAlias = (
 )
 _KINDS: Final[dict[int, type[_Heard]]] = {kind.TEMPLATE_ID: kind for kind in get_args(_Heard)}
 Send: TypeAlias = Callable[[bytes, bool], None]
-"""A message for the control stream, and whether it is periodic."""
+"""Sends a message on the control stream; the second argument says whether the message is periodic."""
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """A coordinator, and what carries out its orders."""
+    """One pipeline: its coordinator, and the worker that carries out the coordinator's orders."""
 
     coordinator: Coordinator
     orders: Orders
@@ -63,7 +63,7 @@ class Pipeline:
 
 
 class CheckpointAgent:
-    """All pipelines of one driver."""
+    """The checkpoints of all pipelines of one driver."""
 
     def __init__(self, pipelines: Iterable[Pipeline] = ()) -> None:
         self.counts = Counter[str]()
@@ -71,7 +71,7 @@ class CheckpointAgent:
         self._send: Send = _nowhere
 
     def start(self, send: Send, now_ns: int) -> None:
-        """Start the coordinators; from here on they use ``send``."""
+        """Start the coordinators. From now on they send by ``send``."""
         self._send = send
         for each in self._pipelines.values():
             self._carry_out(each, each.coordinator.start(now_ns))
@@ -82,7 +82,7 @@ class CheckpointAgent:
         return all(each.coordinator.is_idle for each in self._pipelines.values())
 
     def hear(self, data: bytes, now_ns: int) -> bool:
-        """Read one control message; return whether it was for a coordinator."""
+        """Read one control message. Returns whether it was for a coordinator."""
         if not self._pipelines or len(data) < HEADER_LENGTH:
             return False
         _, template, schema, _ = HEADER.unpack_from(data)
@@ -104,7 +104,7 @@ class CheckpointAgent:
         return True
 
     def do_work(self, now_ns: int, heard_ns: int) -> int:
-        """Take the results of orders, and act on the time; return how much was done."""
+        """Take the results of orders, and act on the time. Returns how much was done."""
         done = 0
         for each in self._pipelines.values():
             for result in each.orders.results():
@@ -113,12 +113,12 @@ class CheckpointAgent:
         return done
 
     def shutdown(self, now_ns: int) -> None:
-        """Give up what is under way; ``do_work`` until ``is_idle`` hears what cannot be given up. Idempotent."""
+        """Give up the checkpoints under way. Idempotent. ``do_work`` until ``is_idle`` finishes the others."""
         for each in self._pipelines.values():
             self._carry_out(each, each.coordinator.shutdown(now_ns))
 
     def counters(self) -> dict[str, dict[str, int]]:
-        """By pipeline: where it stands, and what was done and failed, by cause; only causes that occurred."""
+        """The counters of each pipeline: its state, and what was done and failed, by cause; only counts above 0."""
         return {name: _counters(each) for name, each in self._pipelines.items()}
 
     def _carry_out(self, pipeline: Pipeline, actions: list[Action]) -> int:
@@ -146,12 +146,12 @@ def _counters(pipeline: Pipeline) -> dict[str, int]:
 
 
 def _nowhere(_message: bytes, _is_periodic: bool) -> None:
-    """Before ``start`` nothing is said."""
+    """Send nothing, before ``start`` was called."""
 
 
 @contextmanager
 def coordinating(sections: dict[str, CheckpointSection]) -> Iterator[CheckpointAgent]:
-    """The coordinators of these pipelines, each alone on its store; at the end what the stores were told is done."""
+    """Run the coordinators of these pipelines, each the only one on its store. In the end, all orders are done."""
     with ExitStack() as stack:
         yield CheckpointAgent([_pipeline(name, section, stack) for name, section in sections.items()])
 

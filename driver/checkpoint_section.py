@@ -14,12 +14,12 @@ from pydantic import AfterValidator, Field
 
 _NS_PER_MS: Final = 1_000_000
 _STORING_MS: Final = 30_000
-"""What storing may take beside the two time-outs of the alignment."""
+"""How long storing may take, on top of the two time-outs of the alignment."""
 _PIPELINE: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def _store(value: str) -> str:
-    # It travels as text of schema 920; a line break would also tear the driver's log.
+    # The text travels in a message of schema 920. A line break would also split a line of the driver's log.
     if not re.fullmatch(r"[ -~]{1,1024}", value):
         raise wanted("a directory or a URI, 1 to 1024 characters of printable ASCII")
     return value
@@ -29,13 +29,13 @@ class CheckpointSection(Section):
     """One pipeline, by its name.
 
     - ``dir`` is where its checkpoints are kept: a directory, or a URI such as ``s3://bucket/folder``. No two pipelines
-      share one. ``keep`` is how many are kept.
-    - ``interval_ms`` is how often one begins by itself; 0 only when it is triggered.
-    - An input is blocked for ``alignment_timeout_ms`` at most. Then, where ``unaligned`` is true, the snapshot
-      overtakes what is late, which may take ``late_barrier_timeout_ms`` more to arrive; where it is false the
-      checkpoint is given up. ``force_unaligned`` overtakes at once, always.
+      may share one. ``keep`` is how many checkpoints are kept.
+    - ``interval_ms`` is how often a checkpoint begins by itself; 0 means only on request.
+    - An input is blocked for ``alignment_timeout_ms`` at most. Then, if ``unaligned`` is true, the snapshot is taken
+      before the late barriers, which may take ``late_barrier_timeout_ms`` more to arrive. If it is false, the
+      checkpoint is given up. With ``force_unaligned`` no input is ever blocked.
     - ``checkpoint_timeout_ms`` is the longest that a whole checkpoint may take; by default both of these and 30 s.
-    - An operator that says nothing for ``operator_timeout_ms`` is lost, and no checkpoint begins without it.
+    - An operator that sends nothing for ``operator_timeout_ms`` is lost, and no checkpoint begins without it.
     """
 
     dir: Annotated[str, AfterValidator(_store)]
@@ -52,11 +52,11 @@ class CheckpointSection(Section):
 
     @property
     def place(self) -> str:
-        """``dir`` as other processes find it: they have working directories of their own."""
+        """``dir`` as other processes find it: absolute, because they have other working directories."""
         return self.dir if "://" in self.dir else os.path.abspath(self.dir)  # noqa: PTH100 - links stay as they are
 
     def rules(self, pipeline: str) -> CoordinatorRules:
-        """For its coordinator."""
+        """The rules for the coordinator of this pipeline."""
         return CoordinatorRules(
             pipeline=pipeline,
             store=self.place,
@@ -71,7 +71,7 @@ class CheckpointSection(Section):
 
 
 def wrong_pipelines(sections: Mapping[str, CheckpointSection]) -> Iterator[Conflict]:
-    """Names that cannot be said, stores that two would write to, and settings that contradict each other."""
+    """The conflicts: invalid names, stores that two pipelines would write to, and contradictory settings."""
     places: dict[str, str] = {}
     for name, section in sections.items():
         key = ("checkpoint", name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A thread for each pipeline's store: an fsync may take a second, and leases must not wait for it."""
+"""The workers of checkpoint stores: one thread for each pipeline, because an fsync may take a second."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _log = logging.getLogger(__name__)
 
 
 class Orders(Protocol):
-    """What carries a coordinator's orders out."""
+    """Carries out the orders of a coordinator."""
 
     def give(self, order: Order) -> None:
-        """Begin to carry it out."""
+        """Begin to carry out an order."""
 
     def results(self) -> list[Result]:
-        """What came of those that are done, each once."""
+        """The results of orders that were finished since the last call."""
 
     def close(self) -> None:
-        """Come to an end: what was given is carried out."""
+        """End, after all orders were carried out."""
 
 
 class StoreWorker:
-    """Carries orders out one after the other."""
+    """Carries out orders one after the other."""
 
     def __init__(self, store: CoordinatorStore, pipeline: str) -> None:
         self._store = store
@@ -60,14 +60,14 @@ class StoreWorker:
     def _carry_out(self, order: Order) -> None:
         self._done.put(self._result(order))
         if isinstance(order, Allocate):
-            # Now that the barriers are on their way: whatever this takes, they take longer.
+            # The barriers are on their way now. Whatever tidying takes, they take longer.
             self._store.tidy(order.issued.last_checkpoint_id)
 
     def _result(self, order: Order) -> Result:
         try:
             return self._store.finish(order) if isinstance(order, Finish) else self._store.allocate(order)
         except Exception as failure:
-            # A defect here, or an error of a foreign file system, ends the checkpoint, not the driver with all leases.
+            # A defect, or an error of a foreign file system, must end the checkpoint, not the driver with all leases.
             _log.exception("the store of checkpoints failed")
             if isinstance(order, Finish):
                 return StoreProblem(order.checkpoint_id, AbortCause.STORE_FAILED, repr(failure))

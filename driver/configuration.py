@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The driver's configuration: the keys, their defaults, and the built-in profile that needs no file.
 
-A file that defines streams gets the defaults of the shared-memory protocol: no dynamic streams unless it says so.
-Without any ``[streams]`` the driver serves whoever asks: dynamic streams 10000-29999.
+A file that defines streams gets the defaults of the shared-memory protocol: no dynamic streams unless it asks for them.
+Without ``[streams]`` the driver serves every client with dynamic streams 10000-29999.
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ _Id: TypeAlias = tuple[KeyPath, int]
 
 
 class DriverSection(Section):
-    """``[driver]``: who it is and where it listens and announces.
+    """``[driver]``: the driver's identity, and where it listens and announces.
 
-    ``stream_id_range`` is for dynamic streams; the other two are for streams of a consumer's own, which are declined
-    without a range. They must not overlap each other, nor the single ids, nor those of configured streams, and should
-    differ from other drivers' ranges.
+    ``stream_id_range`` is for dynamic streams. The other two are for streams of a consumer's own, which are declined
+    without a range. The ranges must not overlap each other, nor contain the driver's own ids or those of configured
+    streams, and should differ from the ranges of other drivers.
     """
 
     instance_id: Annotated[str, Field(min_length=1, max_length=256)] = "driver-01"
@@ -70,13 +70,13 @@ class DriverSection(Section):
 
 
 class ShmSection(Section):
-    """``[shm]``: where regions lie and who may open them.
+    """``[shm]``: where the regions are, and who may open them.
 
-    Files lie under ``<base_dir>/tensorpool-<user>/<namespace>/<stream_id>/<epoch>/``. One driver serves a base
-    directory and namespace; a second one is refused. ``permissions_mode`` 660 shares them with the group: folders are
-    then 2770, else 700. ``base_dir`` must lie in one of ``allowed_base_dirs`` after links are resolved. With
-    ``require_hugepages`` the base directory must be a hugetlbfs mount. ``page_size_bytes`` is accepted for the
-    family's sake: no size here depends on it.
+    Files are stored in ``<base_dir>/tensorpool-<user>/<namespace>/<stream_id>/<epoch>/``. One driver serves a base
+    directory and namespace; a second one is refused. ``permissions_mode`` 660 shares the files with the group: folders
+    are then 2770, else 700. ``base_dir`` must be inside one of ``allowed_base_dirs`` after links are resolved. With
+    ``require_hugepages`` the base directory must be a hugetlbfs mount. ``page_size_bytes`` is accepted for
+    compatibility, and changes no size.
     """
 
     base_dir: Annotated[Directory, EnvironmentName("BASE_DIR")] = Field(default_factory=default_base_dir)
@@ -88,26 +88,28 @@ class ShmSection(Section):
 
     @property
     def mode(self) -> int:
-        """``permissions_mode`` as open() takes it."""
+        """``permissions_mode`` as a number for ``open``."""
         return int(self.permissions_mode, 8)
 
 
 class PoliciesSection(Section):
-    """``[policies]``: leases, announcing, clean-up.
+    """``[policies]``: leases, announces and clean-up.
 
     - A lease ends ``lease_keepalive_interval_ms * lease_expiry_grace_intervals`` after its last keepalive.
-    - ``announce_period_ms`` is also how often the activity of regions is refreshed. Readers take an owner for dead
-      after 3 to 5 of *their* periods: tell clients (``client.announce_period_ms``) when it is above 3000.
-    - ``prefault_shm`` touches a producer's regions before it is granted. ``mlock_shm`` keeps them in memory; where that
-      fails, so does the attach.
-    - ``epoch_gc_keep`` is how many epochs of a served stream keep their files, at least the current one.
-      ``epoch_gc_min_age_ns`` is how long an epoch, or a dynamic stream without leases, stays when nobody uses it, and
-      how often the driver looks for what dead processes left; ``epoch_gc_on_startup`` looks once more at the start.
-    - ``cleanup_shm_on_exit`` is true here, false in the family: nothing is left under the base directory after a clean
-      stop. ``reuse_existing_shm`` is accepted and changes nothing: every restart raises the epoch.
-    - ``shutdown_token`` empty: requests to shut down are ignored. With one, an accepted request drains for
+    - ``announce_period_ms`` is also how often the activity of regions is refreshed. Readers consider an owner dead
+      after 3 to 5 of *their own* periods: if this value is above 3000, give it to the clients too
+      (``client.announce_period_ms``).
+    - ``prefault_shm`` touches a producer's regions before its lease is granted. ``mlock_shm`` locks them in memory; if
+      that fails, the attach fails.
+    - ``epoch_gc_keep`` is how many epochs of a served stream keep their files; the current one always does.
+      ``epoch_gc_min_age_ns`` is how long an unused epoch, or a dynamic stream without leases, is kept. It is also how
+      often the driver looks for files that dead processes left; ``epoch_gc_on_startup`` adds a look at the start.
+    - ``cleanup_shm_on_exit`` is true here, and false in other drivers of this protocol: after a clean stop nothing is
+      left in the base directory. ``reuse_existing_shm`` is accepted and changes nothing: every restart raises the
+      epoch.
+    - With an empty ``shutdown_token`` requests to shut down are ignored. With a token, an accepted request drains for
       ``shutdown_timeout_ms``.
-    - ``node_id_reuse_cooldown_ms`` is how long a node id rests before another client may have it.
+    - ``node_id_reuse_cooldown_ms`` is how long a node id stays unused before another client may have it.
     """
 
     allow_dynamic_streams: bool = False
@@ -129,17 +131,18 @@ class PoliciesSection(Section):
 
 
 class PoolSection(Section):
-    """One payload pool of a profile. Id 0 belongs to the header ring."""
+    """One payload pool of a profile. Pool id 0 belongs to the header ring."""
 
     pool_id: Annotated[int, Field(ge=1, le=_POOL_ID_MAX)]
     stride_bytes: Annotated[PowerOfTwo, Field(ge=64)]
 
 
 class ProfileSection(Section):
-    """``[profiles.NAME]``: the ring and the pools of the streams that use it.
+    """``[profiles.NAME]``: the ring and the pools of streams that use this profile.
 
-    With ``fit_frames`` a stream whose producer declares its frames gets one pool of their size instead of
-    ``payload_pools``. Its slots are ``header_nslots`` where that is given, else what 16 MiB hold, from 128 to 4096.
+    With ``fit_frames``, a stream whose producer declares its frames gets one pool of their size instead of
+    ``payload_pools``. The pool has ``header_nslots`` slots if that is given, else as many as 16 MiB hold, from 128 to
+    4096.
     """
 
     payload_pools: Annotated[list[PoolSection], Field(min_length=1)]
@@ -148,11 +151,11 @@ class ProfileSection(Section):
 
     @property
     def has_own_slots(self) -> bool:
-        """Whether the slots hold whatever the frames are."""
+        """Whether the number of slots was given, and holds for frames of every size."""
         return not self.fit_frames or "header_nslots" in self.model_fields_set
 
     def bytes_per_stream(self) -> int:
-        """Payload memory of one stream; the headers come on top."""
+        """The payload memory of one stream, without the headers."""
         return self.header_nslots * sum(pool.stride_bytes for pool in self.payload_pools)
 
 
@@ -163,12 +166,12 @@ def _slots_if_none_are_given(profile: dict[str, Any]) -> int:
 
 
 class StreamSection(Section):
-    """``[streams.NAME]``: a stream with a fixed id, and perhaps a descriptor stream of its own.
+    """``[streams.NAME]``: a stream with a fixed id, and optionally a descriptor stream of its own.
 
-    ``clock`` is the clock of its frames' timestamps, where its producer does not say.
+    ``clock`` is the clock of its frames' timestamps if its producer does not declare one.
 
-    The driver sends no descriptors: ``descriptor_stream`` keeps the id out of its ranges, and clients that are given
-    this file use it. All others are told with their own ``descriptor_streams``.
+    The driver sends no descriptors. ``descriptor_stream`` keeps the id out of the driver's ranges, and clients that are
+    given this file use it. Other clients are configured by their own ``descriptor_streams``.
     """
 
     stream_id: U32
@@ -178,7 +181,7 @@ class StreamSection(Section):
 
 
 class MediaDriverSection(Section):
-    """``[media_driver]``: the bundled Aeron media driver, where it is started here."""
+    """``[media_driver]``: the bundled Aeron media driver, if this driver starts it."""
 
     threading: Literal["shared", "shared_network", "dedicated"] = "shared"
     idle: Literal["backoff", "yield", "sleep", "busy"] = "backoff"
@@ -193,7 +196,7 @@ def _built_in_profiles() -> dict[str, ProfileSection]:
 
 
 class DriverConfig(Section):
-    """A driver.toml, whole and checked."""
+    """A complete, checked driver.toml."""
 
     driver: DriverSection = Field(default_factory=DriverSection)
     shm: ShmSection = Field(default_factory=ShmSection)
@@ -206,7 +209,7 @@ class DriverConfig(Section):
 
     @property
     def default_profile(self) -> str:
-        """The profile of dynamic streams: the one named, else the first."""
+        """The profile of dynamic streams: the configured one, else the first."""
         return self.policies.default_profile or next(iter(self.profiles))
 
     @model_validator(mode="before")
@@ -260,7 +263,7 @@ def _repeated(what: str, ids: Iterable[_Id]) -> Iterator[Conflict]:
 
 
 def _overlaps(config: DriverConfig) -> Iterator[Conflict]:
-    """Ranges are disjoint from each other, and no single id lies in a range."""
+    """The conflicts of ranges that overlap each other, or contain a single id."""
     ranges = _ranges(config.driver)
     for (key, left), (other, right) in combinations(ranges.items(), 2):
         if left.overlaps(right):
@@ -281,7 +284,7 @@ def _single_ids(config: DriverConfig, *, of_aeron: bool) -> Iterator[_Id]:
         yield ("driver", name), getattr(config.driver, name)
     for name, stream in config.streams.items():
         yield ("streams", name, "stream_id"), stream.stream_id
-        # Pool stream ids and Aeron stream ids are two number spaces: a stream may use its own id for both.
+        # Pool streams and Aeron streams are numbered separately, so a stream may use one id for both.
         if of_aeron and stream.descriptor_stream is not None:
             yield ("streams", name, "descriptor_stream"), stream.descriptor_stream
 
@@ -303,9 +306,9 @@ def load_driver_config(options: DriverOptions, environment: Mapping[str, str]) -
 
 
 def with_ring(config: DriverConfig, *, slots: int | None = None, frame_bytes: int | None = None) -> DriverConfig:
-    """The same with another ring in the default profile: ``--slots`` and ``--frame-bytes``.
+    """The same configuration with another ring in the default profile: ``--slots`` and ``--frame-bytes``.
 
-    The largest pool becomes the one for frames of ``frame_bytes``, whatever producers declare; smaller pools stay for
+    The largest pool becomes the one for frames of ``frame_bytes``, whatever producers declare. Smaller pools stay for
     smaller frames.
     """
     profile = config.profiles[config.default_profile]

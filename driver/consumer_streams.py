@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams of a consumer's own: what it may wish for in a ConsumerHello, and what it is granted (PROTOCOL 7.2).
+"""Streams of a consumer's own: what a ConsumerHello may ask for, and what the driver grants (PROTOCOL 7.2).
 
-The driver answers consumers that hold a lease; it picks the ids from the configured ranges, and they are free again
-when the lease ends. It sends nothing on these streams: the producer reads the ConsumerConfig and opens them.
+The driver answers only consumers that hold a lease. It takes the ids from the configured ranges, and they are free
+again when the lease ends. It sends nothing on these streams: the producer reads the ConsumerConfig and opens them.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Final
 from framegate.schema.config.types import IdRange
 from framegate.schema.wire import Bool, ConsumerConfig, ConsumerHello, Mode
 
-# A descriptor is worth nothing on another host, so only channels of this one are granted.
+# A descriptor is useless on another host, so only channels of this host are granted.
 _CHANNEL: Final = re.compile(r"aeron:ipc(\?[!-~]{1,500})?")
 
 
 class IdPool:
-    """Stream ids of one range, handed out in turn.
+    """The stream ids of one range, given out in turn.
 
     >>> pool = IdPool(IdRange(1, 2))
     >>> pool.take(), pool.take(), pool.take()
@@ -35,11 +35,11 @@ class IdPool:
         self._next = ids.first if ids else 0
 
     def __len__(self) -> int:
-        """How many are taken."""
+        """How many ids are in use."""
         return len(self._taken)
 
     def take(self) -> int | None:
-        """An id, the one that has rested longest; None when there is none."""
+        """Take the id that was unused for longest; None if none is free."""
         ids = self._ids
         if ids is None or len(self._taken) >= len(ids):
             return None
@@ -51,7 +51,7 @@ class IdPool:
         return stream_id
 
     def give_back(self, stream_id: int) -> None:
-        """Its consumer has left."""
+        """Free an id, because its consumer has left."""
         self._taken.remove(stream_id)
 
     def _advance(self, ids: IdRange) -> None:
@@ -60,7 +60,7 @@ class IdPool:
 
 @dataclass(slots=True)
 class Grant:
-    """What one consumer has."""
+    """The streams that one consumer was granted."""
 
     descriptor: tuple[str, int] = ("", 0)
     control: tuple[str, int] = ("", 0)
@@ -68,7 +68,7 @@ class Grant:
 
 @dataclass(slots=True)
 class ConsumerStreams:
-    """All grants, by lease."""
+    """The granted streams of all consumers, by lease."""
 
     descriptor_ids: IdPool
     control_ids: IdPool
@@ -76,7 +76,7 @@ class ConsumerStreams:
     _grants: dict[int, Grant] = field(default_factory=dict)
 
     def on_hello(self, lease_id: int, hello: ConsumerHello, layout_version: int) -> ConsumerConfig | None:
-        """The answer to a consumer that asks for something, or has something; None for one that does neither."""
+        """The answer to a consumer that asks for a stream, or has one; None for any other."""
         descriptor_wish = (hello.descriptor_channel, hello.descriptor_stream_id)
         control_wish = (hello.control_channel, hello.control_stream_id)
         grant = self._grants.get(lease_id)
@@ -88,14 +88,14 @@ class ConsumerStreams:
         return _config(hello, grant, layout_version)
 
     def end(self, lease_id: int) -> None:
-        """The lease has ended, so its ids are free."""
+        """Free the ids of a lease that has ended."""
         grant = self._grants.pop(lease_id, None)
         if grant is not None:
             _release(self.descriptor_ids, grant.descriptor)
             _release(self.control_ids, grant.control)
 
     def _settle(self, ids: IdPool, have: tuple[str, int], wish: tuple[str, int]) -> tuple[str, int]:
-        """What one of the two becomes. A hello that is repeated keeps what an earlier one was given."""
+        """Grant one of the two streams. A repeated hello keeps what an earlier one was given."""
         channel, stream_id = wish
         if channel and channel == have[0]:
             return have
@@ -120,7 +120,7 @@ def _config(hello: ConsumerHello, grant: Grant, layout_version: int) -> Consumer
         stream_id=hello.stream_id,
         consumer_id=hello.consumer_id,
         use_shm=Bool.TRUE if hello.supports_shm and fits else Bool.FALSE,
-        # A rate can only be held on a descriptor stream of the consumer's own.
+        # A rate can only be kept on a descriptor stream of the consumer's own.
         mode=hello.mode if grant.descriptor[0] else Mode.STREAM,
         descriptor_stream_id=grant.descriptor[1],
         control_stream_id=grant.control[1],

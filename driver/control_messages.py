@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The control stream as the driver hears it: which messages are for it, and what a request that cannot be read gets.
+"""The control stream as the driver reads it: which messages are for it, and the answer to a request that is invalid.
 
-Peers may send anything. Nothing here raises for what they sent.
+Peers may send anything, so nothing here raises for what they sent.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ _CORRELATION_ID: Final = struct.Struct("<q")
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """One message, read; or what is wrong with it, and the answer where one is due."""
+    """One decoded message; or what is wrong with it, and the answer if one is due."""
 
     message: Message | None = None
     answer: ShmAttachResponse | ShmDetachResponse | None = None
     cause: str = ""
-    """Names the counter of a message that was not taken."""
+    """The name of the counter for a message that is not for the driver, or is invalid; empty for others."""
 
 
 def hear(data: bytes) -> Heard:
-    """Read one message of the control stream."""
+    """Decode one message of the control stream."""
     if len(data) < HEADER_LENGTH:
         return Heard(cause="malformed")
     block, template, schema, _ = HEADER.unpack_from(data)
     kind = _FOR_THE_DRIVER.get((schema, template))
     if kind is None:
-        # The stream is shared: our own answers, progress, merge maps and signals come by here.
+        # The stream is shared: our own answers, progress, merge maps and signals arrive here too.
         return Heard(cause="other_messages")
     try:
         return Heard(message=kind.decode(data))
@@ -70,7 +70,7 @@ def hear(data: bytes) -> Heard:
 def _answer(
     kind: type[Message], data: bytes, block: int, error: MessageError
 ) -> ShmAttachResponse | ShmDetachResponse | None:
-    """A refusal, where the correlation id can be read at offset 0 of the block (PROTOCOL 14.49)."""
+    """A refusal, if the correlation id can be read at offset 0 of the block (PROTOCOL 14.49)."""
     if block < _CORRELATION_ID.size or len(data) < HEADER_LENGTH + _CORRELATION_ID.size:
         return None
     correlation_id: int = _CORRELATION_ID.unpack_from(data, HEADER_LENGTH)[0]

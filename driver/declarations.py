@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What producers that are about to attach have declared: one declaration for each stream and client, bounded."""
+"""The declarations of producers that are about to attach: one for each stream and client, in a bounded table."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from framegate.schema.driver import Role, ShmAttachRequest
 
 
 class Declarations:
-    """A declaration waits here for its attach request, and goes with the grant. Beyond ``limit`` the oldest goes."""
+    """Declarations that wait for their attach request; a grant removes them. Beyond ``limit`` the oldest is dropped."""
 
     def __init__(self, limit: int, counts: Counter[str]) -> None:
         self._limit = limit
@@ -18,11 +18,11 @@ class Declarations:
         self._waiting: dict[tuple[int, int], StreamDeclaration] = {}
 
     def __len__(self) -> int:
-        """How many wait."""
+        """How many declarations are waiting."""
         return len(self._waiting)
 
     def hear(self, message: StreamDeclaration) -> None:
-        """Take the place of what the same client declared before for the same stream."""
+        """Store a declaration. It replaces an earlier one of the same client for the same stream."""
         key = message.stream_id, message.client_id
         self._waiting.pop(key, None)
         if len(self._waiting) >= self._limit:
@@ -32,10 +32,10 @@ class Declarations:
         self._counts["declarations"] += 1
 
     def of(self, request: ShmAttachRequest) -> StreamDeclaration | None:
-        """What the client of this request declared; nothing for consumers, whoever spoke in their name."""
+        """The declaration of the client that sent this request; None for a consumer."""
         is_producer = request.role == Role.PRODUCER
         return self._waiting.get((request.stream_id, request.client_id)) if is_producer else None
 
     def forget(self, request: ShmAttachRequest) -> None:
-        """The request was granted."""
+        """Remove a declaration, because its request was granted."""
         self._waiting.pop((request.stream_id, request.client_id), None)

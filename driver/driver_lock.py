@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One lease driver for each base directory and namespace: a locked file, gone when the driver is (PROTOCOL 10.3)."""
+"""The lock of a base directory and namespace: a locked file, which goes with its lease driver (PROTOCOL 10.3)."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from framegate.schema.errors import LeaseDriverPresent, NoPermission
 
 LOCK_FILE: Final = "driver.lock"
 _ATTEMPTS: Final = 100
-"""A driver that leaves removes file and folders; whoever opened them a moment before looks again."""
+"""How often the lock is tried: a driver that leaves removes the file and folders that another one has just opened."""
 
 
 @dataclass(frozen=True, slots=True)
 class LockOwner:
-    """Who wrote a lock file, and whether it is still there."""
+    """The process that wrote a lock file, and whether it still runs."""
 
     pid: int
     is_held: bool
 
 
 def lock_owner(folders: RegionFolders) -> LockOwner | None:
-    """The lease driver of a base directory; None where there is no lock file. Raises OSError for one of other users."""
+    """The lease driver of a base directory; None if there is no lock file. Raises OSError for one of another user."""
     try:
         descriptor = os.open(folders.root / LOCK_FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
@@ -34,7 +34,7 @@ def lock_owner(folders: RegionFolders) -> LockOwner | None:
     try:
         text = os.read(descriptor, 20).decode("ascii", "replace").strip()
         try:
-            # Shared, and let go at once: a driver that starts at this moment looks again.
+            # The lock is shared and released at once. A driver that starts at this moment tries again.
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             return LockOwner(int(text) if text.isdigit() else 0, is_held=True)
@@ -44,7 +44,7 @@ def lock_owner(folders: RegionFolders) -> LockOwner | None:
 
 
 class DriverLock:
-    """Held from ``__enter__`` to ``__exit__``, and freed by the kernel when the process dies."""
+    """The lock, held from ``__enter__`` to ``__exit__``. The kernel frees it if the process dies."""
 
     def __init__(self, folders: RegionFolders) -> None:
         self._folders = folders
@@ -52,7 +52,7 @@ class DriverLock:
 
     @property
     def path(self) -> Path:
-        """The file; its content is the owner's pid."""
+        """The lock file; its content is the owner's pid."""
         return self._folders.root / LOCK_FILE
 
     def __enter__(self) -> Self:
@@ -64,7 +64,7 @@ class DriverLock:
         raise self._present("its lock file changes hands all the time")
 
     def __exit__(self, *exc: object) -> None:
-        # Removed while it is still locked, so nobody can take a lock on a file that is about to go.
+        # Removed while it is still locked, so that nobody can lock a file that is about to be removed.
         self.path.unlink(missing_ok=True)
         os.close(self._descriptor)
         self._descriptor = -1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Epochs: which number comes next, and which of those found on disk nobody needs any more. Decisions only."""
+"""Epoch numbers: which one comes next, and which of those found on disk nobody needs any more. Decisions only."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import Final
 
 EPOCH_MAX: Final = 2**64 - 2
-"""All ones is the null value of the attach response."""
+"""The largest epoch: all ones is the null value of the attach response."""
 
 
 class EpochCounter:
-    """The next epoch of any stream: above everything before it, and never behind the clock (PROTOCOL 5.2).
+    """Gives the next epoch of any stream: above everything before it, and never behind the clock (PROTOCOL 5.2).
 
-    ``ahead_ns`` is what the wall clock is ahead of ``now_ns``: a clock that begins anew when the host does would give a
-    stream an epoch below those that journals know. ``floors`` are the highest epochs that the driver found on disk when
-    it started, by stream. Numbers are taken from one sequence for all streams, so a stream that was forgotten cannot
-    come back with an old number, and nothing has to be remembered for it.
+    ``ahead_ns`` is how far the wall clock is ahead of ``now_ns``. The monotonic clock begins anew when the host does,
+    and would give a stream an epoch below those that journals know. ``floors`` are the highest epochs of each stream
+    that the driver found on disk when it started. All streams take numbers from one sequence, so a forgotten stream
+    cannot come back with an old number, and nothing has to be remembered for it.
 
     >>> counter = EpochCounter({10_000: 500})
     >>> counter.next(10_000, now_ns=100), counter.next(10_000, now_ns=100), counter.next(10_001, now_ns=100)
@@ -30,12 +30,12 @@ class EpochCounter:
         self._last = 0
 
     def next(self, stream_id: int, now_ns: int) -> int | None:
-        """The epoch to use now; None when the stream's numbers are used up."""
+        """The epoch to use now; None if the stream has used up its numbers."""
         self._last = max(self._last + 1, now_ns + self._ahead_ns)
         floor = self._floors.get(stream_id)
         if floor is None:
             return self._last
-        # A floor above the clock: the wall clock was set back. It binds this stream alone.
+        # The floor is above the clock: the wall clock was set back. The floor binds this stream only.
         epoch = max(self._last, floor + 1)
         if epoch > EPOCH_MAX:
             return None
@@ -44,7 +44,7 @@ class EpochCounter:
 
 
 UNREADABLE_MIN_AGE_NS: Final = 60_000_000_000
-"""A folder without a readable superblock may be one that a living process is filling."""
+"""How long a folder without a readable superblock is kept: a living process may be filling it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,21 +54,21 @@ class FoundEpoch:
     stream_id: int
     epoch: int
     pid: int | None
-    """Who made it; None where the superblock cannot be read."""
+    """The process that made it; None if the superblock cannot be read."""
     age_ns: int
-    """Since it was last active; where the superblock cannot be read, since it was last changed."""
+    """The time since it was last active, or since it was last changed if the superblock cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keeping:
-    """What stays, whatever its age."""
+    """What is kept, whatever its age."""
 
     keep: int
-    """How many of the newest epochs of a stream that is served stay."""
+    """How many of the newest epochs of a served stream are kept."""
     min_age_ns: int
     own_pid: int
     served: frozenset[tuple[int, int]]
-    """Epochs that a lease refers to or that are announced: (stream, epoch)."""
+    """The epochs that a lease refers to or that are announced: (stream, epoch)."""
 
 
 def highest(found: Iterable[FoundEpoch]) -> dict[int, int]:
@@ -82,8 +82,8 @@ def highest(found: Iterable[FoundEpoch]) -> dict[int, int]:
 def collectable(found: Iterable[FoundEpoch], keeping: Keeping, is_alive: Mapping[int, bool]) -> list[FoundEpoch]:
     """The epochs to remove: nobody serves them, they are stale, and their process is gone or is this one.
 
-    ``is_alive`` says of every pid that was found whether it runs. Of a stream that is served the newest ``keep`` stay.
-    Of one that nobody serves all go: there is no current epoch, and memory is scarce.
+    ``is_alive`` says of every pid that was found whether it runs. Of a served stream, the newest ``keep`` are kept. Of
+    a stream that nobody serves none is: it has no current epoch, and memory is scarce.
     """
     found = list(found)
     kept = keeping.served | _newest(found, keeping)
@@ -95,10 +95,10 @@ def collectable(found: Iterable[FoundEpoch], keeping: Keeping, is_alive: Mapping
 def left_behind(
     found: Iterable[FoundEpoch], own_pid: int, uptime_ns: int, is_alive: Mapping[int, bool]
 ) -> list[FoundEpoch]:
-    """What drivers before this one left, whatever its age: for the end of the driver that holds the lock.
+    """What earlier drivers left, whatever its age, for the driver that holds the lock and is ending.
 
-    With a superblock it is theirs when their process is gone. Without one they died while they made it, if it has not
-    changed since this driver began: while it runs nobody else makes folders here.
+    An epoch with a superblock was left behind if its process is gone. Without a superblock, its maker died while making
+    it if the folder has not changed since this driver began: while this driver runs nobody else makes folders here.
     """
     return [
         each
@@ -110,8 +110,8 @@ def left_behind(
 def _is_abandoned(each: FoundEpoch, keeping: Keeping, is_alive: Mapping[int, bool]) -> bool:
     if each.pid is None:
         return each.age_ns > max(keeping.min_age_ns, UNREADABLE_MIN_AGE_NS)
-    # Our own number on something that we do not serve: we retired it and could not remove it, or a process before us
-    # had our number.
+    # An epoch with our own pid that we do not serve: either we retired it and could not remove it, or an earlier
+    # process had the same pid.
     is_gone = each.pid == keeping.own_pid or not is_alive.get(each.pid, False)
     return is_gone and each.age_ns > keeping.min_age_ns
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Regions that fit a stream's frames: one pool for the frames that a producer declares, and enough slots.
+"""Fits a stream's regions to its frames: one pool for the frames that a producer declares, and enough slots.
 
-Few small frames would leave a slow reader no time, and many large ones would fill the memory: so a ring holds what
-16 MiB hold, from 128 to 4096 frames.
+Few slots would give a slow reader too little time, and many large slots would fill the memory. So a ring has as many
+slots as 16 MiB hold, from 128 to 4096.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def default_slots(frame_bytes: int) -> int:
 
 
 def stride_of(frame_bytes: int) -> int:
-    """The stride of a pool for frames of so many bytes: the next power of two, from 64 on.
+    """The stride of a pool for frames of this many bytes: the next power of two, at least 64.
 
     >>> [stride_of(bytes) for bytes in (0, 48, 64, 65, 640 * 1024)]
     [64, 64, 64, 128, 1048576]
@@ -41,9 +41,9 @@ def stride_of(frame_bytes: int) -> int:
 
 
 def fitted(profile: StreamProfile, frame_bytes: int | None, nslots: int | None = None) -> StreamProfile:
-    """The profile for a producer that declares this, where the profile leaves it to the producer.
+    """The profile for a producer with this declaration, if the profile allows one.
 
-    Impossible values count as not declared: frames above 2 GiB, and slots that are no power of two up to 65536.
+    Impossible values count as not declared: frames above 2 GiB, and slots that are not a power of two up to 65536.
     """
     if not profile.fits_frames:
         return profile

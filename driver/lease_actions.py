@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the lease authority asks for, and what it is told about regions. Values only; the agent carries them out."""
+"""The actions of the lease authority, and the results that it gets about regions. Values only: the agent acts."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ class PoolShape:
 
 @dataclass(frozen=True, slots=True)
 class StreamProfile:
-    """The ring and the pools that a stream is given."""
+    """The ring and the pools of a stream."""
 
     header_nslots: int
     pools: tuple[PoolShape, ...]
     fits_frames: bool = False
     """Whether a producer that declares its frames gets a pool of their size instead."""
     has_own_slots: bool = True
-    """Whether ``header_nslots`` was chosen, and holds whatever the frames are."""
+    """Whether ``header_nslots`` was chosen, and holds for frames of every size."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoolRegion:
-    """One pool's file, as it is announced."""
+    """The file of one pool, as it is announced."""
 
     pool_id: int
     stride_bytes: int
@@ -51,7 +51,7 @@ class Regions:
     pools: tuple[PoolRegion, ...]
 
 
-# --- what the authority asks for ----------------------------------------------------------------------------
+# --- actions of the authority -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Revoke:
 class Announce:
     """Announce a stream, and refresh the activity of its regions.
 
-    ``is_periodic``: it comes again by itself, so it may be left out when the streams are blocked.
+    ``is_periodic``: the announce comes again by itself, so it may be left out while the streams are blocked.
     """
 
     regions: Regions
@@ -90,13 +90,13 @@ class Provision:
     profile: StreamProfile
     require_hugepages: bool
     is_placeholder: bool
-    """Nobody will write into it before the next epoch, so it need not have its memory yet."""
+    """Whether nobody will write into it before the next epoch, so that it does not need its memory yet."""
     prefault: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Retire:
-    """Unlink the regions of an epoch. Whoever has them mapped keeps them mapped."""
+    """Unlink the regions of an epoch. A process that has them mapped keeps its mapping."""
 
     stream_id: int
     epoch: int
@@ -111,7 +111,7 @@ class Collect:
 
 @dataclass(frozen=True, slots=True)
 class Shutdown:
-    """Publish the end of the driver, then end."""
+    """Announce the end of the driver, then end."""
 
     message: ShmDriverShutdown
 
@@ -119,28 +119,28 @@ class Shutdown:
 Action: TypeAlias = Respond | Revoke | Announce | Provision | Retire | Collect | Shutdown
 
 
-# --- what the authority is told about regions ---------------------------------------------------------------
+# --- results about regions ----------------------------------------------------------------------------------
 
 
 class ProvisionProblem(Enum):
-    """Why there are no regions."""
+    """Why regions could not be made."""
 
     NO_ROOM = auto()
-    """Collecting what nobody needs may help: tried once more after that."""
+    """There is no space. Removing what nobody needs may help, so it is tried once more after that."""
     NO_HUGEPAGES = auto()
     OTHER = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Provisioned:
-    """The regions are there, whole and synced."""
+    """The regions exist, complete and synced."""
 
     regions: Regions
 
 
 @dataclass(frozen=True, slots=True)
 class ProvisionFailed:
-    """The regions are not there, and nothing of them is left."""
+    """The regions could not be made, and nothing is left of them."""
 
     stream_id: int
     epoch: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The messages of schema 901 that a driver sends, made from its leases and refusals (PROTOCOL 10.5, 10.6)."""
+"""The messages of schema 901 that a driver sends about its leases and refusals (PROTOCOL 10.5, 10.6)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def revoked(lease: Lease, reason: LeaseRevokeReason, text: str, now_ns: int) -> 
 
 
 def error_text(text: str) -> str:
-    """Text as an error message may carry it: ASCII, at most 1024 bytes.
+    """The text for an error message: ASCII, at most 1024 bytes.
 
     >>> error_text("caf\\u00e9"), len(error_text("x" * 5000))
     ('caf?', 1024)
@@ -75,5 +75,5 @@ def error_text(text: str) -> str:
 
 
 def refused(correlation_id: int, refusal: Refusal) -> ShmAttachResponse:
-    """The answer: everything optional is null, the groups and URIs are empty."""
+    """The answer to a refused request: every optional field is null, groups and URIs are empty."""
     return ShmAttachResponse(correlation_id=correlation_id, code=refusal.code, error_message=error_text(refusal.text))

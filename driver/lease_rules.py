@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the lease authority needs of the configuration, in nanoseconds and plain values, and its bounds."""
+"""The rules of the lease authority: the configuration in nanoseconds and plain values, and the bounds of its tables."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ _NS_PER_MS: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Bounds of the authority's tables. What comes beyond one is refused with a reason, and counted."""
+    """The bounds of the authority's tables. A request beyond a bound is refused with a reason, and counted."""
 
     leases: int = 4096
     streams: int = 1024
     pending_attaches: int = 256
-    """Requests that wait for regions being made, over all streams."""
+    """Requests that wait for regions to be made, over all streams."""
     cooling_node_ids: int = 65_536
-    """Node ids that rest before they are used again; beyond it the oldest one's rest is cut short."""
+    """Node ids that are cooling down. Beyond this, the oldest one may be used again early."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseRules:
-    """Everything that was decided before the first request."""
+    """The settings of the authority. They do not change while it runs."""
 
     default_profile: StreamProfile
     static_profiles: Mapping[int, StreamProfile] = field(default_factory=dict)
     realtime_streams: frozenset[int] = frozenset()
-    """Streams whose frames carry the realtime clock's time, where their producer does not say."""
+    """The streams whose frames have times of the realtime clock if their producer does not say."""
     allow_dynamic_streams: bool = True
     dynamic_ids: IdRange | None = None
     descriptor_ids: IdRange | None = None
@@ -51,14 +51,14 @@ class LeaseRules:
     prefault: bool = True
     require_hugepages: bool = False
     has_hugepages: bool = False
-    """Whether the base directory lies on huge pages: then all regions do, otherwise none."""
+    """Whether the base directory is on huge pages. Then all regions are, otherwise none."""
     limits: Limits = field(default_factory=Limits)
     base_dir: str = ""
-    """The base directory, told to a driver that finds this one."""
+    """The base directory, which is named to another driver that finds this one."""
 
 
 def rules_of(config: DriverConfig, *, has_hugepages: bool) -> LeaseRules:
-    """The rules that a checked configuration asks for."""
+    """The rules of a checked configuration."""
     driver, policies = config.driver, config.policies
     profiles = {name: _profile(section) for name, section in config.profiles.items()}
     return LeaseRules(

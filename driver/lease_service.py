@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lease driver put together from its configuration: the claimed directory, the store, the authority, the agent."""
+"""Assembles the lease driver from its configuration: the claimed directory, the store, the authority and the agent."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from framegate.shmpool.clock import monotonic_ns, realtime_ns
 from framegate.shmpool.transport.interface import Transport
 
 TURN_WAIT_NS: Final = 5_000_000
-"""How long a turn waits for a message; a signal is seen this much later at most."""
+"""How long a turn waits for a message, and thus how late a signal is handled at most."""
 _URI_PATH: Final = re.compile(r"/[!->@-{}~]*")
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimedDirectory:
-    """A base directory and namespace that this process alone serves."""
+    """A base directory and namespace that only this process serves."""
 
     store: RegionStore
     rules: LeaseRules
@@ -39,7 +39,7 @@ class ClaimedDirectory:
 
 @contextmanager
 def claimed(config: DriverConfig) -> Iterator[ClaimedDirectory]:
-    """Claim the base directory; at the end leave nothing in it that was made here, if so configured."""
+    """Claim the base directory. At the end, remove everything that was made in it, if so configured."""
     folders = RegionFolders(_allowed_base(config), config.shm.namespace, config.shm.mode)
     try:
         with DriverLock(folders):
@@ -51,12 +51,12 @@ def claimed(config: DriverConfig) -> Iterator[ClaimedDirectory]:
             finally:
                 store.close(remove=config.policies.cleanup_shm_on_exit)
     finally:
-        # After the lock file is gone from them; folders that hold anything stay.
+        # This comes after the lock file is removed from the folders. Folders that hold anything stay.
         folders.remove_made()
 
 
 def _allowed_base(config: DriverConfig) -> Path:
-    """The base directory, canonical, as it stands in every URI (PROTOCOL 6.3)."""
+    """The base directory in canonical form, as it is written in every URI (PROTOCOL 6.3)."""
     base = Path(os.path.realpath(config.shm.base_dir))
     if not _URI_PATH.fullmatch(str(base)):
         wanted = "a path of visible ASCII without space, ? and |"
@@ -84,7 +84,7 @@ def _store(folders: RegionFolders, config: DriverConfig) -> tuple[RegionStore, L
 
 
 def is_on_hugepages(folder: Path) -> bool:
-    """Whether the folder's file system is one of huge pages."""
+    """Whether the folder is on a file system of huge pages."""
     device = folder.stat().st_dev
     name = f"{os.major(device)}:{os.minor(device)}"
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
@@ -97,8 +97,8 @@ def is_on_hugepages(folder: Path) -> bool:
 def lease_driver(
     transport: Transport, config: DriverConfig, directory: ClaimedDirectory, checkpoints: CheckpointAgent | None = None
 ) -> LeaseDriverAgent:
-    """The agent. Its epochs begin above all that lie in the directory, whoever made them."""
-    # Lease ids begin at the time, so those of the driver before this one name no lease of this one.
+    """Make the agent. Its epochs begin above all that are in the directory, whatever process made them."""
+    # Lease ids begin at the present time, so ids of an earlier driver name no lease of this one.
     epochs = EpochCounter(directory.store.floors(), ahead_ns=realtime_ns() - monotonic_ns())
     authority = LeaseAuthority(directory.rules, epochs, first_lease_id=monotonic_ns())
     streams = DriverStreams.of(config.driver)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leases: who may produce on a stream or consume from it, in which epoch, and for how long (PROTOCOL 10).
+"""The lease authority: who may produce on a stream or consume from it, in which epoch, and for how long (PROTOCOL 10).
 
-A pure state machine. Messages, results and ticks go in with the time; actions come out, to be carried out in their
-order. It knows no transport, no file and no clock.
+It is a pure state machine. Messages, results and ticks go in, each with the time; actions come out, and must be carried
+out in order. It knows no transport, no file and no clock.
 
-Which epochs there are is the ``EpochKeeper``'s business.
+``EpochKeeper`` decides about the epochs.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ _GOING: Final = "the driver is shutting down"
 
 
 class LeaseAuthority:
-    """All leases of one driver. Every ``on_...`` gives the actions that follow, in order.
+    """All leases of one driver. Every ``on_...`` method returns the actions that follow, in order.
 
-    ``first_lease_id`` should differ from one driver process to the next, so that a client of the last one is not
-    mistaken for one of this.
+    ``first_lease_id`` should differ from one driver process to the next, so that a client of an earlier driver is not
+    mistaken for a client of this one.
     """
 
     def __init__(self, rules: LeaseRules, epochs: EpochCounter, first_lease_id: int = 1) -> None:
@@ -81,9 +81,9 @@ class LeaseAuthority:
         self.has_ended = False
         self._next_lease_id = first_lease_id
         self._clients: dict[int, Lease | None] = {}
-        """Client ids in use, with their lease; None while their attach is under way."""
+        """The client ids in use, each with its lease; None while its attach is under way."""
         self.attaching = 0
-        """Requests that wait for regions."""
+        """The number of requests that wait for regions."""
         limit = rules.limits.cooling_node_ids
         self._node_ids = NodeIds(cooldown_ns=rules.node_id_cooldown_ns, cooling_max=limit)
         self._declarations = Declarations(rules.limits.pending_attaches, self.counts)
@@ -95,12 +95,12 @@ class LeaseAuthority:
     # --- events -------------------------------------------------------------------------------------------
 
     def start(self, now_ns: int) -> list[Action]:
-        """Make the static streams ready to be attached to."""
+        """Make the static streams ready for clients."""
         self._next_announce_ns = now_ns + self.rules.announce_period_ns
         return self._keeper.start(now_ns)
 
     def on_message(self, message: Message, now_ns: int) -> list[Action]:
-        """One message of the control stream. What is not for a driver is ignored."""
+        """Handle one message of the control stream. Messages that are not for a driver are ignored."""
         if self.has_ended:
             return []
         match message:
@@ -119,11 +119,11 @@ class LeaseAuthority:
         return []
 
     def on_regions(self, result: Provisioned | ProvisionFailed, now_ns: int) -> list[Action]:
-        """What became of a ``Provision``."""
+        """Handle the result of a ``Provision``."""
         stream_id, epoch = _named(result)
         stream = self.streams.get(stream_id)
         if self.has_ended or stream is None or stream.pending is None or stream.pending.order.epoch != epoch:
-            # The driver gave the order up meanwhile; nobody was told of these files.
+            # The authority dropped the order meanwhile, and no client was told of these files.
             return [Retire(stream_id, epoch)] if isinstance(result, Provisioned) else []
         pending, stream.pending = stream.pending, None
         if isinstance(result, Provisioned):
@@ -135,9 +135,10 @@ class LeaseAuthority:
         return actions + self._serve_waiting(stream, now_ns)
 
     def tick(self, now_ns: int, heard_ns: int | None = None) -> list[Action]:
-        """What time alone brings about: expiry, announces, forgetting, the end of draining.
+        """Do what is due by time alone: expiry, announces, forgetting, the end of draining.
 
-        ``heard_ns`` is up to when all messages were heard, if that is not now: a keepalive may be among the others.
+        ``heard_ns`` is the time up to which all messages were read, if that is not now: a keepalive may be among the
+        rest.
         """
         if self.has_ended:
             return []
@@ -145,23 +146,23 @@ class LeaseAuthority:
             return self.shutdown(now_ns, self._notice[1])
         actions = self._expire(now_ns, now_ns if heard_ns is None else heard_ns)
         if now_ns >= self._next_announce_ns:
-            # From now, not from when it was due: a driver that was suspended does not catch up in a burst.
+            # Counted from now, not from when it was due: a driver that was suspended must not catch up in a burst.
             self._next_announce_ns = now_ns + self.rules.announce_period_ns
             actions += self._keeper.announce_period(now_ns)
         return actions
 
     def on_return(self, now_ns: int) -> None:
-        """The driver hears again, after it did not for a while: keepalives of that time may be lost."""
+        """Note that the driver hears again, after a while without: keepalives of that time may be lost."""
         for lease in self.leases.values():
             lease.expires_ns = max(lease.expires_ns, now_ns + self.rules.lease_ns)
 
     def revoke(self, lease_id: int, now_ns: int, why: str) -> list[Action]:
-        """End a lease by decision of the driver."""
+        """End a lease by a decision of the driver."""
         lease = self.leases.get(lease_id)
         return [] if lease is None else self._end(lease, LeaseRevokeReason.REVOKED, why, now_ns)
 
     def shutdown(self, now_ns: int, reason: ShutdownReason = ShutdownReason.NORMAL) -> list[Action]:
-        """End everything now: all leases revoked, then the notice. Epochs are not raised: the next driver does."""
+        """End everything now: revoke all leases, then send the notice. The next driver raises the epochs."""
         if self.has_ended:
             return []
         actions: list[Action] = []
@@ -202,7 +203,7 @@ class LeaseAuthority:
         stream = self.streams.add(stream_id, now_ns)
         actions = self._attach(stream, request, now_ns)
         if stream.is_idle and not stream.epochs():
-            # Refused: nothing half made stays.
+            # The request was refused, so the stream that was made for it goes.
             self.streams.forget(stream)
         return actions
 
@@ -213,7 +214,7 @@ class LeaseAuthority:
         if node_id is None:
             return self._refuse(request, node_id_taken(request.desired_node_id))
         if stream.regions is not None and request.role == Role.CONSUMER:
-            # The answer does not say by which clock frames are stamped; the announce does.
+            # The answer has no field for the clock of the frames; the announce has.
             return [*self._grant(stream, request, node_id, now_ns), announce(stream)]
         return self._make_regions_for(stream, request, node_id, now_ns)
 
@@ -226,7 +227,7 @@ class LeaseAuthority:
         return []
 
     def _serve_waiting(self, stream: Stream, now_ns: int) -> list[Action]:
-        """Those who waited ask again, in their order; some of them may have to wait once more."""
+        """Handle the waiting requests again, in order. Some of them may have to wait once more."""
         waiting = list(stream.waiting)
         stream.waiting.clear()
         actions: list[Action] = []
@@ -237,8 +238,8 @@ class LeaseAuthority:
         return actions
 
     def _make_regions_for(self, stream: Stream, request: ShmAttachRequest, node_id: int, now_ns: int) -> list[Action]:
-        """A producer without predecessor raises the epoch before it is granted (D-083, D-086); so does the first client
-        of a stream that has no regions."""
+        """Order regions for a request that needs new ones: a producer without a predecessor raises the epoch before its
+        grant (D-083, D-086), and so does the first client of a stream without regions."""
         is_producer = request.role == Role.PRODUCER
         declared = self._declarations.of(request)
         profile = stream.profile if declared is None else fitted(stream.profile, declared.frame_bytes, declared.nslots)
@@ -302,7 +303,7 @@ class LeaseAuthority:
         return [*actions, announce(stream), *self._keeper.trim(stream)]
 
     def _try_again(self, stream: Stream, pending: Pending) -> list[Action]:
-        """There was no room: give up what nobody needs, and try once more."""
+        """Give up what nobody needs, because there was no space, and order the regions once more."""
         self.counts["provision_retries"] += 1
         stream.pending = Pending(
             order=pending.order, request=pending.request, node_id=pending.node_id, is_second_attempt=True
@@ -317,7 +318,7 @@ class LeaseAuthority:
             actions += self._refuse(pending.request, _provisioning_failed(pending.request, result))
         if stream.is_idle and not stream.is_static and stream.regions is None:
             actions += self._keeper.forget(stream)
-        # A stream that somebody holds a lease on is tried again at the next announce.
+        # If somebody holds a lease on the stream, it is tried again at the next announce.
         return actions
 
     def _leave_without(self, pending: Pending) -> None:
@@ -333,12 +334,12 @@ class LeaseAuthority:
         if lease is None:
             self.counts["keepalives_ignored"] += 1
             return
-        # Also when it is late but was not found expired yet: a driver that was slow must not make its clients pay.
+        # This also counts if it is late but its lease has not expired yet: clients must not suffer for a slow driver.
         lease.expires_ns = now_ns + self.rules.lease_ns
         self.counts["keepalives"] += 1
 
     def _matching(self, message: ShmLeaseKeepalive | ShmDetachRequest) -> Lease | None:
-        """The lease that all four fields name; a lease id alone could be another client's slip."""
+        """The lease that matches all four fields. A lease id alone could be another client's mistake."""
         lease = self.leases.get(message.lease_id)
         if lease is None:
             return None
@@ -361,12 +362,12 @@ class LeaseAuthority:
         actions: list[Action] = []
         for lease in [lease for lease in self.leases.values() if heard_ns >= lease.expires_ns]:
             actions += self._end(lease, LeaseRevokeReason.EXPIRED, "no keepalive came in time", now_ns)
-        # Keepalives only move expiries away, so until then nobody need be looked at.
+        # Keepalives only move expiries later, so no lease needs a check until then.
         self._soonest_expiry_ns = min((lease.expires_ns for lease in self.leases.values()), default=_LEASE_ID_MAX)
         return actions
 
     def _end(self, lease: Lease, reason: LeaseRevokeReason, text: str, now_ns: int) -> list[Action]:
-        """The one place where a lease ends, so that it is revoked once; before the announce of the raised epoch."""
+        """End a lease. Leases end only here, so each is revoked once, before the announce of the raised epoch."""
         stream = self.streams.get(lease.stream_id)
         assert stream is not None  # noqa: S101  (a stream with a lease is not forgotten)
         del self.leases[lease.lease_id], stream.leases[lease.lease_id]
@@ -395,7 +396,7 @@ class LeaseAuthority:
         return [announce(stream) for stream in self.streams if stream.regions is not None]
 
     def _turn_away(self, stream: Stream) -> list[Action]:
-        """Those who still wait for regions get none."""
+        """Refuse the requests that still wait for regions."""
         waiting = list(stream.waiting)
         if stream.pending is not None and stream.pending.request is not None:
             waiting.insert(0, stream.pending.request)
@@ -409,7 +410,7 @@ class LeaseAuthority:
     # --- streams of a consumer's own ----------------------------------------------------------------------
 
     def _on_hello(self, hello: ConsumerHello) -> list[Action]:
-        """Only consumers with a lease are answered: others belong to a producer without a driver."""
+        """Answer only consumers with a lease. Others belong to a producer without a driver."""
         lease = self._clients.get(hello.consumer_id)
         if lease is None or (lease.stream_id, lease.role) != (hello.stream_id, Role.CONSUMER):
             self.counts["hellos_without_lease"] += 1

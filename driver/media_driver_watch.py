@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the media driver still lives: the one that was started here, or a foreign one.
+"""Watches whether the media driver is alive: one that was started here, or another one.
 
-One that stands still is not dead. It goes on where it was, its clients connect again, and nothing that the lease
-driver granted ends with it.
+A media driver that stands still is not dead. It goes on later, its clients connect again, and everything that the lease
+driver granted stays.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from framegate.shmpool.processes import process_exists
 from framegate.shmpool.transport.aeron import driver_mark_of, is_driver_live
 
 _STANDSTILL_MAX_NS: Final = 120_000_000_000
-"""A media driver whose process lives but has not worked for so long will not work again."""
+"""A media driver whose process lives, but that did not work for this long, is taken for dead."""
 
 
 class MediaDriverWatch(Protocol):
-    """What the run loop asks of the media driver, ours or a foreign one."""
+    """What the run loop needs of a watch."""
 
     def check(self) -> None:
-        """Raise ``MediaDriverGone`` when it no longer lives."""
+        """Raise ``MediaDriverGone`` if the media driver is dead."""
         ...
 
 
 class StartedDriver:
-    """Our child: its exit is seen at once."""
+    """The watch of a media driver that is our child: its exit is seen at once."""
 
     def __init__(self, child: MediaDriver, driver_timeout_ms: int) -> None:
         self._child = child
         self._standstill = _Standstill(child.aeron_dir, driver_timeout_ms)
 
     def check(self) -> None:
-        """Raise ``MediaDriverGone`` when it ended, or has not worked for too long."""
+        """Raise ``MediaDriverGone`` if it ended, or has not worked for too long."""
         status = self._child.exit_status
         if status is not None:
             how = f"was killed by signal {-status}" if status < 0 else f"ended with exit code {status}"
@@ -52,7 +52,7 @@ class StartedDriver:
 
 
 class JoinedDriver:
-    """A foreign driver: seen by its mark, and by the process that it names."""
+    """The watch of a media driver that we joined: its mark, and the process that the mark names."""
 
     def __init__(self, aeron_dir: str, driver_timeout_ms: int) -> None:
         self._aeron_dir = aeron_dir
@@ -60,7 +60,7 @@ class JoinedDriver:
         self._standstill = _Standstill(aeron_dir, driver_timeout_ms)
 
     def check(self) -> None:
-        """Raise ``MediaDriverGone`` when it ended, or has not worked for too long."""
+        """Raise ``MediaDriverGone`` if it ended, or has not worked for too long."""
         is_gone = self._standstill.is_too_long()
         if not is_gone and self._standstill.has_begun:
             mark = driver_mark_of(self._aeron_dir)
@@ -74,9 +74,10 @@ class JoinedDriver:
 
 
 class _Standstill:
-    """How long the mark of a media driver has not moved, as far as this process has seen it.
+    """How long the mark of a media driver has not moved, as far as this process has seen.
 
-    Not how old the mark is: after a pause of the whole machine it is old, and the media driver is about to refresh it.
+    The age of the mark does not show that: after a pause of the whole machine it is high, and the media driver is about
+    to refresh it.
     """
 
     def __init__(self, aeron_dir: str, driver_timeout_ms: int) -> None:
@@ -86,11 +87,11 @@ class _Standstill:
 
     @property
     def has_begun(self) -> bool:
-        """Whether it did not work within its time-out when it was looked at last."""
+        """Whether the mark was older than the driver's time-out at the last look."""
         return self._since_ns is not None
 
     def is_too_long(self) -> bool:
-        """Look at the mark; whether the media driver has to be taken for dead."""
+        """Look at the mark. Returns whether the media driver must be taken for dead."""
         now_ns = monotonic_ns()
         if is_driver_live(self._aeron_dir, self._driver_timeout_ms):
             self._since_ns = None

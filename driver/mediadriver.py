@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bundled media driver as a child process: found, started, watched, stopped.
 
-Life cycle: ``start`` joins nobody's driver; it refuses a directory with a live one and replaces what a dead
-one left. A directory that holds anything else than a media driver's files is refused, and stays as it is.
-The child ends with this process, however that ends, because it watches a pipe that only this process holds.
-Its standard error goes to a log file of its own.
+``start`` does not join a media driver: it refuses a directory with a live one, and replaces what a dead one left. A
+directory that holds anything but a media driver's files is refused and not changed.
+
+The child watches a pipe that only this process holds, so it ends with this process, however that ends. Its standard
+error goes to a log file of its own.
 """
 
 from __future__ import annotations
@@ -31,19 +32,19 @@ PROGRAM: Final = "framegate-media-driver"
 Threading = Literal["shared", "shared_network", "dedicated"]
 
 _SETTLE_NS: Final = 3_000_000_000
-"""A mark that has not moved for this long, of a process that is gone, belongs to a dead driver."""
+"""A mark that has not moved for this long, and whose process is gone, belongs to a dead driver."""
 _STEP_NS: Final = 50_000_000
 _ORPHAN_NS: Final = 10_000_000_000
 _DIRECTORY_OPTION: Final = "--aeron-dir"
 _PARENT_OPTION: Final = "--parent-pid"
 _LOG_TAIL_BYTES: Final = 2_000
 _FOREIGN_STATUS: Final = 3
-"""The program's exit code where its directory holds somebody else's files."""
+"""The program's exit code if its directory holds files that are not a media driver's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MediaDriverOptions:
-    """How the driver runs. The defaults suit machines with few cores."""
+    """The options of the media driver. The defaults suit machines with few cores."""
 
     threading: Threading = "shared"
     idle: IdleName = "backoff"
@@ -51,10 +52,10 @@ class MediaDriverOptions:
     client_liveness_timeout_ms: int | None = None
     driver_timeout_ms: int = DRIVER_TIMEOUT_MS
     umask: int = 0o077
-    """The umask of its directory and files: closed to all others; 0o007 lets the group in."""
+    """The umask of its directory and files. By default others are excluded; 0o007 admits the group."""
 
     def arguments(self) -> list[str]:
-        """The program's command line."""
+        """The arguments of the program's command line."""
         words = ["--threading", self.threading, "--idle", self.idle, "--driver-timeout-ms", str(self.driver_timeout_ms)]
         if self.term_buffer_bytes is not None:
             words += ["--term-buffer-bytes", str(self.term_buffer_bytes)]
@@ -64,7 +65,7 @@ class MediaDriverOptions:
 
 
 def find_program(places: Sequence[Path] | None = None) -> Path | None:
-    """The media driver program: ``FRAMEGATE_MEDIA_DRIVER``, beside the interpreter, the scripts folders, PATH."""
+    """Find the program: ``FRAMEGATE_MEDIA_DRIVER``, then beside the interpreter, in the scripts folders, in PATH."""
     named = os.environ.get("FRAMEGATE_MEDIA_DRIVER")
     if named:
         return Path(named) if os.access(named, os.X_OK) else None
@@ -81,10 +82,10 @@ def _script_folders() -> list[Path]:
 
 
 def is_live(aeron_dir: str) -> bool:
-    """Whether a driver serves ``aeron_dir`` now.
+    """Whether a media driver serves ``aeron_dir`` now.
 
-    A fresh mark is enough when its process exists. When it does not (killed a moment ago, or in another
-    process namespace), the mark must be seen to move.
+    A fresh mark is enough if its process exists. If it does not (it was killed a moment ago, or is in another process
+    namespace), the mark must be seen to move.
     """
     mark = driver_mark_of(aeron_dir)
     if mark is None or mark[0] > DRIVER_TIMEOUT_MS:
@@ -93,8 +94,10 @@ def is_live(aeron_dir: str) -> bool:
 
 
 def await_orphan(aeron_dir: str) -> None:
-    """Wait for a bundled driver to end that has just lost its parent: nobody shall join it in its last moment, nor make
-    anew what it is about to remove. Its mark may be gone by then, so it is looked for among the processes.
+    """Wait until a bundled media driver that has just lost its parent has ended.
+
+    Nobody may join it in its last moment, nor make files that it is about to remove. Its mark may be gone already, so
+    it is looked for among the processes.
     """
     deadline_ns = monotonic_ns() + _ORPHAN_NS
     while any(_is_orphan(pid, aeron_dir) for pid in _process_ids()) and monotonic_ns() < deadline_ns:
@@ -102,7 +105,7 @@ def await_orphan(aeron_dir: str) -> None:
 
 
 def _process_ids() -> list[int]:
-    """Of all processes, where the system shows them as files."""
+    """The ids of all processes, if the system shows them as files."""
     processes = Path("/proc")
     names = [entry.name for entry in processes.iterdir()] if processes.is_dir() else []
     return [int(name) for name in names if name.isdigit()]
@@ -120,7 +123,7 @@ def _is_orphan(pid: int, aeron_dir: str) -> bool:
 
 
 def _option(words: Sequence[str], name: str) -> str:
-    """The word behind an option; nothing, where it is not given."""
+    """The word after an option; empty if the option is not given."""
     return words[words.index(name) + 1] if name in words[:-1] else ""
 
 
@@ -172,11 +175,11 @@ class MediaDriver:
 
     @property
     def exit_status(self) -> int | None:
-        """As ``subprocess.Popen.returncode``: None while it lives, negative for a signal."""
+        """The exit status like ``subprocess.Popen.returncode``: None while the child lives, negative for a signal."""
         return self._process.poll() if self._process else None
 
     def start(self, timeout_s: float = 20.0) -> Self:
-        """Start it and wait until clients may connect."""
+        """Start the child, and wait until clients can connect."""
         if is_live(self.aeron_dir):
             raise DriverDirectoryInUse("a live media driver owns this directory", aeron_dir=self.aeron_dir)
         program = find_program()
@@ -191,7 +194,7 @@ class MediaDriver:
         return self
 
     def _spawn(self, program: Path) -> subprocess.Popen[bytes]:
-        # What is in the directory was found dead above, so the driver need not wait for its mark to age.
+        # Whatever the directory holds was found dead above, so the media driver need not wait for its mark to age.
         words = [str(program), _DIRECTORY_OPTION, self.aeron_dir, "--delete-on-start", _PARENT_OPTION, str(os.getpid())]
         log = self._open_log()
         try:
@@ -201,7 +204,7 @@ class MediaDriver:
                 stdout=subprocess.PIPE,
                 stderr=log,
                 umask=self._options.umask,
-                # Ctrl-C goes to a whole process group; this child must outlive its clients' good-byes.
+                # Ctrl-C goes to a whole process group, and this child must outlive the last messages of its clients.
                 start_new_session=True,
             )
         finally:
@@ -225,7 +228,7 @@ class MediaDriver:
         if line.startswith(b"ready "):
             return
         if readable and not line:
-            # It has closed its output, so it is about to end, and its exit code says why.
+            # The child has closed its output, so it is about to end, and its exit code gives the reason.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout_s)
         self.kill()
@@ -235,7 +238,7 @@ class MediaDriver:
         raise MediaDriverFailed(reason, aeron_dir=self.aeron_dir, exit_status=self.exit_status, log=self.log_file)
 
     def log_tail(self) -> str:
-        """The last line that the driver wrote to its log."""
+        """The last line of the media driver's log."""
         try:
             tail = self.log_file.read_bytes()[-_LOG_TAIL_BYTES:].decode(errors="replace")
         except OSError:
@@ -244,7 +247,7 @@ class MediaDriver:
         return next((line for line in reversed(lines) if line.startswith(PROGRAM)), lines[-1] if lines else "")
 
     def stop(self, timeout_s: float = 10.0) -> None:
-        """End it in good order; by force after ``timeout_s``. Idempotent."""
+        """End the child in good order, or by force after ``timeout_s``. Idempotent."""
         if self._process is None:
             return
         if self.is_running:
@@ -257,7 +260,7 @@ class MediaDriver:
         self._tidy_up()
 
     def _tidy_up(self) -> None:
-        # A driver that was killed could not remove its files, and nobody can use them any more.
+        # A media driver that was killed could not remove its files, and nobody can use them any more.
         mark = driver_mark_of(self.aeron_dir)
         program = find_program()
         if mark is not None and mark[1] == self.pid and program is not None:
@@ -268,7 +271,7 @@ class MediaDriver:
             self.log_file.unlink()
 
     def kill(self) -> None:
-        """End it by SIGKILL. Its directory stays; the next start replaces it."""
+        """Kill the child by SIGKILL. Its directory stays; the next start replaces it."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

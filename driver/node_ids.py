@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Node ids: one per lease, unique among live leases, at rest for a while before anybody else gets one again."""
+"""Node ids: one for each lease, unique among live leases, and cooling down before another client gets the same one."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections import OrderedDict
 from typing import Final
 
 NODE_ID_MAX: Final = 2**32 - 2
-"""All ones is the null value."""
+"""The largest node id: all ones is the null value."""
 
 
 class NodeIds:
-    """Who has which node id.
+    """The node ids in use, and those that are cooling down.
 
     >>> ids = NodeIds(cooldown_ns=10, cooling_max=100)
     >>> ids.take(None, client_id=1, now_ns=0), ids.take(7, client_id=2, now_ns=0), ids.take(7, client_id=3, now_ns=0)
@@ -29,13 +29,13 @@ class NodeIds:
         self._next = 1
 
     def __len__(self) -> int:
-        """How many are taken."""
+        """How many ids are in use."""
         return len(self._taken)
 
     def take(self, desired: int | None, *, client_id: int, now_ns: int) -> int | None:
-        """The desired id, or any if None; None when the desired one is not to be had.
+        """Take the desired id, or any if that is None. Returns None if the desired id is not available.
 
-        A client gets an id that it gave back itself without waiting: it comes back after its lease was lost.
+        A client need not wait for an id that it gave back itself: it comes back after its lease was lost.
         """
         self._thaw(now_ns)
         node_id = self._any() if desired is None else desired
@@ -48,17 +48,17 @@ class NodeIds:
         return node_id
 
     def give_back(self, node_id: int, *, client_id: int, now_ns: int) -> None:
-        """The lease has ended."""
+        """Give an id back, because its lease has ended."""
         self._taken.remove(node_id)
         self._cooling[node_id] = (now_ns + self._cooldown_ns, client_id)
         self._thaw(now_ns)
 
     def cancel(self, node_id: int) -> None:
-        """It was kept for a client that got no lease: nobody has heard of it, so it need not rest."""
+        """Free the id of a client that got no lease. Nobody has heard of the id, so it need not cool down."""
         self._taken.remove(node_id)
 
     def _thaw(self, now_ns: int) -> None:
-        # All rest equally long, so the oldest is the first to be done.
+        # All ids cool down for the same time, so the oldest is finished first.
         while self._cooling:
             until_ns, _ = next(iter(self._cooling.values()))
             if until_ns > now_ns and len(self._cooling) <= self._cooling_max:
@@ -66,8 +66,8 @@ class NodeIds:
             self._cooling.popitem(last=False)
 
     def _any(self) -> int:
-        # Onwards from the last one: an id is as old as can be before it is seen again. It ends, because far fewer
-        # are taken or cooling than there are.
+        # The search goes on from the last id, so that every other id comes before this one is used again. It ends,
+        # because far fewer ids are in use or cooling than exist.
         while self._next in self._taken or self._next in self._cooling:
             self._advance()
         node_id = self._next

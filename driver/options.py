@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the command line of ``framegate driver`` can say. Light: the command imports it at every start."""
+"""The options of ``framegate driver``. The module is light, because the command imports it at every start."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DriverOptions:
-    """None is an option that was not given."""
+    """The options of the command line; None for one that was not given."""
 
     config: Path | None = None
     base_dir: str | None = None
@@ -18,4 +18,4 @@ class DriverOptions:
     frame_bytes: int | None = None
     json: bool = False
     parent_pid: int | None = None
-    """End when this process is not the parent any more."""
+    """End when this process is no longer the parent."""

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the driver has to say, in order over both of its streams, when a stream does not take it at once.
+"""The outbox: the driver's messages in order over both of its streams, for when a stream does not take one at once.
 
-A revocation goes out before the announce of the epoch that it raised, although they travel on two streams; so one
-queue serves both, and a blocked head holds everything behind it. The queue is bounded. A slow subscriber costs the
-driver no time: each turn makes one attempt.
+A revocation must be sent before the announce of the epoch that it raised, although the two travel on different streams.
+So one queue serves both, and a blocked head blocks everything behind it. The queue is bounded. A slow subscriber costs
+the driver no time: each turn makes one attempt.
 
-A stream may be lost while half of what one event brings about is said. So nothing is raised there: what was said waits
-for the stream that takes its place.
+A stream may be lost while only part of the messages of one event are sent. So ``send`` raises nothing: messages wait
+for the stream that replaces it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from framegate.schema.errors import MessageTooLong, OfferFailed, TransportError
 from framegate.shmpool.transport.interface import Outcome, Publication
 
 OUTBOX_MAX: Final = 16_384
-"""Messages that wait. More than the leases and their answers can be, so only a stream blocked for long reaches it."""
+"""How many messages may wait. This is more than all leases and their answers; only a long blockage reaches it."""
 
 
 class Outbox:
-    """A bounded queue in front of publications."""
+    """A bounded queue of messages for publications."""
 
     def __init__(self, limit: int = OUTBOX_MAX) -> None:
         self.counts = Counter[str]()
@@ -35,7 +35,7 @@ class Outbox:
         return len(self._queue)
 
     def send(self, publication: Publication, message: bytes, *, is_periodic: bool = False) -> None:
-        """Send it, or keep it until the stream takes it. Periodic ones are not kept: they come again."""
+        """Send a message, or keep it until the stream takes it. Periodic messages are not kept: they come again."""
         if self._queue and is_periodic:
             self.counts["announces_skipped"] += 1
         elif len(self._queue) >= self._limit:
@@ -45,17 +45,17 @@ class Outbox:
             self.flush()
 
     def check(self) -> None:
-        """Raise what ended a publication, if something did."""
+        """Raise the error that ended a publication, if there was one."""
         if self._loss is not None:
             raise self._loss
 
     def go_over(self, old: Publication, new: Publication) -> None:
-        """Send by ``new`` what waits for ``old``, which was lost."""
+        """Send the messages for ``old``, which was lost, on ``new`` instead."""
         self._loss = None
         self._queue = deque((new if each is old else each, message) for each, message in self._queue)
 
     def flush(self) -> int:
-        """Send what can be sent now; how many went."""
+        """Send what can be sent now. Returns how many messages were sent."""
         sent = 0
         while self._queue and self._loss is None and self._try(*self._queue[0]):
             self._queue.popleft()
@@ -63,11 +63,11 @@ class Outbox:
         return sent
 
     def _try(self, publication: Publication, message: bytes) -> bool:
-        """Whether the message is done with: taken, or there is nobody to hear it."""
+        """Try to send a message. Returns whether it is done: the stream took it, or nobody listens."""
         try:
             answer = publication.try_offer(message)
         except MessageTooLong:
-            # A profile of thousands of pools: the streams of it cannot be announced, all others can.
+            # An announce with thousands of pools may be too long. Its streams cannot be announced, all others can.
             self.counts["too_long"] += 1
             return True
         except TransportError as loss:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folders of a driver: ``<base>/tensorpool-<user>/<namespace>/<stream_id>/<epoch>/`` (PROTOCOL 6.2).
 
-Only what can be named is removed: the ring, pools by their number, a producer's marks, the files of a stream that has
-no epoch left, the bells of a namespace that has no stream left, and folders that this leaves empty.
+Only files with known names are removed: the ring, numbered pools, a producer's marks, the files of a stream that has
+no epoch left, and the bells of a namespace that has no stream left. Folders that become empty are removed too.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from framegate.shmpool.layout.owners import flaw_of_owner
 
 RING: Final = "header.ring"
 _NAMED: Final = re.compile(r"header\.ring|\d{1,5}\.pool|(ended|former|continued)\.(json|\d+)")
-"""Regions, and the marks beside them (``framegate.shmpool.marks.ended``, ``framegate.shmpool.marks.continued``)."""
+"""The names of regions and of the marks beside them (``framegate.shmpool.marks.ended`` and ``.continued``)."""
 OF_STREAM: Final = {"command.word", "sleepers"}
-"""A producer's word (``framegate.shmpool.producer.command_word``), and who sleeps on the stream (docs/formats.md, 21).
-They outlive each epoch, and go with the last."""
+"""A producer's command word (``framegate.shmpool.producer.command_word``), and the sleepers of the stream
+(docs/formats.md, 21). Both outlive each epoch, and are removed with the last one."""
 BELLS: Final = "bells"
-"""Of all sleepers of the namespace: it goes when no stream is left."""
+"""The bells of all sleepers of the namespace. The file is removed when no stream is left."""
 _NUMBER: Final = re.compile(r"0|[1-9]\d{0,19}")
 _STREAM_ID_MAX: Final = 2**32 - 1
 
 Mark = Callable[[str], tuple[int, int, int, int] | None]
-"""epoch, stream id, pid and activity of a region file; None where it is none."""
+"""Reads a region file: its epoch, stream id, pid and activity; None if the file is not a region."""
 
 
 @dataclass(slots=True)
 class RegionFolders:
-    """One namespace below one base directory. Remembers the folders that it made, to take them away again."""
+    """One namespace below one base directory. It remembers the folders that it made, so that it can remove them."""
 
     base: Path
     namespace: str
@@ -54,14 +54,14 @@ class RegionFolders:
         return self.root / str(stream_id) / str(epoch)
 
     def before(self, stream_id: int, epoch: int) -> int | None:
-        """The newest epoch of a stream below that one whose folder is there."""
+        """The newest epoch of a stream that is lower than this one and has a folder; None if there is none."""
         found = [int(each.name) for each in _numbered(self.root / str(stream_id), EPOCH_MAX)]
         return max((each for each in found if each < epoch), default=None)
 
     def make(self, folder: Path) -> None:
-        """Make a folder and those above it, for this user alone, or for the group where the files are.
+        """Make a folder and those above it, for this user alone, or for the group if the files are.
 
-        Raises ``NoPermission`` where one that is there lets others change what lies in it.
+        Raises ``NoPermission`` if an existing folder lets others change what is in it.
         """
         mode = 0o2770 if self.mode & 0o070 else 0o700
         for each in (folder, *folder.parents):
@@ -74,7 +74,7 @@ class RegionFolders:
             self._made.add(each)
 
     def remove_epoch(self, stream_id: int, epoch: int) -> bool:
-        """Remove an epoch's files and its folder, and its stream's if that is now empty; whether the epoch is gone."""
+        """Remove an epoch's files and folder, and the stream's folder if that becomes empty. Whether it is gone."""
         folder = self.of(stream_id, epoch)
         _unlink_named(folder)
         if folder.exists() and not self._remove_if_empty(folder):
@@ -107,7 +107,7 @@ class RegionFolders:
         return True
 
     def found(self, mark: Mark, *, monotonic_ns: int, realtime_ns: int) -> Iterator[FoundEpoch]:
-        """Every epoch folder there is, whoever made it."""
+        """Every epoch folder that exists, whatever process made it."""
         for stream in _numbered(self.root, _STREAM_ID_MAX):
             for epoch in _numbered(stream, EPOCH_MAX):
                 yield _found(epoch, mark, monotonic_ns, realtime_ns)
@@ -137,9 +137,9 @@ def _found(folder: Path, mark: Mark, monotonic_ns: int, realtime_ns: int) -> Fou
     stream_id, epoch = int(folder.parent.name), int(folder.name)
     read = mark(str(folder / RING))
     if read is None or (read[0], read[1]) != (epoch, stream_id):
-        # Half made by a process that died meanwhile, or not ours to understand: its age is its folder's.
+        # It was half made by a process that died, or we cannot read it: it is as old as its folder.
         return FoundEpoch(stream_id=stream_id, epoch=epoch, pid=None, age_ns=_folder_age(folder, realtime_ns))
-    # An activity in the future is of a boot before this one: the monotonic clock began anew.
+    # An activity in the future comes from before the last boot: the monotonic clock has begun anew since.
     age_ns = monotonic_ns - read[3] if read[3] <= monotonic_ns else EPOCH_MAX
     return FoundEpoch(stream_id=stream_id, epoch=epoch, pid=read[2], age_ns=age_ns)
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver's region files: made, kept alive, retired, collected. The edge where the lease authority meets the disk.
+"""The driver's region files: made, kept alive, retired and collected. Here the lease authority meets the disk.
 
-Whole regions are made by the native core, with all their memory. A placeholder, the epoch of a stream that nobody
-writes to, is the same files with the same superblocks, but its pools are a hole behind theirs. The ring has its memory,
-because a reader may look at any slot of it, and a page that is not there would be a SIGBUS on a full file system; a
-payload is read only behind a committed slot, and there is none.
+The native core makes whole regions, with all their memory. A placeholder is the epoch of a stream that nobody writes
+to. It has the same files with the same superblocks, but the pools have no memory behind those. The ring does have its
+memory, because a reader may look at any slot of it, and a missing page would be a SIGBUS on a full file system. A
+payload is read only after its slot was found committed, and no slot is.
 
-Gigabytes of memory take seconds. They are made in a thread of their own, so that the driver is heard meanwhile.
+Making gigabytes of memory takes seconds. A thread of its own does it, so that the driver goes on reading messages.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from framegate._native import PoolRegions, region_mark
 MAGIC: Final = 0x544F_504C_5348_4D31
 SUPERBLOCK_BYTES: Final = 64
 LARGE_BYTES: Final = 64 << 20
-"""Regions from this size on are made aside: less takes a few hundredths of a second."""
+"""Regions of this size or more are made in a thread of their own; smaller ones take a few hundredths of a second."""
 _SAID_FROM_BYTES: Final = 1 << 30
 _log = logging.getLogger(__name__)
 
@@ -56,14 +56,14 @@ class MappedRegions(Protocol):
 
 
 class RegionMaker(Protocol):
-    """Makes the files of one epoch in a folder that is there and empty. Raises with nothing of them left."""
+    """Makes the files of one epoch in an empty folder. If it raises, nothing of them is left."""
 
     def make(self, folder: Path, order: Provision, now_ns: int) -> MappedRegions: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NativeMaker:
-    """The maker that products use."""
+    """The maker that the driver uses; tests have others."""
 
     allowed: Path
     mode: int = 0o600
@@ -72,7 +72,7 @@ class NativeMaker:
 
     def make(self, folder: Path, order: Provision, now_ns: int) -> MappedRegions:
         """Make whole regions, or a placeholder."""
-        # Holes cannot be told from memory on huge pages: there everything is made whole.
+        # On huge pages, holes and memory cannot be told apart, so everything is made whole there.
         if order.is_placeholder and not self.has_hugepages:
             return self._make_placeholder(folder, order, now_ns)
         return PoolRegions.create(
@@ -131,9 +131,9 @@ def _superblock(order: Provision, pool_id: int, stride_bytes: int, now_ns: int) 
 def _write(path: Path, mode: int, superblock: bytes, length: int, *, has_memory: bool) -> None:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
     try:
-        # The umask must not take away what the configuration gives.
+        # The umask must not remove permissions that the configuration gives.
         os.fchmod(descriptor, mode)
-        # Written, not mapped: where there is no room this is an error and not a signal.
+        # It is written, not mapped: if there is no space this is an error and not a signal.
         os.write(descriptor, superblock)
         os.ftruncate(descriptor, length)
         if has_memory:
@@ -144,7 +144,7 @@ def _write(path: Path, mode: int, superblock: bytes, length: int, *, has_memory:
 
 
 class RegionStore:
-    """All regions of one driver."""
+    """The regions of one driver."""
 
     def __init__(
         self, folders: RegionFolders, maker: RegionMaker, *, has_hugepages: bool = False, clock: Clock = monotonic_ns
@@ -158,7 +158,7 @@ class RegionStore:
         self._aside = ThreadPoolExecutor(1, "framegate-regions")
         self._making: dict[tuple[int, int], tuple[Provision, Future[MappedRegions]]] = {}
         self._ends: dict[int, tuple[int, int | None]] = {}
-        """Of streams whose last producer's epoch was removed: which one ended, and after which sequence."""
+        """For streams whose last producer's epoch was removed: the epoch that ended, and its last sequence."""
         self._began_ns = clock()
 
     def __len__(self) -> int:
@@ -166,7 +166,7 @@ class RegionStore:
         return len(self._mapped)
 
     def provision(self, order: Provision) -> Provisioned | ProvisionFailed | None:
-        """Make the regions that were ordered, or nothing. None: they are large, and come from ``finished`` later."""
+        """Make the regions that were ordered, or none of them. None if they are large: see ``finished``."""
         folder, now_ns, large = self.folders.of(order.stream_id, order.epoch), self._clock(), _bytes_of(order)
         try:
             self.folders.make(folder)
@@ -181,12 +181,12 @@ class RegionStore:
         return None
 
     def finished(self) -> list[Provisioned | ProvisionFailed]:
-        """What became of large regions since the last call."""
+        """The results for large regions since the last call."""
         done = [(order, making) for order, making in self._making.values() if making.done()]
         return [self._finish(order, making) for order, making in done]
 
     def _finish(self, order: Provision, making: Future[MappedRegions]) -> Provisioned | ProvisionFailed:
-        """Waits for it."""
+        """Wait for the result of large regions."""
         try:
             return self._taken(order, making.result)
         finally:
@@ -211,7 +211,7 @@ class RegionStore:
         return ProvisionFailed(order.stream_id, order.epoch, _problem(error, order), reason)
 
     def _leave_end(self, folder: Path, order: Provision) -> None:
-        """Nobody writes into this epoch: whoever comes now finds here how the one before it ended."""
+        """Record in a placeholder's folder how the epoch before it ended, because nobody will write into this one."""
         end = self._ends.pop(order.stream_id, None)
         if not order.is_placeholder:
             return
@@ -222,7 +222,7 @@ class RegionStore:
             mark_former(str(folder), *end)
 
     def refresh(self, stream_id: int, epoch: int, now_ns: int) -> None:
-        """Say that an epoch is alive."""
+        """Refresh the activity of an epoch."""
         if (mapped := self._mapped.get((stream_id, epoch))) is not None:
             mapped.refresh_activity(now_ns)
 
@@ -236,11 +236,11 @@ class RegionStore:
         self._remove(stream_id, epoch)
 
     def floors(self) -> dict[int, int]:
-        """The highest epoch that each stream has on disk: the next ones must lie above."""
+        """The highest epoch of each stream on disk; new ones must be higher."""
         return highest(self.folders.found(region_mark, monotonic_ns=self._clock(), realtime_ns=realtime_ns()))
 
     def collect(self, served: Iterable[tuple[int, int]], *, keep: int, min_age_ns: int) -> int:
-        """Remove the epochs that dead processes left; how many."""
+        """Remove the epochs that dead processes left. Returns how many."""
         found, is_alive = self._found()
         keeping = Keeping(
             keep=keep,
@@ -254,8 +254,8 @@ class RegionStore:
         return removed
 
     def close(self, *, remove: bool) -> None:
-        """Give everything up, and with ``remove`` also the files, those that a killed driver before this one left, and
-        the folders that were made for them. Waits for regions that are being made."""
+        """Close everything. With ``remove``, also remove the files, those that a killed driver before this one left,
+        and the folders that were made for them. This waits for regions that are being made."""
         for order, making in list(self._making.values()):
             self._finish(order, making)
         self._aside.shutdown()
@@ -270,7 +270,7 @@ class RegionStore:
                 self._remove(each.stream_id, each.epoch)
 
     def _found(self) -> tuple[list[FoundEpoch], dict[int, bool]]:
-        """What is on disk, and which of its processes run."""
+        """The epochs on disk, and which of their processes run."""
         found = list(self.folders.found(region_mark, monotonic_ns=self._clock(), realtime_ns=realtime_ns()))
         return found, {pid: process_exists(pid) for pid in {each.pid for each in found if each.pid is not None}}
 

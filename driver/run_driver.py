@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``framegate driver``: the media driver it starts or joins, and the lease driver, until it is told to end."""
+"""``framegate driver``: starts or joins a media driver, and runs the lease driver until it is told to end."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ from framegate.shmpool.transport.aeron import AeronTransport
 
 _WATCH_NS: Final = 250_000_000
 _FAREWELL_NS: Final = 1_000_000_000
-"""How long the last messages may wait for a slow subscriber."""
+"""How long the last messages may wait for a slow subscriber, in nanoseconds."""
 _RECONNECT_S: Final = 0.2
 _log = logging.getLogger(__name__)
 
 
 def run(options: DriverOptions) -> int:
-    """Serve until SIGINT or SIGTERM, or a shutdown request with the token; the exit code."""
+    """Serve until SIGINT or SIGTERM, or a shutdown request with the token. Returns the exit code."""
     config = load_driver_config(options, os.environ)
     aeron_dir = config.driver.aeron_dir or default_aeron_dir(os.environ)
     with (
         _listening() as stop,
-        # Before the media driver: a second lease driver must be refused without having started anything.
+        # This comes before the media driver: a second lease driver must be refused before it has started anything.
         claimed(config) as directory,
         _named(config),
         coordinating(config.checkpoint) as checkpoints,
@@ -64,7 +64,7 @@ def run(options: DriverOptions) -> int:
 
 @contextmanager
 def _named(config: DriverConfig) -> Iterator[None]:
-    """Names of streams that the file fixes are known to every program from now on."""
+    """Make the stream names of the configuration known to every program from now on."""
     fixed = {name: each.stream_id for name, each in config.streams.items() if re.fullmatch(STREAM_NAME, name)}
     others = config.driver.stream_id_range if config.policies.allow_dynamic_streams else None
     StreamNames(config.shm.base_dir).fix(fixed, others)
@@ -73,16 +73,16 @@ def _named(config: DriverConfig) -> Iterator[None]:
 
 @contextmanager
 def _listening() -> Iterator[StopSignal]:
-    """The signal; what was started by then is ended in good order, also before this driver is ready."""
+    """The stop signal. What was started when it arrives is ended in good order, even before the driver is ready."""
     with StopSignal() as stop:
         stop.listen()
         yield stop
 
 
 class Connection:
-    """The Aeron client of the moment. A process that stood still for long gets another one.
+    """The present Aeron client. If the process stood still for too long, it is replaced by another one.
 
-    No other lease driver serves its media driver; raises ``LeaseDriverPresent`` where one does.
+    No other lease driver may serve the same media driver; if one does, this raises ``LeaseDriverPresent``.
     """
 
     def __init__(self, aeron_dir: str, config: DriverConfig, *, others_may_be_there: bool) -> None:
@@ -93,7 +93,7 @@ class Connection:
         self.transport = self._connect(others_may_be_there=others_may_be_there)
 
     def renew(self) -> None:
-        """Leave the lost client, if that was not done yet, and make another. Raises what connecting raises."""
+        """Leave the lost client, if that was not done yet, and make another one. Raises what connecting raises."""
         self.transport.close()
         self.transport = self._connect(others_may_be_there=False)
 
@@ -114,13 +114,13 @@ class Connection:
 
 
 def _connection(aeron_dir: str, config: DriverConfig, media_driver: MediaDriverWatch) -> Connection:
-    # On a media driver that was started here nobody was before us.
+    # A media driver that was started here cannot have another lease driver yet.
     return Connection(aeron_dir, config, others_may_be_there=isinstance(media_driver, JoinedDriver))
 
 
 @dataclass(frozen=True, slots=True)
 class _Served:
-    """Everything that the run loop looks after."""
+    """Everything that the run loop uses."""
 
     stop: StopSignal
     media_driver: MediaDriverWatch
@@ -148,13 +148,13 @@ class _Served:
         try:
             self.agent.do_work()
         except TransportError as loss:
-            # The watch knows more of why: it has the exit status and the log of a media driver that was started here.
+            # The watch knows more of the reason: the exit status and the log of a media driver that was started here.
             self.media_driver.check()
             _log.warning("%s", loss)
             self._reconnect()
 
     def _reconnect(self) -> None:
-        """This process or the media driver stood still. While that one lives, nothing that was granted ends."""
+        """Connect again, after this process or the media driver stood still. Leases hold while that lives."""
         while not self.stop.wait(_RECONNECT_S):
             try:
                 self.connection.renew()
@@ -173,7 +173,7 @@ class _Served:
             try:
                 self.agent.do_work()
             except TransportError:
-                # Nobody hears it; the end of the announces tells them.
+                # Nobody receives it. The end of the announces tells the clients.
                 self.media_driver.check()
                 return
 
@@ -181,7 +181,7 @@ class _Served:
 @contextmanager
 def serving(aeron_dir: str, config: DriverConfig) -> Iterator[MediaDriverWatch]:
     """A live media driver in ``aeron_dir``: the one that is there, else the bundled one until the block ends."""
-    # A supervisor restarts us faster than the media driver of our predecessor ends.
+    # A supervisor may restart this process before the media driver of its predecessor has ended.
     await_orphan(aeron_dir)
     if is_live(aeron_dir):
         _log.info("joined the media driver that serves %s", aeron_dir)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One lease driver for each media driver and control stream (PROTOCOL 10.3).
+"""The claim of a lease driver to be the only one for a media driver and control stream (PROTOCOL 10.3).
 
-Two would both answer every attach, with regions that the other one's clients refuse. A driver of framegate locks a byte
-of the media driver's mark file, one byte for each control stream, far behind its end: the kernel frees it with the
-process, and it goes with the media driver. A driver of another make takes no lock. So on a media driver that was there
-before, the control stream is asked for a lease that nobody has: whoever answers is a driver.
+Two lease drivers would both answer every attach, with regions that the other one's clients refuse. A driver of
+framegate locks one byte of the media driver's mark file for each control stream, far behind the end of the file. The
+kernel frees the lock with the process, and it goes with the media driver. Drivers by others take no lock. So if the
+media driver was there before, the control stream is asked for a lease that does not exist: only a driver answers.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from framegate.shmpool.transport.interface import Transport
 
 MARK_FILE: Final = "cnc.dat"
 ROUND_NS: Final = 500_000_000
-"""How long an answer may take."""
+"""How long an answer may take, in nanoseconds."""
 PATIENCE_NS: Final = 5_000_000_000
-"""A driver that ends says its last words for a while."""
+"""How long a claim waits for a driver that is ending and sends its last messages."""
 _ASK_AGAIN_NS: Final = 100_000_000
 _FIRST_BYTE: Final = 1 << 40
 _SET_LOCK: Final = 37
-"""F_OFD_SETLK: a lock of the open file. Those of the process go when it closes the file elsewhere."""
+"""F_OFD_SETLK: a lock of the open file. Locks of the process would be lost when it closes the file elsewhere."""
 _FLOCK: Final = struct.Struct("hhqqi4x")
 
 
 class SoleDriver:
-    """The claim to be the only lease driver. ``claim`` it for each connection; ``close`` gives it up."""
+    """The claim to be the only lease driver. Call ``claim`` for each connection; ``close`` gives the claim up."""
 
     def __init__(self, aeron_dir: str, section: DriverSection) -> None:
         self._aeron_dir = aeron_dir
@@ -45,7 +45,7 @@ class SoleDriver:
         self._mark = -1
 
     def claim(self, transport: Transport, *, others_may_be_there: bool) -> None:
-        """Raises ``LeaseDriverPresent``. With ``others_may_be_there`` it takes half a second."""
+        """Claim the media driver. Raises ``LeaseDriverPresent``. It takes half a second if ``others_may_be_there``."""
         deadline_ns = monotonic_ns() + PATIENCE_NS
         if not self._lock():
             raise self._present(neighbour(transport, self._section) or "it holds the lock and says nothing")
@@ -60,7 +60,7 @@ class SoleDriver:
             self._mark = -1
 
     def _lock(self) -> bool:
-        """Whether this process has the lock of the media driver that serves the directory now."""
+        """Lock the mark file of the directory's present media driver. Returns whether this process has the lock."""
         path = Path(self._aeron_dir, MARK_FILE)
         try:
             if self._mark >= 0 and os.path.samestat(os.fstat(self._mark), path.stat()):
@@ -89,7 +89,7 @@ class SoleDriver:
 
 
 def neighbour(transport: Transport, section: DriverSection, wait_ns: int = ROUND_NS) -> str | None:
-    """What another lease driver says within the time; None where nobody says anything."""
+    """The answer or announce of another lease driver within the time; None if there is none."""
     hears = transport.add_subscription(section.control_channel, section.control_stream_id)
     announces = transport.add_subscription(section.announce_channel, section.announce_stream_id)
     speaks = transport.add_publication(section.control_channel, section.control_stream_id)
@@ -114,7 +114,7 @@ def neighbour(transport: Transport, section: DriverSection, wait_ns: int = ROUND
 
 
 def _sign_of_driver(data: bytes, correlation_id: int) -> str | None:
-    """What shows that a driver sent it. An announce with a producer's id may be of a producer without a driver."""
+    """What shows that a driver sent a message. An announce with a producer's id may not be a driver's."""
     try:
         message = decode_any(data)
     except MessageError:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drivers that start on one Aeron directory at the same time do so one after the other.
+"""The turn to start: drivers that start on one Aeron directory at the same time do so one after the other.
 
-Two media drivers would clear the directory away under each other, and a lease driver could claim the media driver that
-another one has started a moment before and will end with. So the log file of the media driver is locked from before it
-is started until the lease driver has claimed it.
+Two media drivers would remove each other's directory. A lease driver could also claim a media driver that another
+driver has just started, and that ends with that one. So the log file of the media driver is locked from before its
+start until the lease driver has claimed it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 
 _PATIENCE_NS: Final = 30_000_000_000
-"""Longer than a start may take. After it the other one counts as stuck, and the two are left to themselves."""
+"""Longer than a start may take. After this time the other driver counts as stuck, and this one starts as well."""
 _STEP_NS: Final = 20_000_000
 
 
@@ -30,7 +30,7 @@ class StartTurn:
         self._path = Path(f"{aeron_dir}.log")
         self._descriptor = -1
         deadline_ns = monotonic_ns() + _PATIENCE_NS
-        # The log is there before the media driver that it belongs to. Where a live one has none nobody here started it.
+        # The log exists before its media driver does. A live media driver without a log was not started by framegate.
         while (not is_live(aeron_dir) or self._path.exists()) and not self._take() and monotonic_ns() < deadline_ns:
             sleep_ns(_STEP_NS)
 
@@ -38,7 +38,7 @@ class StartTurn:
         try:
             descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         except OSError:
-            # Whoever starts the media driver says what is wrong with it.
+            # The attempt to start the media driver will report what is wrong with the path.
             return True
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -52,7 +52,7 @@ class StartTurn:
         return is_mine
 
     def close(self) -> None:
-        """Let the next one start. No log is left of a media driver that was not started."""
+        """Let the next process start. The log of a media driver that was not started is removed."""
         if self._descriptor >= 0:
             if os.fstat(self._descriptor).st_size == 0 and not is_live(self._aeron_dir):
                 self._path.unlink(missing_ok=True)

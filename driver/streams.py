@@ -15,7 +15,7 @@ from framegate.schema.wire import ClockDomain
 
 @dataclass(slots=True, kw_only=True)
 class Lease:
-    """One client's right to one stream in one role."""
+    """The right of one client to one stream in one role."""
 
     lease_id: int
     stream_id: int
@@ -23,45 +23,45 @@ class Lease:
     role: Role
     node_id: int
     epoch: int
-    """The epoch that the client was last told of; its regions stay."""
+    """The epoch that the client was last told of. Its regions are kept."""
     expires_ns: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
-    """Regions that were asked for and have not come yet."""
+    """Regions that were ordered and do not exist yet."""
 
     order: Provision
     request: ShmAttachRequest | None
-    """Who is waiting for them; None: the epoch was raised by the end of a lease, or at the start."""
+    """The request that waits for them; None if the end of a lease, or the start, raised the epoch."""
     node_id: int | None = None
-    """Kept for that client meanwhile."""
+    """The node id that is reserved for that client."""
     is_second_attempt: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
 class Stream:
-    """One stream's life."""
+    """The state of one stream."""
 
     stream_id: int
     profile: StreamProfile
     is_static: bool
     clock_domain: ClockDomain
-    """The clock of the present or last producer's frames; before the first, as configured."""
+    """The clock of the present or last producer's frames; the configured one before the first producer."""
     idle_since_ns: int
     regions: Regions | None = None
-    """The current epoch, as it is announced; None while there is none."""
+    """The current epoch as it is announced; None if there is none yet."""
     older: list[int] = field(default_factory=list)
-    """Epochs before it whose files are still there, oldest first."""
+    """Earlier epochs whose files still exist, oldest first."""
     pending: Pending | None = None
     waiting: deque[ShmAttachRequest] = field(default_factory=deque)
     producer: Lease | None = None
     leases: dict[int, Lease] = field(default_factory=dict)
-    """All of them, the producer's included."""
+    """All leases, the producer's included."""
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody holds, or waits for, a lease."""
+        """Whether no client holds a lease, or waits for one."""
         return not self.leases and self.pending is None and not self.waiting
 
     def epochs(self) -> list[int]:
@@ -69,7 +69,7 @@ class Stream:
         return [*self.older, self.regions.epoch] if self.regions else list(self.older)
 
     def surplus(self, keep: int) -> list[int]:
-        """Takes the older epochs off the list that are beyond ``keep`` and that no lease refers to."""
+        """Remove the older epochs beyond ``keep`` that no lease refers to from the list, and return them."""
         needed = {lease.epoch for lease in self.leases.values()}
         newest = self.epochs()[-keep:] if keep else []
         gone = [epoch for epoch in self.older if epoch not in newest and epoch not in needed]
@@ -78,7 +78,7 @@ class Stream:
 
 
 class Streams:
-    """Finds them, makes dynamic ones, forgets them."""
+    """Finds streams, makes dynamic ones, and forgets them."""
 
     def __init__(self, rules: LeaseRules) -> None:
         self._rules = rules
@@ -92,11 +92,11 @@ class Streams:
         return len(self._streams)
 
     def get(self, stream_id: int) -> Stream | None:
-        """The stream, if it is there."""
+        """The stream, or None if it does not exist."""
         return self._streams.get(stream_id)
 
     def add(self, stream_id: int, now_ns: int) -> Stream:
-        """A new stream, with the profile that it is configured to have."""
+        """Make a stream with its configured profile."""
         static = self._rules.static_profiles.get(stream_id)
         stream = Stream(
             stream_id=stream_id,
@@ -114,15 +114,15 @@ class Streams:
         return ClockDomain.REALTIME_SYNCED if is_realtime else ClockDomain.MONOTONIC
 
     def forget(self, stream: Stream) -> None:
-        """It was dynamic, and nobody needs it."""
+        """Remove a dynamic stream that nobody needs."""
         del self._streams[stream.stream_id]
 
     def free_dynamic_id(self) -> int | None:
-        """An id of the range that no stream has, the one that was free the longest."""
+        """The id of the dynamic range that was free for longest; None if no id is free."""
         ids = self._rules.dynamic_ids
         if ids is None:
             return None
-        # At most as many steps as there are streams, which are bounded.
+        # This takes at most as many steps as there are streams, whose number is bounded.
         for _ in range(min(len(ids), len(self._streams) + 1)):
             stream_id = self._next_dynamic
             self._next_dynamic = stream_id + 1 if stream_id < ids.last else ids.first
