@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The only place that asks what time it is. Everything else is given a clock, or a time."""
+"""The clocks: only this module asks for the time. All other code is given a clock, or a time."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Nanoseconds since an origin of its own."""
+    """A clock that counts nanoseconds from an origin of its own."""
 
     def __call__(self) -> int: ...
 
 
 def monotonic_ns() -> int:
-    """CLOCK_MONOTONIC: never goes back, and is the same for all processes of this host since boot."""
+    """CLOCK_MONOTONIC: it never goes back, and is the same for all processes of this host since boot."""
     return time.monotonic_ns()
 
 
 def realtime_ns() -> int:
-    """CLOCK_REALTIME: wall time, for people and for epochs; it may step."""
+    """CLOCK_REALTIME: wall time, for people and for epochs. It may step."""
     return time.time_ns()
 
 
@@ -39,5 +39,5 @@ class ManualClock:
         return self._now_ns
 
     def advance(self, delta_ns: int) -> None:
-        """Move on by ``delta_ns``; a negative step plays a clock that was set back."""
+        """Move on by ``delta_ns``. A negative step is like a clock that was set back."""
         self._now_ns += delta_ns

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a loop does when it found nothing to do: the twin of the native idle strategies.
+"""Idling: what a loop does when it found nothing to do. This is the twin of the native idle strategies.
 
-``busy`` spins, ``yield`` offers the core to others, ``sleep`` sleeps 1 ms, and ``backoff``, the default,
-spins 10 times, yields 20 times, then parks from 1 us up to 64 us. The only place that sleeps.
+``busy`` spins, ``yield`` offers the core to other threads, and ``sleep`` sleeps 1 ms. ``backoff``, the default, spins
+10 times, yields 20 times, then parks from 1 us up to 64 us. Only this module sleeps.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ YIELD: Final = -1
 
 
 class Idler:
-    """A loop's idling: ask it after a turn without work, reset it after one with.
+    """The idling of one loop: call ``idle`` after a turn without work, and ``reset`` after a turn with work.
 
     >>> idler = Idler("sleep")
     >>> idler.next_pause()
@@ -42,12 +42,12 @@ class Idler:
         self.reset()
 
     def reset(self) -> None:
-        """There was work: the next pause is the shortest again."""
+        """Note that there was work: the next pause is the shortest again."""
         self._empty_turns = 0
         self._park_ns = SHORTEST_PARK_NS
 
     def next_pause(self) -> int:
-        """What to do now, decided without doing it: ``SPIN``, ``YIELD``, or nanoseconds to park."""
+        """Decide the next pause without making it: ``SPIN``, ``YIELD``, or nanoseconds to park."""
         match self._strategy:
             case "busy":
                 return SPIN
@@ -75,5 +75,5 @@ class Idler:
 
 
 def sleep_ns(duration_ns: int) -> None:
-    """Sleep, for waits that are not a loop's idling."""
+    """Sleep, in a wait that is not the idling of a loop."""
     time.sleep(duration_ns / 1e9)

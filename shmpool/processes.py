@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is somebody still there, and who descends from whom? The numbers come from files that other processes wrote."""
+"""Processes: whether one still runs, and what descends from it. Their numbers come from files of other processes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 
 def process_exists(pid: int) -> bool:
-    """Whether a process of this number runs, whoever's it is."""
+    """Whether a process with this number runs, of whatever user."""
     if not 0 < pid < 2**31:
         return False
     try:
@@ -23,7 +23,7 @@ def process_exists(pid: int) -> bool:
 
 
 def family(pid: int) -> Iterator[int]:
-    """A process and all that descend from it, as they are at this moment."""
+    """A process and all that descend from it at this moment."""
     yield pid
     with suppress(OSError):  # It ended a moment ago.
         for task in Path(f"/proc/{pid}/task").iterdir():

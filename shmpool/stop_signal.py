@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C and SIGTERM for programs that run until they are told to end, or work for long."""
+"""The stop signal: Ctrl-C and SIGTERM for programs that run until told to end, or that work for long."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _Result = TypeVar("_Result")
 
 
 def interruptible(work: Callable[[], _Result]) -> Future[_Result]:
-    """Native work of minutes, on a thread of its own: waiting for its result ends with Ctrl-C at once.
+    """Run native work of minutes on a thread of its own, so that Ctrl-C ends the wait for its result at once.
 
-    The work goes on behind it for as long as this process lives.
+    The work itself goes on for as long as this process lives.
     """
     future = Future[_Result]()
 
     def run() -> None:
         try:
             future.set_result(work())
-        except BaseException as failure:  # raised where the result is taken
+        except BaseException as failure:  # raised again where the result is taken
             future.set_exception(failure)
 
     threading.Thread(target=run, name="framegate-aside", daemon=True).start()
@@ -37,11 +37,11 @@ def interruptible(work: Callable[[], _Result]) -> Future[_Result]:
 class StopSignal:
     """Turns the first SIGINT or SIGTERM into a flag, and the second into an immediate end.
 
-    Use it in the main thread, as a context manager. ``wait`` returns as soon as the signal is there, and when
-    one of the file descriptors given to it has something to say.
+    Use it in the main thread, as a context manager. ``wait`` returns as soon as the signal arrives, or when one of the
+    given file descriptors is readable.
 
-    Until the program listens nobody would see the flag: it waits for a driver, say. Then the signal ends that wait, as
-    KeyboardInterrupt. Listen before you say that you are ready.
+    Before ``listen`` is called nobody would look at the flag; the program may be waiting for a driver. Until then the
+    signal raises KeyboardInterrupt. Call ``listen`` before you report that the program is ready.
     """
 
     def __init__(self) -> None:
@@ -61,12 +61,12 @@ class StopSignal:
         os.close(self._write_end)
 
     def listen(self) -> None:
-        """From now on the signal interrupts nothing: the program looks for it, and ends in good order."""
+        """Let the signal interrupt nothing from now on: the program checks for it, and ends in good order."""
         self._is_looked_for = True
 
     @property
     def is_set(self) -> bool:
-        """Whether the signal came. Who looks listens."""
+        """Whether the signal arrived. Asking for it also listens."""
         self.listen()
         return self._is_set
 
@@ -79,7 +79,7 @@ class StopSignal:
             raise KeyboardInterrupt
 
     def wait(self, timeout_s: float, *descriptors: int) -> bool:
-        """Wait for the signal, a readable descriptor, or the time; whether the signal came."""
+        """Wait for the signal, a readable descriptor, or the time. Returns whether the signal arrived."""
         if not self.is_set:
             select.select([self._read_end, *descriptors], [], [], timeout_s)
         return self.is_set

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program's way into the pool: its Aeron client, its leases, and the thread that keeps them."""
+"""The client of the pool: a program's Aeron client, its leases, and the thread that keeps them."""

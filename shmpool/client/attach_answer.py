@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a driver's answer to an attach can be believed (PROTOCOL 10.5)."""
+"""Checks a driver's answer to an attach request (PROTOCOL 10.5)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LAYOUT_VERSION: Final = 1
 
 
 def flaw_of(response: ShmAttachResponse, stream_id: int) -> str | None:
-    """Why an OK answer must not be believed; None when it is sound."""
+    """Why an OK answer must not be used; None if it is valid."""
     required = ("lease_id", "stream_id", "epoch", "layout_version", "header_nslots", "header_slot_bytes")
     for name in required:
         if getattr(response, name) is None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program's way into the pool: one Aeron client, its leases, and the thread that keeps them.
+"""The client of the pool: one Aeron client, its leases, and the thread that keeps them.
 
 The thread polls the control and announce streams, sends keep-alives and QoS, and tells producers and consumers when
-their regions come and go. It does so while user code computes, so a slow callback does not cost a lease; and it takes
-up everything again by itself when the driver, or this whole process, was away.
+their regions come and go. It does so while user code computes, so a slow callback does not cost a lease. After the
+driver, or this whole process, was away, the thread connects and attaches again by itself.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _Attachable = TypeVar("_Attachable", bound=Leaseholder)
 
 
 class Client:
-    """Made by ``connect``; a context manager. Producers and consumers that it gave out end with it."""
+    """A client, made by ``connect``; a context manager. Its producers and consumers end with it."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class Client:
         self.wait_driver_s = wait_driver_s
         self.allowed = canonical(base_dirs)
         self.names = StreamNames(base_dirs[0] if base_dirs else default_base_dir())
-        """The streams of the base directory by name."""
+        """The names of the streams of the base directory."""
         self.chance = random.Random(os.urandom(16))  # noqa: S311  (ids that should differ, not secrets)
         self.times = times or OwnerTimes()
         self._streams = streams or Streams()
@@ -88,12 +88,12 @@ class Client:
         self._driver_timeout_ms = driver_timeout_ms
         self._link: Link | None = first_link(aeron_dir, self._streams, driver_timeout_ms, wait_driver_s)
         self._death: TransportError | None = None
-        """What a caller's thread met that ends the link; this client's own thread carries it out."""
+        """An error that ends the link, met by a caller's thread; this client's own thread handles it."""
         self._has_failed = False
         self.is_copy = False
-        """Whether a fork made it: the client works in another process, and not in this one."""
+        """Whether this object is the copy that a fork made: the client works in the other process only."""
         self.turn = threading.RLock()
-        """Held while a member is called, added or closed. Never while waiting for messages."""
+        """Held while a member is called, added or closed. Never held while waiting for messages."""
         self._members: list[Member] = []
         self._control_listeners: list[ControlListener] = []
         self._stopping = threading.Event()
@@ -118,21 +118,27 @@ class Client:
         frame_bytes_max: int | None = None,
         wait_s: float = PATIENCE_NS / 1e9,
     ) -> Producer:
-        """The one producer of a stream, which is named by its number or its name. It is attached when this returns.
+        """The only producer of a stream, given by its number or its name. It is attached when this returns.
 
-        Without shape and dtype every frame may be another.
-        With them, or with ``frame_bytes_max``, the bytes of the largest frame, the driver makes regions that fit.
-        ``clock`` says by which clock frames are stamped: ``"monotonic"``, or ``"realtime"`` for times as of
-        ``time.time_ns()``. Left out, frames without a time get the monotonic clock's, and what consumers are told is
-        what the driver's file has, else monotonic.
-        ``descriptor_stream`` is the Aeron stream of its descriptors, which its consumers must be told too; left out,
-        it is the configured one, else the one that all streams share.
-        Checkpoint barriers are sent for the coordinator of ``pipeline``; None: for no one. Where there is none,
-        ``barrier_interval_s`` makes them come by themselves. ``position`` is where a source that can be taken back
-        begins (``Producer.publish``, ``Producer.sent_barriers``). ``continues`` says that the sequences of its epoch
-        are those that the stream had before: what comes again is a repetition and not the beginning of something new.
-        ``wait_s`` is how long the lease of another producer may stand in the way: that of a killed one expires.
-        Raises ``AttachRefused`` when the driver says no, ``DriverSilent`` when none answers.
+        Without shape and dtype, every frame may have its own. With them, or with ``frame_bytes_max`` (the bytes of the
+        largest frame), the driver makes regions that fit.
+
+        ``clock`` is the clock that stamps the frames: ``"monotonic"``, or ``"realtime"`` for times like those of
+        ``time.time_ns()``. If it is left out, frames without a time get the monotonic clock's, and consumers are told
+        the clock of the driver's file, or else monotonic.
+
+        ``descriptor_stream`` is the Aeron stream for the descriptors, which consumers must be given too. If it is left
+        out, it is the configured one, or else the one that all streams share.
+
+        Checkpoint barriers are sent when the coordinator of ``pipeline`` asks; None sends none. In a pipeline without a
+        coordinator, ``barrier_interval_s`` makes them come by themselves.
+
+        ``position`` is where a source that can go back begins (``Producer.publish``, ``Producer.sent_barriers``).
+        ``continues`` says that its epoch goes on with the sequences that the stream had before: frames that come again
+        are repetitions, not the beginning of something new.
+
+        ``wait_s`` is how long to wait for the lease of another producer to end; that of a killed producer expires.
+        Raises ``AttachRefused`` if the driver refuses, ``DriverSilent`` if none answers.
         """
         stream = self.names.id_of(stream)
         descriptors = self.descriptor_stream(stream, descriptor_stream)
@@ -176,16 +182,19 @@ class Client:
         on_control: Callable[[Control], None] | None = None,
         idle: WaitName = "bell",
     ) -> Consumer:
-        """A consumer of a stream, by its number or its name, attached.
+        """A consumer of a stream, given by its number or its name. It is attached when this returns.
 
-        ``timeout_s`` is how long iterating waits for a frame; None: for ever. ``max_rate_hz`` leaves some out.
-        ``own_stream`` asks for a descriptor stream of its own, which a driver without a range for them declines.
-        ``descriptor_stream`` is where the stream's producer was told to send its descriptors; as in ``producer``.
-        ``on_control`` hears the barriers, watermarks and signals between the frames, on the thread that polls; without
-        it they wait in ``Consumer.control()``.
-        ``on_progress`` hears how far frames are filled that are not there yet, on the client's thread: keep it short.
-        ``idle`` is how it waits: a ``bell`` that the producer rings wakes it; ``backoff`` looks ever more rarely, as it
-        also does where a producer has no bell; ``yield`` and ``spin`` take a core and answer soonest.
+        ``timeout_s`` is how long iterating waits for a frame; None waits for ever. ``max_rate_hz`` leaves frames out.
+        ``own_stream`` asks for a descriptor stream for this consumer alone; a driver without a range for them declines.
+        ``descriptor_stream`` is the one that was given to the stream's producer.
+
+        The thread that polls calls ``on_control`` with the barriers, watermarks and signals between the frames; without
+        it they wait in ``Consumer.control()``. The client's thread calls ``on_progress`` with the progress of frames
+        that are being filled: keep it short.
+
+        ``idle`` is how the consumer waits. With ``bell`` it sleeps until the producer rings; with ``backoff`` it looks
+        less and less often, as it also does if a producer has no bell. ``yield`` and ``spin`` take a core and are the
+        fastest.
         """
         if idle not in WAIT_NAMES:
             raise InvalidValue("a consumer waits by one of these", idle=idle, known=", ".join(WAIT_NAMES))
@@ -204,7 +213,7 @@ class Client:
         return self.attach(consumer)
 
     def descriptor_stream(self, stream: int, given: int | None) -> int | None:
-        """Where a stream's descriptors are; None: where all are."""
+        """The Aeron stream of a stream's descriptors; None for the shared one."""
         found = self._descriptor_streams.get(stream) if given is None else given
         if found is not None and not 1 <= found <= AERON_STREAM_MAX:
             what = f"a descriptor stream is one of Aeron's, from 1 to {AERON_STREAM_MAX}"
@@ -212,7 +221,7 @@ class Client:
         return found
 
     def attach(self, member: _Attachable) -> _Attachable:
-        """Add a producer or consumer of the caller's own making, and wait until it holds its lease.
+        """Add a producer or consumer that the caller has made, and wait until it holds its lease.
 
         Raises what ``producer`` and ``consumer`` raise; the member is closed then.
         """
@@ -236,14 +245,14 @@ class Client:
         return member
 
     def listen(self, listener: ControlListener) -> None:
-        """Add a member that needs no lease. It hears nothing while there is no media driver."""
+        """Add a member that needs no lease. It receives nothing while there is no media driver."""
         with self.turn:
             self._admit(listener)
             self._control_listeners.append(listener)
 
     def _admit(self, member: Member) -> None:
-        """Add a member, on the link if there is one. Without, or when it dies just now, this client's thread connects
-        again and puts every member on the next link."""
+        """Add a member, and put it on the link if there is one. If there is none, or it dies just now, this client's
+        thread connects again and puts every member on the next link."""
         if self.is_copy:
             raise TransportClosed(
                 "the client belongs to the process that this one was forked from",
@@ -257,25 +266,26 @@ class Client:
                 member.on_link(self._link)
             except LINK_IS_DEAD as death:
                 if self._members and isinstance(death, AddTimedOut):
-                    # The driver may be slow and not dead: the others' leases are not risked on it.
+                    # The driver may be slow rather than dead, so the leases of the other members are not risked for
+                    # this one.
                     raise
                 self._death = death
         self._members.append(member)
 
     def remove(self, member: Member) -> None:
-        """A member closed itself."""
+        """Remove a member that has closed itself."""
         with self.turn:
             if member in self._members:
                 self._members.remove(member)
             self._control_listeners = [each for each in self._control_listeners if each is not member]
 
     def send(self, message: Message) -> bool:
-        """Put a message on the control stream; whether it was taken."""
+        """Send a message on the control stream. Returns whether it was taken."""
         link = self._link
         return link is not None and link.control.offer(message.encode()) > 0
 
     def close(self) -> None:
-        """Give every lease back and end the thread. Idempotent, and nothing in a process that was forked."""
+        """Give every lease back and end the thread. Idempotent; does nothing in a process that was forked."""
         if self.is_copy:
             return
         for member in self._snapshot():
@@ -289,7 +299,7 @@ class Client:
             link.transport.close()
 
     def disown(self) -> None:
-        """After a fork, in the new process: nothing of this is its own."""
+        """Give up everything without closing it, in a new process after a fork: nothing belongs to this process."""
         self.is_copy, self.turn = True, threading.RLock()
         keep(self._link)
         self._link = None
@@ -325,7 +335,7 @@ class Client:
                         self._stopping.wait(_TURN_NS / 1e9)
         finally:
             if not self._stopping.is_set():
-                # A defect. Nobody keeps the leases any more, so nobody may write or read by them.
+                # A defect. The leases are no longer kept alive, so nobody may write or read by them.
                 self._has_failed = True
                 self._lose_link(TransportClosed("the client's thread failed", aeron_dir=self.aeron_dir))
 
@@ -356,7 +366,7 @@ class Client:
 
     @contextmanager
     def _alone(self, member: Member, ends_link: tuple[type[TransportError], ...] = _DRIVER_IS_GONE) -> Iterator[None]:
-        """What one member is refused, a stream for instance, is not the others' affair; what ends the link is."""
+        """Keep an error of one member, such as a refused stream, from the others, unless it ends the link."""
         try:
             yield
         except ends_link:
@@ -369,7 +379,7 @@ class Client:
         try:
             return decode_any(data)
         except MessageError:
-            # Other schemas share these streams, and a malformed message is its sender's affair.
+            # Other schemas share these streams, and a malformed message is its sender's mistake.
             self.foreign_messages += 1
             return None
 
@@ -407,9 +417,9 @@ def connect(
 ) -> Client:
     """Connect to the drivers of a host.
 
-    What is left out comes from the environment (FRAMEGATE_AERON_DIR, FRAMEGATE_BASE_DIR and the others of
-    ``ClientSettings``), from the file ``config`` or FRAMEGATE_CONFIG, else it is what `framegate driver` uses without
-    options. Only regions inside ``base_dir`` (or ``allowed_base_dirs``) are mapped.
+    An option that is left out comes from the environment (FRAMEGATE_AERON_DIR, FRAMEGATE_BASE_DIR and the others of
+    ``ClientSettings``), or from the file ``config`` or FRAMEGATE_CONFIG. Otherwise it is what `framegate driver` uses
+    without options. Only regions inside ``base_dir`` (or ``allowed_base_dirs``) are mapped.
     """
     settings = load_client_settings(os.environ, config=config, aeron_dir=aeron_dir, base_dir=base_dir)
     given = client_arguments(settings)
@@ -421,7 +431,7 @@ def connect(
 
 
 def client_arguments(settings: ClientSettings) -> dict[str, Any]:
-    """The arguments that make a client of these settings."""
+    """The arguments of ``Client`` for these settings."""
     return {
         "aeron_dir": settings.aeron_dir or default_aeron_dir(os.environ),
         "base_dirs": [settings.base_dir],

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The clients of this process.
+"""The clients of this process, and their copies after a fork.
 
-A fork makes copies of them without a thread, whose leases and Aeron connection stay the other process's.
+A fork copies clients without their threads. Leases and the Aeron connection still belong to the other process.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ _kept: list[Any] = []
 
 
 def note_client(client: Client) -> None:
-    """Let the copies of a client refuse their work, and leave what its own process uses alone."""
+    """Note a client, so that after a fork its copies refuse to work, and leave the other process's resources alone."""
     _clients.add(client)
 
 
 def producer_here(client: Client, stream: int) -> Producer | None:
-    """The producer that this process has of a stream, by whichever client of the same base directory."""
+    """The producer of a stream in this process, of any client with the same base directory; None if there is none."""
     near = (each for each in list(_clients) if each.allowed == client.allowed and not each.is_copy)
     return next((each for other in near for each in other.producers() if each.stream_id == stream), None)
 
 
 def keep(borrowed: object) -> None:
-    """Never drop this: its end would be sent to the media driver in the name of the other process."""
+    """Keep an object for ever: dropping it would send its end to the media driver in the name of the other process."""
     _kept.append(borrowed)
 
 

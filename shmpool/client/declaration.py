@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a producer says of its frames before it attaches (PROTOCOL 12.8): the driver makes regions that fit them."""
+"""A producer's declaration of its frames, sent before it attaches (PROTOCOL 12.8). The driver's regions fit it."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _FRAME_BYTES_MAX: Final = 1 << 31
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Declaration:
-    """None is what the producer does not say."""
+    """What a producer declares of its frames; None for what it does not declare."""
 
     clock_domain: ClockDomain | None = None
     frame_bytes: int | None = None
     is_firm: bool = True
-    """Whether every frame is as large; else some may be smaller, and fit where the largest does not."""
+    """Whether every frame has this size. Otherwise frames may be smaller, and fit even where the largest does not."""
 
     def message(self, stream_id: int, client_id: int) -> StreamDeclaration:
-        """As the driver hears it."""
+        """The message for the driver."""
         return StreamDeclaration(
             stream_id=stream_id,
             client_id=client_id,
@@ -36,7 +36,7 @@ class Declaration:
         )
 
     def check(self, stream_id: int, longest_payload: int) -> None:
-        """Raise ``FrameTooLarge`` where no frame would fit the regions that were granted."""
+        """Raise ``FrameTooLarge`` if no frame would fit the regions that were granted."""
         if self.is_firm and self.frame_bytes is not None and self.frame_bytes > longest_payload:
             what = "no pool of the stream has slots that large"
             raise FrameTooLarge(what, stream=stream_id, frame_bytes=self.frame_bytes, limit_bytes=longest_payload)
@@ -49,7 +49,7 @@ def declaration_of(
     dtype: str | None,
     frame_bytes_max: int | None = None,
 ) -> Declaration | None:
-    """What follows from a producer's arguments; None if nothing does. ``frame_bytes_max`` counts without a shape.
+    """The declaration from a producer's arguments; None if they declare nothing. A shape overrides ``frame_bytes_max``.
 
     Raises ``InvalidValue`` for a clock without a name, ``FrameTooLarge`` for frames that no region can hold.
     """
@@ -74,5 +74,5 @@ def _frame_bytes(shape: Sequence[int] | None, dtype: str | None) -> int | None:
     try:
         return math.prod(shape) * np.dtype(dtype).itemsize
     except TypeError:
-        # It is no number's name: the producer itself refuses it, with those that are.
+        # It is not the name of a dtype. The producer refuses it with an error that lists the names.
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hello of a consumer: what it wishes for, in the words of PROTOCOL 2.4 and 7.2."""
+"""The hello of a consumer: what it asks for, by PROTOCOL 2.4 and 7.2."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from framegate.shmpool.client.attach_answer import LAYOUT_VERSION
 
 _WISH_DESCRIPTOR: Final = 31_000
 _WISH_CONTROL: Final = 32_000
-"""Any number that is not 0 asks; the driver picks the ids. These begin the ranges of PROTOCOL 7.1."""
+"""The ids that ask for streams: any number but 0 asks, and the driver picks them. These begin PROTOCOL 7.1's ranges."""
 
 
 def hello_of(
     stream_id: int, consumer_id: int, *, channel: str, max_rate_hz: int, own_stream: bool, hears_progress: bool
 ) -> ConsumerHello:
-    """Channels and ids go in pairs; streams of its own are on the channel that all clients use."""
+    """Make a hello. A channel and an id go together; streams of the consumer's own use the channel of all clients."""
     own_control = own_stream and hears_progress
     return ConsumerHello(
         stream_id=stream_id,

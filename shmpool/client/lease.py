@@ -10,15 +10,15 @@
                                            +---late OK--> ATTACHED
 ```
 
-A driver that makes gigabytes of regions grants late. An answer to an earlier request of the same client id counts like
-one to the newest, and a newer request that is refused because the client id is attached shows that the earlier one is
-under way.
+A driver that makes gigabytes of regions grants late. An answer to an earlier request of the same client id counts as
+much as one to the newest. If a newer request is refused because the client id is attached, the earlier one is under
+way.
 
-An attach is followed by announces of the stream, once a second: they are how a client knows that its driver lives, for
-keep-alives have no answer. A lease that nobody vouches for is lost. A driver that only stood still holds it all the
-same: so it is given back before each attach until the driver answers, and an announce ends the waiting for it.
+The driver announces an attached stream once a second. Keep-alives have no answer, so only these announces show that the
+driver lives. A lease without them is lost. A driver that only stood still holds the lease all the same. So the lease is
+given back before each attach until the driver answers, and an announce ends the waiting.
 
-Feed it the driver's messages and the time; carry out the actions that it returns, in order. When a lease ends, its
+Give it the driver's messages and the time, and carry out the actions that it returns, in order. When a lease ends, its
 regions must not be used from that moment on.
 """
 
@@ -53,22 +53,22 @@ _NS: Final = 1_000_000_000
 _SHORTEST_INTERVAL_NS: Final = 10_000_000
 _CORRELATION_MASK: Final = (1 << 62) - 1
 _UNHEARD_NS: Final = 200_000_000
-"""A driver that announces so long after a request, and did not answer it, did not hear it."""
+"""A driver that sends an announce this long after a request, but no answer, did not receive the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseTimes:
-    """How long things may take."""
+    """The time-outs and intervals of a lease."""
 
     attach_timeout_ns: int = 1 * _NS
     backoff_ns: int = 200_000_000
     backoff_max_ns: int = 1 * _NS
     keepalive_interval_ns: int = 1 * _NS
-    """At most; a lease that is granted for less than three of them is kept alive more often."""
+    """The longest interval. If a lease is granted for less than three of them, it is kept alive more often."""
     silence_ns: int = 5 * _NS
-    """So long without an announce of the stream the driver counts as gone: five of its periods."""
+    """After this long without an announce of the stream the driver counts as gone; it is five announce periods."""
     under_way_ns: int = 300 * _NS
-    """How long an attach may be under way, as the driver makes regions for it."""
+    """How long an attach may be under way while the driver makes its regions."""
 
 
 class LeaseState(Enum):
@@ -106,24 +106,24 @@ class Lease:
     _attempts: int = 0
     _first_correlation_id: int = 0
     _asked_from_id: int = 0
-    """The first request whose grant can be taken up: asked under the present client id, after the last lease."""
+    """The first request whose grant can still be used: it has the present client id, and came after the last lease."""
     _unanswered: int = 0
-    """Requests from that one on, over the present link, that had no answer yet."""
+    """How many requests from that one on, sent over the present link, have had no answer yet."""
     _under_way_since_ns: int | None = None
     _detach_id: int = 0
     _owed: ShmDetachRequest | None = None
-    """Gives back a lease that was lost here; said before each attach until the driver has answered."""
+    """The detach for a lease that was lost here. It is sent before each attach until the driver has answered."""
     _waits_since_ns: int | None = None
-    """Since when an announce is waited for, because the driver was not heard."""
+    """Since when an announce is awaited, because the driver did not receive a request."""
     _taken_ids: int = 0
 
     def __post_init__(self) -> None:
-        # A random start makes it unlikely that an answer to an earlier process is taken for ours.
+        # A random start makes it unlikely that an answer to an earlier process is taken for one to this one.
         self._correlation_id = self._first_correlation_id = self.chance.getrandbits(62)
         self._forget_requests()
-        # Counted apart: an attach that is under way keeps its own.
+        # Detaches are numbered separately, because an attach that is under way keeps its own id.
         self._detach_id = self.chance.getrandbits(62)
-        # 0 is only a local way to say "any" (PROTOCOL 10.4).
+        # 0 only means "any" within this process (PROTOCOL 10.4).
         self.client_id = self.client_id or new_client_id(self.chance)
 
     @property
@@ -145,14 +145,14 @@ class Lease:
         return []
 
     def on_response(self, response: ShmAttachResponse, now_ns: int) -> list[Action]:
-        """An answer on the control stream; whether it is ours tells the correlation id."""
+        """Handle an answer on the control stream. The correlation id says whether it is for this lease."""
         is_ours = self._first_correlation_id < response.correlation_id <= self._correlation_id
         if not is_ours or self.state is LeaseState.CLOSED:
             return []
         if self.is_attached or response.correlation_id < self._asked_from_id:
             return self._give_back_late(response)
         self._unanswered = max(self._unanswered - 1, 0)
-        # The detach went before the request, on one stream.
+        # The detach was sent before the request, on the same stream.
         self._owed = None
         if response.code is not ResponseCode.OK:
             return self._refused(response, now_ns)
@@ -169,10 +169,10 @@ class Lease:
         return [Gained(response)]
 
     def on_announce(self, announce: ShmPoolAnnounce, now_ns: int) -> list[Action]:
-        """An announce of any stream: of this one, it shows that the driver lives and which epoch is the stream's."""
+        """Handle an announce. One of this stream shows that the driver lives, and which epoch the stream has."""
         if announce.stream_id != self.stream_id:
             return []
-        # What was announced long ago and heard only now shows no life.
+        # An announce that was sent long ago and is read only now shows no life.
         is_local = announce.announce_clock_domain is ClockDomain.MONOTONIC
         said_ns = min(now_ns, announce.announce_timestamp_ns) if is_local else now_ns
         if not self.is_attached or self.epoch is None:
@@ -187,19 +187,19 @@ class Lease:
         return []
 
     def on_detached(self, response: ShmDetachResponse) -> None:
-        """The driver has taken a lease back, or does not know it."""
+        """Note that the driver has taken a lease back, or does not know it."""
         if self._owed is not None and response.correlation_id == self._owed.correlation_id:
             self._owed = None
 
     def on_revoked(self, message: ShmLeaseRevoked, now_ns: int) -> list[Action]:
-        """Somebody's lease ended; ours, when id, stream and role agree."""
+        """Handle the end of a lease. It is this lease if id, stream and role agree."""
         ours = (self.lease_id, self.stream_id, self.role)
         if not self.is_attached or (message.lease_id, message.stream_id, message.role) != ours:
             return []
         return self._end(f"the driver ended the lease: {LeaseRevokeReason(message.reason).name.lower()}", now_ns)
 
     def on_shutdown(self, message: ShmDriverShutdown, now_ns: int) -> list[Action]:
-        """The driver goes: every lease is void."""
+        """Handle the end of the driver: every lease is void."""
         if not self.is_attached:
             return []
         actions = self._end(f"the driver shut down: {message.reason.name.lower()}", now_ns)
@@ -207,19 +207,19 @@ class Lease:
         return actions
 
     def on_send_failed(self, now_ns: int) -> list[Action]:
-        """A keep-alive could not be sent: the driver would expire the lease, so it counts as lost now. A request that
-        was not sent is sent again soon."""
+        """Handle a message that could not be sent. For want of a keep-alive the driver would expire the lease, so it
+        counts as lost now. A request that was not sent is sent again soon."""
         if self.state is LeaseState.ATTACHING:
             self._unanswered = max(self._unanswered - 1, 0)
         return self._lose_driver("a keep-alive could not be sent", now_ns)
 
     def on_link_lost(self, reason: str, now_ns: int) -> list[Action]:
-        """There is no way to the driver any more: it would not hear keep-alives, and its answers are lost."""
+        """Handle the loss of the link: the driver does not receive keep-alives any more, and its answers are lost."""
         self._unanswered = 0
         return self._lose_driver(reason, now_ns)
 
     def on_unusable(self, reason: str, now_ns: int) -> list[Action]:
-        """The regions of the lease cannot be mapped: give it back, and ask again later."""
+        """Give the lease back because its regions cannot be mapped, and ask again later."""
         return self._lose(reason, now_ns) if self.is_attached else []
 
     def close(self) -> list[Action]:
@@ -249,7 +249,7 @@ class Lease:
 
     def _take_times(self, expiry_ns: int | None, now_ns: int) -> None:
         times = self.times
-        # What lies in the past, or is of another clock, tells no interval.
+        # A time in the past, or of another clock, gives no interval.
         granted_ns = 3 * times.keepalive_interval_ns if expiry_ns is None else expiry_ns - now_ns
         self._granted_ns = max(granted_ns, 0)
         self._keepalive_every_ns = min(times.keepalive_interval_ns, max(self._granted_ns // 3, _SHORTEST_INTERVAL_NS))
@@ -264,7 +264,7 @@ class Lease:
             return [refusal, *self._back_off(now_ns)]
         if self._is_under_way(now_ns):
             return [UnderWay(), *self._back_off(now_ns)]
-        # Another process drew the same number, or the answer to an attach that was granted is lost: draw again.
+        # Another process drew the same number, or the answer to a granted attach was lost. Draw another number.
         self.client_id = new_client_id(self.chance)
         self._forget_requests()
         self._taken_ids += 1
@@ -272,7 +272,7 @@ class Lease:
         return [*told, *self._back_off(now_ns)]
 
     def _is_under_way(self, now_ns: int) -> bool:
-        """Whether the request that attached the client id is likely an earlier one of ours that may be granted yet."""
+        """Whether an earlier request of this lease probably attached the client id, and may be granted yet."""
         if self._under_way_since_ns is None:
             self._under_way_since_ns = now_ns
         return self._unanswered > 0 and now_ns - self._under_way_since_ns < self.times.under_way_ns
@@ -299,7 +299,7 @@ class Lease:
             return []
         self._keepalive_at_ns = now_ns + self._keepalive_every_ns
         if self._expires_at_ns is not None:
-            # No answer tells the new expiry; the driver extends it by as much as it gave at first.
+            # No answer contains the new expiry. The driver extends the lease by as much as it gave at first.
             self._expires_at_ns = max(self._expires_at_ns, now_ns + self._granted_ns)
         return [
             Send(
@@ -314,20 +314,19 @@ class Lease:
         ]
 
     def _end(self, reason: str, now_ns: int) -> list[Action]:
-        """The driver holds no lease for us."""
+        """End the lease: the driver holds none for us."""
         self.lease_id = self.epoch = self._expires_at_ns = None
         self._back_off(now_ns)
         return [Lost(reason)]
 
     def _lose(self, reason: str, now_ns: int) -> list[Action]:
-        """Our side ends it, and the driver may still hold it: without a detach it would stand in the way of the next
-        attach until it expires."""
+        """End the lease here, though the driver may still hold it. Send a detach, or it would block the next attach."""
         self._owed = self._giving_back(self.lease_id)
         actions = self._end(reason, now_ns)
         return actions if self._owed is None else [*actions, Send(self._owed)]
 
     def _lose_driver(self, reason: str, now_ns: int) -> list[Action]:
-        """The driver does not hear, or cannot be told: ask again soon, and at once when it announces the stream."""
+        """End the lease because the driver cannot be reached. Ask again soon, at once when it announces the stream."""
         actions: list[Action] = []
         if self.is_attached:
             self._owed = self._giving_back(self.lease_id)
@@ -340,7 +339,7 @@ class Lease:
         return actions
 
     def _give_back_late(self, response: ShmAttachResponse) -> list[Action]:
-        """A lease beside another one, or from before it, changes nothing here; the driver is told to take it back."""
+        """Give back a late grant, of a lease beside the present one or before it. The present lease does not change."""
         if response.code is not ResponseCode.OK or response.lease_id == self.lease_id:
             return []
         late = self._giving_back(response.lease_id)
@@ -360,5 +359,5 @@ class Lease:
 
 
 def new_client_id(chance: random.Random) -> int:
-    """A number that no other client is likely to have; 0 means none."""
+    """A random number that no other client is likely to have; 0 means none."""
     return chance.randrange(1, 1 << 32)

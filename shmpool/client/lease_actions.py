@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a lease asks its holder to do, in the order in which it is given."""
+"""The actions that a lease asks of its holder, who carries them out in order."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from framegate.schema.driver import (
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Put this message on the control stream."""
+    """Send this message on the control stream."""
 
     message: ShmAttachRequest | ShmLeaseKeepalive | ShmDetachRequest | StreamDeclaration
 
 
 @dataclass(frozen=True, slots=True)
 class Gained:
-    """The lease is held: map what the answer names."""
+    """The lease is granted: map the regions that the answer names."""
 
     response: ShmAttachResponse
 
@@ -39,7 +39,7 @@ class Lost:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The driver said no. It is asked again after the back-off, unless the owner gives up."""
+    """The driver refused. The lease asks again after the back-off, unless its owner gives up."""
 
     code: ResponseCode
     reason: str
@@ -47,7 +47,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class UnderWay:
-    """The driver has an earlier request in hand, as when it makes large regions. It is asked again meanwhile."""
+    """The driver is still handling an earlier request, such as one for large regions. The lease goes on asking."""
 
 
 Action: TypeAlias = Send | Gained | Lost | Refused | UnderWay

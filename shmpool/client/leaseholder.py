@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What producers and consumers have in common: a lease, kept on the client's thread, waited for on the user's."""
+"""The leaseholder: what producers and consumers share. The client's thread keeps the lease; users wait for it."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _log = logging.getLogger(__name__)
 
 
 class Leaseholder:
-    """Carries out what a ``Lease`` decides. Subclasses map and unmap.
+    """Carries out what a ``Lease`` decides. Subclasses map and unmap the regions.
 
-    Whatever touches the lease holds the client's ``turn``: its thread does while it calls a member, ``close`` while it
-    ends one.
+    Every thread that uses the lease holds the client's ``turn``: the client's thread while it calls a member, and
+    ``close`` while it ends one.
     """
 
     def __init__(self, client: Client, stream: int, role: Role, declaration: Declaration | None = None) -> None:
@@ -50,32 +50,32 @@ class Leaseholder:
         self._has_regions = False
         self._said_refusal = ""
         self._under_way_until_ns: int | None = None
-        """Until when a driver that has the attach in hand is waited for; it says so again and again."""
+        """Until when to wait for a driver that handles the attach request; the driver repeats that it does."""
 
     # --- for subclasses, on the client's thread --------------------------------------------------------
 
     def map_lease(self, response: ShmAttachResponse, now_ns: int) -> None:
-        """The lease is held: map what it names. What it raises is told to whoever waits."""
+        """Map the regions of the granted lease. An error raised here goes to the waiting caller."""
         raise NotImplementedError
 
     def unmap(self, _reason: str) -> None:
-        """The regions must not be used any more."""
+        """Stop using the regions, and unmap them."""
         raise NotImplementedError
 
     # --- called by the client's thread -------------------------------------------------------------------
 
     def on_link(self, link: Link) -> None:
-        """A new Aeron client."""
+        """Use a new Aeron client."""
         raise NotImplementedError
 
     def on_link_lost(self, reason: str) -> None:
-        """No lease survives its Aeron client: the driver would not hear its keep-alives."""
+        """Lose the lease with its Aeron client: the driver would not receive keep-alives."""
         now_ns = monotonic_ns()
         self._carry_out(self.lease.on_link_lost(reason, now_ns), now_ns)
         self.unmap(reason)
 
     def on_message(self, message: Message, now_ns: int) -> None:
-        """Feed the lease."""
+        """Give a message to the lease."""
         match message:
             case ShmAttachResponse():
                 self._carry_out(self.lease.on_response(message, now_ns), now_ns)
@@ -89,7 +89,7 @@ class Leaseholder:
                 self._carry_out(self.lease.on_shutdown(message, now_ns), now_ns)
 
     def on_tick(self, now_ns: int) -> None:
-        """Feed the lease."""
+        """Give the time to the lease."""
         self._carry_out(self.lease.on_tick(now_ns), now_ns)
 
     def _carry_out(self, actions: list[Action], now_ns: int) -> None:
@@ -97,7 +97,7 @@ class Leaseholder:
             match action:
                 case Send(message):
                     if not self.client.send(message):
-                        # What follows would be out of order.
+                        # The remaining actions would be out of order.
                         self._carry_out(self.lease.on_send_failed(now_ns), now_ns)
                         return
                 case Gained(response):
@@ -133,13 +133,13 @@ class Leaseholder:
 
     def _on_refused(self, refusal: AttachRefused) -> None:
         if self.attaches and refusal.message != self._said_refusal:
-            # Nobody waits for the answer: it is asked for again, and again.
+            # Nobody waits for the answer. The lease asks again and again.
             self._said_refusal = refusal.message
             _log.warning("%s: %s", self, refusal)
         self._tell(refusal)
 
     def note_detach(self, reason: str) -> None:
-        """Remember why the regions were let go; the newest reasons only."""
+        """Remember why the regions were unmapped. Only the newest reasons are kept."""
         self.detach_reasons.append(reason)
         del self.detach_reasons[:-_REASONS_MAX]
 
@@ -152,11 +152,11 @@ class Leaseholder:
 
     @property
     def is_attached(self) -> bool:
-        """Whether a lease is held at this moment, and what it names is mapped."""
+        """Whether a lease is held at this moment, and its regions are mapped."""
         return self._has_regions and self.lease.is_attached
 
     def wait_attached(self, timeout_s: float) -> None:
-        """Wait for the lease; raises what stands in its way. A driver that is at it is given the time that it takes."""
+        """Wait for the lease; raises the reason if there is none. A driver that makes regions gets the time for it."""
         deadline_ns = monotonic_ns() + int(timeout_s * 1e9)
         with self._changed:
             while not self.is_attached:
@@ -189,11 +189,11 @@ class Leaseholder:
             self.leave()
 
     def disown(self) -> None:
-        """After a fork, in the new process: the lease is the other's, and is not given back."""
+        """Give up the lease without a message, in a new process after a fork: it belongs to the other one."""
         self.lease.state = LeaseState.CLOSED
 
     def leave(self) -> None:
-        """Close what was opened on the link; the last thing that happens."""
+        """Close what was opened on the link. This is the last thing that happens."""
         raise NotImplementedError
 
     @property

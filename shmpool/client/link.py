@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Aeron client of the moment, with the streams that all members of a client share; and how the first one is had.
+"""The link: the present Aeron client, with the streams that all members of a client share.
 
-A media driver may die at any moment, also while it is being connected to. Before the first link nothing is lost by
-that, so it is treated as one that is not there yet: waited for, within the time that the user gave.
+If the media driver dies while the first link is made, the client waits for the next one, within the time that the user
+gave: nothing is lost before the first link.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from framegate.shmpool.transport.interface import Publication, Subscription
 from framegate.shmpool.transport.streams import Streams, untethered
 
 LINK_IS_DEAD: Final = (MediaDriverGone, ClientStalled, AddTimedOut)
-"""What a link raises that is of no more use. A driver that leaves a request unanswered may have died a moment ago: its
-mark looks alive until its time-out."""
+"""The errors after which a link is useless. A media driver that leaves a request unanswered may have died a moment ago:
+its mark looks alive until its time-out."""
 RECONNECT_NS: Final = 200_000_000
 _log = logging.getLogger(__name__)
 
 
 class Link:
-    """The Aeron client of the moment and the streams that every member shares. Replaced as a whole when it dies."""
+    """The present Aeron client and the streams that all members share. When it dies it is replaced as a whole."""
 
     def __init__(self, aeron_dir: str, streams: Streams, driver_timeout_ms: int) -> None:
         self.streams = streams
@@ -36,14 +36,15 @@ class Link:
             self.transport.close()
             raise
         self.joined_at_ns = monotonic_ns()
-        """When the announce stream became available; announces of before are replays."""
+        """When the announce stream became available. Earlier announces are replays."""
 
     def _open(self, channel: str) -> None:
         streams, transport = self.streams, self.transport
         self.control: Publication = transport.add_publication(channel, streams.control, exclusive=False)
         self.qos: Publication = transport.add_publication(channel, streams.qos, exclusive=False)
         self.metadata: Publication = transport.add_publication(channel, streams.metadata, exclusive=False)
-        # It waits for what is rare: parks of a few microseconds would cost a tenth of a core in each process.
+        # These messages are rare, so the subscription sleeps: short parks would cost a tenth of a core in each
+        # process.
         self.hears_control: Subscription = transport.add_subscription(
             untethered(channel), streams.control, idle="sleep"
         )
@@ -51,16 +52,16 @@ class Link:
         self.hears_qos: Subscription = transport.add_subscription(untethered(channel), streams.qos)
 
     def note_images(self) -> None:
-        """Look whether another sender of announces has come."""
+        """Note when another sender of announces has come."""
         for event in self.hears_announce.image_events():
             if event.is_available:
                 self.joined_at_ns = max(self.joined_at_ns, event.at_ns)
 
 
 def first_link(aeron_dir: str, streams: Streams, driver_timeout_ms: int, wait_s: float) -> Link:
-    """A link to the media driver that is there, or comes within ``wait_s``.
+    """Make a link to the media driver that is there, or comes within ``wait_s``.
 
-    Raises ``MediaDriverNotFound`` when none comes, or what the last attempt raised when the time is over.
+    Raises ``MediaDriverNotFound`` if none comes, or the error of the last attempt when the time is over.
     """
     deadline_ns = monotonic_ns() + int(wait_s * 1e9)
     while True:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a client's thread keeps going: a producer, a consumer, or an engine of another package."""
+"""The members of a client, which its thread serves: producers, consumers, and engines of other packages."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from framegate.shmpool.transport.interface import Received
 
 
 class Member(Protocol):
-    """A producer or consumer, as the client's thread sees it. Called on that thread alone."""
+    """A producer or consumer, as the client's thread sees it. Only that thread calls these methods."""
 
     def on_link(self, link: Link) -> None:
-        """A new Aeron client: add the streams again."""
+        """Add the streams on a new Aeron client."""
         ...
 
     def on_link_lost(self, reason: str) -> None:
-        """The Aeron client is gone: nothing may be used any more."""
+        """Stop using everything of the Aeron client, which is gone."""
         ...
 
     def on_message(self, message: Message, now_ns: int) -> None:
-        """A message of the control, announce or QoS stream."""
+        """Handle a message of the control, announce or QoS stream."""
         ...
 
     def on_tick(self, now_ns: int) -> None:
@@ -30,13 +30,13 @@ class Member(Protocol):
         ...
 
     def close(self) -> None:
-        """The client ends."""
+        """End with the client."""
         ...
 
 
 class ControlListener(Member, Protocol):
-    """A member that reads the control stream for itself: the bytes as they came, and which publication sent them."""
+    """A member that reads raw messages of the control stream, and from which publication each came."""
 
     def on_control(self, received: Received, now_ns: int) -> None:
-        """One message of the control stream, before it is decoded. What peers sent must not raise here."""
+        """Handle one message of the control stream before it is decoded. No message of a peer may make this raise."""
         ...

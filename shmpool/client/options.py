@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every command that speaks by a client takes, and that client."""
+"""The options of every command that uses a client, and the client that they make."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from framegate.shmpool.client.stream_names import StreamNames
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientOptions:
-    """What the command line said; None is what it did not."""
+    """The options of the command line; None for one that was not given."""
 
     config: Path | None = None
     aeron_dir: str | None = None
@@ -24,7 +24,7 @@ class ClientOptions:
     json: bool = False
 
     def settings(self) -> ClientSettings:
-        """What the command line, the environment and the file say of a client, in this order."""
+        """The settings from the command line, the environment and the file, in this order."""
         return load_client_settings(
             os.environ,
             config=self.config,
@@ -34,17 +34,17 @@ class ClientOptions:
         )
 
     def connect(self) -> Client:
-        """A client as the settings want it."""
+        """Make a client with these settings."""
         settings = self.settings()
         aeron_dir = settings.aeron_dir or default_aeron_dir(os.environ)
         return connect(aeron_dir, settings.base_dir, wait_driver_s=settings.wait_driver, config=self.config)
 
 
 def stream_number(stream: str, client: ClientWords) -> int:
-    """The number of a stream that the command line names."""
+    """The number of a stream that the command line gives by number or name."""
     return named_stream(stream, base_dir=client["base_dir"], config=client["config"])
 
 
 def named_stream(stream: str, *, base_dir: str | None, config: Path | None) -> int:
-    """The number of a stream, by the names of the base directory that a client of these options has."""
+    """The number of a stream, by the names in the base directory of a client with these options."""
     return StreamNames(ClientOptions(base_dir=base_dir, config=config).settings().base_dir).id_of(stream)

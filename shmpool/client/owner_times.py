@@ -11,9 +11,9 @@ ANNOUNCE_PERIOD_NS: Final = 1_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerTimes:
-    """Three and five announce periods. With the defaults, drivers that announce every three seconds are served too."""
+    """Time limits of three and five announce periods. They also suit drivers that announce every three seconds."""
 
     freshness_ns: int = 3 * ANNOUNCE_PERIOD_NS
-    """An announce, or the activity of regions that it names, that is older is a replay or of a dead owner."""
+    """An announce, or the activity in its regions, that is older than this is a replay or of a dead owner."""
     silence_ns: int = 5 * ANNOUNCE_PERIOD_NS
-    """So long without an announce, or without activity in mapped regions, and their owner counts as dead."""
+    """After this long without an announce, or without activity in mapped regions, their owner counts as dead."""

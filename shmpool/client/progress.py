@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much of a frame is filled while it is being written (PROTOCOL 8): when a producer says so, and what a consumer
-believes of it. Pure.
+"""The progress of a frame that is being filled (PROTOCOL 8): when a producer sends it, and what a consumer accepts.
+Pure.
 
-It is a hint: it makes no frame available, and nothing of a payload can be read by it. A frame is there when its
-descriptor is.
+Progress is a hint: it makes no frame available, and no part of a payload may be read because of it. A frame is
+available when its descriptor arrives.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SMALLEST_BYTES_DELTA: Final = 4_096
 
 
 class ProgressWish(NamedTuple):
-    """What a consumer that asked for progress offers in its hello; None is no wish."""
+    """What a consumer that wants progress asks for in its hello; None where it leaves the choice open."""
 
     interval_us: int | None = None
     bytes_delta: int | None = None
@@ -32,7 +32,7 @@ class ProgressWish(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProgressPolicy:
-    """How often progress goes out: the smallest that anybody offered, not below the producer's own floors.
+    """How often progress is sent: the smallest values that any consumer asked for, but not below the producer's limits.
 
     >>> ProgressPolicy.of([ProgressWish(), ProgressWish(1_000, 1 << 20)])
     ProgressPolicy(interval_ns=1000000, bytes_delta=1048576, major_delta=None)
@@ -46,11 +46,11 @@ class ProgressPolicy:
 
     @classmethod
     def of(cls, wishes: Iterable[ProgressWish]) -> ProgressPolicy:
-        """The policy that these consumers get."""
+        """The policy for these consumers together."""
         offers = list(wishes)
         intervals = [offer.interval_us * 1_000 for offer in offers if offer.interval_us is not None]
         deltas = [offer.bytes_delta for offer in offers if offer.bytes_delta is not None]
-        # 0 rows is how some say that they have no wish.
+        # Some consumers send 0 rows to say that they have no wish.
         majors = [offer.major_delta for offer in offers if offer.major_delta]
         return cls(
             max(min(intervals, default=DEFAULT_INTERVAL_NS), SHORTEST_INTERVAL_NS),
@@ -59,7 +59,7 @@ class ProgressPolicy:
         )
 
     def step_bytes(self, major_bytes: int) -> int:
-        """How many bytes have to be added for another message; ``major_bytes`` is a row's length."""
+        """How many bytes must be added before the next message; ``major_bytes`` is the length of a row."""
         if self.major_delta is None or major_bytes <= 0:
             return self.bytes_delta
         return max(min(self.bytes_delta, self.major_delta * major_bytes), SMALLEST_BYTES_DELTA)
@@ -81,10 +81,10 @@ class _Filling:
 
 @dataclass(slots=True)
 class ProgressThrottle:
-    """A producer's side: what it is told goes in, the messages to publish come out.
+    """The producer's side: reports go in, and the messages to publish come out.
 
-    ``STARTED`` goes out once, with the first report of a frame, ``COMPLETE`` once, when all is filled. Between them
-    the newest state goes out when the interval is over and the step was made.
+    ``STARTED`` is sent once, with the first report of a frame, and ``COMPLETE`` once, when the whole frame is filled.
+    Between them the newest state is sent when the interval is over and enough bytes were added.
     """
 
     stream_id: int
@@ -94,9 +94,10 @@ class ProgressThrottle:
     def report(
         self, *, epoch: int, seq: int, filled_bytes: int, total_bytes: int, major_bytes: int, now_ns: int
     ) -> list[FrameProgress]:
-        """So much of a frame is filled. Raises ``InvalidValue`` for more than its length.
+        """Report how many bytes of a frame are filled. Raises ``InvalidValue`` for more than its length.
 
-        Less than before says nothing: an abandoned frame's sequence is used again, and what was said of it stands.
+        Fewer bytes than before send nothing: the sequence of an abandoned frame is used again, and what was sent of it
+        stays.
         """
         if not 0 <= filled_bytes <= total_bytes:
             raise InvalidValue(
@@ -115,7 +116,7 @@ class ProgressThrottle:
         return self.poll(now_ns)
 
     def poll(self, now_ns: int) -> list[FrameProgress]:
-        """What is due without a new report: the newest state, if it had to wait for the interval."""
+        """The messages that are due without a new report: the newest state, if it had to wait for the interval."""
         frame = self._frame
         if frame is None or frame.is_complete:
             return []
@@ -145,7 +146,7 @@ class _Seen(NamedTuple):
 
 @dataclass(slots=True)
 class ProgressFilter:
-    """A consumer's side: which messages are believed. It remembers one frame a slot, and forgets all with the epoch."""
+    """The consumer's side: it decides which messages to accept. It remembers one frame for each slot."""
 
     stream_id: int
     dropped: int = 0
@@ -155,17 +156,17 @@ class ProgressFilter:
     _slots: dict[int, _Seen] = field(default_factory=dict)
 
     def on_mapped(self, epoch: int, nslots: int, longest_payload: int) -> None:
-        """The regions of an epoch were mapped."""
+        """Begin an epoch, whose regions were mapped."""
         self._epoch, self._nslots, self._longest_payload = epoch, nslots, longest_payload
         self._slots.clear()
 
     def on_unmapped(self) -> None:
-        """The regions are gone, and what was known of them."""
+        """Forget everything, because the regions are unmapped."""
         self._epoch = None
         self._slots.clear()
 
     def admits(self, message: FrameProgress) -> bool:
-        """Whether a message is about a frame of the mapped regions and says more than was known."""
+        """Whether a message is about a frame of the mapped regions, and says more than was known."""
         if message.stream_id != self.stream_id:
             return False
         is_admitted = self._is_sound(message) and self._is_news(message)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From an announce or an attach answer to mapped regions."""
+"""Maps the regions of an announce or of an attach answer."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from framegate.shmpool.layout.uri import RegionUri
 from framegate._native import PoolRegions
 
 _PREFAULTED_MAX_BYTES: Final = 1 << 30
-"""Larger regions are faulted in by the first frames: they have their memory, and the lease must be kept meanwhile."""
+"""Larger regions are faulted in by the first frames: prefaulting takes long, and the lease must be kept meanwhile."""
 
 
 class _Pool(Protocol):
@@ -31,7 +31,7 @@ class _Pool(Protocol):
 
 
 def canonical(base_dirs: Sequence[str]) -> list[str]:
-    """The allowed base directories as they are at start, links resolved; those that are not there yet stay as given."""
+    """The allowed base directories with links resolved at the start. One that does not exist yet stays as given."""
     return [os.path.realpath(Path(base).absolute()) for base in base_dirs]
 
 
@@ -45,7 +45,7 @@ def open_regions(
     allowed: Sequence[str],
     writable: bool,
 ) -> PoolRegions:
-    """Map a stream's regions, or raise why they must not be used."""
+    """Map a stream's regions. Raises the reason if they must not be used."""
     ring = RegionUri.parse(header_uri)
     places = [(pool, RegionUri.parse(pool.region_uri)) for pool in pools]
     for pool, _ in places:
@@ -75,7 +75,7 @@ def _bytes(nslots: int, pools: Sequence[_Pool]) -> int:
 
 
 def open_announced(announce: ShmPoolAnnounce, allowed: Sequence[str]) -> PoolRegions:
-    """The regions of an announce, for reading."""
+    """Map the regions of an announce, for reading."""
     wanted = (LAYOUT_VERSION, HEADER_SLOT_BYTES)
     if (announce.layout_version, announce.header_slot_bytes) != wanted:
         raise RegionMismatch(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams by name: which number each name stands for, in one file of the base directory that every program shares.
+"""Streams by name: one file of the base directory, shared by all programs, holds the number of each name.
 
-A name's number follows from the name alone, so that it is the same after the file is lost with the shared memory; only
-two names that ask for one number depend on who came first, and the file remembers that. The driver writes down the
-names that its own file fixes. Writers take turns by a lock; readers see a whole file or the one before it.
+The number of a name is computed from the name, so that it stays the same after the file was lost with the shared
+memory. Only if two names ask for one number does the order matter, and the file remembers it. The driver adds the names
+that its configuration fixes. Writers take turns by a lock; readers see a whole file, the new or the old one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _STREAM_MAX: Final = (1 << 32) - 2
 
 
 class StreamNames:
-    """The names that the programs of one base directory use."""
+    """The names of streams in one base directory."""
 
     def __init__(self, base_dir: str | os.PathLike[str]) -> None:
         self.base = Path(base_dir)
@@ -43,9 +43,9 @@ class StreamNames:
         return next((name for name, number in self.known().items() if number == stream), None)
 
     def id_of(self, stream: int | str) -> int:
-        """The number of a stream. A name that is new gets one; a number stays as it is."""
+        """The number of a stream. A new name gets a number; a number is returned unchanged."""
         if type(stream) is int and 0 <= stream <= _STREAM_MAX + 1:
-            # 0 and the null value are the driver's to refuse.
+            # The driver refuses 0 and the null value.
             return stream
         if isinstance(stream, str) and stream.isascii() and stream.isdigit() and 1 <= int(stream) <= _STREAM_MAX:
             return int(stream)
@@ -57,15 +57,15 @@ class StreamNames:
         return self._add(stream) if found is None else found
 
     def fix(self, names: Mapping[str, int], ids: IdRange | None) -> None:
-        """Write down what a driver's file says: the numbers of its names, and which ones it gives to others."""
+        """Write down a driver's configuration: the numbers of its names, and those that other names may get."""
         if not names and ids == BUILT_IN_STREAMS and not (self.base / FILE).exists():
-            # Nothing that programs do not assume anyway.
+            # The file would only say what programs assume anyway.
             return
         with self._locked():
             table = self._read()
             taken = set(names.values())
             others = {name: number for name, number in table["names"].items() if name not in table["fixed"]}
-            # Who was here first gives way to the file, and is numbered anew when it is asked for.
+            # A name that was here first gives way to the configuration, and gets another number when it is asked for.
             free = {name: number for name, number in others.items() if name not in names and number not in taken}
             ids_of_file = None if ids is None else [ids.first, ids.last]
             self._write({"ids": ids_of_file, "fixed": sorted(names), "names": {**free, **names}})
@@ -100,7 +100,7 @@ class StreamNames:
             os.close(lock)
 
     def _mode(self) -> int:
-        """Files are open to those who may use the folder."""
+        """The mode that lets every user of the folder use the file."""
         return 0o660 if self.base.stat().st_mode & 0o020 else 0o600
 
     def _read(self) -> dict[str, Any]:
@@ -155,8 +155,8 @@ def _checked(text: bytes, path: Path) -> dict[str, Any]:
 
 
 def _free_number(name: str, ids: IdRange, taken: set[int]) -> int:
-    """The number that a name asks for, or the next free one. Names have the last quarter of the range: numbers that
-    people write themselves are at its beginning."""
+    """The number that a name asks for, or the next free one. Names get the last quarter of the range, because numbers
+    that people write themselves are at its beginning."""
     count = max(1, len(ids) // 4)
     first = ids.last + 1 - count
     start = zlib.crc32(name.encode()) % count

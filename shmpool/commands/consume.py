@@ -29,7 +29,7 @@ _Patterns: TypeAlias = dict[tuple[tuple[int, ...], str], Payloads | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumeOptions(ClientOptions):
-    """What the command line said; None is what it did not."""
+    """The options of the command line; None for one that was not given."""
 
     stream: int
     count: int | None = None
@@ -49,7 +49,7 @@ class _Tally:
 
 
 def run(options: ConsumeOptions) -> int:
-    """Consume until the stream's end, the count, or a signal; the exit code."""
+    """Consume until the stream's end, the count, or a signal. Returns the exit code."""
     tally = _Tally()
     with (
         StopSignal() as stop,
@@ -70,7 +70,7 @@ def run(options: ConsumeOptions) -> int:
 
 
 def require_count(options: ConsumeOptions, have: int) -> None:
-    """Raise ``TooFewFrames`` where more frames were asked for than came."""
+    """Raise ``TooFewFrames`` if fewer frames came than were asked for."""
     if options.count is not None and have < options.count:
         said = "the stream ended before so many frames had come"
         raise TooFewFrames(said, stream=options.stream, want=options.count, have=have)
@@ -88,7 +88,7 @@ def _consume(options: ConsumeOptions, consumer: Consumer, stop: StopSignal, tall
             if tally.frames == options.count:
                 return
         if options.json and frames:
-            # One flush a batch: a program may be waiting for these lines.
+            # Flushed once for each batch, because a program may be waiting for these lines.
             sys.stdout.flush()
         if not options.json and sys.stderr.isatty() and monotonic_ns() >= shown_at_ns:
             shown_at_ns = monotonic_ns() + _PROGRESS_NS
@@ -97,7 +97,7 @@ def _consume(options: ConsumeOptions, consumer: Consumer, stop: StopSignal, tall
 
 def _take(options: ConsumeOptions, frame: Frame, patterns: _Patterns, tally: _Tally) -> None:
     if options.verify and not _is_right(options, frame, patterns):
-        # A payload that was overwritten while it was looked at is late, not wrong.
+        # A payload that was overwritten while it was checked is late, not wrong.
         if not frame.is_valid():
             tally.overwritten += 1
             return
@@ -110,7 +110,7 @@ def _take(options: ConsumeOptions, frame: Frame, patterns: _Patterns, tally: _Ta
 
 
 def _is_right(options: ConsumeOptions, frame: Frame, patterns: _Patterns) -> bool:
-    # The counter is a run of bytes, whatever they mean.
+    # The counter pattern is a sequence of bytes, whatever the dtype is.
     key = (frame.shape, frame.dtype) if options.pattern == "moving" else ((frame.nbytes,), "uint8")
     if key not in patterns:
         if len(patterns) >= _PATTERNS_MAX:
@@ -121,7 +121,7 @@ def _is_right(options: ConsumeOptions, frame: Frame, patterns: _Patterns) -> boo
 
 
 def _payloads(options: ConsumeOptions, shape: tuple[int, ...], dtype: str) -> Payloads | None:
-    """None where the pattern makes no frames like these."""
+    """The payloads to expect; None if the pattern makes no frames of this shape and dtype."""
     try:
         return payloads(options.pattern, stream=options.stream, shape=shape, dtype=dtype, lag=options.lag)
     except WrongUsage:

@@ -34,7 +34,7 @@ LagOption = Annotated[
 
 
 class PatternChoice(StrEnum):
-    """What payloads hold."""
+    """What payloads can hold."""
 
     COUNTER = "counter"
     NOISE = "noise"
@@ -43,7 +43,7 @@ class PatternChoice(StrEnum):
 
 
 class ClockChoice(StrEnum):
-    """What frames are stamped with."""
+    """The clock that stamps the frames."""
 
     MONOTONIC = "monotonic"
     REALTIME = "realtime"

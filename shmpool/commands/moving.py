@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A picture that moves: what ``framegate produce --pattern moving`` writes, and where it has got to in each frame.
+"""The moving pattern: a picture that moves, made by ``framegate produce --pattern moving``.
 
-Every camera of one shape looks at the same scene, which goes ``MOTION`` rows and columns further with each frame and
-comes in again on the other side. A camera adds a pattern of its own that does not move, as sensors do. One with a
+All cameras of one shape see the same scene. It moves ``MOTION`` rows and columns with each frame, and what leaves on
+one side comes in on the other. Each camera adds a pattern of its own that does not move, as sensors do. A camera with a
 ``lag`` shows in frame ``seq`` what the others showed in frame ``seq - lag``.
 """
 
@@ -17,29 +17,29 @@ import numpy.typing as npt
 from framegate.schema.errors import WrongUsage
 
 MOTION: Final = (2, 5)
-"""Rows and columns that the scene goes with each frame."""
+"""By how many rows and columns the scene moves with each frame."""
 SIDE_MIN: Final = 16
 _SEED: Final = 1
 _WAVES, _DISCS = 6, 7
 _DARKEST, _BRIGHTEST_WAVE = 30.0, 105.0
 _GRAIN: Final = 12
-"""Of the scene: it moves, so that even a patch without an edge shows where it is."""
+"""The grain of the scene. It moves with the scene, so that even a patch without an edge shows where it is."""
 _NOISE: Final = 16
-"""Of a camera: it stays. With the brightest disc, 225, and the grain it stays below 256."""
+"""The grain of a camera, which does not move. With the brightest disc, 225, and the scene's grain it is below 256."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What there is to see, before it has moved. The same for every program."""
+    """The scene before it has moved. It is the same in every program."""
 
     picture: npt.NDArray[np.uint8]
     landmark: tuple[int, int]
-    """Row and column in the middle of the largest disc."""
+    """Row and column of the middle of the largest disc."""
 
 
 @lru_cache(maxsize=4)
 def scene(shape: tuple[int, int]) -> Scene:
-    """The scene in a shape: slow waves, grain, and discs with an edge; it meets itself where it wraps around."""
+    """The scene of a shape: slow waves, grain, and discs with an edge. It fits together where it wraps around."""
     random = np.random.default_rng(_SEED)
     rows, columns = np.indices(shape, dtype=np.float32)
     waves = np.zeros(shape, np.float32)
@@ -61,14 +61,14 @@ def scene(shape: tuple[int, int]) -> Scene:
 
 
 def _around(places: npt.NDArray[np.float32], middle: int, size: int) -> npt.NDArray[Any]:
-    """How far places are from one of them, the shorter way round."""
+    """The distances of places from the middle, the shorter way around."""
     apart = np.abs(places - middle)
     found: npt.NDArray[Any] = np.minimum(apart, size - apart)
     return found
 
 
 def moved_by(tick: int, shape: tuple[int, int]) -> tuple[int, int]:
-    """Rows and columns by which the scene has gone at a tick, within its shape.
+    """The rows and columns by which the scene has moved at a tick, within its shape.
 
     >>> moved_by(3, (480, 640)), moved_by(-1, (480, 640)), moved_by(240, (480, 640))
     ((6, 15), (478, 635), (0, 560))
@@ -92,7 +92,7 @@ class MovingPattern:
             raise WrongUsage(f"the moving pattern makes {wanted}, not {'x'.join(map(str, shape))} of {dtype}")
         self._shape = (shape[0], shape[1])
         self._lag = lag
-        # Four times the scene, so that every place in it is the corner of a whole picture.
+        # The picture is tiled to four times its size, so that a whole picture begins at every place of the scene.
         self._tiled = np.tile(scene(self._shape).picture, (2, 2))
         self._noise = np.random.default_rng(stream).integers(0, _NOISE, self._shape, np.uint8)
 
@@ -101,7 +101,7 @@ class MovingPattern:
         np.add(self._window(seq), self._noise, out=payload.reshape(self._shape))
 
     def holds(self, payload: npt.NDArray[np.uint8], seq: int) -> bool:
-        """Whether a payload is the one of ``seq``."""
+        """Whether a payload is that of frame ``seq``."""
         return payload.size == self._noise.size and bool(
             np.array_equal(payload.reshape(self._shape), self._window(seq) + self._noise)
         )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Payloads that can be checked: what `framegate produce` writes, `framegate consume --verify` knows.
+"""Patterns: payloads that `framegate produce` writes and `framegate consume --verify` checks.
 
-``counter``: the sequence as the first 8 bytes, little-endian, then a run of bytes that stream and sequence decide.
+``counter``: the sequence in the first 8 bytes, little-endian, then bytes that follow from stream and sequence.
 ``noise``: random bytes, the same for every frame. ``zeros``: zeros. ``moving`` is in ``moving.py``.
 """
 
@@ -16,24 +16,24 @@ from framegate.shmpool.commands.moving import MovingPattern
 PatternName = Literal["counter", "noise", "zeros", "moving"]
 PATTERNS: Final[tuple[str, ...]] = get_args(PatternName)
 _PERIOD: Final = 251
-"""Prime, so that no power-of-two slip of a copy goes unnoticed."""
+"""A prime, so that a copy that is shifted by a power of two is noticed."""
 _SEQUENCE_BYTES: Final = 8
 
 
 class Payloads(Protocol):
-    """What fills the payloads of one stream, and knows them again."""
+    """Fills the payloads of one stream, and recognizes them."""
 
     def fill(self, payload: npt.NDArray[np.uint8], seq: int) -> None:
         """Write frame ``seq`` into its payload, as flat bytes."""
         ...
 
     def holds(self, payload: npt.NDArray[np.uint8], seq: int) -> bool:
-        """Whether a payload is the one of ``seq``."""
+        """Whether a payload is that of frame ``seq``."""
         ...
 
 
 def payloads(name: PatternName, *, stream: int, shape: tuple[int, ...], dtype: str, lag: int = 0) -> Payloads:
-    """The pattern of a name. Raises WrongUsage for a shape or dtype that it does not make."""
+    """The pattern with this name. Raises WrongUsage for a shape or dtype that it does not make."""
     if name == "moving":
         return MovingPattern(stream=stream, shape=shape, dtype=dtype, lag=lag)
     payload_bytes = int(np.prod(shape)) * np.dtype(dtype).itemsize
@@ -69,7 +69,7 @@ class Pattern:
                 payload[:] = 0
 
     def holds(self, payload: npt.NDArray[np.uint8], seq: int) -> bool:
-        """Whether a payload is the one of the counter pattern for ``seq``."""
+        """Whether a payload is that of frame ``seq``."""
         head = min(_SEQUENCE_BYTES, payload.size)
         sequence = seq.to_bytes(_SEQUENCE_BYTES, "little")[:head]
         return payload[:head].tobytes() == sequence and bool(
@@ -82,5 +82,5 @@ class Pattern:
 
 
 def flat_bytes(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
-    """A contiguous array's memory as bytes, in the order in which it lies."""
+    """The memory of a contiguous array as bytes, in memory order."""
     return array.reshape(-1, order="A").view(np.uint8)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``framegate produce``: synthetic or scheduled frames on one stream."""
+"""``framegate produce``: publish synthetic or scheduled frames on one stream."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from framegate._native import FrameClaim
 ClockName = Literal["monotonic", "realtime"]
 _WAIT_SLICE_S: Final = 0.1
 _LINGER_S: Final = 0.25
-"""After the end: consumers read what is in the stream before the epoch goes."""
+"""How long to wait after the end, so that consumers can read what is in the stream before the epoch goes."""
 _PROGRESS_NS: Final = 1_000_000_000
 DTYPES: Final = (
     *("uint8", "int8", "uint16", "int16", "uint32", "int32", "uint64", "int64"),
@@ -43,7 +43,7 @@ DTYPES: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProduceOptions(ClientOptions):
-    """What the command line said; None is what it did not."""
+    """The options of the command line; None for one that was not given."""
 
     stream: int
     rate: float | None = None
@@ -71,12 +71,12 @@ class _Run:
     log: SentLog | None = None
     frames: int = 0
     refused: int = 0
-    """Frames whose time came while there was no lease."""
+    """How many frames were due while there was no lease."""
     began_ns: int = field(default_factory=monotonic_ns)
     shown_at_ns: int = 0
 
     def wait_until(self, at_ns: int) -> bool:
-        """Wait for a moment; False when told to stop before."""
+        """Wait until a moment. Returns False if told to stop before."""
         while (left_ns := at_ns - monotonic_ns()) > 0:
             if self.stop.wait(min(left_ns / 1e9, _WAIT_SLICE_S)):
                 return False
@@ -90,7 +90,7 @@ class _Run:
         descriptor_timestamp_ns: int | None = None,
         seq: int | None = None,
     ) -> None:
-        """Publish one frame, and write down that it went."""
+        """Publish one frame, and note it in the log of sent frames."""
         with self.producer.claim(timestamp_ns, descriptor_timestamp_ns=descriptor_timestamp_ns, seq=seq) as slot:
             fill(slot)
         self.frames += 1
@@ -98,14 +98,14 @@ class _Run:
             self.log.note(self.options.stream, slot.epoch, slot.seq, timestamp_ns)
 
     def wait_attached(self) -> bool:
-        """The lease was lost: wait for the next one; False when told to stop before."""
+        """Wait for the next lease, after one was lost. Returns False if told to stop before."""
         while not self.producer.is_attached:
             if self.stop.wait(_WAIT_SLICE_S):
                 return False
         return True
 
     def show_progress(self) -> None:
-        """A line a second for people."""
+        """Print a line a second for people."""
         now_ns = monotonic_ns()
         if self.options.json or not sys.stderr.isatty() or now_ns < self.shown_at_ns:
             return
@@ -127,7 +127,7 @@ class _Run:
 
 
 def run(options: ProduceOptions) -> int:
-    """Produce until done or told to end; the exit code."""
+    """Produce until done or told to end. Returns the exit code."""
     _check(options)
     pattern = payloads(
         options.pattern, stream=options.stream, shape=options.shape, dtype=options.dtype, lag=options.lag
@@ -155,7 +155,7 @@ def run(options: ProduceOptions) -> int:
 
 
 def _check(options: ProduceOptions) -> None:
-    """Mistakes on the command line are usage errors, before anything is asked of a driver."""
+    """Raise usage errors for mistakes on the command line, before a driver is asked for anything."""
     if options.rate is not None and not math.isfinite(options.rate):
         raise WrongUsage(f"--rate takes frames a second, not {options.rate}; as fast as it goes is --max-rate")
     if options.dtype not in DTYPES:
@@ -203,7 +203,7 @@ def _synthesise(run: _Run, pattern: Payloads) -> None:
                 return
             missed = _due(next_ns, interval_ns, monotonic_ns())
             run.refused += 1 + missed
-            # At the present: what a camera could not deliver does not come in a burst.
+            # Go on at the present: frames that a camera could not deliver do not come later in a burst.
             next_ns += missed * interval_ns
             continue
         run.show_progress()
@@ -230,7 +230,7 @@ def _play(run: _Run, steps: list[Step]) -> None:
 
 
 def _sends(run: _Run, step: Step) -> Iterator[Callable[[], object]]:
-    """What a row sends, in its order."""
+    """The calls that send what a row of the schedule contains, in order."""
     producer = run.producer
     if step.seq is not None:
         value = 0 if step.fill is None else step.fill
@@ -249,7 +249,7 @@ def _sends(run: _Run, step: Step) -> Iterator[Callable[[], object]]:
 
 
 def _persist(run: _Run, send: Callable[[], object]) -> bool:
-    """Send; False when told to stop while the lease was away."""
+    """Send. Returns False if told to stop while there was no lease."""
     while True:
         try:
             send()
@@ -280,7 +280,7 @@ def _say_summary(options: ProduceOptions, summary: dict[str, Any]) -> None:
 
 
 def parse_shape(text: str) -> tuple[int, ...]:
-    """``480x640`` as numbers.
+    """Parse a shape such as ``480x640``.
 
     >>> parse_shape("480x640")
     (480, 640)

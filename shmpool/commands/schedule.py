@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Frames by the clock: the CSV that `framegate produce --schedule` plays.
+"""Schedules: the CSV files that `framegate produce --schedule` plays.
 
-Columns ``at_ms,seq,timestamp_ns`` and, where wanted, ``descriptor_timestamp_ns``, ``fill``, ``barrier``,
-``watermark_ms``. A row with ``barrier`` or ``watermark_ms`` and no ``seq`` sends that instead of a frame, in its place.
+The columns are ``at_ms,seq,timestamp_ns`` and optionally ``descriptor_timestamp_ns``, ``fill``, ``barrier``,
+``watermark_ms``. A row with ``barrier`` or ``watermark_ms`` and without ``seq`` sends that instead of a frame.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ OPTIONAL: Final = ("descriptor_timestamp_ns", "fill", "barrier", "watermark_ms")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One row. ``seq`` None: a barrier or a watermark instead of a frame."""
+    """One row of a schedule. Without ``seq`` it is a barrier or a watermark instead of a frame."""
 
     line: int
     at_ms: float
@@ -36,7 +36,7 @@ class Step:
 
 
 def read_schedule(path: Path) -> list[Step]:
-    """The rows of a file, checked; the first mistake is an error with its line."""
+    """Read and check the rows of a file. The first mistake raises an error with its line."""
     try:
         with path.open(newline="", encoding="utf-8") as lines:
             reader = csv.DictReader(lines)

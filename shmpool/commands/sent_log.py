@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a producer published, as a CSV file: a line for each frame, written once the frame is in its ring."""
+"""The sent log: a CSV file with a line for each published frame, written once the frame is in its ring."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ HEADER: Final = "stream,epoch,seq,timestamp_ns"
 class SentLog:
     """A file that takes one line for each published frame.
 
-    Every line goes to the system at once: what a killed producer published is in the file, but for the one frame that
-    it may have been killed behind.
+    Every line is given to the system at once. So the file has all that a killed producer has published, except perhaps
+    the very last frame.
     """
 
     def __init__(self, path: Path) -> None:
@@ -28,7 +28,7 @@ class SentLog:
         self._write(HEADER)
 
     def note(self, stream: int, epoch: int, seq: int, timestamp_ns: int | None) -> None:
-        """Write down one frame; an absent timestamp is an empty cell."""
+        """Write the line of one frame. A missing timestamp is an empty cell."""
         self._write(f"{stream},{epoch},{seq},{'' if timestamp_ns is None else timestamp_ns}")
 
     def _write(self, line: str) -> None:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lies where in shared memory: superblocks, slots, commit words and tensors (PROTOCOL 3)."""
+"""The layout of shared memory: superblocks, slots, commit words and tensors (PROTOCOL 3)."""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commit word: ``(sequence << 1) | state``, state 0 while the frame is being written, 1 once it is whole.
+"""The commit word: ``(sequence << 1) | state``, with state 0 while the frame is being written and 1 once it is
+complete.
 
-The first eight bytes of a slot (PROTOCOL 4). Where the native twin stores with release order and a fence, and loads
-with acquire order and a fence, this one only stores and loads.
+It is the first eight bytes of a slot (PROTOCOL 4). The native twin stores with release order and a fence, and loads
+with acquire order and a fence; this one only stores and loads.
 """
 
 from __future__ import annotations
@@ -20,26 +21,26 @@ def in_progress(seq: int) -> int:
 
 
 def committed(seq: int) -> int:
-    """The word once frame ``seq`` is whole."""
+    """The word once frame ``seq`` is complete."""
     return seq << 1 | 1
 
 
 def is_committed(word: int) -> bool:
-    """Whether a frame is whole."""
+    """Whether a word says that its frame is complete."""
     return word & 1 == 1
 
 
 def sequence(word: int) -> int:
-    """The frame that a word speaks of."""
+    """The sequence in a word."""
     return word >> 1
 
 
 def store(slot: memoryview, word: int) -> None:
-    """Writer: first and last thing that is done to a slot."""
+    """Store the word. A writer does this first and last with a slot."""
     _WORD.pack_into(slot, 0, word)
 
 
 def load(slot: memoryview) -> int:
-    """Reader: first and last thing that is asked of a slot."""
+    """Load the word. A reader does this first and last with a slot."""
     word: int = _WORD.unpack_from(slot)[0]
     return word

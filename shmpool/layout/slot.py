@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A header slot: 256 bytes that say where a frame's payload lies and what it is (PROTOCOL 3.3).
+"""A header slot: 256 bytes that say where a frame's payload is and what it holds (PROTOCOL 3.3).
 
-Written through the codecs. Read field by field, because a reader must say which one it does not believe, and the
-codecs would refuse an unknown enum before that.
+The codecs write it. It is read field by field, because a reader must say which field is wrong, and the codecs would
+refuse an unknown enum before that.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TENSOR: Final = Struct("<72x h h B x B I 8i 8i")
 
 
 class Cause(StrEnum):
-    """Why a frame was not taken, in the order in which the native twin counts them."""
+    """Why a frame was not taken, in the order in which the native twin counts the causes."""
 
     IN_PROGRESS = "in_progress"
     OVERWRITTEN = "overwritten"
@@ -51,7 +51,7 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FrameHeader:
-    """What a slot says of its frame; a reader's is sound, with the strides inferred."""
+    """What a slot says of its frame. A reader's header is checked, and has its strides inferred."""
 
     values_bytes: int
     pool_id: int
@@ -62,7 +62,7 @@ class FrameHeader:
 
 
 def write(slot: memoryview, index: int, header: FrameHeader) -> None:
-    """Write all of the slot but its commit word: nothing may rest on what an earlier frame left there."""
+    """Write all of the slot but its commit word, so that nothing of an earlier frame stays."""
     whole = SlotHeader(
         seq_commit=0,
         values_len_bytes=header.values_bytes,
@@ -77,7 +77,7 @@ def write(slot: memoryview, index: int, header: FrameHeader) -> None:
 
 
 def read(slot: memoryview, index: int, strides_of_pools: dict[int, int]) -> FrameHeader | Cause:
-    """The header of the frame at ``index`` of the ring, given the strides of the mapped pools by their ids."""
+    """Read the header of the frame at ``index`` of the ring. The strides of the mapped pools are given by pool id."""
     values_bytes, payload_slot, pool_id, payload_offset, timestamp_ns, meta_version, *embedded = _FIXED.unpack_from(
         slot
     )
@@ -103,5 +103,5 @@ def read(slot: memoryview, index: int, strides_of_pools: dict[int, int]) -> Fram
 def _tensor(slot: memoryview) -> Tensor:
     dtype, major_order, ndims, unit, progress_stride_bytes, *numbers = _TENSOR.unpack_from(slot)
     dims, strides = numbers[:MAX_DIMS], numbers[MAX_DIMS:]
-    # From ndims on both are ignored, whatever they hold.
+    # From ndims on, dims and strides are ignored, whatever they hold.
     return Tensor(dtype, major_order, tuple(dims[:ndims]), tuple(strides[:ndims]), ndims, unit, progress_stride_bytes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first 64 bytes of a region: what it is, and when somebody last vouched for it (PROTOCOL 3.2)."""
+"""The superblock: the first 64 bytes of a region, what it is and when its owner refreshed it (PROTOCOL 3.2)."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Expected:
 
     @property
     def file_bytes(self) -> int:
-        """Bytes that the region's file must have."""
+        """How many bytes the region's file must have."""
         return SUPERBLOCK_BYTES + self.nslots * self.slot_bytes
 
     def superblock(self, pid: int, now_ns: int) -> ShmRegionSuperblock:
-        """The superblock of such a region, made now by that process."""
+        """The superblock of such a region, made now by this process."""
         return ShmRegionSuperblock(
             magic=MAGIC,
             layout_version=LAYOUT_VERSION,
@@ -59,10 +59,10 @@ class Expected:
 
 
 def fault(region: memoryview, expected: Expected) -> str | None:
-    """The first field, by its name in the protocol, that contradicts the announce; None: the region is the one."""
+    """The first field that contradicts the announce, by its name in the protocol; None if all of them agree."""
     magic, layout, epoch, stream_id, kind, pool_id, nslots, slot_bytes, stride_bytes = _COMPARED.unpack_from(region)
     wanted = expected.superblock(pid=0, now_ns=0)
-    # Both ways of writing a pool's slotBytes are in use, and what a ring says of a stride means nothing.
+    # Both ways of writing a pool's slotBytes are in use, and the stride of a ring has no meaning.
     accepted = {wanted.slot_bytes} if expected.is_ring else {wanted.slot_bytes, SLOT_BYTES_NOT_GIVEN}
     sound = {
         "magic": magic == wanted.magic,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shape, strides and dtype of a frame, checked before anybody computes an address with them (PROTOCOL 3.5)."""
+"""The tensor of a frame: shape, strides and dtype, checked before any address is computed with them (PROTOCOL 3.5)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ DTYPES: Final[dict[int, np.dtype[Any]]] = {
     Dtype.FLOAT32: np.dtype("<f4"), Dtype.FLOAT64: np.dtype("<f8"),
     Dtype.BOOLEAN: np.dtype("?"), Dtype.BYTES: np.dtype("<u1"), Dtype.BIT: np.dtype("?"),
 }  # fmt: skip
-"""What a frame may hold. UNKNOWN means nothing to a reader, 12 is not assigned."""
+"""The dtypes of frames by number. UNKNOWN cannot be read, and 12 is not assigned."""
 _NUMBERS: Final = {dtype: number for number, dtype in reversed(DTYPES.items())}
 
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """A TensorHeader's fields as they stand in a slot: any numbers at all, until ``resolved``."""
+    """The fields of a TensorHeader as they are in a slot. They may hold any numbers until ``resolved`` checks them."""
 
     dtype: int
     major_order: int
@@ -39,7 +39,7 @@ class Tensor:
 
     @classmethod
     def contiguous(cls, dtype: np.dtype[Any], shape: tuple[int, ...], order: MajorOrder = MajorOrder.ROW) -> Self:
-        """Without gaps and without progress; a number without dimensions is a frame of one element."""
+        """Make a tensor without gaps and progress. A number without dimensions becomes a frame of one element."""
         if dtype not in _NUMBERS or len(shape) > MAX_DIMS:
             raise WrongArray("no frame can be that", dtype=dtype, shape=shape)
         dims = shape or (1,)
@@ -47,12 +47,12 @@ class Tensor:
 
     @classmethod
     def of(cls, array: np.ndarray[Any, Any]) -> Self:
-        """What a writer says of an array. One that is contiguous in neither order is copied row by row."""
+        """The tensor that a writer stores. An array that is contiguous in neither order is copied row by row."""
         is_column = array.flags.f_contiguous and not array.flags.c_contiguous
         return cls.contiguous(array.dtype, array.shape, MajorOrder.COLUMN if is_column else MajorOrder.ROW)
 
     def header(self) -> TensorHeader:
-        """As a writer stores it: zeroes from ``ndims`` on."""
+        """The header as a writer stores it, with zeroes from ``ndims`` on."""
         unused = (0,) * (MAX_DIMS - self.ndims)
         return TensorHeader(
             dtype=Dtype(self.dtype),
@@ -65,7 +65,7 @@ class Tensor:
         )
 
     def resolved(self, values_bytes: int) -> tuple[int, ...] | str:
-        """The strides with zeroes inferred; or the first fault, as the native twin counts it."""
+        """The strides, with zeroes replaced by their values; or the first fault, by the native twin's name for it."""
         if self.dtype not in DTYPES:
             return "dtype"
         if self.major_order not in (MajorOrder.ROW, MajorOrder.COLUMN):
@@ -83,7 +83,7 @@ class Tensor:
         return strides if self._furthest_byte(strides, element) <= values_bytes else "extent"
 
     def _inferred(self, element: int) -> tuple[int, ...] | None:
-        """From the fastest dimension to the slowest: each stride must clear everything inside it."""
+        """The strides from the fastest dimension to the slowest. Each must not be shorter than what is inside it."""
         strides, least = [0] * self.ndims, element
         fastest_first = range(self.ndims) if self.major_order == MajorOrder.COLUMN else reversed(range(self.ndims))
         for index in fastest_first:
@@ -105,7 +105,7 @@ class Tensor:
 
     def _furthest_byte(self, strides: tuple[int, ...], element: int) -> int:
         if 0 in self.dims:
-            # An empty array addresses no byte, but whoever shows it must still be able to count its elements.
+            # An empty array addresses no byte, but a program that shows it must still be able to count its elements.
             count = prod(max(dim, 1) for dim in self.dims) * element
             return 0 if count < _COUNT_MAX else count
         return element + sum(stride * (dim - 1) for dim, stride in zip(self.dims, strides, strict=True))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one URI form that names a region (PROTOCOL 6.1): ``shm:file?path=/absolute/path|require_hugepages=true``."""
+"""The only form of a region's URI (PROTOCOL 6.1): ``shm:file?path=/absolute/path|require_hugepages=true``."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from framegate.schema.errors import UriRefused
 
 _SCHEME: Final = "shm:file?"
 _PATH: Final = re.compile(r"/[!-{}~]*")
-"""Visible ASCII; the question mark is excluded below, the vertical bar by splitting."""
+"""Visible ASCII. The question mark is excluded below, and the vertical bar by splitting."""
 _HUGEPAGES: Final = {"true": True, "false": False}
 
 
 @dataclass(frozen=True, slots=True)
 class RegionUri:
-    """A region's place.
+    """The location of a region.
 
     >>> RegionUri.parse("shm:file?path=/dev/shm/a|require_hugepages=true")
     RegionUri(path='/dev/shm/a', require_hugepages=True)
@@ -30,7 +30,7 @@ class RegionUri:
 
     @classmethod
     def parse(cls, text: str) -> RegionUri:
-        """Read a URI; everything outside the grammar is refused with the reason."""
+        """Parse a URI. Anything outside the grammar is refused with the reason."""
         if not text.startswith(_SCHEME):
             raise UriRefused("the scheme is not shm:file", uri=text)
         first, *others = text.removeprefix(_SCHEME).split("|")

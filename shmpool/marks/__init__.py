@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files beside a stream's regions that say what became of its epoch."""
+"""Marks: files beside a stream's regions that say how their epoch began or ended."""

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The continued mark: a file beside a stream's regions that says, for their epoch, that its frames go on where those of
-the epoch before were.
+"""The continued mark: a file beside a stream's regions that says that their epoch goes on with the earlier sequences.
 
-A source that can seek writes it when it comes back, before its first frame: its sequences are those that it had, so
-what is heard again is a repetition and not the beginning of something new. A camera that is switched on again does not.
-``native/intake/src/mapping.rs`` reads it when the first thing of the epoch is heard.
+A source that can seek writes the mark when it comes back, before its first frame. Its sequences are those that it had,
+so frames that come again are repetitions and not the beginning of something new. A camera that is switched on again
+writes no mark. ``native/intake/src/mapping.rs`` reads the mark when the first message of the epoch arrives.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ def mark_continued(folder: str, epoch: int) -> None:
     temporary = target.with_suffix(f".{os.getpid()}")
     try:
         temporary.write_text(json.dumps({"epoch": epoch}))
-        # Whoever may read the regions may read this.
+        # Every user who may read the regions may read the mark.
         temporary.chmod(Path(folder, "header.ring").stat().st_mode & 0o660)
         temporary.rename(target)
     finally:
@@ -32,7 +31,7 @@ def mark_continued(folder: str, epoch: int) -> None:
 
 
 def is_marked_continued(folder: str, epoch: int) -> bool:
-    """Whether the source of that epoch says so; a mark that is anything else, or another epoch's, means nothing."""
+    """Whether the source of this epoch says so. Any other content, or the mark of another epoch, means no."""
     try:
         with Path(folder, NAME).open() as mark:
             return mark.read(_MARK_MAX) == json.dumps({"epoch": epoch})

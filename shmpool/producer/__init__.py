@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A producer of a stream: frames in, descriptors out, barriers between them, and who listens."""
+"""The producer of a stream: it publishes frames, descriptors and barriers, and keeps track of its consumers."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting until streams have their consumers (``--wait-consumers``), and saying which stream has how many of them."""
+"""Waits until streams have their consumers (``--wait-consumers``), and reports how many each stream has."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 
 def wait_for_consumers(producers: Iterable[Producer], count: int, stop: StopSignal) -> bool:
-    """Wait until each of these has so many consumers; False when told to end before."""
+    """Wait until each producer has this many consumers. Returns False if told to end before."""
     say_at_ns = monotonic_ns() + _SAY_AFTER_NS
     said = -1
     for producer in producers:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command word of a stream's producer: the file by which a barrier is asked for (PROTOCOL 17.1).
+"""The command word of a stream's producer: the file through which a barrier is requested (PROTOCOL 17.1).
 
-It lies in the stream's folder, beside those of its epochs, and so outlives each of them: a producer that was killed and
-started again sends no id twice. Where the file cannot be used the word is memory of this process alone: barriers are
-then asked for on the control stream only, and ids are remembered for as long as the producer lives.
+The file is in the stream's folder, beside those of its epochs, and so outlives each of them. A producer that was killed
+and started again therefore sends no id twice. If the file cannot be used, the word is memory of this process alone.
+Then barriers can be requested on the control stream only, and ids are remembered only while the producer lives.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from framegate._native import CommandWord
 
 NAME: Final = "command.word"
 EPOCH_MAX: Final = (1 << 48) - 1
-"""The word has 48 bits for the epoch of a checkpoint."""
+"""The largest epoch of a checkpoint: the word has 48 bits for it."""
 _U64_MAX: Final = (1 << 64) - 1
 _AGAIN_NS: Final = 1_000_000_000
 _log = logging.getLogger(__name__)
 
 
 def can_carry(checkpoint_id: int, epoch: int) -> bool:
-    """Whether there is a barrier of that id and epoch.
+    """Whether a barrier can have this id and epoch.
 
     >>> can_carry(1, 0), can_carry(0, 0), can_carry(1, 1 << 48)
     (True, False, False)
@@ -34,7 +34,7 @@ def can_carry(checkpoint_id: int, epoch: int) -> bool:
 
 
 def word_path(folder_of_ring: str, stream: int, epoch: int) -> Path | None:
-    """Where the word of a stream is; None where the regions do not lie as PROTOCOL 6.2 says.
+    """Where the word of a stream is; None if the regions are not where PROTOCOL 6.2 says.
 
     >>> word_path("/dev/shm/tensorpool-me/default/10001/7", 10_001, 7)
     PosixPath('/dev/shm/tensorpool-me/default/10001/command.word')
@@ -45,10 +45,10 @@ def word_path(folder_of_ring: str, stream: int, epoch: int) -> Path | None:
 
 
 class ProducersWord:
-    """The word that a producer goes by: its file's where it could be had, else one of its own."""
+    """The word of one producer: in its file if that can be used, else in its own memory."""
 
     def __init__(self, stream: int) -> None:
-        """Raises AtomicsMissing where other processes would see half a word."""
+        """Raises AtomicsMissing if other processes could see half a word."""
         if not CommandWord.is_lock_free():
             raise AtomicsMissing("128-bit atomic operations are not lock-free here", stream=stream)
         self.native = CommandWord.anonymous()
@@ -59,14 +59,14 @@ class ProducersWord:
         self._said = ""
 
     def move_to(self, path: Path | None) -> bool:
-        """Regions were mapped, and the word belongs there from now on; whether it is another one now."""
+        """Move to the file beside regions that were mapped. Returns whether the word is another one now."""
         self._path, self._again_at_ns = path, 0
         return self.retry(0)
 
     def retry(self, now_ns: int) -> bool:
-        """Take the file, if that is still to be done; whether the word is another one now.
+        """Try the file again, if it is not in use yet. Returns whether the word is another one now.
 
-        A predecessor that was suspended may hold it until it goes on and ends.
+        A predecessor that was suspended may hold the file until it goes on and ends.
         """
         path = self._path
         if path is None or now_ns < self._again_at_ns:
@@ -84,7 +84,7 @@ class ProducersWord:
         return True
 
     def inject(self, checkpoint_id: int, epoch: int, *, unaligned: bool) -> None:
-        """Ask for a barrier; one that was not yet taken is replaced."""
+        """Request a barrier. It replaces a request that was not taken yet."""
         self.native.inject(checkpoint_id, epoch, unaligned)
 
     def _say(self, refusal: CommandWordRefused) -> None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Streams that the driver granted to single consumers of a stream, as its producer opens and closes them (PROTOCOL 7).
+"""Granted streams: those that the driver granted to single consumers, opened and closed by the producer (PROTOCOL 7).
 
-The driver says what it granted again with every hello of the consumer. Ids come from other processes, so no more than
-``MAX_OWN_STREAMS`` consumers get streams of their own; who comes later stays on the shared ones, and is counted.
+The driver repeats what it granted with every hello of the consumer. Ids come from other processes, so at most
+``MAX_OWN_STREAMS`` consumers get streams of their own. Later ones stay on the shared streams, and are counted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NO_STREAM: Final = ("", 0)
 
 @dataclass(slots=True)
 class _Granted:
-    """What one consumer was granted, and what was opened for it."""
+    """What one consumer was granted, and the publications that were opened for it."""
 
     descriptor: tuple[str, int]
     control: tuple[str, int]
@@ -33,16 +33,16 @@ class _Granted:
 
     @property
     def said(self) -> tuple[tuple[str, int], tuple[str, int], int]:
-        """What the driver said, to tell a repetition from a change."""
+        """What the driver granted, to tell a repetition from a change."""
         return self.descriptor, self.control, self.max_rate_hz
 
 
 class GrantedStreams:
-    """The publications of one producer's consumers, on the link of the moment."""
+    """The publications for single consumers, on the present link."""
 
     def __init__(self, bound: OfferBound) -> None:
         self.refused = 0
-        """Consumers that were granted streams beyond the bound, each time that it was said."""
+        """How often a grant beyond the bound was received."""
         self._bound = bound
         self._by_consumer: dict[int, _Granted] = {}
 
@@ -55,7 +55,7 @@ class GrantedStreams:
         return list(self._by_consumer)
 
     def take_up(self, config: ConsumerConfig, max_rate_hz: int, transport: Transport, native: PoolProducer) -> None:
-        """Open what the driver granted, or close what it took back; what is known already changes nothing."""
+        """Open what the driver granted, and close what it took back. A repetition changes nothing."""
         granted = _Granted(
             descriptor=_pair(config.descriptor_channel, config.descriptor_stream_id),
             control=_pair(config.control_channel, config.control_stream_id),
@@ -83,7 +83,7 @@ class GrantedStreams:
             native.add_branch(consumer_id, publication, granted.max_rate_hz)
 
     def close(self, consumer_id: int, native: PoolProducer | None) -> None:
-        """A consumer has gone, or has none any more."""
+        """Close the streams of a consumer that has gone, or has no streams of its own any more."""
         own = self._by_consumer.pop(consumer_id, None)
         if own is None:
             return
@@ -94,12 +94,12 @@ class GrantedStreams:
                 publication.close()
 
     def forget(self) -> None:
-        """The link has gone, and all that was opened on it."""
+        """Forget all streams, because their link has gone."""
         self._by_consumer.clear()
 
     def progress_ways(self, wanting: Iterable[int], shared: Publication) -> list[Publication]:
-        """Where progress goes: to each asker's own control stream, and to the shared one where somebody has none."""
-        # A copy: it is asked for on another thread than the one that opens and closes.
+        """The publications for progress: each consumer's own control stream, or the shared one for those without."""
+        # A copy, because this runs on another thread than the one that opens and closes streams.
         own = {key: one.progress for key, one in list(self._by_consumer.items()) if one.progress is not None}
         asked = list(wanting)
         ways = [publication for key in asked if (publication := own.get(key)) is not None]
@@ -107,5 +107,5 @@ class GrantedStreams:
 
 
 def _pair(channel: str, stream_id: int) -> tuple[str, int]:
-    """A granted stream; half a pair, or a channel to another host, is none."""
+    """A granted stream. Half a pair, or a channel to another host, does not count."""
     return (channel, stream_id) if stream_id and is_of_this_host(channel) else _NO_STREAM

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attach behind a producer that was killed: it holds its lease until that expires."""
+"""Attaches after a predecessor that was killed: it holds its lease until that expires."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.producer.producer import Producer
 
 PATIENCE_NS: Final = 5_000_000_000
-"""Longer than leases usually take to expire; after it a refusal is final."""
+"""Longer than leases usually take to expire. After this time a refusal is final."""
 _STEP_S: Final = 0.2
 
 
 def attached_behind_predecessor(
     attach: Callable[[], Producer], wait: Callable[[float], bool], patience_ns: int = PATIENCE_NS
 ) -> Producer:
-    """What ``attach`` gives, asked again while the stream has a producer. ``wait`` sleeps; true ends the waiting.
+    """Call ``attach`` until the stream has no other producer. ``wait`` sleeps, and returns True to end the waiting.
 
     Raises what attaching raises.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stream's producer: frames in, descriptors out (PROTOCOL 4 and 7)."""
+"""The producer of a stream: it writes frames into the ring and announces them (PROTOCOL 4 and 7)."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 _QOS_NS: Final = 1_000_000_000
 DESCRIPTOR_BOUND: Final = OfferBound(attempts=1_000, deadline_ns=1_000_000)
-"""A descriptor that is not taken within a millisecond is given up and counted: a camera does not wait."""
+"""A descriptor that is not taken within a millisecond is given up and counted, because a camera cannot wait."""
 DEFAULT_PIPELINE: Final = "default"
 _U64_MAX: Final = (1 << 64) - 1
 _GONE: Final = (MediaDriverGone, ClientStalled, TransportClosed)
@@ -72,10 +72,11 @@ _log = logging.getLogger(__name__)
 
 
 class Producer(Leaseholder):
-    """The one producer of a stream; a context manager.
+    """The only producer of a stream; a context manager.
 
     ``publish`` copies an array in and returns its sequence; ``claim`` lends a slot to fill in place. Sequences count
-    from 0 in every epoch. A lost lease is taken up again by itself; until then publishing raises ``NotAttached``.
+    from 0 in every epoch. If the lease is lost, the producer attaches again by itself; until then publishing raises
+    ``NotAttached``.
     """
 
     def __init__(
@@ -99,7 +100,7 @@ class Producer(Leaseholder):
         self._is_realtime = clock == "realtime"
         self.name = name
         self.pipeline = pipeline
-        """The pipeline whose coordinator it hears; None: it sends only the barriers that it is given."""
+        """The pipeline whose coordinator may request barriers; None sends only the barriers that the caller gives."""
         self._position = position
         self._continues = continues
         self.audience = Audience(stream)
@@ -137,11 +138,12 @@ class Producer(Leaseholder):
         seq: int | None = None,
         position: int | None = None,
     ) -> int:
-        """Copy an array into the next slot and announce it; its sequence.
+        """Copy an array into the next slot and announce it. Returns its sequence.
 
-        ``timestamp_ns`` is the capture time in the producer's clock: left out, it is now; None, it is not given.
-        ``seq`` skips ahead. ``position`` is where a source that can be taken back stands behind the frame; barriers
-        that follow tell it in ``sent_barriers``. Raises ``WrongArray`` or ``FrameTooLarge`` before anything is written.
+        ``timestamp_ns`` is the capture time in the producer's clock. If it is left out, it is now; None means that
+        there is none. ``seq`` skips ahead. ``position`` is where a source that can go back stands after the frame;
+        ``sent_barriers`` gives it for the barriers that follow. Raises ``WrongArray`` or ``FrameTooLarge`` before
+        anything is written.
         """
         native = self._native
         if native is None:
@@ -155,7 +157,7 @@ class Producer(Leaseholder):
         return published
 
     def publish_batch(self, arrays: Buffer, timestamp_ns: int | EllipsisType | None = ...) -> int:
-        """Publish ``arrays[0]``, ``arrays[1]``, ... of a C-contiguous array in one call; how many."""
+        """Publish ``arrays[0]``, ``arrays[1]``, ... of a C-contiguous array in one call. Returns how many."""
         try:
             return self._attached().publish_batch(arrays, timestamp_ns)
         except _GONE as death:
@@ -171,7 +173,7 @@ class Producer(Leaseholder):
         trace_id: int = 0,
         seq: int | None = None,
     ) -> FrameClaim:
-        """Lend the next slot, to fill ``claim.array`` in a ``with`` block: its end commits, an exception abandons."""
+        """Lend the next slot: fill ``claim.array`` in a ``with`` block. Its end commits; an exception abandons it."""
         return self._attached().claim(
             timestamp_ns,
             shape=shape,
@@ -182,10 +184,10 @@ class Producer(Leaseholder):
         )
 
     def progress(self, claim: FrameClaim, filled_bytes: int) -> bool:
-        """Say that the first ``filled_bytes`` of a claimed frame are written; whether anything was sent.
+        """Report that the first ``filled_bytes`` of a claimed frame are written. Returns whether anything was sent.
 
-        Nothing is sent where no consumer asked for it, and little soon after the last message: call it as often
-        as you like. Raises ``InvalidValue`` for more bytes than the frame has.
+        Nothing is sent if no consumer asked for progress, and little soon after the last message: call this as often as
+        you like. Raises ``InvalidValue`` for more bytes than the frame has.
 
         ```
         with cam.claim() as slot:
@@ -211,14 +213,14 @@ class Producer(Leaseholder):
         return False
 
     def watermark(self, timestamp_ms: int) -> None:
-        """Say, between the frames, that none older than this follows."""
+        """Announce, between the frames, that no frame older than this follows."""
         message = Watermark(timestamp_ms=timestamp_ms, stream_id=self.stream_id, source_epoch=self._epoch())
         self.send_between(message.encode())
 
     def barrier(self, checkpoint_id: int, epoch: int = 0, *, unaligned: bool = False) -> bool:
-        """Send a checkpoint barrier of the caller's own here, between two frames; as ``send_between``.
+        """Send a checkpoint barrier of the caller's own here, between two frames; returns as ``send_between`` does.
 
-        Coordinators and intervals need no call: their barriers go by themselves, also while user code computes.
+        Barriers of coordinators and intervals need no call: they are sent by themselves, even while user code computes.
         Raises InvalidValue for id 0 and for an epoch above 2^48 - 1.
         """
         if not can_carry(checkpoint_id, epoch):
@@ -235,10 +237,11 @@ class Producer(Leaseholder):
             raise self._away() from death
 
     def send_between(self, message: bytes) -> bool:
-        """Put a message of schema 920 between the descriptors, in one place on every descriptor stream.
+        """Put a message of schema 920 between the descriptors, at the same place of every descriptor stream.
 
-        False: a stream is full, and it goes when that has room, with its ``after_seq`` set to where it then stands.
-        Raises BarrierInjectionFailed where too many wait already, and for a message that no fragment holds.
+        Returns False if a stream is full. The message is then sent when the stream has space, and its ``after_seq`` is
+        set for that place. Raises BarrierInjectionFailed if too many messages wait already, or if the message fits no
+        fragment.
         """
         try:
             return self._taken(self._attached().send(message))
@@ -246,7 +249,7 @@ class Producer(Leaseholder):
             raise self._away() from death
 
     def sent_barriers(self) -> list[SentBarrier]:
-        """The checkpoint barriers that went out since the last call, oldest first; the newest 16 are kept."""
+        """The checkpoint barriers that were sent since the last call, oldest first. Only the newest 16 are kept."""
         return self._barriers.take_sent()
 
     def _taken(self, is_sent: bool | None) -> bool:
@@ -259,12 +262,11 @@ class Producer(Leaseholder):
         return is_sent
 
     def signal(self, kind: SignalKind | str, barrier_id: int | None = None) -> bool:
-        """Send a signal here, between two frames; as ``send_between``.
+        """Send a signal here, between two frames; returns as ``send_between`` does.
 
-        ``kind`` is SyncTest, or StreamGracefulEnd, which is ``end``. With a ``barrier_id``, which all producers of a
-        pipeline give alike and which only grows, agents send it on when all their inputs have delivered it; without, at
-        once.
-        Raises InvalidValue for another kind and for an id below 1.
+        ``kind`` is SyncTest, or StreamGracefulEnd, which is ``end``. All producers of a pipeline give the same
+        ``barrier_id``, which only grows: agents forward such a signal when all their inputs have delivered it. They
+        forward a signal without an id at once. Raises InvalidValue for another kind, or an id below 1.
 
         ```
         for cam in (left, right):
@@ -280,10 +282,11 @@ class Producer(Leaseholder):
         return self.send_between(self._signal(found, barrier_id or 0, is_instant=barrier_id is None))
 
     def end(self, barrier_id: int = 0, *, instant: bool = False) -> None:
-        """Say that no frame follows. Consumers that have read all end; later ones learn it from a mark.
+        """Announce that no frame follows. Consumers end when they have read everything; later ones learn it from a
+        mark.
 
-        ``barrier_id``: of a pipeline that is ended as a whole; 0 is the end of this stream alone. An ``instant`` end
-        also ends every agent that joins this stream, whatever its other inputs still bring.
+        ``barrier_id`` is that of a pipeline that ends as a whole; 0 ends this stream alone. An ``instant`` end also
+        ends every agent that joins this stream, even if its other inputs go on.
         """
         after = self.last_seq
         self.send_between(self._signal(SignalKind.STREAM_GRACEFUL_END, barrier_id, is_instant=instant))
@@ -299,12 +302,12 @@ class Producer(Leaseholder):
             stream_id=self.stream_id,
             source_epoch=self._epoch(),
             after_seq=self.last_seq,
-            # The end of one stream is no pipeline's affair.
+            # The end of a single stream does not concern the pipeline.
             pipeline=(self.pipeline or "") if barrier_id else "",
         ).encode()
 
     def describe(self, attributes: Mapping[str, str]) -> int:
-        """Give the frames metadata; its version, which the frames from now on carry."""
+        """Give later frames this metadata. Returns its version, which those frames carry."""
         self._meta_version += 1
         self._meta = DataSourceMeta(
             stream_id=self.stream_id,
@@ -318,25 +321,25 @@ class Producer(Leaseholder):
         if self._native is not None:
             self._native.set_meta_version(self._meta_version)
         with suppress(*_GONE):
-            # It is said again every second.
+            # The metadata is sent again every second.
             self._announce_source()
         return self._meta_version
 
     def wait_consumers(self, count: int, timeout_s: float | None = None) -> bool:
-        """Wait until so many consumers have mapped this producer's epoch; whether they came."""
+        """Wait until this many consumers have mapped this producer's epoch. Returns whether they have."""
         with self._heard:
             return self._heard.wait_for(lambda: self._ready_consumers() >= count, timeout_s)
 
     @property
     def consumers(self) -> int:
-        """How many have mapped this producer's epoch."""
+        """How many consumers have mapped this producer's epoch."""
         return self._ready_consumers()
 
     def wait_seen(self, seq: int, timeout_s: float | None = None) -> bool:
-        """Wait until every consumer says that it has seen a sequence of this epoch; whether all have.
+        """Wait until every consumer has reported that it saw a sequence of this epoch. Returns whether all have.
 
-        Consumers say so when they have come on by a quarter of the ring, and once a second. Where nobody listens there
-        is nothing to wait for.
+        Consumers report when they have read another quarter of the ring, and once a second. Without consumers there is
+        nothing to wait for.
         """
         with self._heard:
             return self._heard.wait_for(lambda: self._is_seen(seq), timeout_s)
@@ -347,7 +350,7 @@ class Producer(Leaseholder):
 
     @property
     def nslots(self) -> int:
-        """How deep the stream's ring is; 0 before the first lease."""
+        """How many slots the stream's ring has; 0 before the first lease."""
         return self._nslots
 
     @property
@@ -357,11 +360,11 @@ class Producer(Leaseholder):
 
     @property
     def epoch(self) -> int | None:
-        """The epoch that frames are published in; None while detached."""
+        """The epoch in which frames are published; None while detached."""
         return self.lease.epoch if self.is_attached else None
 
     def counters(self) -> dict[str, int]:
-        """Frames, bytes, and descriptors by what became of them, over all epochs and media drivers."""
+        """How many frames, bytes and descriptors went which way, over all epochs and media drivers."""
         now = self._native.counters() if self._native is not None else {}
         found = {name: now.get(name, 0) + self._past.get(name, 0) for name in now or self._past}
         return {**found, "own_streams_refused": self._own_streams.refused}
@@ -374,13 +377,13 @@ class Producer(Leaseholder):
 
     @property
     def native(self) -> PoolProducer | None:
-        """The compiled side, for engines that publish without Python; another one after the media driver was lost."""
+        """The native producer, for engines that publish without Python. It changes with the Aeron client."""
         return self._native
 
     # --- on the client's thread ----------------------------------------------------------------------------
 
     def on_link(self, link: Link) -> None:
-        """Take the descriptor stream anew."""
+        """Open the descriptor stream on a new link."""
         self._link = link
         own, channel = self._descriptor_stream, link.streams.channel
         stream = link.streams.descriptor if own is None else own
@@ -399,7 +402,7 @@ class Producer(Leaseholder):
         self._barriers.inject()
 
     def on_link_lost(self, reason: str) -> None:
-        """What was opened on it is closed with it."""
+        """Drop what was opened on the lost link."""
         super().on_link_lost(reason)
         self._barriers.note_lost(monotonic_ns())
         self._barriers.keep_sent()
@@ -420,7 +423,7 @@ class Producer(Leaseholder):
         self._barriers.let_go()
 
     def map_lease(self, response: ShmAttachResponse, now_ns: int) -> None:
-        """Write into the regions of the lease."""
+        """Write into the regions of the lease from now on."""
         assert self._native is not None  # noqa: S101  (for the type checker: a lease needs a link)
         epoch, nslots = response.epoch or 0, response.header_nslots or 0
         if self.lease.declaration is not None:
@@ -438,10 +441,10 @@ class Producer(Leaseholder):
         self._folder_of_ring = regions.paths[0].rpartition("/")[0]
         self._nslots = nslots
         if self._continues:
-            # Before anything can be sent: a barrier goes by itself as soon as there are regions.
+            # Before anything can be sent: barriers are sent by themselves as soon as there are regions.
             self._mark_continued(self._folder_of_ring, epoch)
         self._barriers.on_regions(self._folder_of_ring, epoch)
-        # A driver may have made them long ago, and leave it to the producer to say that they are alive.
+        # A driver may have made the regions long ago, and leave it to the producer to refresh their activity.
         regions.refresh_activity(now_ns)
         self._native.attach(regions)
         self._regions = regions
@@ -466,13 +469,13 @@ class Producer(Leaseholder):
             self._regions = None
 
     def disown(self) -> None:
-        """Leave the ring to the process that writes it."""
+        """Leave the ring to the process that writes it, after a fork."""
         super().disown()
         keep((self._native, self._regions))
         self._native, self._is_copy = None, True
 
     def on_message(self, message: Message, now_ns: int) -> None:
-        """The lease's messages, and those of the stream's consumers."""
+        """Handle messages about the lease, and those of the stream's consumers."""
         super().on_message(message, now_ns)
         match message:
             case ConsumerHello() if message.stream_id == self.stream_id:
@@ -494,7 +497,7 @@ class Producer(Leaseholder):
                 self._forget(message.client_id)
 
     def on_tick(self, now_ns: int) -> None:
-        """Barriers that are due; QoS, metadata and a sign of life once a second; stale consumers; late progress."""
+        """Send due barriers and late progress, and drop silent consumers; send QoS and metadata once a second."""
         super().on_tick(now_ns)
         self._barriers.send_due(now_ns)
         for consumer_id in self.audience.stale(now_ns):
@@ -513,7 +516,7 @@ class Producer(Leaseholder):
             self._report_lost()
 
     def _grant(self, config: ConsumerConfig) -> None:
-        """The driver gave a consumer streams of its own, or took them back. It says so again with every hello."""
+        """Open or close a consumer's own streams, as the driver says. The driver repeats it with every hello."""
         link, consumer_id = self._link, config.consumer_id
         if self._native is None or link is None or consumer_id not in self.audience:
             return
@@ -524,11 +527,11 @@ class Producer(Leaseholder):
         self.audience.forget(consumer_id)
         self._own_streams.close(consumer_id, self._native)
         with self._heard:
-            # Whoever waits for the slowest consumer need not wait for this one.
+            # A thread that waits for the slowest consumer need not wait for this one.
             self._heard.notify_all()
 
     def _send_progress(self, messages: list[FrameProgress]) -> bool:
-        """To the consumers that asked: on a control stream of their own where they have one, else on the shared."""
+        """Send progress to the consumers that asked: on their own control streams, or else on the shared one."""
         link = self._link
         if link is None or not messages:
             return False
@@ -536,7 +539,7 @@ class Producer(Leaseholder):
         for message in messages:
             data = message.encode()
             for way in ways:
-                # A hint: it is not tried twice.
+                # Progress is a hint, so it is not sent a second time.
                 way.try_offer(data)
         return bool(ways)
 
@@ -588,7 +591,7 @@ class Producer(Leaseholder):
                 stream=self.stream_id,
                 hint="A stream has one producer: publish in the other process, or make a producer of another stream.",
             )
-        # The client's thread may not have seen it yet; for the caller it is the same.
+        # The client's thread may not have noticed yet. For the caller it makes no difference.
         return NotAttached("the producer has no media driver now", stream=self.stream_id)
 
     def _epoch(self) -> int:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checkpoint barriers that others ask a producer for, and what became of them.
+"""The checkpoint barriers that others request from a producer, and what became of them.
 
-A pipeline's coordinator asks on the control stream, another process by the stream's command word, an interval by
-itself; the producer's native half sends what they ask for. What it took and could not send is told to the coordinator.
+Requests come from the pipeline's coordinator on the control stream, from other processes by the stream's command word,
+and from an interval. The native half of the producer sends the barriers. If it took a request and could not send the
+barrier, the coordinator is told.
 """
 
 from __future__ import annotations
@@ -20,17 +21,17 @@ if TYPE_CHECKING:
     from framegate.shmpool.producer.producer import Producer
 
 SENT_BARRIERS_KEPT: Final = 16
-"""Sent barriers that wait for somebody who asks where they went; the oldest go."""
+"""How many sent barriers are kept until the caller asks for them; beyond it the oldest are dropped."""
 _UNALIGNED: Final = 1
 _INTERVAL_MAX_S: Final = 1e9
 _log = logging.getLogger(__name__)
 
 
 class RequestedBarriers:
-    """Those of one producer. Without a pipeline nobody asks."""
+    """The barriers of one producer. Without a pipeline there are no requests."""
 
     def __init__(self, producer: Producer, pipeline: str | None, interval_s: float | None) -> None:
-        """Raises ``InvalidValue`` for an interval that is none, and where there is no pipeline for it."""
+        """Raises ``InvalidValue`` for an interval that is out of range, or without a pipeline."""
         self._producer = producer
         self._pipeline = pipeline
         self._word = None if pipeline is None else ProducersWord(producer.stream_id)
@@ -41,24 +42,24 @@ class RequestedBarriers:
         self._sent = deque[SentBarrier](maxlen=SENT_BARRIERS_KEPT)
 
     def inject(self) -> None:
-        """The native half goes by the word as it is now."""
+        """Give the present word to the native half."""
         native = self._producer.native
         if native is not None and self._word is not None:
             native.inject_by(self._word.native, self._interval_ns)
 
     def on_regions(self, folder_of_ring: str, epoch: int) -> None:
-        """The word lies beside the regions that were mapped."""
+        """Move to the word beside the regions that were mapped."""
         if self._word is not None and self._word.move_to(word_path(folder_of_ring, self._producer.stream_id, epoch)):
             self.inject()
 
     def let_go(self) -> None:
-        """The next producer of the stream takes the file."""
+        """Release the word, so that the stream's next producer can take the file."""
         if self._producer.native is not None:
             self._producer.native.inject_by(None)
         self._word = None
 
     def on_inject_barrier(self, asked: InjectBarrier) -> None:
-        """The coordinator wants a barrier; it repeats itself, which the word's holder ignores."""
+        """Request a barrier for the coordinator. The word ignores its repetitions."""
         if self._word is None or not can_carry(asked.checkpoint_id, asked.epoch):
             return
         self.leave_to_coordinator()
@@ -83,7 +84,7 @@ class RequestedBarriers:
         self._say_ignored()
 
     def tell_lost(self, now_ns: int) -> None:
-        """Let the coordinator know of a barrier that was taken and could not be sent."""
+        """Tell the coordinator of a barrier that was taken and could not be sent."""
         self.note_lost(now_ns)
         lost, pipeline, stream = self._lost, self._pipeline, self._producer.stream_id
         if lost is None or pipeline is None:
@@ -102,18 +103,18 @@ class RequestedBarriers:
             self._lost = None
 
     def note_lost(self, now_ns: int) -> None:
-        """Keep what the native half lost, before that goes."""
+        """Keep the lost barrier of the native half, before that is dropped."""
         if self._producer.native is not None:
             self._lost = self._producer.native.send_due(now_ns) or self._lost
 
     def keep_sent(self) -> None:
-        """Where barriers went, before the native half that knows it goes."""
+        """Keep the places of sent barriers, before the native half, which knows them, is dropped."""
         native = self._producer.native
         if native is not None:
             self._sent.extend(SentBarrier(*each) for each in native.take_sent_barriers())
 
     def take_sent(self) -> list[SentBarrier]:
-        """Those that went out since the last call, oldest first."""
+        """The barriers that were sent since the last call, oldest first."""
         self.keep_sent()
         found = []
         while self._sent:
@@ -125,7 +126,7 @@ class RequestedBarriers:
         return counters.get("barriers_sent", 0), counters.get("barrier_duplicates_ignored", 0)
 
     def _say_ignored(self) -> None:
-        """What was asked for last is at or below what was sent: a coordinator that lost its ids would wait in vain."""
+        """Warn if the last request is not above what was sent: a coordinator that lost its ids would wait in vain."""
         if self._outcome_before is None:
             return
         (sent_before, ignored_before), (sent, ignored) = self._outcome_before, self._outcome()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A barrier that a producer sent, and where: what a source that a checkpoint can take back has to remember (P13)."""
+"""A barrier that a producer sent, and its place: a source that a checkpoint can take back must remember it (P13)."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class SentBarrier:
-    """Its place is the one where its offer succeeded, not the one where it was asked for."""
+    """A sent barrier. Its place is where it was sent, not where it was requested."""
 
     checkpoint_id: int
     epoch: int
     source_epoch: int
-    """The epoch of the regions whose frames it stands between."""
+    """The epoch of the regions with the frames around it."""
     after_seq: int | None
-    """The last frame of that epoch before it."""
+    """The last frame of that epoch before the barrier."""
     position: int
-    """Where the source stood behind that frame, as ``Producer.publish`` was told."""
+    """The position of the source after that frame, as given to ``Producer.publish``."""

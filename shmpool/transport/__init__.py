@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The message transport: what is needed of one, Aeron, and a twin of it within a process."""
+"""The message transport: its interface, Aeron, and a twin of Aeron within one process."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The real transport: a client of an Aeron media driver.
 
-The classes behind it are native (``native/python/src/aeron``); this one gives them the protocol's defaults
-and looks before it connects, so that a missing driver is an error at once and not after a time-out.
+The classes behind it are native (``native/python/src/aeron``). This one adds the protocol's defaults, and checks the
+directory before it connects, so that a missing driver is an error at once and not after a time-out.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ ADD_TIMEOUT_NS: Final = 5_000_000_000
 _MARK: Final = "cnc.dat"
 _WAIT_STEP_NS: Final = 20_000_000
 _MAPPED: Final = ("", "cnc.dat", "publications", "images")
-"""Of an Aeron directory: what a client maps, and the folders of what it maps."""
+"""The folders of an Aeron directory that must not be writable by others: a client maps files in them."""
 
 
 def is_driver_live(aeron_dir: str, driver_timeout_ms: int = DRIVER_TIMEOUT_MS) -> bool:
-    """Whether a media driver, ours or a foreign one, has worked in ``aeron_dir`` within its time-out."""
+    """Whether any media driver has worked in ``aeron_dir`` within its time-out."""
     mark = driver_mark_of(aeron_dir)
     return mark is not None and mark[0] <= driver_timeout_ms
 
 
 def driver_mark_of(aeron_dir: str) -> tuple[int, int] | None:
-    """How old the mark of a directory's media driver is, in milliseconds, and its process; None without one.
+    """The age of the mark of a directory's media driver, in milliseconds, and its process; None if there is no mark.
 
-    Raises ``MediaDriverForeign`` where somebody else could change the directory: nothing of it is mapped then.
+    Raises ``MediaDriverForeign`` if another user could change the directory: nothing in it is mapped then.
     """
     for name in _MAPPED:
         path = Path(aeron_dir, name)
@@ -48,7 +48,7 @@ def driver_mark_of(aeron_dir: str) -> tuple[int, int] | None:
 
 
 def require_access(aeron_dir: str) -> None:
-    """Raise NoPermission for the directory of another user's media driver: waiting for it would change nothing."""
+    """Raise NoPermission for the directory of another user's media driver: waiting for it would be useless."""
     for path, rights in ((Path(aeron_dir), os.R_OK | os.W_OK | os.X_OK), (Path(aeron_dir, _MARK), os.R_OK | os.W_OK)):
         try:
             owner = path.stat().st_uid
@@ -74,7 +74,7 @@ def _account(user_id: int) -> str:
 
 
 def wait_for_driver(aeron_dir: str, timeout_s: float) -> bool:
-    """Wait until a media driver is live in ``aeron_dir``; whether one is. Raises NoPermission."""
+    """Wait until a media driver is live in ``aeron_dir``. Returns whether one is. Raises NoPermission."""
     deadline_ns = monotonic_ns() + int(timeout_s * 1e9)
     require_access(aeron_dir)
     while not is_driver_live(aeron_dir):
@@ -85,7 +85,7 @@ def wait_for_driver(aeron_dir: str, timeout_s: float) -> bool:
 
 
 def how_to_start(aeron_dir: str) -> str:
-    """What to try where nobody serves a directory.
+    """The hint for a directory that no media driver serves.
 
     >>> how_to_start("/dev/shm/aeron-me")
     'Start one with: framegate driver --aeron-dir /dev/shm/aeron-me'
@@ -96,8 +96,9 @@ def how_to_start(aeron_dir: str) -> str:
 class AeronTransport:
     """A ``Transport`` over the media driver of ``aeron_dir``.
 
-    Everything it raises is a ``TransportError``; ``MediaDriverNotFound`` when nobody serves the directory.
-    A driver that dies later is noticed within ``driver_timeout_ms``: every call then raises ``MediaDriverGone``.
+    Everything that it raises is a ``TransportError``, such as ``MediaDriverNotFound`` if no driver serves the
+    directory. If the driver dies later, this is noticed within ``driver_timeout_ms``; every call then raises
+    ``MediaDriverGone``.
     """
 
     def __init__(
@@ -118,7 +119,7 @@ class AeronTransport:
         bound: OfferBound | None = None,
         timeout_ns: int = ADD_TIMEOUT_NS,
     ) -> Publication:
-        """A sender; waits for the driver's answer up to ``timeout_ns``."""
+        """Add a sender. Waits for the driver's answer up to ``timeout_ns``."""
         limit = bound or OfferBound()
         publication = self._client.add_publication(
             channel,
@@ -133,24 +134,24 @@ class AeronTransport:
     def add_subscription(
         self, channel: str, stream_id: int, *, idle: str = "backoff", timeout_ns: int = ADD_TIMEOUT_NS
     ) -> Subscription:
-        """A receiver; waits for the driver's answer up to ``timeout_ns``. ``idle`` is what its waits do."""
+        """Add a receiver. Waits for the driver's answer up to ``timeout_ns``. ``idle`` is how it idles."""
         return cast(Subscription, self._client.add_subscription(channel, stream_id, idle=idle, timeout_ns=timeout_ns))
 
     @property
     def is_closed(self) -> bool:
-        """After ``close``, and after the driver was lost."""
+        """True after ``close``, and after the driver was lost."""
         return self._client.is_closed
 
     def check_alive(self) -> None:
-        """Raise what ended the client, if something did."""
+        """Raise the error that ended the client, if there was one."""
         self._client.check_alive()
 
     def errors(self) -> list[str]:
-        """What Aeron reported since the last call."""
+        """The errors that Aeron reported since the last call."""
         return self._client.errors()
 
     def close(self) -> None:
-        """Close what was added, then the client. Idempotent."""
+        """Close all publications and subscriptions, then the client. Idempotent."""
         if not self._client.close():
             raise ClaimStillViewed("a publication of this transport has an open claim", aeron_dir=self.aeron_dir)
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What framegate needs of a message transport: one protocol, two implementations.
+"""The interface of a message transport: one protocol, two implementations.
 
-``aeron`` is the real one. ``loopback.network`` is a deterministic one inside this process, with loss, delay,
-duplicates and back-pressure to order. One conformance suite runs over both, so what holds here holds for either.
+``aeron`` is the real one. ``loopback.network`` is a deterministic one inside this process that can make loss, delay,
+duplicates and back-pressure on demand. One conformance suite runs over both.
 
-Nothing here blocks unless a ``timeout_ns`` is given, and nothing is dropped in silence: an offer says what
-became of the message, and counters say how often each answer was given.
+Nothing here blocks unless a ``timeout_ns`` is given, and nothing is dropped silently: an offer returns what became of
+the message, and counters say how often each answer was given.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
 
 
 class Outcome(IntEnum):
-    """Why an offer was not taken. A taken one answers with the stream position instead, which is positive."""
+    """Why an offer was not taken. An offer that was taken returns the stream position instead, which is positive."""
 
     NOT_CONNECTED = -1
-    """No subscriber. Weather: it may come."""
+    """There is no subscriber. One may come."""
     BACK_PRESSURED = -2
-    """The slowest tethered subscriber has no room. Weather: retried within the publication's bound."""
+    """The slowest tethered subscriber has no space. The offer is retried within the publication's bound."""
     ADMIN_ACTION = -3
-    """The log rotated a term. The next attempt nearly always succeeds: retried within the bound."""
+    """The log changed to its next term. The next attempt nearly always succeeds; it is made within the bound."""
     CLOSED = -4
     """The publication is closed. Final."""
     MAX_POSITION = -5
-    """The stream's position space is used up. Final: close it and add a new publication."""
+    """The position space of the stream is used up. Final: close the publication and add a new one."""
 
     @property
     def is_retryable(self) -> bool:
-        """Whether a further attempt can help."""
+        """Whether another attempt can help."""
         return self in (Outcome.BACK_PRESSURED, Outcome.ADMIN_ACTION)
 
 
 @dataclass(frozen=True, slots=True)
 class OfferBound:
-    """How long an offer is retried on back-pressure and admin action before it answers with the outcome.
+    """How long an offer is retried after back-pressure or an admin action, before it returns the outcome.
 
     ``attempts`` counts all tries, the first included; ``deadline_ns`` is measured from the first retry.
     Whichever is reached first ends the offer.
@@ -54,36 +54,36 @@ class OfferBound:
 
 
 class Received(NamedTuple):
-    """A whole message, already assembled from its fragments."""
+    """A whole message, assembled from its fragments."""
 
     data: bytes
     session_id: int
-    """Which publication sent it."""
+    """The session of the publication that sent it."""
     position: int
-    """Where the stream stands behind it."""
+    """The stream position after it."""
 
 
 class ImageEvent(NamedTuple):
-    """A publication that a subscription began or ceased to see. Queued by the transport, drained by the caller."""
+    """A publication that a subscription began or ceased to receive. The transport queues it for the caller."""
 
     is_available: bool
     session_id: int
     source: str
     """``aeron:ipc``, or the sender's address."""
     at_ns: int
-    """Monotonic time at which the transport noticed; a consumer's join time (PROTOCOL 5.3)."""
+    """The monotonic time at which the transport noticed it. It is a consumer's join time (PROTOCOL 5.3)."""
 
 
 class BatchResult(NamedTuple):
-    """What became of a batch: how many messages were taken, from the front, and why it ended there."""
+    """The result of a batch: how many messages were taken, from the front, and why it stopped there."""
 
     sent: int
     outcome: Outcome | None
-    """None when all were taken."""
+    """None if all were taken."""
 
 
 class RecordKind(NamedTuple):
-    """The fixed-size message that ``poll_records`` collects; every generated codec of one has its ``record_kind()``."""
+    """A fixed-size message that ``poll_records`` can collect. The codec of each has a ``record_kind()``."""
 
     block_length: int
     template_id: int
@@ -93,10 +93,10 @@ class RecordKind(NamedTuple):
 
 
 class Claim(Protocol):
-    """Room in the log for one message, to be filled through the view that entering gives.
+    """Space in the log for one message, which the caller fills through the view that ``with`` gives.
 
-    Leaving the block commits it; an exception abandons it. The order of messages is the order of claims, and those
-    behind an open one wait. The view ends with the block: an array that outlives it costs the message.
+    Leaving the block commits the message; an exception abandons it. Messages stand in the order of their claims, and
+    those after an open claim wait. The view ends with the block: if an array outlives it, the message is abandoned.
     """
 
     def __enter__(self) -> memoryview: ...
@@ -107,7 +107,7 @@ class Claim(Protocol):
 
     @property
     def position(self) -> int:
-        """The stream position behind this message."""
+        """The stream position after this message."""
         ...
 
 
@@ -115,20 +115,22 @@ class Publication(Protocol):
     """One sender on one stream."""
 
     def offer(self, message: Buffer) -> int:
-        """Hand over one message; retried within the bound. The position, or an ``Outcome``."""
+        """Send one message, retried within the bound. Returns the position, or an ``Outcome``."""
         ...
 
     def try_offer(self, message: Buffer) -> int:
-        """As ``offer``, one attempt."""
+        """Send one message like ``offer``, with one attempt."""
         ...
 
     def offer_batch(self, messages: Buffer, message_bytes: int) -> BatchResult:
-        """Hand over messages of ``message_bytes`` that lie back to back in ``messages``, in one call."""
+        """Send messages of ``message_bytes`` that lie back to back in ``messages``, in one call."""
         ...
 
     def claim(self, length: int) -> Claim | Outcome:
-        """Room for one message of at most ``max_claim_bytes``; retried within the bound. ``TransportClosed`` after
-        ``close``. It counts as sent when it is given, even if it is abandoned later."""
+        """Claim space for a message of at most ``max_claim_bytes``, retried within the bound.
+
+        The message counts as sent, even if it is abandoned later. Raises ``TransportClosed`` after ``close``.
+        """
         ...
 
     @property
@@ -141,7 +143,7 @@ class Publication(Protocol):
     def stream_id(self) -> int: ...
     @property
     def position(self) -> int:
-        """Where the stream stands behind the last message; ``Outcome.CLOSED`` after ``close``."""
+        """The stream position after the last message; ``Outcome.CLOSED`` after ``close``."""
         ...
 
     @property
@@ -154,28 +156,28 @@ class Publication(Protocol):
         ...
 
     def close(self) -> None:
-        """Idempotent. An error while a claim is open."""
+        """Close the publication. Idempotent. Raises an error while a claim is open."""
         ...
 
 
 class Subscription(Protocol):
-    """One receiver of one stream, of all its publications."""
+    """One receiver of one stream, for all its publications."""
 
     def poll(self, limit: int = 64, timeout_ns: int = 0) -> list[Received]:
-        """Whole messages, at most ``limit``; waits up to ``timeout_ns`` for the first."""
+        """Receive at most ``limit`` whole messages. Waits up to ``timeout_ns`` for the first."""
         ...
 
     def poll_records(
         self, kind: RecordKind, out: npt.NDArray[np.void], limit: int | None = None, timeout_ns: int = 0
     ) -> int:
-        """Collect the bodies of one fixed-size message into ``out``; how many. All else is skipped and counted.
+        """Collect the bodies of one fixed-size message into ``out``. Returns how many. All else is skipped and counted.
 
-        It looks at no more messages than ``out`` has room for, so 0 may also mean that only others were there.
+        It reads no more messages than ``out`` has space for, so 0 may also mean that there were only others.
         """
         ...
 
     def image_events(self) -> list[ImageEvent]:
-        """What the transport noticed since the last call, oldest first."""
+        """The events that the transport noticed since the last call, oldest first."""
         ...
 
     @property
@@ -199,7 +201,7 @@ class Subscription(Protocol):
 
 
 class Transport(Protocol):
-    """A client of one media driver, or one in-memory network."""
+    """A client of one media driver, or of one in-memory network."""
 
     def add_publication(
         self, channel: str, stream_id: int, *, exclusive: bool = True, bound: OfferBound | None = None
@@ -211,11 +213,11 @@ class Transport(Protocol):
     def is_closed(self) -> bool: ...
 
     def errors(self) -> list[str]:
-        """What the transport reported since the last call; bounded, oldest first."""
+        """The errors that the transport reported since the last call; bounded, oldest first."""
         ...
 
     def close(self) -> None:
-        """Closes its publications and subscriptions too. Idempotent."""
+        """Close the transport with its publications and subscriptions. Idempotent."""
         ...
 
     def __enter__(self) -> Self: ...

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which Aeron channels and streams carry what (PROTOCOL 7); the family's defaults."""
+"""The Aeron channels and streams of a client, and what each carries (PROTOCOL 7), with the protocol's defaults."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ AERON_STREAM_MAX: Final = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streams:
-    """Where a client speaks and listens."""
+    """The streams on which a client sends and listens."""
 
     channel: str = DEFAULT_CHANNEL
     control: int = 1000
@@ -23,7 +23,7 @@ class Streams:
 
 
 def untethered(channel: str) -> str:
-    """The channel as a subscriber asks for it, so that it never holds up a sender.
+    """The channel for a subscriber that must never block a sender.
 
     >>> untethered("aeron:ipc?term-length=4m")
     'aeron:ipc?term-length=4m|tether=false'
@@ -36,7 +36,7 @@ def untethered(channel: str) -> str:
 
 
 def is_of_this_host(channel: str) -> bool:
-    """Whether a channel stays within this host, as everything does that names shared memory.
+    """Whether a channel stays within this host. Every message that names shared memory must.
 
     >>> is_of_this_host("aeron:ipc?term-length=64k"), is_of_this_host("aeron:udp?endpoint=h:1")
     (True, False)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A deterministic message network inside this process, with loss, delay, duplicates and back-pressure to order.
+"""A deterministic message network inside this process that can make loss, delay, duplicates and back-pressure.
 
-It keeps to the same protocol as Aeron (``shmpool.transport.interface``), so tests and simulations stand on it.
+It implements the same protocol as Aeron (``shmpool.transport.interface``); tests and simulations use it.
 """
 
 from framegate.shmpool.transport.loopback.faults import Faults

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a channel URI asks of the in-memory network: the parameters of Aeron's that change what a test sees.
+"""The channel of the in-memory network: a parsed URI with those parameters of Aeron's that change what a test sees.
 
-Known are ``term-length``, ``mtu``, ``tether`` and the three that place a publication inside its position
-space (``init-term-id``, ``term-id``, ``term-offset``). All others are accepted and mean nothing here, so a
-channel written for Aeron works unchanged.
+These are ``term-length``, ``mtu``, ``tether`` and the three that place a publication inside its position space
+(``init-term-id``, ``term-id``, ``term-offset``). All other parameters are accepted and ignored, so a channel written
+for Aeron works unchanged.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Channel:
 
     uri: str
     wire: str
-    """What two channels must have in common to meet: the medium, and the endpoint where there is one."""
+    """What two channels must share to be connected: the medium, and the endpoint if there is one."""
     source: str
-    """What a subscriber sees as the sender."""
+    """The sender's address, as a subscriber sees it."""
     term_bytes: int
     mtu: int
     is_tethered: bool
@@ -41,7 +41,7 @@ class Channel:
 
 
 def parse_channel(uri: str, term_bytes: int, mtu: int) -> Channel:
-    """Read ``uri``; ``term_bytes`` and ``mtu`` stand where it names none. Raises ChannelRefused.
+    """Parse ``uri``; ``term_bytes`` and ``mtu`` are used if it names none. Raises ChannelRefused.
 
     >>> parse_channel("aeron:ipc?term-length=128k|tether=false", 65536, 1408).term_bytes
     131072

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A client of the in-memory network: what is opened through it is closed with it."""
+"""A client of the in-memory network. Closing it closes what was opened through it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from framegate.shmpool.transport.loopback.network import LoopbackNetwork
 
 ERRORS_MAX: Final = 1024
-"""Errors kept for the caller; older ones make room and are counted."""
+"""How many errors are kept for the caller. Beyond that the oldest are dropped and counted."""
 
 
 class LoopbackTransport:
@@ -33,7 +33,7 @@ class LoopbackTransport:
     def add_publication(
         self, channel: str, stream_id: int, *, exclusive: bool = True, bound: OfferBound | None = None
     ) -> LoopbackPublication:
-        """A sender; shared ones of a channel and stream share their session, in all clients."""
+        """Add a sender. Shared senders of one channel and stream share their session, in all clients."""
         parsed = self._parse(channel, stream_id)
         with self._network.lock:
             self._check_usable()
@@ -44,7 +44,7 @@ class LoopbackTransport:
             return publication
 
     def add_subscription(self, channel: str, stream_id: int, *, idle: str = "backoff") -> LoopbackSubscription:
-        """A receiver; ``tether=false`` in the channel means it is left behind rather than waited for."""
+        """Add a receiver. With ``tether=false`` in its channel it is left behind rather than waited for."""
         parsed = self._parse(channel, stream_id)
         if idle not in IDLE_NAMES:
             raise InvalidValue("an idle strategy has one of these names", have=idle, known=",".join(IDLE_NAMES))
@@ -57,18 +57,18 @@ class LoopbackTransport:
 
     @property
     def is_closed(self) -> bool:
-        """After ``close``, and after the driver was lost."""
+        """True after ``close``, and after the driver was lost."""
         return self._is_closed or not self._network.is_alive
 
     def errors(self) -> list[str]:
-        """What was reported since the last call; at most ``ERRORS_MAX``, oldest first."""
+        """The errors since the last call; at most ``ERRORS_MAX``, oldest first."""
         with self._network.lock:
             errors = list(self._errors)
             self._errors.clear()
             return errors
 
     def note_error(self, text: str) -> int:
-        """Queue an error; how many older ones had to make room."""
+        """Queue an error. Returns how many older ones were dropped for it."""
         dropped = len(self._errors) == ERRORS_MAX
         if dropped:
             self._errors.popleft()
@@ -76,7 +76,7 @@ class LoopbackTransport:
         return int(dropped)
 
     def close(self) -> None:
-        """Closes its publications and subscriptions too; none of them if one has an open claim."""
+        """Close the client with its publications and subscriptions; none of them if one has an open claim."""
         with self._network.lock:
             if self._is_closed:
                 return

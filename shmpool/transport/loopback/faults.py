@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults to order for the in-memory network: what may befall a message, and the dice that decide it.
+"""Faults for the in-memory network: what can happen to a message, and the dice that decide it.
 
-All chance comes from one seeded generator, and a rule always throws the same number of dice, so a run
-repeats for its seed as long as the same calls are made in the same order.
+One seeded generator decides everything, and a rule always takes the same number of its values. So a run can be repeated
+by its seed if the same calls are made in the same order.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from framegate.schema.errors import InvalidValue
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultRule:
-    """What may befall the messages it covers, decided anew for each receiver.
+    """The faults for the messages that the rule covers, decided anew for each receiver.
 
     ``stream_id`` None covers every stream; ``matches`` looks at the message itself. ``loss`` and
     ``duplicate`` are probabilities; ``delay_ns`` is the range, ends included, of a uniform delay. A delayed
@@ -43,13 +43,13 @@ class FaultRule:
             raise InvalidValue("a delay range goes up from 0", field="delay_ns", have=self.delay_ns)
 
     def covers(self, stream_id: int, message: bytes) -> bool:
-        """Whether this rule is about that message."""
+        """Whether this rule covers a message."""
         return self.stream_id in (None, stream_id) and (self.matches is None or self.matches(message))
 
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """The rules of a network; the first that covers a message decides about it."""
+    """The rules of a network. The first one that covers a message decides."""
 
     rules: tuple[FaultRule, ...] = ()
 
@@ -62,7 +62,7 @@ NO_FAULTS: Final = Faults()
 
 
 class Fate(NamedTuple):
-    """What becomes of one message on its way to one receiver."""
+    """What happens to one message on its way to one receiver."""
 
     copies: int = 1
     delay_ns: int = 0
@@ -73,7 +73,7 @@ UNHARMED: Final = Fate()
 
 
 class Dice:
-    """The one source of chance, and the tally of what it did."""
+    """The only source of chance, and the count of what it decided."""
 
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)  # noqa: S311 - it has to repeat, not to be secret
@@ -84,7 +84,7 @@ class Dice:
         return self._random.randrange(-(2**31), 2**31)
 
     def fate(self, rule: FaultRule | None) -> Fate:
-        """Throw for one message and one receiver."""
+        """Decide for one message and one receiver."""
         if rule is None:
             return UNHARMED
         loss, duplicate = self._random.random(), self._random.random()

@@ -9,8 +9,8 @@ A position counts the bytes of whole frames, headers and padding included::
     +--------+--------------+-----+-------------+--------+----
     0        32             aligned to 32       term_bytes
 
-A message that does not fit the rest of its term turns the term over, and that attempt answers ADMIN_ACTION.
-The messages themselves wait in the images of those who receive them; here are only numbers.
+A message that does not fit the rest of its term ends the term, and that attempt answers ADMIN_ACTION. The messages
+themselves wait in the images of their receivers; the log has only numbers.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Delivery:
     data: bytes = b""
     copies: int = 1
     due_ns: int | None = None
-    """None: its claim is open, and nothing behind it can be seen either."""
+    """None while its claim is open. Then neither it nor anything after it can be seen."""
     may_overtake: bool = False
 
     @property
@@ -135,7 +135,7 @@ class SessionLog:
         self.is_shared = is_shared
         self.max_payload_bytes = channel.mtu - FRAME_HEADER_BYTES
         self.max_message_bytes = min(channel.term_bytes // 8, MESSAGE_BYTES_MAX)
-        # Half a term is what Aeron's driver grants an IPC publication.
+        # Half a term is the window that Aeron's media driver grants an IPC publication.
         self.window_bytes = channel.term_bytes // 2 if window_bytes is None else window_bytes
         self.images: list[Image] = []
         self.handles = 0
@@ -144,11 +144,11 @@ class SessionLog:
 
     @property
     def position(self) -> int:
-        """Where the next frame goes."""
+        """The position of the next frame."""
         return self._term * self.channel.term_bytes + self._offset
 
     def append(self, length: int) -> Slot | Outcome:
-        """Reserve room for a message of ``length`` bytes: one attempt."""
+        """Try once to reserve space for a message of ``length`` bytes."""
         if not self.images:
             return Outcome.NOT_CONNECTED
         if self.is_blocked:
@@ -162,11 +162,11 @@ class SessionLog:
 
     @property
     def is_blocked(self) -> bool:
-        """Whether a receiver has no room. Untethered ones that are to be left behind are gone by then."""
+        """Whether a receiver has no space. Untethered receivers that are left behind are removed before."""
         return any(self._is_behind(image) for image in self.images)
 
     def is_left_behind(self, image: Image, now_ns: int, limit_ns: int | None) -> bool:
-        """Whether an untethered image is to be given up: at once, or after ``limit_ns`` as Aeron does it."""
+        """Whether to give up an untethered image: at once, or after ``limit_ns`` as Aeron does."""
         if image.is_tethered or limit_ns is None:
             return not image.is_tethered and self._is_behind(image)
         fastest = max(other.position for other in self.images)
@@ -175,7 +175,7 @@ class SessionLog:
         return now_ns > image.kept_up_ns + limit_ns
 
     def _is_behind(self, image: Image) -> bool:
-        # Not the message counts but where it begins: Aeron too lets the last one reach beyond the window.
+        # The message begins inside the window but may end outside; Aeron allows this too.
         return self.position - image.position >= self.window_bytes
 
     def _turn_over(self) -> Outcome:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A deterministic message network inside this process, for tests and simulations.
 
-It answers as Aeron does (positions, terms, flow control, sessions, images) and does harm to order
-(``faults``). Where it is simpler than Aeron:
+It answers as Aeron does (positions, terms, flow control, sessions, images) and can make faults (``faults``). It is
+simpler than Aeron in these ways:
 
-- A subscription sees what is sent after it joined; Aeron's joins where the slowest other one stands.
-- An untethered subscription loses its image as soon as it is a window behind, and so never causes
-  back-pressure. Aeron's does, until it has been three quarters of a window behind the fastest subscription
-  for a timeout of 5 s: for ever where none is faster. ``untethered_limit_ns`` asks for that instead.
-- UDP channels behave as IPC ones, joined by their endpoint.
+- A subscription receives what is sent after it joined. Aeron's begins where the slowest other subscription is.
+- An untethered subscription loses its image as soon as it is a window behind, and so never causes back-pressure.
+  Aeron's does cause it, until it was three quarters of a window behind the fastest subscription for a timeout of 5 s:
+  for ever if none is faster. ``untethered_limit_ns`` imitates that.
+- UDP channels behave like IPC ones, matched by their endpoint.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ UNTETHERED_REST_NS: Final = 10_000_000_000
 
 
 class LoopbackNetwork:
-    """What several clients share: the streams, the clock, the chance.
+    """A network that several clients share, with its streams, its clock and its source of chance.
 
-    ``clock`` other than ``monotonic_ns`` means simulated time: nothing waits then. ``window_bytes`` None is
-    half a term. ``untethered_limit_ns`` is how long an untethered subscription may hold up its senders,
+    A ``clock`` other than ``monotonic_ns`` means simulated time: nothing waits then. ``window_bytes`` None is half a
+    term. ``untethered_limit_ns`` is how long an untethered subscription may block its senders, and
     ``untethered_rest_ns`` how long it then stays without its image. ``faults`` may be replaced at any time.
 
     >>> network = LoopbackNetwork()
@@ -76,7 +76,7 @@ class LoopbackNetwork:
         self.is_alive = True
 
     def client(self) -> LoopbackTransport:
-        """A further client of this network."""
+        """Make another client of this network."""
         with self.lock:
             self.check_alive()
             client = LoopbackTransport(self)
@@ -84,14 +84,14 @@ class LoopbackNetwork:
             return client
 
     def force_outcome(self, outcome: Outcome, times: int = 1, stream_id: int | None = None) -> None:
-        """Answer the next ``times`` attempts, on that stream or on any, with ``outcome``; orders queue up."""
+        """Answer the next ``times`` attempts with ``outcome``, on that stream or on any. Later calls queue up."""
         if times < 1:
             raise InvalidValue("an order is for at least one answer", have_times=times)
         with self.lock:
             self._forced.append(_Forced(outcome, times, stream_id))
 
     def kill_driver(self) -> None:
-        """Play a media driver that died: every later use raises MediaDriverGone. Closing still works."""
+        """Imitate a media driver that died: every later use raises MediaDriverGone. Closing still works."""
         with self.lock:
             self.is_alive = False
         self.report_error("the media driver is gone")
@@ -113,12 +113,12 @@ class LoopbackNetwork:
     # What follows is for the network's own publications and subscriptions, which hold the lock.
 
     def check_alive(self) -> None:
-        """Raise unless the media driver lives."""
+        """Raise unless the media driver is alive."""
         if not self.is_alive:
             raise MediaDriverGone("the in-memory media driver was killed")
 
     def append(self, log: SessionLog, length: int) -> Slot | Outcome:
-        """One attempt to reserve room."""
+        """Try once to reserve space for a message."""
         forced = self._take_forced(log.stream_id)
         if forced is not None:
             return forced
@@ -128,13 +128,13 @@ class LoopbackNetwork:
         return log.append(length)
 
     def commit(self, log: SessionLog, slot: Slot, data: bytes) -> None:
-        """Show a message to its receivers, each with a fate of its own."""
+        """Show a message to its receivers. A fault is decided for each of them."""
         self.check_alive()
         rule = self.faults.rule_for(log.stream_id, data)
         slot.commit(data, self.clock(), lambda: self._dice.fate(rule))
 
     def open_log(self, channel: Channel, stream_id: int, exclusive: bool) -> SessionLog:
-        """A session of its own, or the one that shared publications of this channel and stream share."""
+        """Open a new session, or the one that shared publications of this channel and stream use."""
         if not exclusive and (shared := self._shared_log(channel, stream_id)) is not None:
             return shared
         log = SessionLog(channel, stream_id, self._take_session_id(), self._window_bytes, is_shared=not exclusive)
@@ -145,7 +145,7 @@ class LoopbackNetwork:
         return log
 
     def open_subscription(self, channel: Channel, stream_id: int, idle: IdleName) -> LoopbackSubscription:
-        """A subscription that has joined every session there is."""
+        """Open a subscription, which joins every existing session."""
         subscription = LoopbackSubscription(self, channel, stream_id, idle)
         self._subscriptions.append(subscription)
         for log in self._logs:
@@ -154,7 +154,7 @@ class LoopbackNetwork:
         return subscription
 
     def on_publication_closed(self, log: SessionLog) -> None:
-        """The last handle ends the session; receivers keep their image until they have drained it."""
+        """Note a closed publication. The last one ends the session; receivers keep their image until it is drained."""
         log.handles -= 1
         if log.handles:
             return
@@ -194,7 +194,7 @@ class LoopbackNetwork:
 
 
 class _Forced:
-    """An order for answers, until it is used up."""
+    """A forced answer and how often it is still to be given."""
 
     def __init__(self, outcome: Outcome, times: int, stream_id: int | None) -> None:
         self.outcome = outcome

@@ -30,8 +30,8 @@ COUNTERS: Final = ("sent", *_COUNTER_OF.values(), "gave_up")
 class LoopbackPublication:
     """One sender on one stream; implements ``Publication``.
 
-    Retries follow the bound. On an injected clock neither time nor subscribers move while an offer is
-    retried, so back-pressure by a subscriber ends the offer at once; one by ``force_outcome`` is retried.
+    Retries follow the bound. On an injected clock neither time nor subscribers move during an offer. So back-pressure
+    by a subscriber ends the offer at once; back-pressure by ``force_outcome`` is retried.
     """
 
     def __init__(self, network: LoopbackNetwork, log: SessionLog, bound: OfferBound) -> None:
@@ -44,16 +44,16 @@ class LoopbackPublication:
         log.handles += 1
 
     def offer(self, message: Buffer) -> int:
-        """Hand over one message; retried within the bound."""
+        """Send one message, retried within the bound."""
         data = _bytes_of(message)
         return self._retried(lambda: self._send(data))
 
     def try_offer(self, message: Buffer) -> int:
-        """As ``offer``, one attempt."""
+        """Send one message like ``offer``, with one attempt."""
         return self._send(_bytes_of(message))
 
     def offer_batch(self, messages: Buffer, message_bytes: int) -> BatchResult:
-        """Hand over messages that lie back to back; each is retried within the bound."""
+        """Send messages that lie back to back. Each is retried within the bound."""
         data = _bytes_of(messages)
         if message_bytes < 1 or len(data) % message_bytes:
             raise InvalidValue("a batch is whole messages", have_bytes=len(data), message_bytes=message_bytes)
@@ -65,7 +65,7 @@ class LoopbackPublication:
         return BatchResult(len(data) // message_bytes, None)
 
     def claim(self, length: int) -> LoopbackClaim | Outcome:
-        """Room for one message, to be filled in place; retried within the bound."""
+        """Claim space for one message, to fill in place; retried within the bound."""
         self._network.check_alive()
         if self._is_closed:
             raise TransportClosed("the publication is closed", stream=self.stream_id)
@@ -86,17 +86,17 @@ class LoopbackPublication:
 
     @property
     def session_id(self) -> int:
-        """Which sender this is to receivers."""
+        """The session by which receivers recognize this sender."""
         return self._log.session_id
 
     @property
     def stream_id(self) -> int:
-        """The stream it sends on."""
+        """The stream that it sends on."""
         return self._log.stream_id
 
     @property
     def position(self) -> int:
-        """Where the next message goes; ``Outcome.CLOSED`` after ``close``."""
+        """The position of the next message; ``Outcome.CLOSED`` after ``close``."""
         return Outcome.CLOSED if self._is_closed else self._log.position
 
     @property
@@ -106,15 +106,15 @@ class LoopbackPublication:
 
     @property
     def max_message_bytes(self) -> int:
-        """The longest message of all."""
+        """The longest message, fragmented or not."""
         return self._log.max_message_bytes
 
     def counters(self) -> dict[str, int]:
-        """Attempts by answer."""
+        """How often each answer was given."""
         return {name: self._counts[name] for name in COUNTERS}
 
     def close(self) -> None:
-        """Idempotent; an error while a claim is open, which would block the log for ever."""
+        """Close the publication. Idempotent. Raises an error while a claim is open: it would block the log."""
         with self._network.lock:
             if self._is_closed:
                 return
@@ -131,7 +131,7 @@ class LoopbackPublication:
         """End a claim, with its message or as padding."""
         with self._network.lock:
             self._open_claims -= 1
-            slot.abandon()  # Also when there is a message: no failure below may leave the log blocked.
+            slot.abandon()  # Also if there is a message, so that no failure below leaves the log blocked.
             if data is not None:
                 self._network.commit(self._log, slot, data)
 
@@ -184,7 +184,7 @@ class LoopbackPublication:
 
 
 class LoopbackClaim:
-    """Room for one message; implements ``Claim``. Until its block is left, nothing behind it is seen."""
+    """Space for one message; implements ``Claim``. Nothing after it is seen until its block is left."""
 
     def __init__(self, publication: LoopbackPublication, slot: Slot, length: int) -> None:
         self._publication = publication
@@ -208,12 +208,12 @@ class LoopbackClaim:
             raise ClaimStillViewed("the message was abandoned", stream=self._publication.stream_id)
 
     def __del__(self) -> None:
-        # A claim that was never entered must not hold up the stream.
+        # A claim that was never entered must not block the stream.
         self._finish(None)
 
     @property
     def position(self) -> int:
-        """The stream position behind this message."""
+        """The stream position after this message."""
         return self._slot.position
 
     def _finish(self, data: bytes | None) -> None:
@@ -225,7 +225,7 @@ class LoopbackClaim:
         try:
             if self._view is not None:
                 self._view.release()
-            # An array made of the view holds the buffer, not the view: only resizing tells.
+            # An array made from the view holds the buffer, not the view. Only resizing shows that.
             self._buffer.append(0)
             self._buffer.pop()
         except BufferError:

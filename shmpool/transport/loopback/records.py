@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which messages ``poll_records`` collects: the twin of the native record filter, with the same verdicts.
+"""Records: the messages that ``poll_records`` collects. This is the twin of the native filter, with the same verdicts.
 
 The first eight bytes of a message are its header, four little-endian u16::
 
@@ -29,7 +29,7 @@ VERDICTS: Final = (RECORD, "other_schema", "other_template", "newer_version", "w
 
 
 def verdict(kind: RecordKind, message: bytes) -> str:
-    """What ``message`` is to a collector of ``kind``; also the name of the counter that it moves (PROTOCOL 13).
+    """The verdict on a message for a collector of ``kind``, which is also the name of its counter (PROTOCOL 13).
 
     >>> verdict(RecordKind(40, 4, 900, 1, True), b"short")
     'truncated'
@@ -50,7 +50,7 @@ def verdict(kind: RecordKind, message: bytes) -> str:
 
 
 class RecordSink:
-    """Room for records inside a caller's array, checked before anything is consumed."""
+    """Space for records in a caller's array, which is checked before anything is consumed."""
 
     def __init__(self, kind: RecordKind, out: npt.NDArray[np.void]) -> None:
         _check(kind, out)

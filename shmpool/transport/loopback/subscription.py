@@ -23,15 +23,15 @@ if TYPE_CHECKING:
 T = TypeVar("T", list[Received], int)
 
 IMAGE_EVENTS_MAX: Final = 1024
-"""Events kept for the caller; older ones make room and are counted."""
+"""How many events are kept for the caller. Beyond that the oldest are dropped and counted."""
 COUNTERS: Final = ("messages", *VERDICTS, "fragmented", "image_events_dropped")
 
 
 class LoopbackSubscription:
     """One receiver of one stream; implements ``Subscription``.
 
-    On an injected clock a poll never waits, whatever its timeout: only the test moves such a clock, and it
-    cannot do so from inside a poll.
+    On an injected clock a poll never waits, whatever its timeout: only the test moves such a clock, and cannot do so
+    during a poll.
     """
 
     def __init__(self, network: LoopbackNetwork, channel: Channel, stream_id: int, idle: IdleName) -> None:
@@ -47,7 +47,7 @@ class LoopbackSubscription:
         self._is_closed = False
 
     def poll(self, limit: int = 64, timeout_ns: int = 0) -> list[Received]:
-        """Whole messages, at most ``limit``."""
+        """Receive at most ``limit`` whole messages."""
         _check_limit(limit)
         return self._waited(lambda: self._receive(limit), timeout_ns)
 
@@ -61,7 +61,7 @@ class LoopbackSubscription:
         return self._waited(lambda: self._collect(kind, sink, room), timeout_ns)
 
     def image_events(self) -> list[ImageEvent]:
-        """What was noticed since the last call, oldest first; also after ``close``."""
+        """The events since the last call, oldest first; also after ``close``."""
         with self._network.lock:
             self.settle()
             events = list(self._events)
@@ -85,15 +85,15 @@ class LoopbackSubscription:
 
     @property
     def stream_id(self) -> int:
-        """The stream it receives."""
+        """The stream that it receives."""
         return self._stream_id
 
     def counters(self) -> dict[str, int]:
-        """Messages by what became of them."""
+        """How many messages went which way."""
         return {name: self._counts[name] for name in COUNTERS}
 
     def close(self) -> None:
-        """Idempotent. What was not polled is gone."""
+        """Close the subscription. Idempotent. Messages that were not polled are lost."""
         with self._network.lock:
             if self._is_closed:
                 return
@@ -109,14 +109,14 @@ class LoopbackSubscription:
         return log.stream_id == self._stream_id and log.channel.wire == self.channel.wire
 
     def join(self, log: SessionLog) -> None:
-        """Receive the session from where it now stands."""
+        """Receive the session from its present position on."""
         image = Image(log, self.channel.is_tethered, self._network.clock())
         self._images[log.session_id] = image
         log.images.append(image)
         self._notice(True, log)
 
     def settle(self) -> None:
-        """Let go of sessions that have ended, and come back to those whose rest is over."""
+        """Leave sessions that have ended, and join those again whose rest is over."""
         for image in [image for image in self._images.values() if image.is_drained]:
             self._leave(image.log)
         now_ns = self._network.clock()
@@ -127,7 +127,7 @@ class LoopbackSubscription:
                     self.join(log)
 
     def rest_if_behind(self, log: SessionLog, limit_ns: int | None, rest_ns: int) -> int:
-        """Without a tether: give up a session that is too far ahead, until later. Returns the messages lost."""
+        """Leave a session that is too far ahead for a while, if untethered. Returns how many messages were lost."""
         image = self._images.get(log.session_id)
         now_ns = self._network.clock()
         if image is None or not log.is_left_behind(image, now_ns, limit_ns):
@@ -167,7 +167,7 @@ class LoopbackSubscription:
 
     def _collect(self, kind: RecordKind, sink: RecordSink, room: int) -> int:
         due = self._due()
-        # The window bounds what is pending and the lock keeps senders out, so this ends.
+        # This ends: the window bounds what is pending, and the lock keeps senders out.
         while sink.count < room and (found := next(due, None)) is not None:
             image, message, _ = found
             what = "fragmented" if len(message) > image.log.max_payload_bytes else verdict(kind, message)
@@ -177,7 +177,7 @@ class LoopbackSubscription:
         return sink.count
 
     def _due(self) -> Iterator[tuple[Image, bytes, int]]:
-        """What is due, session by session. Each poll begins one session further, so that none starves."""
+        """The messages that are due, session by session. Each poll begins one session further, so none starves."""
         now_ns = self._network.clock()
         images = list(self._images.values())
         self._turn += 1
