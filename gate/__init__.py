@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything in one program: a driver in the background, and joins on threads of this process."""
+"""The gate: everything in one program, with a driver in the background and joins on threads of this process."""

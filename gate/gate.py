@@ -28,11 +28,11 @@ from framegate.shmpool.client.client import Client, client_arguments
 _JOURNAL_BYTES: Final = 1 << 30
 _log = logging.getLogger(__name__)
 _SEAL_MS: Final = 2
-"""How long a row may wait for others to be sealed with: a program reads it at once."""
+"""How long a row waits for others to be sealed with it: short, because the program reads rows at once."""
 
 
 class Gate(Client):
-    """What ``fg.local()`` gives. ``producer`` and ``consumer`` are those of any client; ``join`` joins here."""
+    """The result of ``fg.local()``. It has the methods of a client, and ``join``, which joins in this program."""
 
     def __init__(self, driver: LocalDriver, settings: ClientSettings) -> None:
         self._driver = driver
@@ -42,12 +42,12 @@ class Gate(Client):
         self._observing = threading.Lock()
         self._closing = threading.RLock()
         super().__init__(**client_arguments(settings))
-        # A program that ends without ``close`` has what it joined in its journals all the same.
+        # If the program ends without ``close``, its journals get everything that was joined all the same.
         atexit.register(self._end)
 
     @property
     def base_dir(self) -> str:
-        """The base directory, for programs that are started beside this one."""
+        """The base directory, for programs that this one starts."""
         return self._settings.base_dir
 
     def join(
@@ -59,10 +59,11 @@ class Gate(Client):
     ) -> Joined:
         """Join streams in this program.
 
-        The first stream drives the join; the others are in step with it, or have a rule: ``right="offset -2"``,
-        ``imu="nearest 10ms, once"``. ``inputs`` takes any name, and tables with the keys of ``[[input]]``. Every key of
-        a join.toml is an option: ``journal="out/rows"`` names a directory that stays. ``every="100ms"`` lets a clock
-        drive the join. One name alone that ends with ``.toml`` is a file: ``gate.join("join.toml", seal_ms=5)``.
+        The first stream drives the join. The others are joined by its sequences, or have a rule: ``right="offset -2"``,
+        ``imu="nearest 10ms, once"``. ``inputs`` takes inputs with any name, as rules or as tables with the keys of
+        ``[[input]]``. Every key of a join.toml is an option: ``journal="out/rows"`` names a directory that stays. With
+        ``every="100ms"`` a clock drives the join. A single name that ends with ``.toml`` is a file:
+        ``gate.join("join.toml", seal_ms=5)``.
         """
         if (file := toml_of(streams)) is not None:
             config = self._config(file, {}, file_options(file, inputs, rules, every=every))
@@ -77,15 +78,15 @@ class Gate(Client):
     def observe(
         self, *streams: str, max_age_ms: float = 100.0, wait_s: float = 10.0, journal: str | None = None
     ) -> Observed:
-        """The newest frames of these streams, one of each, as one row that the journal keeps.
+        """The newest frame of each of these streams, together as one row that the journal keeps.
 
-        The first call begins to listen, and waits up to ``wait_s`` for a frame of each stream. Raises ObservedTooOld
-        with the name of an input whose newest frame is older than ``max_age_ms``.
+        The first call begins to listen, and waits up to ``wait_s`` for a frame of each stream. Raises ObservedTooOld,
+        which names the input, if a newest frame is older than ``max_age_ms``.
         """
         with self._observing:
             observer = self._observers.get((*streams, journal))
             if observer is not None and observer.is_over:
-                # Its inputs had ended, and may be back.
+                # The inputs of this observer had ended. They may have begun again.
                 observer.close()
                 observer = None
             if observer is None:
@@ -116,13 +117,13 @@ class Gate(Client):
     def close(self) -> None:
         """End the joins, give every lease back, and end the driver if it was started here. Idempotent."""
         if self.is_copy:
-            # All of it goes on in the process that this one was forked from.
+            # Everything goes on in the process that this one was forked from.
             return
         atexit.unregister(self._end)
         with self._closing, ExitStack() as ends:
             ends.callback(self._driver.close)
             ends.callback(super().close)
-            # A join of another one's rows ends after it. One that fails keeps no other from its end.
+            # A join of another join's rows must end after it. One that fails does not keep the others from ending.
             for each in reversed(self._joins):
                 ends.callback(each.close)
 
@@ -133,7 +134,7 @@ class Gate(Client):
             _log.warning("%s", failure)
 
     def __exit__(self, kind: object = None, *exc: object) -> None:
-        # The program's own error is what ends the block.
+        # If the block ends by an error of the program, that is the error to raise.
         self.close() if kind is None else self._end()
 
     def __repr__(self) -> str:
@@ -148,9 +149,9 @@ def local(
     config: Path | str | None = None,
     wait_driver_s: float | None = None,
 ) -> Gate:
-    """Everything in one program: a client with a driver of its own in the background, or with the one that runs.
+    """Everything in one program: a client with a driver in the background, its own or one that already runs.
 
-    What is left out comes from the environment and from ``config``, as for ``connect``.
+    Options that are left out come from the environment and from ``config``, as for ``connect``.
     """
     settings = load_client_settings(
         os.environ,
@@ -170,6 +171,6 @@ def local(
 
 
 def _in_memory(base_dir: str) -> dict[str, Any]:
-    """How a journal is kept that nobody named: the program's reader holds rows back until it has read them."""
+    """The options of a journal without a name: its rows are kept until the program's reader has read them."""
     most = min(_JOURNAL_BYTES, shutil.disk_usage(base_dir).free // 4)
     return {"max_bytes": most, "when_full": "block", "seal_ms": _SEAL_MS}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A join agent on a thread of this process. Its engine runs natively, a slice at a time, without the GIL."""
+"""A join agent on a thread of this process. Its engine runs natively, in slices, and without the GIL."""
 
 from __future__ import annotations
 
@@ -15,44 +15,44 @@ _log = logging.getLogger(__name__)
 
 
 class JoinThread:
-    """Runs an agent that is attached until its inputs have ended, ``close`` is called, or it fails."""
+    """Runs an attached agent until its inputs have ended, ``close`` is called, or it fails."""
 
     def __init__(self, agent: JoinAgent) -> None:
         self._agent = agent
         self._ending, self._ended = threading.Event(), threading.Event()
         self._end_summary: dict[str, Any] | None = None
         self.failure: BaseException | None = None
-        """Why it ended, if not in good order."""
+        """The error that ended the join, if there was one."""
         self._thread = threading.Thread(target=self._run, name="framegate-join", daemon=True)
         self._thread.start()
 
     @property
     def is_over(self) -> bool:
-        """Whether no more rows come."""
+        """Whether no more rows will come."""
         return not self._thread.is_alive()
 
     def summary(self) -> dict[str, Any]:
         """What was done so far."""
         if not self._ended.is_set():
             with suppress(JournalFailed):
-                # Its engine may be closed at this moment.
+                # The engine may be closed at this moment.
                 return self._agent.summary()
         self._thread.join()
         return self._end_summary or {}
 
     def status(self) -> dict[str, Any]:
-        """What the join waits for now; nothing once it is over."""
+        """The state of the join, with what it waits for; empty once it is over."""
         if not self._ended.is_set():
             with suppress(JournalFailed):
                 return self._agent.engine.status()
         return {}
 
     def end(self) -> None:
-        """Let the join end in good order, without a wait for it."""
+        """Tell the join to end in good order, and do not wait for it."""
         self._ending.set()
 
     def close(self) -> None:
-        """End the join in good order: what was joined is in the journal when this returns."""
+        """End the join in good order: when this returns, the journal has everything that was joined."""
         self._ending.set()
         self._thread.join()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A join that runs in this program: its rows as they come, and what was not joined."""
+"""A join that runs in this program, with its rows as they come, and what was not joined."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _log = logging.getLogger(__name__)
 
 
 class Joined:
-    """What ``gate.join(...)`` gives: a context manager, and an iterator over rows.
+    """The result of ``gate.join(...)``: a context manager, and an iterator over rows.
 
-    The rows begin with the first that was joined, and end when every input has ended. One loop reads them: ``for``,
-    ``async for``, or the function that ``on_row`` was given.
+    The rows begin with the first that was joined, and end when every input has ended. Only one loop reads them:
+    ``for``, ``async for``, or the function given to ``on_row``.
     """
 
     def __init__(self, client: Client, config: JoinConfig, *, is_temporary: bool) -> None:
@@ -47,7 +47,7 @@ class Joined:
         self._listener_failure: BaseException | None = None
         self._has_listened_enough = False
         self._misses: dict[str, str] = {}
-        """How far frames were from each other, of a join that was closed and whose rows are gone."""
+        """How far frames were from each other, kept for a join that was closed and whose rows are gone."""
         self._closing = threading.Lock()
         self._closed = False
         import_for_rows()
@@ -64,7 +64,7 @@ class Joined:
             undo.callback(self._agent.close)
             self._agent.attach()
             self._journal = Journal(path)
-            # Claimed before the first row, so that none is dropped before the program reads it.
+            # The reader is claimed before the first row, so that no row is dropped before the program reads it.
             self._rows = Rows(self._journal, READER, self._is_given_up)
             undo.pop_all()
         self._folder = folder
@@ -93,8 +93,9 @@ class Joined:
         return row
 
     def on_row(self, call: Callable[[Row], object]) -> Self:
-        """Call a function with each row, on a thread of its own. What it raises ends the calls, is logged, and is
-        raised by ``close``.
+        """Call a function with each row, on a thread of its own.
+
+        An error that the function raises ends the calls, is logged, and is raised again by ``close``.
         """
         if self._listener is not None:
             raise JoinClosed("the rows go to a function already", journal=self._journal.path)
@@ -120,7 +121,7 @@ class Joined:
         return self._rows
 
     def _is_given_up(self) -> bool:
-        """Whether no row follows although the writer did not end in good order."""
+        """Whether no more rows will come, although the writer did not end in good order."""
         return self._closed or (self._thread.is_over and self._thread.failure is not None)
 
     # --- All rows so far ---
@@ -139,15 +140,15 @@ class Joined:
         return int(self._thread.summary().get("rows", 0))
 
     def __bool__(self) -> bool:
-        """A join without rows is one too."""
+        """Always True, so that a join without rows is not taken for None."""
         return True
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The rows so far for any Arrow program, as Polars and DuckDB."""
+        """The rows so far, for any program that reads Arrow, such as Polars and DuckDB."""
         return self.journal.__arrow_c_stream__(requested_schema)
 
     def to_arrow(self) -> pa.Table:
-        """The rows so far as a table; nothing is copied."""
+        """The rows so far as an Arrow table. Nothing is copied."""
         return self.journal.to_arrow()
 
     def to_pandas(self, *, flatten: bool = True) -> pd.DataFrame:
@@ -157,37 +158,37 @@ class Joined:
     # --- What was not joined ---
 
     def unmatched(self) -> NotJoined:
-        """How many frames of each input are in no row so far, and why. Print it to read it."""
+        """How many frames of each input are in no row so far, and why. Print the result to read it."""
         return NotJoined(self._thread.summary().get("causes", {}))
 
     def dropped(self) -> NotJoined:
-        """The same, and how far away frames were where a rule bounds their distance: what bound would take them."""
+        """Like ``unmatched``, and how far away the nearest frames were, if a rule bounds the time between frames."""
         is_gone = self._closed and self._is_temporary
         misses = self._misses if is_gone else misses_of(self.config, self._journal)
         return NotJoined(self._thread.summary().get("causes", {}), misses)
 
     def waiting(self) -> list[str]:
-        """The inputs that the next row waits for."""
+        """The inputs that the next row is waiting for."""
         return [self.names[each["input"]] for each in self._thread.status().get("waiting", ())]
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Everything that was counted, as `framegate join --json` prints it."""
+        """Everything that the join counted, as `framegate join --json` prints it."""
         return self._thread.summary()
 
     def unobserved(self) -> list[str]:
-        """The inputs of which nothing has come."""
+        """The inputs from which nothing has come."""
         waiting = self._thread.status().get("waiting", ())
         return [self.names[each["input"]] for each in waiting if each["reason"] == "not_observed"]
 
     def answer(self, out_time_ns: int, wait_s: float) -> Row | None:
-        """Make a row for this time, of a join whose times are pushed; None if it did not come in time."""
+        """Make a row for this time, in a join whose output times are pushed. None if the row did not come in time."""
         deadline_ns = monotonic_ns() + wait_s * 1e9
         rows = self._readable()
         self._agent.mailbox.push_time(out_time_ns)
         while (left_s := (deadline_ns - monotonic_ns()) / 1e9) > 0:
             row = rows.take_within(left_s)
-            # What an interrupted question left behind is no answer to this one.
+            # A row for another time was left by a question that was interrupted.
             if row is not None and row["out_time_ns"] == out_time_ns:
                 return row
             if row is None and self.is_over:
@@ -208,11 +209,11 @@ class Joined:
         return self._closed
 
     def close(self) -> None:
-        """End the join: what can be joined is. Raises what ended it before, if that was an error. Idempotent."""
+        """End the join, after joining what can be joined. Raises the error that ended it before, if any. Idempotent."""
         if self._client.is_copy:
             return
         if threading.current_thread() is self._listener:
-            # Whoever made the join closes the rest of it.
+            # The gate, which made the join, closes the rest of it.
             self._has_listened_enough = True
             self._thread.end()
             return
@@ -221,7 +222,7 @@ class Joined:
                 return
             self._thread.close()
             self._await_listener()
-            # A journal that was damaged or removed is what ended the join, and is raised below.
+            # If the journal was damaged or removed, that ended the join. The error is raised below.
             with suppress(JournalError, OSError):
                 self._rows.close(self._journal.next_row)
                 self._misses = misses_of(self.config, self._journal) if self._is_temporary else {}
@@ -235,7 +236,7 @@ class Joined:
         self._raise_failure()
 
     def _await_listener(self) -> None:
-        """It has every row that was joined, as the journal is closed in good order."""
+        """Wait until the function of ``on_row`` has had every row. The journal is closed in good order by now."""
         while self._listener is not None and self._listener.is_alive():
             self._listener.join(_PATIENCE_S)
             if self._listener.is_alive():
@@ -254,7 +255,7 @@ class Joined:
         except BaseException as failure:
             if kind is None:
                 raise
-            # The program's own error is what ends the block.
+            # If the block ends by an error of the program, that is the error to raise.
             _log.warning("the join ended: %s", failure)
 
     def __repr__(self) -> str:

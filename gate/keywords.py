@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arguments of ``gate.join``: which of them are inputs with their rules, and which are options of a join.toml."""
+"""The arguments of ``gate.join``: some are inputs with their rules, the others are options of a join.toml."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _SECTIONS: Final[dict[str, type[Section]]] = {
 
 
 def _options() -> dict[str, tuple[str, str]]:
-    """Each option's table and key. A key that two tables have is the first one's, and the other's with its table."""
+    """The table and key of each option. If two tables share a key, the second one's option begins with its table."""
     found: dict[str, tuple[str, str]] = {}
     for table, section in _SECTIONS.items():
         for key in section.model_fields:
@@ -45,7 +45,7 @@ _PERIOD_NS_MIN: Final = round(1e9 / HZ_MAX)
 
 
 def toml_of(streams: tuple[Any, ...]) -> Path | None:
-    """The file that a call names instead of streams, if it names one."""
+    """The file that a call names instead of streams; None if it names streams."""
     if len(streams) == 1 and isinstance(streams[0], str | os.PathLike) and str(streams[0]).endswith(".toml"):
         return Path(streams[0])
     return None
@@ -54,7 +54,7 @@ def toml_of(streams: tuple[Any, ...]) -> Path | None:
 def file_options(
     path: Path, inputs: Mapping[str, Any] | None, keywords: Mapping[str, Any], *, every: str | float | None
 ) -> dict[str, Any]:
-    """The options beside a join.toml, by their keys. Raises WrongUsage for what only the file can say."""
+    """The options given beside a join.toml, by their keys. Raises WrongUsage for an option that belongs in the file."""
     if inputs or every is not None:
         raise WrongUsage(
             "a join.toml says itself which inputs it has and what drives them",
@@ -141,7 +141,7 @@ def _add(
 
 
 def _given_options(keywords: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were given; None is one that was not. Raises WrongUsage for the rule of an input."""
+    """The options that were given; None counts as not given. Raises WrongUsage if one has the rule of an input."""
     given = {name: value for name, value in keywords.items() if name in OPTIONS and value is not None}
     for name, value in given.items():
         if isinstance(value, str) and _is_rule(value):

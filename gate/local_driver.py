@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver that the programs of a user share: the one that runs, or one that this program starts and looks after.
+"""The driver that the programs of a user share: one that runs already, or one that this program starts and watches.
 
-A driver that was started here ends with this program, however that ends. Where another program's driver ends, this one
-starts its own: streams go on, in a new epoch.
+A driver that was started here ends with this program, however that ends. If another program's driver ends, this program
+starts its own; streams go on in a new epoch.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _LOOK_S: Final = 0.25
 _READY_S: Final = 30.0
 _END_S: Final = 10.0
 _AWAY_LOOKS: Final = 8
-"""So often in a row nobody serves the directory before this program does: a driver may just be starting anew."""
+"""How often nobody must serve the directory before this program does: a driver may just be restarting."""
 _PAUSE_S_MAX: Final = 10.0
 _log = logging.getLogger(__name__)
 
 
 class LocalDriver:
-    """Ready when it is made. ``close`` ends what was started here."""
+    """A driver that serves the directories; it is ready when this is made. ``close`` ends it if it was started here."""
 
     def __init__(self, aeron_dir: str, base_dir: str, config: Path | None = None) -> None:
         self._aeron_dir, self._base_dir, self._config = aeron_dir, base_dir, config
@@ -46,7 +46,7 @@ class LocalDriver:
 
     @property
     def pid(self) -> int | None:
-        """Of the driver that was started here; None while another program's is used."""
+        """The process id of the driver that was started here; None if another program's driver is used."""
         return None if self._process is None else self._process.pid
 
     def close(self) -> None:
@@ -72,7 +72,7 @@ class LocalDriver:
     # --- Starting one ---
 
     def _serve(self) -> None:
-        """See to it that somebody serves the directories."""
+        """Start a driver, unless one serves the directories."""
         if self._is_served():
             return
         self.starts += 1
@@ -83,7 +83,7 @@ class LocalDriver:
         self._process.wait()
         self._forget()
         if said.get("name") == LeaseDriverPresent.name:
-            # Another program was faster: its driver is the one that runs.
+            # Another program was faster, and its driver serves the directories.
             return
         raise LocalDriverFailed(
             str(said.get("message", "it ended before it was ready")),
@@ -92,7 +92,7 @@ class LocalDriver:
         )
 
     def _is_served(self) -> bool:
-        """Whether a lease driver of this base directory lives, on this media driver."""
+        """Whether a lease driver of this base directory is alive, and uses this media driver."""
         try:
             owner = lock_owner(RegionFolders(Path(os.path.realpath(self._base_dir)), "default"))
         except OSError as refused:
@@ -108,12 +108,12 @@ class LocalDriver:
             [sys.executable, "-m", "framegate", *words, "--parent-pid", str(os.getpid())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            # Ctrl-C goes to a whole process group; the driver ends when the program has, and not before.
+            # Ctrl-C goes to a whole process group, but the driver must end after the program, and not before.
             start_new_session=True,
         )
 
     def _said(self) -> dict[str, Any]:
-        """What the driver printed first."""
+        """The first line that the driver printed."""
         assert self._process is not None  # noqa: S101  (it was just started)
         assert self._process.stdout is not None  # noqa: S101
         readable, _, _ = select.select([self._process.stdout], [], [], _READY_S)
@@ -149,7 +149,7 @@ class LocalDriver:
                 away = 0
             except LocalDriverFailed as failure:
                 _log.warning("%s", failure)
-            # Ever more seldom, while it does not last.
+            # If the drivers end soon after their start, start them less and less often.
             lasted_s = (monotonic_ns() - began_ns) / 1e9
             pause_s = min(max(2 * pause_s, lasted_s), _PAUSE_S_MAX)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a join left out, in numbers and in words."""
+"""The frames that a join left out, in numbers and in words."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from framegate.schema.errors import InvalidValue
 
 
 class NotJoined(Mapping[str, dict[str, int]]):
-    """Of each input how many frames are in no row, by cause. Printed, it is a sentence for each cause."""
+    """How many frames of each input are in no row, by cause. Printed, it has a sentence for each cause."""
 
     def __init__(self, causes: Mapping[str, Mapping[str, int]], misses: Mapping[str, str] | None = None) -> None:
         self._causes = {name: {cause: n for cause, n in each.items() if n} for name, each in causes.items()}
@@ -38,7 +38,7 @@ class NotJoined(Mapping[str, dict[str, int]]):
 
     @property
     def frames(self) -> int:
-        """All of them together."""
+        """The number of all frames that are in no row."""
         return sum(sum(each.values()) for each in self._causes.values())
 
     def __str__(self) -> str:
@@ -55,7 +55,7 @@ class NotJoined(Mapping[str, dict[str, int]]):
 
 @dataclass(frozen=True, slots=True)
 class _Times:
-    """When the frames of an input were captured, as far as a journal has them; sorted."""
+    """The sorted capture times of an input's frames, as far as the journal has them."""
 
     joined: Any
     others: Any
@@ -66,14 +66,14 @@ class _Times:
 
 
 def misses_of(config: JoinConfig, journal: Journal) -> dict[str, str]:
-    """For each input with a bound in time: how far its nearest frames were from the driving frames without a row."""
+    """For each input whose rule bounds the time: how far its nearest frames were from driving frames without a row."""
     driver = config.drive.input if config.drive.kind == "input" else ""
     bounded = [each for each in config.input if each.tolerance_ns is not None and each.name != driver]
     if not driver or not bounded:
         return {}
     table, unmatched = journal.to_arrow(), journal.unmatched()
     found = {}
-    # Too many frames to look at one by one are counted, and no more is said of them.
+    # If there are too many frames to look at one by one, they are only counted.
     with suppress(InvalidValue):
         alone = _times_of(table, unmatched, driver).others
         for each in bounded:
@@ -100,8 +100,8 @@ def _miss(each: InputSection, alone: Any, times: Any) -> str | None:
 
 
 def _times_of(table: pa.Table, unmatched: pa.Table, name: str) -> _Times:
-    """Of frames in a row that were not joined a journal has the first one's time: the others are put in between."""
-    # Field by field: the payloads beside them may be larger than memory.
+    """The capture times of an input. Of a range of unmatched frames only the first is known."""
+    # Only some fields are read: the payloads beside them may be larger than memory.
     joined = pa.table({key: pc.struct_field(table[name], key) for key in ("epoch", "seq", "timestamp_ns")}).drop_null()
     own = unmatched.filter(pc.equal(unmatched["input"], name))
     known = pa.concat_tables([joined, own.select(joined.column_names).cast(joined.schema).drop_null()])
@@ -118,11 +118,11 @@ def _of_epoch(table: pa.Table, epoch: int) -> pa.Table:
 
 
 def _estimated(known: pa.Table, seqs: Any) -> Any:
-    """When frames were captured of which some have known times; nothing where there is no known time at all."""
+    """Estimated capture times of frames, from the known times of some; empty if no time is known."""
     at, times = known["seq"].to_numpy(), known["timestamp_ns"].to_numpy()
     if not len(at):
         return np.zeros(0, np.int64)
     step_ns = (times[-1] - times[0]) / max(at[-1] - at[0], 1)
     behind = np.maximum(seqs - at[-1], 0) * step_ns
-    # Differences are small enough for floats, and times are not.
+    # Floats are exact enough for differences, and too coarse for the times themselves.
     return times[0] + np.round(np.interp(seqs, at, times - times[0]) + behind).astype(np.int64)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rows of a join as its program takes them: each row once, whichever threads and event loops ask for it."""
+"""The rows of a join for its program: each row is given out once, whatever threads and event loops ask for rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _END: Final = None
 
 
 class Rows:
-    """A reading of a journal that may be shared, interrupted and cancelled: none of this loses a row."""
+    """Reads a journal for several threads. It may be interrupted and cancelled, and loses no row by that."""
 
     def __init__(self, journal: Journal, reader: str, is_given_up: Callable[[], bool]) -> None:
         self._open = partial(journal.rows, reader, follow=True, until=self._is_over)
@@ -38,18 +38,18 @@ class Rows:
         self._asking = threading.Lock()
         self._asked: SimpleQueue[_Asked | None] | None = None
         self._cancelled = deque[_Asked]()
-        """Rows that tasks asked for which were then cancelled: they go to whoever asks next."""
+        """Rows that were read for tasks which were then cancelled. The next caller gets them."""
 
     def take(self) -> Row | None:
-        """Wait for the next row; None after the last one. Raises JoinClosed for rows that nobody took in time."""
+        """Wait for the next row; None after the last one. Raises JoinClosed if rows were not read in time."""
         return self._cancelled.popleft().result() if self._cancelled else self._read()
 
     def take_within(self, wait_s: float) -> Row | None:
-        """The next row if it comes in time; None otherwise."""
+        """The next row, or None if it does not come in time."""
         return self._read(monotonic_ns() + wait_s * 1e9)
 
     async def taken(self) -> Row | None:
-        """The same in an event loop."""
+        """Wait for the next row in an event loop; None after the last one."""
         asked = self._cancelled.popleft() if self._cancelled else self._ask()
         try:
             return await asyncio.wrap_future(asked)
@@ -58,14 +58,14 @@ class Rows:
             raise
 
     def close(self, past: int) -> None:
-        """Nothing is read any more. ``past`` is the row after the last one that was joined. Idempotent."""
+        """Stop reading. ``past`` is the row after the last one that was joined. Idempotent."""
         with self._asking:
             if self._is_closed:
                 return
             self._is_closed = True
             if self._asked is not None:
                 self._asked.put(_END)
-        # A thread that waits for a row now has what is left of its journal, as the writer has closed it.
+        # A thread that waits for a row gets what is left in the journal, which its writer has closed by now.
         with self._turn:
             if self._reading is not None:
                 self._reading.close()
@@ -86,7 +86,7 @@ class Rows:
             try:
                 row = next(reading, None)
             except BaseException:
-                # An interrupt ends the reading, and not the rows: the next one goes on where this one was.
+                # An interrupt ends this reading, but no row is lost: the next reading goes on where this one was.
                 self._reading = None
                 raise
             if row is not None:
@@ -97,7 +97,7 @@ class Rows:
             return row
 
     def _ask(self) -> _Asked:
-        """Have the next row read on a thread of its own: one of the event loop's would keep the loop from ending."""
+        """Read the next row on a thread of its own: a thread of the event loop would keep the loop from ending."""
         asked: _Asked = Future()
         asked.set_running_or_notify_cancel()
         with self._asking:
@@ -116,7 +116,7 @@ class Rows:
 
 
 def import_for_rows() -> None:
-    """Load what the first row of a program needs, which takes a third of a second: a frame would be that much older."""
+    """Import what the first row needs, which takes a third of a second and would make that row late."""
     pa.scalar(0, pa.timestamp("ns", "UTC")).as_py()
 
 

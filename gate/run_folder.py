@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Folders for journals that nobody named: in shared memory, one for each join, gone with their program."""
+"""Folders for journals without a name: in shared memory, one for each join, removed with their program."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from framegate.joinbarrier.journal.doorbell import take_away
 from framegate.shmpool.processes import process_exists
 
 READER: Final = "program"
-"""The name under which the program reads: rows that it has not read yet are kept."""
+"""The name of the program's reader. Rows that it has not read yet are kept."""
 _NAME: Final = re.compile(r"([1-9]\d{0,9})-\d{1,9}")
 _numbers = count(1)
 
 
 def journals_of(base_dir: str) -> Path:
-    """Where they lie."""
+    """The folder of these journals."""
     return Path(base_dir, "joined")
 
 
 def new_journal(base_dir: str) -> Path:
-    """A folder that no other join has."""
+    """The path of a folder that no other join has."""
     return journals_of(base_dir) / f"{os.getpid()}-{next(_numbers)}"
 
 
 def remove_journal(path: Path) -> None:
-    """Remove a folder that ``new_journal`` named, and its reader's bell. Rows that are held keep their memory."""
+    """Remove a folder of ``new_journal``, and its reader's bell. The memory of rows that are still held stays."""
     take_away(path, READER)
     shutil.rmtree(path, ignore_errors=True)
     if path.parent.is_dir() and not any(path.parent.iterdir()):
@@ -38,7 +38,7 @@ def remove_journal(path: Path) -> None:
 
 
 def remove_of_the_dead(base_dir: str) -> None:
-    """Remove what programs left that were killed."""
+    """Remove the folders of programs that were killed."""
     folder = journals_of(base_dir)
     if not folder.is_dir():
         return
