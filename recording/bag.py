@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bags of ROS: a ``.bag`` of ROS 1, a rosbag2 folder, or a ``.db3`` out of one. ``rosbags`` reads them.
+"""Bags of ROS: a ``.bag`` of ROS 1, a rosbag2 folder, or a ``.db3`` file out of one. The library ``rosbags`` reads
+them.
 
-A bag is read in the order of its times by its own index. One without a whole index is refused; where messages are
-damaged, those that precede the damage are read.
+A bag is read in the order of its times, by its own index. A bag without a complete index is refused. If messages are
+damaged, those before the damage are read.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ METADATA: Final = "metadata.yaml"
 _ROS1_MAGIC: Final = b"#ROSBAG V"
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
 _UNPACKED: Final = 16
-"""Messages of a packed bag may be so many times as long as its file."""
+"""The messages of a packed bag may be this many times as long as its file."""
 _MENDING: Final = (
     "`rosbag reindex` makes a new index of a .bag, `ros2 bag reindex` one of a folder; "
     "`sqlite3 FILE .recover` saves what is left of a .db3."
@@ -36,11 +37,11 @@ _SEQUENCES: Final = 1 << 32
 
 
 def is_bag(path: Path) -> bool:
-    """Whether a path names a bag: told by a folder's metadata, by a file's first bytes. Raises ``OSError``."""
+    """Whether a path names a bag, by a folder's metadata or a file's first bytes. Raises ``OSError``."""
     if path.is_dir():
         return (path / METADATA).is_file()
     if not path.is_file():
-        # A pipe cannot be gone back in.
+        # A pipe can be read only once.
         return False
     with path.open("rb") as stream:
         start = stream.read(len(_SQLITE_MAGIC))
@@ -48,20 +49,20 @@ def is_bag(path: Path) -> bool:
 
 
 def only_mcap_of(path: Path) -> Path | None:
-    """The one MCAP file of a rosbag2 folder, which is read as any other one; None for other bags."""
+    """The only MCAP file of a rosbag2 folder, which is read like any other MCAP file; None for other bags."""
     stored = [each for each in path.iterdir() if each.name != METADATA and each.is_file()] if path.is_dir() else []
     return stored[0] if len(stored) == 1 and stored[0].suffix == ".mcap" else None
 
 
 class Bag(OtherSource):
-    """Iterate it once."""
+    """A bag of ROS. Iterate it once."""
 
     def __init__(self, path: Path, reader: Reader1 | Reader2) -> None:
-        """``reader`` is open."""
+        """``reader`` must be open already."""
         super().__init__(str(path), "rosbag")
         self._path = path
         self._reader = reader
-        # The files of a folder one by one: their own index is asked, not what the folder's metadata say of it.
+        # Each file of a folder is asked for its own index, because the metadata of the folder may be wrong.
         storage = getattr(reader, "storage", reader)
         self._files: list[Any] = getattr(storage, "storages", [storage])
         self._topics: dict[tuple[int, int], Topic] = {}
@@ -85,12 +86,12 @@ class Bag(OtherSource):
             reader.open()
         except OSError as failure:
             raise RecordingMissing(failure.strerror or str(failure), path=path) from None
-        except Exception as failure:  # whatever damaged bytes do to the library
+        except Exception as failure:  # damaged bytes can raise anything in the library
             raise RecordingDamaged(f"the bag cannot be opened: {_said(failure)}", hint=_MENDING, path=path) from failure
         return cls(path, reader)
 
     def close(self) -> None:
-        """Close its files."""
+        """Close the bag's files."""
         self._reader.close()
 
     @property
@@ -110,7 +111,7 @@ class Bag(OtherSource):
                 topic = self._topic(connection)
                 counts[topic] = counts.get(topic, -1) + 1
                 yield Recorded(topic, counts[topic] % _SEQUENCES, at_ns, at_ns, whole(data))
-        except Exception as failure:  # whatever damaged bytes do to the library
+        except Exception as failure:  # damaged bytes can raise anything in the library
             self.damage = f"the bag cannot be read any further: {_said(failure)}"
             return
         found, wanted = sum(counts.values()) + len(counts), self._reader.message_count

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which library decodes the messages of a topic. None is loaded before a topic needs it."""
+"""The libraries that decode the messages of topics. None is loaded before a topic needs it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _EXTRAS: Final = {"cdr": "ros", "ros1": "ros", "protobuf": "protobuf"}
 
 
 def messages_of(topic: Topic) -> Messages | None:
-    """What decodes a topic's messages; None for an encoding that is not known here.
+    """The decoder for a topic's messages; None for an unknown encoding.
 
-    Raises ``DecoderMissing``, and ``Unreadable`` for a definition that makes no sense.
+    Raises ``DecoderMissing``, and ``Unreadable`` for a definition that cannot be understood.
     """
     try:
         match topic.encoding:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Images and point clouds as messages describe them, whichever library decoded the message."""
+"""Images and point clouds as messages describe them, independent of the library that decoded the message."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from framegate.recording.points import FOXGLOVE_TYPES, ROS_TYPES, PointCloud, Po
 
 
 class Described:
-    """The fields of one message, each of the type that is asked for, else ``Unreadable``."""
+    """The fields of one message. Each method gives a field in its type, and raises ``Unreadable`` if it has another."""
 
     def __init__(self, messages: Messages, message: Any) -> None:
         self._messages = messages
         self._message = message
 
     def whole(self, name: str) -> int:
-        """A whole number."""
+        """The field as a whole number."""
         found = self._messages.value(self._message, name)
         if type(found) is not int:
             raise Unreadable(f"{name} is no whole number")
@@ -31,11 +31,11 @@ class Described:
         return str(self._messages.value(self._message, name))
 
     def flag(self, name: str) -> bool:
-        """Whether it is set; not, where the message has no such field."""
+        """Whether the flag is set. A missing field counts as not set."""
         return bool(self._messages.value(self._message, name))
 
     def bytes(self, name: str) -> bytes | memoryview:
-        """Bytes, also of a text in base 64."""
+        """The field as bytes; a text is decoded from base 64."""
         found = self._messages.value(self._message, name)
         if isinstance(found, str):
             try:
@@ -49,7 +49,7 @@ class Described:
         raise Unreadable(f"{name} holds no bytes")
 
     def each(self, name: str) -> list[Described]:
-        """The messages of a list."""
+        """The messages in a list."""
         found = self._messages.value(self._message, name)
         if found is None or isinstance(found, str | int | float):
             raise Unreadable(f"{name} is no list")
@@ -61,13 +61,13 @@ class Described:
 
 
 def image_of(get: Described) -> RawImage:
-    """The image that a message describes. Raises ``Unreadable``."""
+    """The image in a message. Raises ``Unreadable``."""
     width, height, step = get.whole("width"), get.whole("height"), get.whole("step")
     return RawImage(width, height, get.text("encoding"), step, get.bytes("data"), get.flag("is_bigendian"))
 
 
 def cloud_of(get: Described) -> PointCloud:
-    """The points that a message describes. Raises ``Unreadable``."""
+    """The point cloud in a message. Raises ``Unreadable``."""
     data = get.bytes("data")
     if get.has("point_stride"):
         step = get.whole("point_stride")

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A raw dump of another implementation, read as a recording is.
+"""A raw dump of another implementation of the protocol, read like a recording.
 
-A dump has nothing but messages, and nothing is made up for it: a descriptor becomes a frame where its slot header and
-its payload follow it directly, as in a recording; one that stands alone is a frame whose payload was not recorded. Nor
-has it times of its own: a frame is due at its descriptor's time, or at its slot header's where the descriptor has none,
-and never before what precedes it.
+A dump has only messages, and nothing is invented for it. A descriptor becomes a frame if its slot header and its
+payload follow directly, as in a recording. A descriptor that stands alone is a frame whose payload was not recorded. A
+dump has no times of its own either: a frame has its descriptor's time, or its slot header's if the descriptor has none,
+and never one before the frames that precede it.
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ _SEQUENCES: Final = 1 << 32
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Bytes of a dump, and the message that they are; None: none that is known here."""
+    """A piece of a dump, and the message that it contains; None if it is not a known message."""
 
     data: bytes
     message: Message | None
 
 
 class Dump(OtherSource):
-    """Iterate it once. A dump has no index, and its times never go back."""
+    """A dump. Iterate it once. It has no index, and its times never go back."""
 
     def __init__(self, source: Path | IO[bytes], prefix: struct.Struct | None, name: str = "") -> None:
-        """A folder of messages, a file of messages behind lengths of this form, or of one message: no form."""
+        """``source``: a folder of messages, or a file. ``prefix``: the form of its lengths; None for one message."""
         super().__init__(name, "raw messages")
         self._source = source
         self._prefix = prefix
         self.unknown = 0
-        """Messages of other schemas, and payloads that stand alone."""
+        """How many pieces are messages of other schemas, or payloads that stand alone."""
         self._at_ns = 0
         self._topics: dict[str, Topic] = {}
 
     @classmethod
     def open_folder(cls, folder: Path) -> Self:
-        """A message in each of its files. Raises ``RecordingMissing``, and ``UnknownContent`` for an empty one."""
+        """Open a folder with a message in each file. Raises ``RecordingMissing``; ``UnknownContent`` if empty."""
         try:
             if not files_of(folder):
                 raise UnknownContent("the folder holds no files", path=folder)
@@ -68,20 +68,20 @@ class Dump(OtherSource):
 
     @classmethod
     def of_stream(cls, stream: IO[bytes], name: str) -> Self | None:
-        """A file of messages behind their lengths, read from where it stands; None where it is none."""
+        """Open a file of messages with lengths, read from its present position. None if it is not such a file."""
         at = stream.tell()
         prefix = prefix_of(stream.read(START_BYTES))
         stream.seek(at)
         return None if prefix is None else cls(stream, prefix, name)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the dump's file."""
         if not isinstance(self._source, Path):
             self._source.close()
 
     @cached_property
     def holdings(self) -> Holdings:
-        """Every topic: it is read once for that, and goes back to its beginning."""
+        """Every topic. The dump is read once for that, and goes back to its beginning."""
         found, at = dict[Topic, None](), None if isinstance(self._source, Path) else self._source.tell()
         content = messages = 0
         for recorded in Dump(self._source, self._prefix, self.name):
@@ -101,7 +101,7 @@ class Dump(OtherSource):
                 yield Recorded(topic, seq % _SEQUENCES, at_ns, _time_ns(parts) or at_ns, part.data)
 
     def messages(self) -> Iterator[bytes]:
-        """The messages as they are. What is wrong with the dump's end is in ``damage`` afterwards."""
+        """The messages, not decoded. Afterwards ``damage`` says what is wrong with the end of the dump."""
         try:
             if isinstance(self._source, Path):
                 yield from messages_of_folder(self._source)
@@ -112,11 +112,11 @@ class Dump(OtherSource):
         except Damage as damage:
             self.damage = str(damage)
         except OSError as failure:
-            # A file that went, or cannot be read: what came before it stays.
+            # The file has gone, or cannot be read. The messages before stay valid.
             self.damage = f"{failure.strerror or failure}"
 
     def _together(self) -> Iterator[list[_Part]]:
-        """What belongs together: a descriptor with what of its frame follows it; anything else alone."""
+        """The pieces that belong together: a descriptor with the rest of its frame, and any other message alone."""
         parts: list[_Part] = []
         for data in self.messages():
             part = _Part(data, _decoded(data))
@@ -142,18 +142,18 @@ class Dump(OtherSource):
 
 
 _WHOLE: Final = 3
-"""Descriptor, slot header and payload."""
+"""The pieces of a frame: descriptor, slot header and payload."""
 
 
 def _continues(parts: list[_Part], part: _Part) -> bool:
-    """Whether a part belongs to the frame whose first ones these are."""
+    """Whether a piece belongs to the frame that begins with these pieces."""
     descriptor, slot = parts[0].message, part.message
     if not isinstance(descriptor, FrameDescriptor):
         return False
     if len(parts) == 1:
         return isinstance(slot, SlotHeader) and slot.seq_commit >> 1 == descriptor.seq
     header = parts[1].message
-    # What is a message is one, even if it is as long as the payload that is missing.
+    # A piece that is a known message counts as one, even if it is as long as the missing payload.
     is_payload = part.message is None and isinstance(header, SlotHeader) and len(part.data) == header.values_len_bytes
     return len(parts) == _WHOLE - 1 and is_payload
 

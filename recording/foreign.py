@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages that another program recorded, as frames: what array a message is, told by the fields of its schema.
+"""Messages of other programs as frames: the fields of a message's schema decide what array it becomes.
 
 | a message with | is |
 |---|---|
@@ -28,7 +28,7 @@ from framegate.recording.recorded import Topic
 
 
 class Form(Enum):
-    """What array a message is."""
+    """The kinds of arrays that messages become."""
 
     IMAGE = "image"
     POINTS = "points"
@@ -45,21 +45,21 @@ _COMPRESSED: Final = {"format", "data"}
 
 @dataclass(frozen=True, slots=True)
 class ForeignFrame:
-    """A message as a frame."""
+    """A message of another program as a frame."""
 
     array: npt.NDArray[Any]
     form: Form = Form.BYTES
     columns: tuple[str, ...] = ()
-    """The names of its columns, where they were asked for."""
+    """The names of its columns, if they were asked for."""
     stamp_ns: int | None = None
-    """The message's own time, where it has one."""
+    """The message's own time; None if it has none."""
     problem: str = ""
-    """Why it is given as bytes although its schema says that it is something else."""
+    """Why it is given as bytes, although its schema says that it is something else."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is known of messages with these fields."""
+    """What is known of messages with certain fields."""
 
     fields: Fields | None
     form: Form
@@ -69,12 +69,12 @@ class _Plan:
 
 
 class ForeignTopic:
-    """The messages of one topic."""
+    """The messages of one topic of another program."""
 
     def __init__(self, topic: Topic) -> None:
         """Raises ``DecoderMissing``."""
         self.why_bytes = ""
-        """Why none of its messages is an array, where the encoding is one that is known here."""
+        """Why its messages are given as bytes, if their encoding is known."""
         self._messages: Messages | None = None
         try:
             self._messages = messages_of(topic)
@@ -86,21 +86,21 @@ class ForeignTopic:
 
     @property
     def is_told_by_messages(self) -> bool:
-        """Whether the topic has no schema, so that only a message says what it holds."""
+        """Whether the topic has no schema, so that only each message shows what it holds."""
         return self._messages is not None and self._messages.fields is None
 
     @property
     def stamp(self) -> Stamp | None:
-        """Where its messages have their own time, by its schema or by the message that was read last."""
+        """Where its messages have their own time, by the schema or by the last message that was read."""
         return self._plan.stamp
 
     @property
     def form(self) -> Form:
-        """What array its messages are, by the same."""
+        """What array its messages become, by the schema or by the last message that was read."""
         return self._plan.form
 
     def frame(self, data: bytes, *, is_named: bool = False) -> ForeignFrame:
-        """What a message holds; with the names of its columns, if they are wanted."""
+        """The frame of a message, with the names of its columns if ``is_named``."""
         if self._messages is None:
             return ForeignFrame(np.frombuffer(data, np.uint8))
         stamp_ns = None
@@ -147,7 +147,7 @@ class ForeignTopic:
 
 
 def _form_of(fields: Fields, messages: Messages) -> Form | None:
-    """What the names of its fields tell of a message; None: they tell nothing."""
+    """What array a message becomes, by the names of its fields; None if they do not show it."""
     names = {field.name for field in fields}
     data = named(fields, "data")
     if data is None or not _is_payload(data, messages):

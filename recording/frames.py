@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the messages of a recording to frames that can be sent again: descriptor, slot header and payload put together.
+"""The frames of a recording, ready to be sent again: each combines a descriptor, a slot header and a payload.
 
-What is not whole comes too, with its cause: whoever replays counts it. A position is how many messages of the file lie
-behind; it stays the same whatever is mapped, so a replay can go on at one that another printed.
+Incomplete frames come too, with their cause, so that a replay can count them. A position is the number of messages in
+the file before it. It does not depend on the map of topics, so a replay can go on at a position that another one
+printed.
 """
 
 from __future__ import annotations
@@ -37,18 +38,18 @@ _PLACE: Final = struct.Struct("<12x I H")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrameOfRecording:
-    """A frame as it was: everything that its slot and its descriptor said."""
+    """A frame as it was recorded: everything that its slot and its descriptor said."""
 
     position: int
-    """Messages of the file up to its end."""
+    """How many messages the file has up to the frame's end."""
     log_time_ns: int
     stream: int
-    """The stream that it is sent on; the recorded one unless it is mapped to another."""
+    """The stream that it is sent on: the recorded one, unless its topic is mapped to another."""
     epoch: int
     seq: int
     descriptor_timestamp_ns: int | None
     timestamp_ns: int | None
-    """The slot header's."""
+    """The time in the slot header."""
     trace_id: int
     tensor: Tensor
     strides: tuple[int, ...]
@@ -56,13 +57,13 @@ class FrameOfRecording:
 
     @property
     def array(self) -> npt.NDArray[Any]:
-        """The payload in its shape, without a copy."""
+        """The payload as an array, without a copy."""
         return np.ndarray(self.tensor.dims, DTYPES[self.tensor.dtype], self.payload, strides=self.strides)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """A frame that was announced, and cannot be sent again."""
+    """A frame that was announced, but cannot be sent again."""
 
     position: int
     log_time_ns: int
@@ -75,7 +76,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Between:
-    """A barrier, a watermark or a signal in its place between the frames."""
+    """A barrier, a watermark or a signal, at its place between the frames."""
 
     position: int
     log_time_ns: int
@@ -85,7 +86,7 @@ class Between:
 
 @dataclass(frozen=True, slots=True)
 class LostPayloads:
-    """A range of frames without payload, and why, as the file says it behind them."""
+    """A range of frames without payload, and why, as the recording says at its end."""
 
     stream: int
     epoch: int
@@ -96,11 +97,11 @@ class LostPayloads:
 
 @dataclass(slots=True)
 class Unread:
-    """Messages of one stream that belong to another schema or version, or are none."""
+    """The messages of one stream that cannot be decoded: they have another schema or version, or are damaged."""
 
     count: int
     problem: str
-    """Of the first of them."""
+    """The problem with the first of them."""
 
     def __str__(self) -> str:
         return f"{self.count} messages cannot be read, the first: {self.problem}"
@@ -112,7 +113,7 @@ _LOSSES_MAX: Final = 100_000
 
 @dataclass(slots=True)
 class _Begun:
-    """A descriptor whose payload is to come."""
+    """A descriptor whose payload has not come yet."""
 
     descriptor: FrameDescriptor
     log_time_ns: int
@@ -121,26 +122,26 @@ class _Begun:
 
 @dataclass(slots=True)
 class Passage:
-    """One way through a recording. Iterate it once."""
+    """One pass through a recording. Iterate it once."""
 
     recording: Source
     topics: Mapping[str, int] = field(default_factory=dict)
-    """Streams by topic: what is not one of ours is sent only if it is named here, what is may be sent elsewhere."""
+    """Streams by topic. Topics of other programs are sent only if they are here; our own need no entry."""
     times: str = LOG
-    """Whether messages of other programs have the log's time or their header's."""
+    """Whether frames of other programs have the log's time, or the time in their header."""
     position: int = 0
     not_timed: int = 0
-    """Messages that do not say when they were made, although that was asked for: frames without a timestamp."""
+    """How many messages have no time of their own, although it was asked for: their frames have no timestamp."""
     not_decoded: int = 0
-    """Messages that are not what their schema says; they were taken as bytes."""
+    """How many messages do not match their schema: their bytes are the frames."""
     not_images: int = 0
-    """Those of them whose schema is an image's."""
+    """How many of those have the schema of an image."""
     as_bytes: dict[str, str] = field(default_factory=dict)
-    """Topics whose messages are no arrays, and why: their bytes are the frames."""
+    """The topics whose messages become no arrays, and why: their bytes are the frames."""
     losses: list[LostPayloads] = field(default_factory=list)
-    """What the file says of its losses, as far as it was read."""
+    """The losses that the file reports, as far as it was read."""
     unread: dict[int, Unread] = field(default_factory=dict)
-    """By stream. Nothing of these is sent."""
+    """The messages that cannot be decoded, by stream. None of them is sent."""
     _begun: dict[int, _Begun] = field(default_factory=dict)
     _counted: dict[int, int] = field(default_factory=dict)
     _ways: dict[Topic, int | None] = field(default_factory=dict)
@@ -196,13 +197,13 @@ class Passage:
         try:
             return recorded.message()
         except MessageError as failure:
-            # `inspect` shows each of them; nothing of it can be sent.
+            # `inspect` shows each of them. None of them can be sent.
             said = self.unread.setdefault(stream, Unread(0, str(failure).splitlines()[0]))
             said.count += 1
             return None
 
     def _given_up(self, stream: int) -> Iterator[Item]:
-        """The frame of a stream whose payload did not come before what follows it, if there is one."""
+        """The frame of a stream whose payload did not come before the next message, if there is one."""
         before = self._begun.pop(stream, None)
         if before is not None:
             yield self._left_out(before, stream, NOT_RECORDED if self.recording.has_no_payloads else LOST)
@@ -214,7 +215,7 @@ class Passage:
                 stream, epoch, first, last = (int(said[key]) for key in ("stream", "epoch", "first", "last"))
                 self.losses.append(LostPayloads(stream, epoch, first, last, str(said["cause"])))
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
-            # It explains nothing then; the frames are counted as lost all the same.
+            # The message explains nothing then. The frames are counted as lost all the same.
             return
 
     def _left_out(self, begun: _Begun, stream: int, cause: str) -> LeftOut:
@@ -253,7 +254,7 @@ class Passage:
         )
 
     def _foreign(self, recorded: Recorded, stream: int) -> FrameOfRecording:
-        """A message of another program's, numbered as it comes."""
+        """The frame of a message of another program, numbered in the order of arrival."""
         seq = self._counted.get(stream, 0)
         self._counted[stream] = seq + 1
         topic = self._foreign_topic(recorded.topic)

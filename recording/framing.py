@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records of an MCAP file, and those inside its chunks. No length is believed before its bytes are there.
+"""The framing of an MCAP file: its records, and those inside its chunks. Every length is checked against the bytes.
 
 ```
  magic | opcode u8, length u64, body | ... | magic
@@ -22,20 +22,20 @@ from mcap.records import Channel, Chunk, Header, Metadata, Schema
 
 MAGIC: Final = b"\x89MCAP0\r\n"
 CHUNK_BYTES_MAX: Final = 1 << 30
-"""Of a chunk unpacked. Nobody writes longer ones, and a length that lies must not cost the machine's memory."""
+"""The most bytes of an unpacked chunk. Nobody writes longer ones, and a wrong length must not exhaust the memory."""
 _HEAD: Final = struct.Struct("<BQ")
 _MESSAGE: Final = struct.Struct("<HIQQ")
-# What the record classes and unpackers raise for bytes that make no sense.
+# The errors of record classes and unpackers for invalid bytes.
 _NONSENSE: Final = (McapError, struct.error, ValueError, OverflowError, MemoryError, IndexError, KeyError, RuntimeError)
 
 
 class Damage(Exception):
-    """Bytes that are not what they say they are."""
+    """Bytes that are invalid, or contradict their own length or check sum."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message record: header fields and its bytes."""
+    """A message record: its header fields and its data."""
 
     channel_id: int
     sequence: int
@@ -55,7 +55,7 @@ _READERS: Final[dict[int, Callable[[ReadDataStream], Any]]] = {
 
 
 def parsed(opcode: int, body: bytes) -> Record | None:
-    """A record; None for one that nobody needs here. Raises ``Damage`` for a body that makes no sense."""
+    """The record in a body; None for a kind that is not needed. Raises ``Damage`` for an invalid body."""
     if opcode == Opcode.MESSAGE:
         return _message(body)
     read = _READERS.get(opcode)
@@ -76,7 +76,7 @@ def _message(body: bytes) -> Message:
 
 
 def inner_records(chunk: Chunk) -> list[Record]:
-    """The records of a chunk, all of them or none: raises ``Damage`` where one is not whole."""
+    """The records of a chunk. Raises ``Damage`` if one of them is not complete."""
     data = _unpacked(chunk)
     if len(data) != chunk.uncompressed_size:
         raise Damage("a chunk is not as long as it says")
@@ -86,7 +86,7 @@ def inner_records(chunk: Chunk) -> list[Record]:
 
 
 def records_in(data: bytes) -> list[Record]:
-    """The records that lie there one behind the other, all of them or none."""
+    """The records that stand one after the other in these bytes. Raises ``Damage`` if one is not complete."""
     found: list[Record] = []
     at = 0
     while at < len(data):
@@ -111,7 +111,7 @@ def _unpacked(chunk: Chunk) -> bytes:
     except _NONSENSE as failure:
         raise Damage(f"a chunk cannot be unpacked: {_said(failure)}") from failure
     except Exception as failure:
-        # The unpackers' own errors have no base in common with anything.
+        # The errors of the unpackers have no common base class.
         if type(failure).__module__.partition(".")[0] not in {"zstandard", "zstd", "lz4", "_lz4"}:
             raise
         raise Damage(f"a chunk cannot be unpacked: {_said(failure)}") from failure
@@ -123,7 +123,7 @@ def _unpack(chunk: Chunk) -> bytes:
     if chunk.compression == "zstd":
         import zstandard
 
-        # The packed frame says its size too, and memory is taken by that.
+        # The packed frame contains its size too, and the unpacker reserves that much memory.
         if zstandard.frame_content_size(chunk.data) not in (-1, chunk.uncompressed_size):
             raise Damage("a packed chunk contradicts itself in its size")
         return zstandard.ZstdDecompressor().decompress(chunk.data, max_output_size=chunk.uncompressed_size)

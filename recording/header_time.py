@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When a message of another program says that it was made, found by its schema.
+"""The time in a message of another program, found by the message's schema.
 
-A time is two numbers, seconds and nanoseconds, whatever a schema calls them. A message's own time is the one that it
-begins with, or that is called ``timestamp`` or ``stamp``, at its head or in its ``header``.
+A time is two numbers, seconds and nanoseconds, whatever a schema calls them. The own time of a message is the one that
+it begins with, or that is called ``timestamp`` or ``stamp``, at its head or in its ``header``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HEADER: Final = "header"
 
 
 def parse_times(text: str) -> str:
-    """Which time foreign messages take.
+    """Parse ``--time``: the kind of time that messages of other programs get.
 
     >>> parse_times("header")
     'header'
@@ -35,7 +35,7 @@ def parse_times(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Where in a message its own time is."""
+    """The place of a message's own time."""
 
     path: tuple[str, ...]
     seconds: str
@@ -45,7 +45,7 @@ class Stamp:
         return ".".join(self.path)
 
     def time_ns(self, messages: Messages, message: Any) -> int | None:
-        """The time in nanoseconds; None where it is zero, as senders leave it that do not set it, or makes no sense."""
+        """The time in nanoseconds. None if it is 0, as senders leave it that do not set it, or is invalid."""
         for name in self.path:
             message = messages.value(message, name)
             if message is None:
@@ -57,7 +57,7 @@ class Stamp:
         return found if 0 < found <= _TIME_MAX else None
 
     def left_out_of(self, fields: Fields) -> Fields:
-        """The other fields of a message; of a header nothing is left."""
+        """The other fields of a message. A header is left out as a whole."""
         return _without(fields, self.path)
 
 
@@ -70,7 +70,7 @@ def _without(fields: Fields, path: tuple[str, ...]) -> Fields:
 
 
 def stamp_of(fields: Fields) -> Stamp | None:
-    """Where messages with these fields have their own time; None where they have none."""
+    """The place of the own time in messages with these fields; None if there is none."""
     heads = [*fields[:1], *(field for name in (_HEADER, *_NAMES) if (field := named(fields, name)) is not None)]
     for head in heads:
         if (found := _time(head, (head.name,))) is not None:
@@ -83,7 +83,7 @@ def stamp_of(fields: Fields) -> Stamp | None:
 
 
 def _time(field: Field, path: tuple[str, ...]) -> Stamp | None:
-    """The field as a time; None where it is something else. A duration looks the same, and is none."""
+    """The field as a time; None if it is something else. A duration looks the same, but is not a time."""
     names = {inner.name for inner in field.fields if inner.kind is Kind.NUMBER and not inner.is_many}
     seconds, nanoseconds = names & _SECONDS, names & _NANOSECONDS
     is_time = field.kind is Kind.MESSAGE and not field.is_many and not field.type.lower().endswith("duration")

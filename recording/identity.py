@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""By what a recording is known again: its length and a digest of its content, whatever it is called.
+"""The identity of a recording: its length and a digest of its content, independent of its name.
 
-A file of up to a few megabytes is read whole. Of a longer one the beginning, the end and blocks spread evenly between
-them count, so that a terabyte is told apart as quickly.
+A file of up to a few megabytes is read as a whole. Of a longer one, the digest covers the beginning, the end, and
+blocks spread evenly between them, so that a terabyte takes no longer.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _BLOCKS: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Two recordings with the same ``bytes`` and ``digest`` are one; the name is for people."""
+    """Two recordings with the same ``bytes`` and ``digest`` are one. The name is for people."""
 
     name: str
     bytes: int
     digest: str
-    """Empty where it cannot be known, as of a pipe: that recording is like no other."""
+    """Empty if it cannot be computed, as for a pipe: such a recording equals no other."""
 
 
 def identity_of(path: Path) -> Identity:
@@ -54,7 +54,7 @@ def _of_file(path: Path) -> tuple[int, str]:
 
 
 def _blocks(length: int) -> Iterator[tuple[int, int]]:
-    """Where the parts that count lie.
+    """The parts of a file that the digest covers.
 
     >>> list(_blocks(1000))
     [(0, 1000)]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Raw images as arrays: height by width, by channels where there are several.
+"""Raw images as arrays: height by width, and by channels if there are several.
 
-Bytes of a file are not believed: whatever they are, an image comes out or ``Unreadable`` is raised.
+The bytes of a file may be anything: either an image comes out, or ``Unreadable`` is raised.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SIDE_MAX: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class RawImage:
-    """What all schemas say of an image."""
+    """The properties of an image that all schemas have."""
 
     width: int
     height: int
@@ -36,7 +36,7 @@ class RawImage:
     is_bigendian: bool = False
 
     def array(self) -> npt.NDArray[Any]:
-        """Rows without their padding. Raises ``Unreadable``."""
+        """The image without the padding of its rows. Raises ``Unreadable``."""
         dtype, channels = _pixel(self.encoding)
         row_bytes = self.width * channels * dtype.itemsize
         step = self.step or row_bytes
@@ -50,7 +50,7 @@ class RawImage:
         return np.ascontiguousarray(found.astype(dtype, copy=False))
 
     def _extent(self, step: int, row_bytes: int) -> int:
-        # The last row may come without its padding.
+        # The last row may lack its padding.
         return step * (self.height - 1) + row_bytes if self.height and self.width else 0
 
 

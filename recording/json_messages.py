@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""JSON messages: objects, with the fields of their JSON schema, or with those that each of them has."""
+"""JSON messages: objects with the fields of their JSON schema, or without a schema with the fields of each object."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KINDS: Final = {"number": Kind.NUMBER, "integer": Kind.NUMBER, "boolean": Kind.
 
 
 class JsonMessages:
-    """Messages of one topic. All their numbers are float64: JSON knows no other ones."""
+    """The messages of one topic. All their numbers are float64, because JSON has no other kind."""
 
     has_bytes_in_texts = True
 
@@ -31,15 +31,15 @@ class JsonMessages:
 
     @property
     def fields(self) -> Fields | None:
-        """What the schema says; None without one."""
+        """The fields of the schema; None without a schema."""
         return self._fields
 
     def fields_of(self, message: Any) -> Fields:
-        """Those of the schema; without one those of the message, ordered by their names."""
+        """The fields of the schema; without one the fields of the message, sorted by name."""
         return self._fields if self._fields is not None else tuple(_of_object(message, Bound()))
 
     def read(self, data: bytes) -> Any:
-        """An object. Raises ``Unreadable``."""
+        """Decode an object. Raises ``Unreadable``."""
         try:
             found = json.loads(data)
         except (ValueError, RecursionError) as failure:
@@ -49,7 +49,7 @@ class JsonMessages:
         return found
 
     def value(self, message: Any, name: str) -> Any:
-        """A field of an object; None where it is not there."""
+        """A field of an object; None if the object does not have it."""
         return message.get(name) if isinstance(message, dict) else None
 
 

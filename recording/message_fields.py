@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fields the messages of a topic have, whichever language their schema is written in."""
+"""The fields of a topic's messages, independent of the language of their schema."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import numpy as np
 
 
 class Unreadable(Exception):
-    """A message that is none of its schema, or a schema that makes no sense."""
+    """A message that does not match its schema, or a schema that is invalid."""
 
 
 class Kind(Enum):
-    """What a field holds."""
+    """The kinds of values that a field can have."""
 
     NUMBER = "number"
     TEXT = "text"
@@ -34,9 +34,9 @@ class Field:
     dtype: np.dtype[Any] | None = None
     """Of numbers."""
     fields: Fields = ()
-    """Of a message within the message."""
+    """The fields, if its value is a message."""
     type: str = ""
-    """The name of that message's type, where it has one."""
+    """The name of that message's type; empty if it has none."""
 
 
 Fields: TypeAlias = tuple[Field, ...]
@@ -46,61 +46,61 @@ _FIELDS_MAX: Final = 1 << 16
 
 @dataclass(slots=True)
 class Bound:
-    """How far a schema may unfold: a few lines of one can name more fields than fit into memory."""
+    """A bound on how far a schema unfolds: a few lines can name more fields than fit into memory."""
 
     left: int = _FIELDS_MAX
 
     def take(self, depth: int) -> None:
-        """One field more, so deep. Raises ``Unreadable`` where a type holds itself, or too many fields."""
+        """Count one field at this depth. Raises ``Unreadable`` for a type within itself, and for too many fields."""
         self.left -= 1
         if depth > _DEPTH_MAX or self.left < 0:
             raise Unreadable("its type holds itself, or too many fields")
 
 
 class Messages(Protocol):
-    """The messages of a topic, decoded by the library that is made for them."""
+    """The messages of a topic, decoded by the library for their encoding."""
 
     has_bytes_in_texts: bool
-    """Whether bytes are texts in base 64."""
+    """Whether bytes are stored as text in base 64."""
 
     def read(self, data: bytes) -> Any:
-        """A message as its library gives it. Raises ``Unreadable``."""
+        """Decode a message. Raises ``Unreadable``."""
 
     def value(self, message: Any, name: str) -> Any:
-        """A field of a message; None where this message does not have it."""
+        """A field of a message; None if this message does not have it."""
 
     @property
     def fields(self) -> Fields | None:
-        """What the schema says; None where only a message itself tells."""
+        """The fields of the schema; None if only each message shows its fields."""
 
     def fields_of(self, message: Any) -> Fields:
-        """What a message has."""
+        """The fields of a message."""
 
 
 class OneType:
-    """The fields of messages that all have one schema."""
+    """The fields of messages that all have one type."""
 
     def __init__(self, fields: Fields) -> None:
         self._fields = fields
 
     @property
     def fields(self) -> Fields:
-        """What the schema says."""
+        """The fields of the type."""
         return self._fields
 
     def fields_of(self, message: Any) -> Fields:
-        """The same for each message."""
+        """The fields of a message, which are those of the type."""
         del message
         return self._fields
 
 
 def named(fields: Fields, name: str) -> Field | None:
-    """The field of this name."""
+    """The field with this name; None if there is none."""
     return next((field for field in fields if field.name == name), None)
 
 
 def leaves(fields: Fields) -> Iterator[Field]:
-    """All fields that are no messages, at whatever depth."""
+    """All fields that are not messages themselves, at every depth."""
     for field in fields:
         if field.kind is Kind.MESSAGE:
             yield from leaves(field.fields)

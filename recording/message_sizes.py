@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How large the messages of each topic are at most, by the indexes behind the chunks; chunks without any are read."""
+"""The largest message of each topic, by the indexes after the chunks. Chunks without an index are read."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from framegate.recording.reader import Recording
 from mcap.opcode import Opcode
 
 _MESSAGE_HEAD: Final = 9 + 22
-"""The head of a record, and the fields of a message before its data."""
+"""How many bytes a record has before a message's data: the head, and the fields of the message."""
 _INDEX_HEAD: Final = struct.Struct("<9x H I")
 _ENTRY_BYTES: Final = 16
 
 
 def largest_messages(recording: Recording) -> dict[str, int]:
-    """Of each topic, how many bytes no message exceeds. What stands behind a message in its chunk may add to it."""
+    """For each topic, a number of bytes that no message exceeds. It may be larger than the largest message."""
     topics = {topic.name: 0 for topic in recording.holdings.topics}
     for topic, size in _sizes(recording):
         topics[topic] = max(topics.get(topic, 0), size)
@@ -42,7 +42,7 @@ def _sizes(recording: Recording) -> Iterator[tuple[str, int]]:
 
 
 def _by_indexes(chunk: Piece, indexes: Sequence[bytes]) -> dict[int, int] | None:
-    """The largest message of each channel in a chunk; None where its indexes are not there, or make no sense."""
+    """The largest message of each channel in a chunk; None if its indexes are missing or invalid."""
     parts = [(channel, _offsets(index)) for index in indexes for channel, _ in [_INDEX_HEAD.unpack_from(index)]]
     if not parts or any(part is None for _, part in parts):
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What to tell of the messages of other programs that were not what somebody might expect, in words."""
+"""Notes for people about messages of other programs that did not become what one might expect."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 
 def notes(*, not_timed: int, not_decoded: int, as_bytes: Mapping[str, str]) -> list[str]:
-    """A line for each; none where there is nothing to tell.
+    """A line for each note; empty if there is nothing to note.
 
     >>> notes(not_timed=1200, not_decoded=0, as_bytes={})
     ['1,200 messages have no time of their own: their frames have no timestamp']

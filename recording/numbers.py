@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of numbers as arrays: every number of a message in the order of its schema, and what each is called."""
+"""Messages of numbers as arrays: all numbers of a message in the order of its schema, and the columns' names."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _COLUMNS_NAMED: Final = 1_000
 
 
 def dtype_of(fields: Fields) -> np.dtype[Any] | None:
-    """The type that holds the numbers of all fields; None where there are none, or also bytes.
+    """The type that holds the numbers of all fields; None if there are no numbers, or bytes besides them.
 
     >>> from framegate.recording.message_fields import Field
     >>> dtype_of((Field("x", Kind.NUMBER, dtype=np.dtype("f4")), Field("id", Kind.NUMBER, dtype=np.dtype("u2"))))
@@ -29,7 +29,7 @@ def dtype_of(fields: Fields) -> np.dtype[Any] | None:
 
 
 def array_of(messages: Messages, message: Any, fields: Fields, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """The numbers of a message. Raises ``Unreadable``."""
+    """The numbers of a message as an array. Raises ``Unreadable``."""
     parts: list[npt.NDArray[Any]] = []
     scalars: list[Any] = []
     try:
@@ -54,7 +54,7 @@ def _values(messages: Messages, message: Any, fields: Fields) -> Iterator[Any]:
             if field.is_many:
                 yield [] if value is None else value
             else:
-                # JSON may leave a number out.
+                # A JSON message may leave a number out.
                 yield value if isinstance(value, int | float) else float("nan")
 
 
@@ -63,7 +63,7 @@ def _each(value: Any) -> Iterable[Any]:
 
 
 def columns_of(messages: Messages, message: Any, fields: Fields) -> list[str]:
-    """The names of a message's numbers; so many numbers of one field are one name, as ``ranges[0:360]``."""
+    """The names of a message's columns. All numbers of one field share a name, as in ``ranges[0:360]``."""
     found: list[str] = []
     for name in _names(messages, message, fields, ""):
         if len(found) == _COLUMNS_NAMED:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file's own words, fit to be shown: on one short line, without what a terminal would obey."""
+"""Text out of a file, made fit for a message: one short line, without control characters for a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _LENGTH_MAX: Final = 200
 
 
 def one_line(text: str) -> str:
-    """Its words, as many as a line holds.
+    """The text on one line, cut to a readable length.
 
     >>> one_line("could not parse:  " + chr(27) + "[2J" + chr(10) + "float32")
     'could not parse: ?[2J float32'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every source has that framegate did not record: it says nothing of itself, nor what it lost."""
+"""The base of sources that framegate did not record: they do not say what they are, nor what they lost."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from framegate.recording.recorded import LostPart, Recorded
 
 
 class OtherSource:
-    """Iterate it once. ``framegate.recording.reader.Recording`` has the same attributes."""
+    """A source of another program. Iterate it once. It has the attributes of
+    ``framegate.recording.reader.Recording``."""
 
     at = 0
-    """How far its file was read, in bytes, where that is known."""
+    """How far its file was read, in bytes; None if that is not known."""
     size: int | None = None
     is_ours = False
     """Whether `framegate record` wrote it."""
     has_no_payloads = True
-    """Whether a frame without its payload is one that nobody meant to record."""
+    """Whether payloads were left out on purpose, so that a frame without its payload is not a loss."""
 
     def __init__(self, name: str, library: str) -> None:
         self.name = name
@@ -26,10 +27,10 @@ class OtherSource:
         self.about: dict[str, str] = {}
         self.loss: dict[str, Any] | None = None
         self.damage: str | None = None
-        """Why it could not be read to its end."""
+        """Why it could not be read to its end; None if it could."""
         self.damaged_chunks = 0
         self.lost: list[LostPart] = []
-        """Which bytes are lost is not known of it."""
+        """Always empty: what bytes are lost is not known."""
 
     def __enter__(self) -> Self:
         return self
@@ -38,7 +39,7 @@ class OtherSource:
         self.close()
 
     def close(self) -> None:
-        """Close its files."""
+        """Close the source's files."""
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[Recorded]:
@@ -46,13 +47,13 @@ class OtherSource:
         raise NotImplementedError
 
     def by_time(self) -> Iterator[Recorded]:
-        """The same: times never go back in the order in which it is read."""
+        """The messages in the order of the file, in which times never go back."""
         return iter(self)
 
     @property
     def is_complete(self) -> bool | None:
-        """False where its end is not whole; it does not say more."""
+        """False if its end is not complete; otherwise None, because it does not say."""
         return False if self.damage is not None else None
 
     def require_start(self) -> None:
-        """Its start was read when it was taken for what it is."""
+        """Do nothing: the start was read when the kind of the source was found out."""

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the records of an MCAP file lie, found by their heads: also behind bytes that are damaged.
+"""The pieces of an MCAP file: its records, found by their heads, even after damaged bytes.
 
-Where no record stands that makes sense, the next one is searched for. A chunk is known by its own fields, which have to
-agree with each other; any other record by what follows it without a gap. A message that stands alone is believed when
-records follow it to where its length says, and behind damage only among messages that stand alone, or in a file without
-chunks: anywhere else it is the inside of a chunk that is damaged, and nothing vouches for it.
+If there is no valid record at a place, the next one is searched for. A chunk is recognized by its own fields, which
+must agree with each other, and any other record by what follows it without a gap. A message outside of chunks is
+accepted if records follow where its length says. After damage, such a message is accepted only among others outside of
+chunks, or in a file without chunks. Anywhere else it could be the inside of a damaged chunk.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _SHORTEST: Final = {
     Opcode.METADATA: 8,
     **_EXACT,
 }
-"""Of each kind of record that the data have, its fields with empty texts. Other kinds stand behind the data."""
+"""The least fields of each kind of record in the data, with empty texts. Other kinds come after the data."""
 _FREE_OPCODES: Final = 0x80
-"""From here on records are a program's own."""
+"""From this kind on, records belong to other programs."""
 _ROW: Final = 4
-"""So many records in a row are believed in a file without chunks."""
+"""How many records in a row are accepted in a file without chunks."""
 _CHAIN: Final = 4096
-"""Records between a place and the chunk that makes it believed, at most."""
+"""The most records between a place and the chunk that confirms it."""
 _WINDOW: Final = 1 << 20
 _CANDIDATE: Final = re.compile(rb"[\x01-\x0f](?=.{5}\x00{3})", re.DOTALL)
 """A kind of record, and a length below 2^40."""
@@ -52,7 +52,7 @@ _CANDIDATE: Final = re.compile(rb"[\x01-\x0f](?=.{5}\x00{3})", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A record of the data: its bytes with its head, and the log times that it says it spans."""
+    """A record of the data: the bytes with the head, and the range of log times that it states."""
 
     opcode: int
     at: int
@@ -60,11 +60,11 @@ class Piece:
     first_ns: int = 0
     last_ns: int = 0
     content_bytes: int = 0
-    """Of a chunk, unpacked."""
+    """The unpacked bytes of a chunk; 0 for other records."""
 
     @property
     def is_chunk(self) -> bool:
-        """Whether messages lie within it."""
+        """Whether the piece contains messages."""
         return self.opcode == Opcode.CHUNK
 
 
@@ -79,13 +79,13 @@ class Gap:
 
 
 def pieces(stream: IO[bytes]) -> Iterator[Piece | Gap]:
-    """All records of the data, in the order of the file, and what lies between them. The stream is moved meanwhile."""
+    """All records of the data in the order of the file, and the gaps between them. This moves the stream."""
     size = stream.seek(0, 2)
     stream.seek(0)
     at = len(MAGIC)
     if stream.read(at) != MAGIC:
         at = 0
-    # What was read last is given when it is known what stands behind it.
+    # A record is returned only when it is known what comes after it.
     before: Piece | None = None
     has_chunks = False
     while True:
@@ -111,8 +111,8 @@ def pieces(stream: IO[bytes]) -> Iterator[Piece | Gap]:
 
 
 def _next(stream: IO[bytes], at: int, size: int, before: Piece | None, *, has_chunks: bool) -> int | None:
-    """Where the next record begins that can be believed, behind the last one that was read, if it ends there."""
-    # A record whose length lies leads astray; a chunk's is sound, for it is there twice.
+    """The place of the next acceptable record, after the last one that was read, if it ends there."""
+    # The length of a record may be wrong and mislead. A chunk's length is right, because the chunk repeats it.
     begin = at if before is None or before.is_chunk else before.at + 1
     if before is None or before.opcode != Opcode.MESSAGE:
         behind = _search(stream, begin, size, _leads_to_data_end if has_chunks else _leads_to_chunk)
@@ -122,9 +122,9 @@ def _next(stream: IO[bytes], at: int, size: int, before: Piece | None, *, has_ch
 
 
 def _leads_astray(stream: IO[bytes], message: Piece, behind: int | None, size: int) -> bool:
-    """Whether a message's own length is why no record stands at its end: the next one stands elsewhere.
+    """Whether a message's own length is wrong, because no record stands at its end and the next one stands elsewhere.
 
-    Else it is the record at its end that is damaged, and has to be as long as the other one is away; or it is cut.
+    Otherwise the record at its end is damaged, and its length must lead to the other one; or the file is cut there.
     """
     if message.opcode != Opcode.MESSAGE:
         return False
@@ -141,12 +141,12 @@ def _leads_astray(stream: IO[bytes], message: Piece, behind: int | None, size: i
 
 
 def _is_a_bit_off(length: int, record_bytes: int) -> bool:
-    """Whether a length is that of a record of so many bytes, or was before one bit of it was changed."""
+    """Whether a length is right for a record of this many bytes, or was before one of its bits changed."""
     return record_bytes >= _HEAD.size and (length ^ (record_bytes - _HEAD.size)).bit_count() <= 1
 
 
 def _record(stream: IO[bytes], at: int, size: int) -> Piece | None:
-    """The record that stands there whole; None where there is none."""
+    """The complete record at a place; None if there is none."""
     found = _head(stream, at, size)
     return None if found is not None and found.opcode == Opcode.MESSAGE and _swallows(stream, found) else found
 
@@ -157,7 +157,7 @@ def _head(stream: IO[bytes], at: int, size: int) -> Piece | None:
 
 
 def _swallows(stream: IO[bytes], message: Piece) -> bool:
-    """Whether a message holds others to its end, and would end before them but for one bit of its length."""
+    """Whether a message contains other messages up to its end, and one wrong bit of its length explains it."""
     length = message.end - message.at - _HEAD.size
     for bit in range(_SHORTEST[Opcode.MESSAGE].bit_length(), length.bit_length()):
         at = message.end - (1 << bit)
@@ -188,7 +188,7 @@ def _at(data: bytes, at: int, size: int) -> Piece | None:
     if opcode == Opcode.CHUNK:
         return _chunk(body, at, end, length)
     if opcode == Opcode.CHUNK | _FREE_OPCODES and _chunk(body, at, end, length) is not None:
-        # A chunk, but for a bit.
+        # A chunk with one damaged bit.
         return None
     if opcode == Opcode.MESSAGE_INDEX:
         is_index = len(body) >= _INDEX.size and _INDEX.unpack_from(body)[1] == length - _INDEX.size
@@ -211,7 +211,7 @@ _Test = Callable[[IO[bytes], int, int], bool]
 
 
 def _search(stream: IO[bytes], begin: int, size: int, is_believed: _Test) -> int | None:
-    """Where the next record begins that can be believed."""
+    """The place of the next acceptable record."""
     at = begin
     while at < size:
         stream.seek(at)
@@ -227,12 +227,12 @@ def _search(stream: IO[bytes], begin: int, size: int, is_believed: _Test) -> int
 
 
 def _leads_to_chunk(stream: IO[bytes], at: int, size: int) -> bool:
-    """Whether a chunk stands there, or what leads to one without a message between."""
+    """Whether a chunk is at this place, or other records without messages lead to one."""
     return _led_to(stream, at, size) == Opcode.CHUNK
 
 
 def _leads_to_data_end(stream: IO[bytes], at: int, size: int) -> bool:
-    """Whether a chunk or the data's end stands there, or what leads to either without a message between."""
+    """Whether a chunk or the data's end is at this place, or other records without messages lead there."""
     return _led_to(stream, at, size) is not None
 
 
@@ -272,7 +272,7 @@ def _why(stream: IO[bytes], at: int, size: int) -> str:
 
 
 def grouped(found: Iterable[Piece]) -> Iterator[Piece]:
-    """Messages that stand alone, put together where nothing lies between them, so that there are few pieces."""
+    """Put adjacent messages that are outside of chunks into one piece, so that there are few pieces."""
     run: Piece | None = None
     for piece in found:
         if piece.opcode != Opcode.MESSAGE:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Point clouds as arrays: a row for each point, a column for each number of a point.
 
-ROS and Foxglove describe the same thing: packed records of so many bytes, and where in them each field lies.
+ROS and Foxglove both describe packed records of a fixed size, and the place of each field in them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COLUMNS_MAX: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class PointField:
-    """Some numbers of a point, one behind the other."""
+    """Some numbers of a point that are stored one after the other."""
 
     name: str
     offset: int
@@ -33,7 +33,7 @@ class PointField:
 
 @dataclass(frozen=True, slots=True)
 class PointCloud:
-    """What all schemas say of a cloud."""
+    """The properties of a point cloud that all schemas have."""
 
     fields: Sequence[PointField]
     height: int
@@ -45,11 +45,11 @@ class PointCloud:
 
     @property
     def columns(self) -> list[str]:
-        """The names of its columns; one field of several numbers has as many columns."""
+        """The names of the columns. A field of several numbers has as many columns."""
         return [each.name if each.count == 1 else f"{each.name}[0:{each.count}]" for each in self.fields]
 
     def array(self) -> npt.NDArray[Any]:
-        """All points, of the type that holds the numbers of all fields. Raises ``Unreadable``."""
+        """All points, in the type that holds the numbers of all fields. Raises ``Unreadable``."""
         columns = sum(each.count for each in self.fields)
         ends = [each.offset + each.count * np.dtype(each.dtype).itemsize for each in self.fields]
         is_sane = 0 < columns <= _COLUMNS_MAX and all(each.count > 0 and each.offset >= 0 for each in self.fields)
@@ -62,7 +62,7 @@ class PointCloud:
         dtype = np.result_type(*(each.dtype for each in self.fields))
         found = np.empty((self.height * self.width, columns), dtype)
         at = 0
-        # Of no bytes not even an empty view can begin behind the first.
+        # If there are no bytes, not even an empty view could begin after the first one.
         for each in self.fields if len(found) else ():
             stored = np.dtype(each.dtype).newbyteorder(">" if self.is_bigendian else "<")
             shape = (self.height, self.width, each.count)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Protobuf messages, decoded by ``mcap-protobuf-support`` after the descriptors that the file itself carries."""
+"""Protobuf messages, decoded by ``mcap-protobuf-support`` with the descriptors in the file itself."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _NUMBERS: Final = {
 
 
 class ProtobufMessages(OneType):
-    """Messages of one type."""
+    """The messages of one type."""
 
     has_bytes_in_texts = False
 
     def __init__(self, topic: Topic) -> None:
-        """Raises ``Unreadable`` for descriptors that make no sense, or lack the type."""
+        """Raises ``Unreadable`` for descriptors that are invalid, or lack the type."""
         schema = Schema(id=1, name=topic.schema, encoding=topic.schema_encoding, data=topic.definition)
         try:
             decode = DecoderFactory().decoder_for(topic.encoding, schema)
@@ -39,18 +39,18 @@ class ProtobufMessages(OneType):
                 raise Unreadable("its schema is none of protobuf")
             self._decode = decode
             super().__init__(tuple(_fields(decode(b"").DESCRIPTOR, Bound())))
-        except Exception as failure:  # whatever a file's own descriptors do to a parser
+        except Exception as failure:  # invalid descriptors can raise anything in the parser
             raise Unreadable(f"its descriptors cannot be read: {failure}") from failure
 
     def read(self, data: bytes) -> Any:
-        """A message. Raises ``Unreadable``."""
+        """Decode a message. Raises ``Unreadable``."""
         try:
             return self._decode(data)
-        except Exception as failure:  # a decoder meets whatever bytes there are
+        except Exception as failure:  # invalid bytes can raise anything in the decoder
             raise Unreadable(f"{failure}") from failure
 
     def value(self, message: Any, name: str) -> Any:
-        """A field of a message; what was not sent has its default."""
+        """A field of a message. A field that was not sent has its default."""
         return getattr(message, name, None)
 
 
@@ -60,7 +60,7 @@ def _fields(descriptor: Descriptor, bound: Bound, depth: int = 0) -> Iterator[Fi
         is_many = field.is_repeated
         if field.message_type is not None:
             if field.message_type.GetOptions().map_entry:
-                # Its keys differ from message to message.
+                # The keys of a map differ from message to message.
                 yield Field(field.name, Kind.TEXT, is_many=True)
                 continue
             inside = tuple(_fields(field.message_type, bound, depth + 1))

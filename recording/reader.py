@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recording from its first message to its last whole one, past what is damaged between them."""
+"""The reader of recordings: it reads from the first message to the last complete one, past damage between them."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ _NO_SCHEMA: Final = Schema(id=0, name="", encoding="", data=b"")
 
 
 class Recording:
-    """Iterate it once, in the order in which its messages were recorded or, ``by_time``, in that of their log times.
+    """A recording. Iterate it once: in the order of recording, or ``by_time`` in the order of the log times.
 
-    What the file says of itself is there when the iteration has come by: ``about`` at its start, ``loss`` at its end.
+    What the file says of itself is available once the iteration has passed it: ``about`` at the start, ``loss`` at the
+    end.
     """
 
     def __init__(self, stream: IO[bytes], name: str = "") -> None:
@@ -39,9 +40,9 @@ class Recording:
         self.library = ""
         self.about: dict[str, str] = {}
         self.loss: dict[str, Any] | None = None
-        """The final record: what is there and what is not. None while it was not read, or where there is none."""
+        """The final record: what is in the file and what was lost. None before it is read, or if there is none."""
         self.damage: str | None = None
-        """Why the file could not be read to its end."""
+        """Why the file could not be read to its end; None if it could."""
         self.topics: dict[int, Topic] = {}
         self._schemas: dict[int, Schema] = {}
         self._lost: dict[int, LostPart] = {}
@@ -50,7 +51,7 @@ class Recording:
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """Open a file. Raises ``RecordingMissing``."""
+        """Open a file. Raises ``RecordingMissing`` if it cannot be read."""
         try:
             return cls(Path(path).open("rb"), str(path))
         except (FileNotFoundError, IsADirectoryError) as failure:
@@ -63,17 +64,17 @@ class Recording:
         self.close()
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the recording's file."""
         self._stream.close()
 
     @property
     def at(self) -> int:
-        """How far it was read, in bytes of the file."""
+        """How far the file was read, in bytes."""
         return 0 if self._stream.closed else self._stream.tell()
 
     @cached_property
     def size(self) -> int | None:
-        """Of the file."""
+        """The size of the file in bytes; None if it is not known."""
         return os.fstat(self._stream.fileno()).st_size
 
     @property
@@ -83,22 +84,22 @@ class Recording:
 
     @property
     def has_no_payloads(self) -> bool:
-        """Whether payloads were not to be recorded: a frame without one has lost nothing then."""
+        """Whether payloads were left out on purpose, so that a frame without its payload is not a loss."""
         return self.about.get("payload") == "false"
 
     @property
     def lost(self) -> list[LostPart]:
-        """What could not be read so far, in the order of the file."""
+        """The parts that could not be read so far, in the order of the file."""
         return [self._lost[at] for at in sorted(self._lost)]
 
     @property
     def damaged_chunks(self) -> int:
-        """How many parts could not be read that have something behind them."""
+        """How many parts could not be read although something follows them."""
         return len(self._lost) - (self.damage is not None)
 
     @property
     def is_complete(self) -> bool | None:
-        """Whether everything that was announced is there; None for a file that does not say. Ask at the end."""
+        """Whether everything that was announced is there; None if the file does not say. Ask at the end."""
         if self._lost:
             return False
         if self.loss is None:
@@ -111,31 +112,31 @@ class Recording:
             yield from self.messages_of(piece)
 
     def by_time(self) -> Iterator[Recorded]:
-        """In the order of the log times, those of one time in the order of the file."""
+        """The messages in the order of the log times. Those of one time come in the order of the file."""
         data = []
         for piece in self.places:
             if piece.is_chunk or piece.opcode == Opcode.MESSAGE:
                 data.append(piece)
             else:
-                # What the file says of itself, and definitions.
+                # These pieces are definitions, and what the file says of itself.
                 list(self.messages_of(piece))
         _ = self.holdings
         yield from in_order_of_time(data, lambda piece: list(self.messages_of(piece)))
 
     @cached_property
     def holdings(self) -> Holdings:
-        """Every topic; asked before the iteration. A file without a whole summary is read once for it."""
+        """Every topic. Ask before iterating. A file without a complete summary is read once for this."""
         if not self._sum_up():
             self._messages = sum(1 for piece in self.places for _ in self.messages_of(piece))
         return Holdings(tuple(dict.fromkeys(self.topics.values())), self.content_bytes, self._messages)
 
     @property
     def content_bytes(self) -> int:
-        """Of all messages, unpacked."""
+        """The bytes of all messages, unpacked."""
         return sum(max(piece.content_bytes, piece.end - piece.at) for piece in self.places)
 
     def require_start(self) -> None:
-        """Raise ``RecordingDamaged`` where nothing could be read, ``OtherFileKind`` for a file of another kind."""
+        """Raise ``RecordingDamaged`` if nothing can be read, and ``OtherFileKind`` for a file of another kind."""
         if self.damage is None or self.library or self.topics:
             return
         self._stream.seek(0)
@@ -146,11 +147,11 @@ class Recording:
 
     @cached_property
     def places(self) -> list[Piece]:
-        """Every record of the data, messages that stand alone put together. Moves the stream."""
+        """Every record of the data, with adjacent messages outside of chunks in one piece. This moves the stream."""
         return list(grouped(self._pieces()))
 
     def _sum_up(self) -> bool:
-        """Whether the file's end repeats what it defines: then topics are known although a definition is damaged."""
+        """Read the summary at the end. It repeats the definitions, which may be damaged in the data."""
         if self._is_summed_up is None:
             summary = read_summary(self._stream)
             for definition in [] if summary is None else summary.definitions:
@@ -160,7 +161,7 @@ class Recording:
         return self._is_summed_up
 
     def _pieces(self) -> Iterator[Piece]:
-        """What can be read; what cannot is noted when it is known what stands behind it."""
+        """The pieces that can be read. A part that cannot is noted when it is known what follows it."""
         last_ns: int | None = None
         gap: Gap | None = None
         for found in pieces(self._stream):
@@ -180,17 +181,17 @@ class Recording:
             self._lost[gap.at] = LostPart(gap.at, gap.end, last_ns, None)
 
     def bytes_of(self, piece: Piece) -> bytes:
-        """A record as it stands in the file."""
+        """The bytes of a piece, as they are in the file."""
         self._stream.seek(piece.at)
         return self._stream.read(piece.end - piece.at)
 
     def messages_of(self, piece: Piece) -> Iterator[Recorded]:
-        """The messages of a piece; what it defines is noted."""
+        """The messages of a piece. Its definitions are noted."""
         data = self.bytes_of(piece)
         try:
             found = self._records(piece, data)
         except Damage:
-            # Its neighbours are whole, and stand where they stood.
+            # The pieces around it are complete, and at their right places.
             self._lost[piece.at] = LostPart(piece.at, piece.end, piece.first_ns, piece.last_ns)
             return
         for record in found:
@@ -202,7 +203,7 @@ class Recording:
                 self._note_record(record)
 
     def topic(self, channel_id: int) -> Topic:
-        """Of a channel. One that is not known lay in what was lost."""
+        """The topic of a channel. The definition of an unknown one was in a part that is lost."""
         return self.topics.get(channel_id) or Topic(f"channel {channel_id}", "", "")
 
     def _records(self, piece: Piece, data: bytes) -> list[Record]:
@@ -235,7 +236,7 @@ class Recording:
 
 
 def _spooled(stream: IO[bytes]) -> IO[bytes]:
-    """A pipe's content in a file without a name, in which one can go back."""
+    """The content of a pipe, in a temporary file that can be read more than once."""
     file = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed with the recording
     with stream:
         shutil.copyfileobj(stream, file)
@@ -244,7 +245,7 @@ def _spooled(stream: IO[bytes]) -> IO[bytes]:
 
 
 def _loss(said: dict[str, str]) -> dict[str, Any]:
-    """The final record, its streams by number; what is not JSON is left as it stands."""
+    """The final record, with its streams by number. Text that is not JSON stays unchanged."""
     found: dict[str, Any] = {"complete": said.get("complete") == "true", "streams": {}}
     for key, text in said.items():
         if key.startswith("stream/"):

@@ -15,24 +15,24 @@ LOSS_TOPIC: Final = "framegate/loss"
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A channel: where its messages belong, and what they are."""
+    """A channel of a recording: the topic of its messages, and their type."""
 
     name: str
     encoding: str
-    """``sbe`` for ours; whatever another writer says for its own."""
+    """``sbe`` for our own messages; other programs write the name of theirs."""
     schema: str
     stream: int | None = None
-    """The stream of a topic of ours."""
+    """The stream of one of our topics; None for others."""
     kind: str = ""
-    """The message's name, or ``payload``."""
+    """The name of the message, or ``payload``."""
     schema_encoding: str = ""
     """The language of ``definition``."""
     definition: bytes = field(default=b"", repr=False)
-    """The schema itself, as the file has it."""
+    """The schema itself, as it is in the file."""
 
     @classmethod
     def of(cls, name: str, encoding: str, schema: str, schema_encoding: str = "", definition: bytes = b"") -> Topic:
-        """A topic, with what its name says.
+        """Make a topic, with the stream and the kind that its name contains.
 
         >>> topic = Topic.of("stream/10001/FrameDescriptor", "sbe", "FrameDescriptor")
         >>> topic.stream, topic.kind
@@ -48,23 +48,23 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A message with the times and the place that it was recorded under."""
+    """A message, with its times and its place in the recording."""
 
     topic: Topic
     sequence: int
     log_time_ns: int
     """When it was received, by the wall clock of the recording's start."""
     publish_time_ns: int
-    """When its sender says it was made, by the sender's clock; the log time where it does not say."""
+    """When its sender made it, by the sender's clock; the log time if the sender did not say."""
     data: bytes
 
     @property
     def is_payload(self) -> bool:
-        """Whether these are a frame's bytes."""
+        """Whether this is the payload of a frame."""
         return self.topic.stream is not None and self.topic.kind == "payload"
 
     def message(self) -> Message:
-        """What an SBE message says. Raises a ``MessageError`` for anything that is none of ours."""
+        """Decode an SBE message. Raises a ``MessageError`` for anything that is not one of ours."""
         return decode_any(self.data)
 
 
@@ -74,19 +74,19 @@ class Holdings:
 
     topics: tuple[Topic, ...]
     content_bytes: int
-    """Of all messages, unpacked."""
+    """The bytes of all messages, unpacked."""
     messages: int | None = None
-    """How many there are; None where the recording does not say."""
+    """The number of messages; None if the recording does not say."""
 
 
 @dataclass(frozen=True, slots=True)
 class LostPart:
-    """Bytes of the file that could not be read, and between which log times."""
+    """Bytes of the file that could not be read, and the log times around them."""
 
     at: int
     end: int
     after_ns: int | None
-    """None: nothing was read before."""
+    """The log time before them; None if nothing was read before."""
     before_ns: int | None
 
     def __str__(self) -> str:

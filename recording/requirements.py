@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a recording has what is asked of it, by its topics alone: looked at before anything is made of it."""
+"""Checks whether a recording has what is asked of it, by its topics alone and before anything is made of it."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from framegate.recording.topic_map import stream_of
 from framegate.schema.errors import StampMissing, TopicMissing
 
 _NAMED: int = 40
-"""So many topics are named; more would hide the first ones."""
+"""How many topics an error names; more would hide the first ones."""
 
 
 def require_contents(
     recording: Source, topics: Mapping[str, int], streams: Iterable[int] = (), times: str = LOG
 ) -> None:
-    """Raise ``TopicMissing`` for a topic of ``--map``, or a stream of a join, that the recording does not have.
+    """Raise ``TopicMissing`` if the recording lacks a topic of ``--map``, or a stream of a join.
 
-    Raises ``OtherFileKind`` for a file of another kind, ``RecordingDamaged`` where nothing of it can be read,
-    ``DecoderMissing`` where the library that decodes a mapped topic is not installed, and ``StampMissing`` where the
-    messages' own times are asked for, and those of a mapped topic have none.
+    Raises ``OtherFileKind`` for a file of another kind, ``RecordingDamaged`` if nothing in it can be read, and
+    ``DecoderMissing`` if the library for a mapped topic is not installed. Raises ``StampMissing`` if the messages' own
+    times are asked for, and those of a mapped topic have none.
     """
     found = recording.holdings.topics
     recording.require_start()
@@ -46,7 +46,7 @@ def require_contents(
 
 
 def _require_stamps(recording: Source, mapped: Mapping[Topic, ForeignTopic]) -> None:
-    """A join by the messages' own times must have them of every topic: it would compare two clocks."""
+    """Check that every mapped topic has own times, if they are asked for. Otherwise a join would compare two clocks."""
     unknown = {topic for topic, each in mapped.items() if each.is_told_by_messages}
     for recorded in recording if unknown else ():
         if recorded.topic in unknown:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ROS messages, decoded by ``rosbags`` after the definition that the file itself carries.
+"""ROS messages, decoded by ``rosbags`` with the definition in the file itself.
 
-Where a file carries none, as a rosbag2 of before ROS 2 Iron, the standard definition of that name is taken.
+If a file has no definition, as a rosbag2 from before ROS 2 Iron, the standard definition of that name is used.
 """
 
 from __future__ import annotations
@@ -26,32 +26,32 @@ _TEXTS: Final = {"string", "wstring", "wchar"}
 
 
 class RosMessages(OneType):
-    """Messages of one type, as ROS 1 serialises them or in CDR."""
+    """The messages of one type, in the encoding of ROS 1 or in CDR."""
 
     has_bytes_in_texts = False
 
     def __init__(self, topic: Topic) -> None:
-        """Raises ``Unreadable`` for a definition that makes no sense, or a type that nothing defines."""
+        """Raises ``Unreadable`` for an invalid definition, or a type that has none."""
         self._is_ros1 = topic.encoding == "ros1"
         self._type = normalize_msgtype(topic.schema)
         try:
             self._store = _store(topic, self._type, is_ros1=self._is_ros1)
             super().__init__(tuple(_fields(self._store, self._type, Bound())))
-        except Exception as failure:  # whatever a file's own text does to a parser
+        except Exception as failure:  # invalid text can raise anything in the parser
             raise Unreadable(f"its definition cannot be read: {failure}") from failure
 
     def read(self, data: bytes) -> Any:
-        """A message; its arrays are views of the data. Raises ``Unreadable``."""
+        """Decode a message. Its arrays are views of the data. Raises ``Unreadable``."""
         view = memoryview(data)
         try:
             if self._is_ros1:
                 return self._store.deserialize_ros1(view, self._type)
             return self._store.deserialize_cdr(view, self._type)
-        except Exception as failure:  # a decoder meets whatever bytes there are
+        except Exception as failure:  # invalid bytes can raise anything in the decoder
             raise Unreadable(f"{failure}") from failure
 
     def value(self, message: Any, name: str) -> Any:
-        """A field of a message; None where its type has none of that name."""
+        """A field of a message; None if its type does not have it."""
         return getattr(message, normalize_fieldname(name), None)
 
 
@@ -72,7 +72,7 @@ def _store(topic: Topic, name: str, *, is_ros1: bool) -> Typestore:
 
 
 def _complete(types: dict[str, Any], name: str, standard: dict[str, Any]) -> None:
-    """Some writers leave the definitions out that every installation has."""
+    """Add the definitions that every installation has, because some writers leave them out."""
     wanted, seen = [name], {name}
     while wanted:
         current = wanted.pop()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a path names: a recording, a bag of ROS, or a raw dump of another implementation."""
+"""The source that a path names: a recording, a bag of ROS, or a raw dump of another implementation."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Source: TypeAlias = Recording | Bag | Dump
 
 
 def open_source(path: str | Path) -> Source:
-    """A recording, a bag, a file of raw messages, or a folder of them; iterate it once.
+    """Open a recording, a bag, a file of raw messages, or a folder of them. Iterate it once.
 
     Raises ``RecordingMissing``, ``UnknownContent`` for a folder without files, ``RecordingDamaged`` for a bag without
-    its index, and ``DecoderMissing`` where the library that reads bags is not installed.
+    its index, and ``DecoderMissing`` if the library that reads bags is not installed.
     """
     path = Path(path)
     try:
@@ -31,13 +31,13 @@ def open_source(path: str | Path) -> Source:
         stream = path.open("rb")
     except OSError as failure:
         raise RecordingMissing(failure.strerror or str(failure), path=path) from None
-    # What cannot be gone back in is a recording: a dump is known by its first bytes.
+    # A dump is recognized by its first bytes. What can be read only once is therefore taken for a recording.
     found = dump_of(stream, str(path)) if stream.seekable() else None
     return found if found is not None else Recording(stream, str(path))
 
 
 def bag_of(path: Path) -> Bag | Recording | None:
-    """A bag, or the recording that a folder of ROS 2 holds; None where a path names something else."""
+    """A bag, or the recording in a folder of ROS 2; None if the path names something else."""
     if not is_bag(path):
         return None
     inner = only_mcap_of(path)
@@ -45,9 +45,9 @@ def bag_of(path: Path) -> Bag | Recording | None:
 
 
 def dump_of(stream: IO[bytes], name: str) -> Dump | None:
-    """A file of raw messages from where it stands; None where it is none."""
+    """A file of raw messages, from its present position; None if it is not one."""
     at = stream.tell()
-    # The header is that of a message, and not a length and what follows it.
+    # The file begins with the header of a message, and not with a length.
     is_one_message = begins_message(stream.read(HEADER.size))
     stream.seek(at)
     return Dump(stream, None, name) if is_one_message else Dump.of_stream(stream, name)

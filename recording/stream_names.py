@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names that streams had when they were recorded: they stand for the same streams wherever it is read."""
+"""The names of streams at the time of recording. They stand for the same streams wherever the recording is read."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from framegate.schema.config.types import STREAM_NAME, U32_MAX
 from framegate.schema.errors import FramegateError
 
 NOTE: Final = "names"
-"""The entry of the recording's first metadata record."""
+"""The key of the names in the recording's first metadata record."""
 
 
 def note_of(names: Mapping[str, int], streams: Iterable[int]) -> list[tuple[str, str]]:
-    """What a recorder writes down; nothing if none of its streams has a name.
+    """The entry that a recorder writes; empty if none of its streams has a name.
 
     >>> note_of({"left": 27124, "imu": 28068}, [27124, 10001])
     [('names', '{"left": 27124}')]
@@ -30,16 +30,16 @@ def note_of(names: Mapping[str, int], streams: Iterable[int]) -> list[tuple[str,
 
 
 def names_in(path: Path) -> dict[str, int]:
-    """The names in a recording; none in a file of another kind, or in one that cannot be read."""
+    """The names in a recording; empty for a file of another kind, or one that cannot be read."""
     try:
         with open_source(path) as recording:
             if not isinstance(recording, Recording):
                 return {}
-            # What the file says of itself stands before its messages.
+            # The file's information about itself comes before its messages.
             next(iter(recording), None)
             return _checked(recording.about.get(NOTE, "{}"))
     except (FramegateError, OSError):
-        # Whoever reads the recording itself says what is wrong with it.
+        # The reader of the recording itself will report what is wrong.
         return {}
 
 

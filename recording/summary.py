@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the end of a finished MCAP file repeats of its content: every schema, every channel, and how many messages."""
+"""The summary at the end of a finished MCAP file: it repeats every schema and channel, and counts the messages."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _SUMMARY_BYTES_MAX: Final = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The definitions that a file's end repeats."""
+    """The definitions that the end of a file repeats."""
 
     definitions: list[Schema | Channel] = field(default_factory=list)
     messages: int | None = None
-    """How many the file says it has."""
+    """The number of messages that the file states; None if it does not."""
 
 
 def read_summary(stream: IO[bytes]) -> Summary | None:
-    """None where a file has no end, no summary, or a damaged one. The stream is moved."""
+    """Read the summary; None if the file has no end, no summary, or a damaged one. This moves the stream."""
     size = stream.seek(0, io.SEEK_END)
     if size < _END_BYTES:
         return None
@@ -44,7 +44,7 @@ def read_summary(stream: IO[bytes]) -> Summary | None:
         return None
     stream.seek(begin)
     content = stream.read(content_bytes)
-    # The sum covers the footer too, up to the sum itself.
+    # The check sum covers the footer too, up to the check sum itself.
     if crc and zlib.crc32(content + end[: _FOOTER.size - 4]) != crc:
         return None
     try:
@@ -55,7 +55,7 @@ def read_summary(stream: IO[bytes]) -> Summary | None:
 
 
 def _messages(content: bytes) -> int | None:
-    """What the record of statistics says, whose first field it is. All records are whole."""
+    """The number of messages, which is the first field of the statistics record. All records are complete."""
     at = 0
     while at < len(content):
         opcode, length = _HEAD.unpack_from(content, at)

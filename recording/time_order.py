@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Messages of a file in the order of their log times, however their chunks lie: topic after topic, or overlapping.
+"""The messages of a file in the order of their log times, even if chunks hold single topics or overlap in time.
 
-A chunk is unpacked when its first message is due, and as many are held as overlap there, within a bound: beyond it
-those that are due last are let go, and unpacked again in their turn.
+A chunk is unpacked when its first message is due. Chunks that overlap are held together, within a bound. Beyond it
+those that are due last are dropped, and unpacked again later.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ HELD_BYTES: Final = 256 << 20
 
 Load = Callable[[Piece], list[Recorded]]
 _Key = tuple[int, int]
-"""Log time, and where in the file the piece begins."""
+"""A log time, and the place in the file where the piece begins."""
 _NEVER: Final[_Key] = (1 << 64, 0)
 
 
 @dataclass(slots=True)
 class _Open:
-    """A piece some messages of which are still to come."""
+    """A piece with messages that are still due."""
 
     piece: Piece
     messages: list[Recorded] | None
-    """In their order; None: let go."""
+    """Its messages in order; None if they were dropped."""
     next: int = 0
     due_ns: int = 0
 
@@ -40,7 +40,7 @@ class _Open:
 
 
 def in_order_of_time(pieces: Sequence[Piece], load: Load, held_bytes: int = HELD_BYTES) -> Iterator[Recorded]:
-    """All messages of these pieces. ``load`` gives those of one, and may be asked for it again."""
+    """All messages of these pieces. ``load`` gives those of one piece, and may be called again for the same one."""
     to_come = deque(sorted(pieces, key=lambda piece: (piece.first_ns, piece.at)))
     open_: list[tuple[_Key, _Open]] = []
     held = 0
@@ -75,7 +75,7 @@ def in_order_of_time(pieces: Sequence[Piece], load: Load, held_bytes: int = HELD
 
 
 def _let_go(open_: list[tuple[_Key, _Open]], surplus: int) -> int:
-    """Let pieces go that are due last, until so many bytes are free or none is held; how many are."""
+    """Drop the pieces that are due last, until this many bytes are free. Returns how many bytes are free."""
     freed = 0
     for _, each in sorted(open_, key=lambda entry: entry[0], reverse=True):
         if freed >= surplus:

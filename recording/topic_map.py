@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which stream a topic is sent on: what ``--map TOPIC=STREAM`` says, else what a topic of ours says itself."""
+"""The map from topics to streams: ``--map TOPIC=STREAM`` decides, or else the name of one of our own topics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STREAM_MAX: Final = (1 << 32) - 2
 
 
 def parse_topics(words: Iterable[str], number_of: Callable[[str], int] = int) -> dict[str, int]:
-    """``TOPIC=STREAM`` as a mapping; ``number_of`` knows the numbers of names.
+    """Parse words such as ``TOPIC=STREAM``. ``number_of`` gives the number of a named stream.
 
     >>> parse_topics(["/camera/image=10001", "stream/10001=10011"])
     {'/camera/image': 10001, 'stream/10001': 10011}
@@ -33,13 +33,13 @@ def parse_topics(words: Iterable[str], number_of: Callable[[str], int] = int) ->
         found[topic] = number
     targets = list(found.values())
     if len(set(targets)) < len(targets):
-        # Their sequences would go back and forth on it.
+        # The sequences of the two topics would go back and forth on the stream.
         raise WrongUsage("two topics cannot be one stream", found=" ".join(words))
     return found
 
 
 def unserved(topics: Mapping[str, int]) -> list[str]:
-    """A word for each topic whose stream a replay could not have, if the driver goes by its defaults.
+    """A warning for each topic whose stream a replay could not have from a driver with default settings.
 
     >>> unserved({"/camera/image": 10_001})
     []
@@ -53,7 +53,7 @@ def unserved(topics: Mapping[str, int]) -> list[str]:
 
 
 def is_ours(name: str) -> bool:
-    """Whether a name stands for one of our own streams, not for another program's topic.
+    """Whether a name stands for one of our own streams, and not for a topic of another program.
 
     >>> is_ours("10001"), is_ours("stream/10001"), is_ours("/camera/image")
     (True, True, False)
@@ -62,7 +62,7 @@ def is_ours(name: str) -> bool:
 
 
 def stream_of(topic: Topic, topics: Mapping[str, int]) -> int | None:
-    """Where a topic's messages are sent; None: nowhere.
+    """The stream for a topic's messages; None if they are not sent.
 
     >>> ours = Topic.of("stream/10001/payload", "raw", "")
     >>> stream_of(ours, {}), stream_of(ours, {"stream/10001": 10011}), stream_of(ours, {"10001": 10012})
