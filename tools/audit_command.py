@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command ``framegate audit``: the edge of the auditor, where its answer is printed and its errors get numbers."""
+"""The command ``framegate audit``: it prints the result of the audit, and turns its errors into numbered ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from framegate.tools.audit.auditing import Audit
 
 _SHOWN: Final = 100
-"""Findings that are printed; the summary counts all."""
+"""How many findings are printed. The summary counts all of them."""
 
 
 def audit(

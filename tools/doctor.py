@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``framegate doctor``: what this machine lacks, and how to mend it."""
+"""``framegate doctor``: finds out what this machine lacks, and says how to mend it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _STYLES: Final = {"ok": "green", "warn": "yellow", "fail": "bold red"}
 
 
 def run(options: DriverOptions, environment: Mapping[str, str], machine: Machine | None = None) -> int:
-    """Look, print, and return the exit code: 0 when nothing fails, else 3."""
+    """Check the machine and print the findings. Returns the exit code: 0 if nothing fails, else 3."""
     findings = list(examine(options, environment, machine or this_machine(environment)))
     code = ENVIRONMENT if any(finding.status == "fail" for finding in findings) else DONE
     if options.json:
@@ -52,7 +52,7 @@ def run(options: DriverOptions, environment: Mapping[str, str], machine: Machine
 
 
 def examine(options: DriverOptions, environment: Mapping[str, str], machine: Machine) -> Iterator[Finding]:
-    """All findings, the configuration's first: it says what the machine must be able to do."""
+    """All findings. That of the configuration comes first: it decides what the machine must be able to do."""
     config, finding = _configuration(options, environment)
     yield finding
     wanted = _wanted(config, options, environment)
@@ -71,7 +71,7 @@ def _configuration(options: DriverOptions, environment: Mapping[str, str]) -> tu
 
 def _wanted(config: DriverConfig, options: DriverOptions, environment: Mapping[str, str]) -> Wanted:
     return Wanted(
-        # The options come first again: where the file is broken, the configuration here is the built-in one.
+        # The options are repeated here: if the file is invalid, this configuration is the built-in one.
         base_dir=options.base_dir or config.shm.base_dir,
         aeron_dir=options.aeron_dir or config.driver.aeron_dir or default_aeron_dir(environment),
         namespace=config.shm.namespace,
@@ -91,7 +91,7 @@ def _region_root(base_dir: str, namespace: str) -> str:
 
 
 def _survived(check: Check, machine: Machine, wanted: Wanted) -> Finding:
-    """A check that breaks is a finding too: on a broken machine the others are still worth seeing."""
+    """Run a check. If it raises, that is a finding too: the other checks are still worth running."""
     try:
         return check(machine, wanted)
     except Exception as failure:

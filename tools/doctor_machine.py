@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything the doctor looks at, behind one value, so that a test can play any broken machine."""
+"""The machine as the doctor sees it, behind one value, so that a test can imitate any broken machine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _COMMAND_TIMEOUT_S: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check saw. ``mend`` says what to do about a warning or a failure; it is empty where all is well."""
+    """What one check found. ``mend`` says what to do about a warning or a failure; it is empty if all is well."""
 
     name: str
     status: Status
@@ -31,13 +31,13 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the configuration asks of the machine."""
+    """What the configuration needs from the machine."""
 
     base_dir: str
     aeron_dir: str
     namespace: str = "default"
     region_root: str = ""
-    """Below the base directory: the folder of this user's streams. Empty: not known."""
+    """The folder of this user's streams, below the base directory; empty if it is not known."""
     bytes_per_stream: int = 0
     require_hugepages: bool = False
     mlock: bool = False
@@ -47,7 +47,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class LeaseDriver:
-    """What a lock file says of a lease driver."""
+    """What the lock file says of a lease driver."""
 
     pid: int
     state: Literal["runs", "stands still", "has ended"]
@@ -55,7 +55,7 @@ class LeaseDriver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """The machine as the checks see it. A function that answers None found nothing."""
+    """The machine as the checks see it. A function that returns None found nothing."""
 
     environment: Mapping[str, str]
     python: tuple[int, int]
@@ -74,11 +74,11 @@ class Machine:
     is_live: Callable[[str], bool]
     exists: Callable[[str], bool]
     lease_driver: Callable[[str, str], LeaseDriver | None]
-    """By base directory and namespace."""
+    """Finds the lease driver of a base directory and namespace."""
 
 
 def this_machine(environment: Mapping[str, str]) -> Machine:
-    """The machine that we run on."""
+    """The machine that this process runs on."""
     return Machine(
         environment=environment,
         python=(sys.version_info.major, sys.version_info.minor),
@@ -88,7 +88,7 @@ def this_machine(environment: Mapping[str, str]) -> Machine:
         run=_run,
         which=shutil.which,
         installed=_installed,
-        # Not of pathlib: it raises for what is in a folder that this user may not read.
+        # The function of pathlib is not used: it raises if this user may not read the folder.
         is_directory=os.path.isdir,
         is_writable=lambda path: os.access(path, os.R_OK | os.W_OK | os.X_OK),
         free_bytes=_free_bytes,
@@ -102,7 +102,7 @@ def this_machine(environment: Mapping[str, str]) -> Machine:
 
 
 def existing_part(path: str, is_directory: Callable[[str], bool]) -> str:
-    """The deepest directory of ``path`` that is there: what is below it will be made in it."""
+    """The deepest directory of ``path`` that exists. Everything below it will be made in it."""
     for folder in [Path(path), *Path(path).parents]:
         if is_directory(str(folder)):
             return str(folder)
@@ -121,7 +121,7 @@ def _run(command: Sequence[str]) -> str | None:
         done = subprocess.run(command, capture_output=True, text=True, timeout=_COMMAND_TIMEOUT_S, check=False)
     except (OSError, subprocess.SubprocessError):
         return None
-    # java -version writes to standard error, and has for thirty years.
+    # java -version writes to standard error.
     return done.stdout + done.stderr if done.returncode == 0 else None
 
 
@@ -147,7 +147,7 @@ def _native_failure() -> str | None:
     return None
 
 
-# These two live above a native module that may not load; then the checks that need them say so.
+# The next two functions import a native module that may not load. The checks that need them then report that.
 
 
 def _media_driver() -> str | None:
@@ -178,5 +178,5 @@ def _lease_driver(base_dir: str, namespace: str) -> LeaseDriver | None:
 def _is_stopped(pid: int) -> bool:
     """Whether a process was stopped by a signal."""
     found = _read(f"/proc/{pid}/stat") or ""
-    # Behind the name, which may hold anything but is in parentheses.
+    # The name of the process is in parentheses, and may contain anything. The state comes after it.
     return found.rpartition(")")[2].split()[:1] in (["T"], ["t"])

@@ -10,7 +10,7 @@ from typing import Final
 from framegate.tools.doctor_machine import UNLIMITED, Finding, Machine, Wanted, existing_part
 
 _MIB: Final = 1024 * 1024
-# What a media driver and a lease driver have allocated when they are ready (72 MiB), and the logs of a few clients.
+# The memory of a media driver and a lease driver when they are ready (72 MiB), with the logs of a few clients.
 _AERON_BYTES: Final = 80 * _MIB
 _STREAMS_COMFORTABLE: Final = 4
 _NOFILE_MIN: Final = 256
@@ -20,7 +20,7 @@ _DRIVER_THREADS: Final = {"shared": 1, "shared_network": 2, "dedicated": 3}
 
 
 def shared_memory_room(machine: Machine, wanted: Wanted) -> Finding:
-    """Whether one stream fits, and a few do comfortably."""
+    """Whether there is space for one stream, or comfortably for a few."""
     folder = existing_part(wanted.base_dir, machine.is_directory)
     free = machine.free_bytes(folder)
     mend = f"Enlarge it: mount -o remount,size=4g {_mount_point(machine, folder)} (in a container: --shm-size=4g)."
@@ -36,7 +36,7 @@ def shared_memory_room(machine: Machine, wanted: Wanted) -> Finding:
 
 
 def _aeron_bytes(machine: Machine, wanted: Wanted, folder: str) -> int:
-    """What the media driver will still take from the same file system."""
+    """How much the media driver will still take from the same file system."""
     if machine.is_live(wanted.aeron_dir):
         return 0
     beside = existing_part(wanted.aeron_dir, machine.is_directory)
@@ -44,7 +44,7 @@ def _aeron_bytes(machine: Machine, wanted: Wanted, folder: str) -> int:
 
 
 def shared_memory_rights(machine: Machine, wanted: Wanted) -> Finding:
-    """Whether we may make regions there."""
+    """Whether this user may make regions there."""
     folder = existing_part(wanted.region_root or wanted.base_dir, machine.is_directory)
     below = Path(wanted.region_root or wanted.base_dir).relative_to(folder).parts
     if machine.is_writable(folder) and below and machine.exists(blocked := str(Path(folder, below[0]))):
@@ -57,7 +57,7 @@ def shared_memory_rights(machine: Machine, wanted: Wanted) -> Finding:
 
 
 def shared_memory_mount(machine: Machine, wanted: Wanted) -> Finding:
-    """Whether it is memory, and mounted for writing."""
+    """Whether the folder is in memory, and mounted for writing."""
     name = "shared memory mount"
     mounted = _mount(machine, existing_part(wanted.base_dir, machine.is_directory))
     if mounted is None:
@@ -72,7 +72,7 @@ def shared_memory_mount(machine: Machine, wanted: Wanted) -> Finding:
 
 
 def _mount(machine: Machine, folder: str) -> tuple[str, str, str] | None:
-    """Mount point, type and options of the longest mount above ``folder``; a later mount hides an earlier one."""
+    """Mount point, type and options of the longest mount point above ``folder``. A later mount hides an earlier one."""
     best: tuple[str, str, str] | None = None
     for line in (machine.read("/proc/mounts") or "").splitlines():
         fields = line.split()
@@ -91,7 +91,7 @@ def _mount_point(machine: Machine, folder: str) -> str:
 
 
 def huge_pages(machine: Machine, wanted: Wanted) -> Finding:
-    """Huge pages matter only where the configuration requires them."""
+    """Whether there are enough huge pages, if the configuration requires them."""
     flags = re.MULTILINE
     numbers = dict(re.findall(r"^(HugePages_\w+|Hugepagesize):\s+(\d+)", machine.read("/proc/meminfo") or "", flags))
     total, free = int(numbers.get("HugePages_Total", 0)), int(numbers.get("HugePages_Free", 0))
@@ -110,7 +110,7 @@ def huge_pages(machine: Machine, wanted: Wanted) -> Finding:
 
 
 def locked_memory(machine: Machine, wanted: Wanted) -> Finding:
-    """The limit on locked memory matters only with mlock_shm, and is fatal then."""
+    """Whether the limit on locked memory is high enough, if mlock_shm is on."""
     limit = machine.limit("RLIMIT_MEMLOCK")
     found = f"limit {_amount(limit)}"
     if not wanted.mlock:
@@ -128,7 +128,7 @@ def _amount(number: int) -> str:
 
 
 def open_files(machine: Machine, _wanted: Wanted) -> Finding:
-    """Each stream, pool and Aeron log is an open file."""
+    """Whether enough files may be open: each stream, pool and Aeron log is one."""
     limit = machine.limit("RLIMIT_NOFILE")
     found = "limit unlimited" if limit == UNLIMITED else f"limit {limit}"
     mend = "ulimit -n 65536 (permanently in /etc/security/limits.conf)"
@@ -140,7 +140,7 @@ def open_files(machine: Machine, _wanted: Wanted) -> Finding:
 
 
 def cores(machine: Machine, wanted: Wanted) -> Finding:
-    """Threads that never sleep need a core each, and producers and agents one more."""
+    """Whether there are enough cores: each thread that never sleeps needs one, and producers and agents one more."""
     available = min(machine.cores, _quota(machine) or machine.cores)
     threads = _DRIVER_THREADS[wanted.threading]
     found = f"{available} for {threads} media driver thread(s), idle strategy {wanted.idle}"
@@ -154,6 +154,6 @@ def cores(machine: Machine, wanted: Wanted) -> Finding:
 
 
 def _quota(machine: Machine) -> int | None:
-    """Cores that a container's quota allows, rounded down; None without a quota."""
+    """How many cores a container's quota allows, rounded down; None without a quota."""
     limit = re.fullmatch(r"(\d+) (\d+)\s*", machine.read("/sys/fs/cgroup/cpu.max") or "")
     return max(1, int(limit[1]) // int(limit[2])) if limit and int(limit[2]) else None

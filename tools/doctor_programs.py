@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of what is installed: Python, the native module, the media driver, Java, Spark."""
+"""Checks of installed programs: Python, the native module, the media driver, Java, Spark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PRINT_VERSION: Final = "import sys; print('python=%d.%d' % sys.version_info[:2]
 
 
 def python_version(machine: Machine, _wanted: Wanted) -> Finding:
-    """The interpreter that runs this."""
+    """Whether the running Python is new enough."""
     found = f"{_dotted(machine.python)} ({machine.executable})"
     if machine.python < _PYTHON_MIN:
         mend = f"Install Python {_dotted(_PYTHON_MIN)} or newer, and framegate with it."
@@ -25,7 +25,7 @@ def python_version(machine: Machine, _wanted: Wanted) -> Finding:
 
 
 def native_module(machine: Machine, _wanted: Wanted) -> Finding:
-    """The compiled half of the package."""
+    """Whether the compiled half of the package loads."""
     if failure := machine.native_failure():
         mend = "Install framegate anew for this interpreter, in its clone: python -m pip install --force-reinstall ."
         return Finding("native module", "fail", f"does not load: {failure}", mend)
@@ -33,7 +33,7 @@ def native_module(machine: Machine, _wanted: Wanted) -> Finding:
 
 
 def media_driver_program(machine: Machine, _wanted: Wanted) -> Finding:
-    """The bundled media driver; a foreign one in --aeron-dir would do as well."""
+    """Whether the bundled media driver is installed. Another media driver in --aeron-dir would do as well."""
     program = machine.media_driver()
     if program is None:
         mend = "Reinstall framegate, or name the program in FRAMEGATE_MEDIA_DRIVER."
@@ -42,7 +42,7 @@ def media_driver_program(machine: Machine, _wanted: Wanted) -> Finding:
 
 
 def aeron_directory(machine: Machine, wanted: Wanted) -> Finding:
-    """Whether a media driver serves the directory, or one could."""
+    """Whether a media driver serves the directory, or could serve it."""
     folder = wanted.aeron_dir
     if not machine.is_directory(folder):
         above = existing_part(folder, machine.is_directory)
@@ -60,7 +60,7 @@ def aeron_directory(machine: Machine, wanted: Wanted) -> Finding:
 
 
 def lease_driver(machine: Machine, wanted: Wanted) -> Finding:
-    """Whether somebody gives out leases: without that nobody can produce or consume."""
+    """Whether a lease driver runs: without leases nobody can produce or consume."""
     name, start = (
         "lease driver",
         f"Start one: framegate driver --aeron-dir {wanted.aeron_dir} --base-dir {wanted.base_dir}",
@@ -84,7 +84,7 @@ def lease_driver(machine: Machine, wanted: Wanted) -> Finding:
 
 
 def java(machine: Machine, _wanted: Wanted) -> Finding:
-    """Java runs Spark and the code generator, nothing else."""
+    """Whether Java is installed, which only Spark and the code generator need."""
     program, version = _java_program(machine), None
     if program:
         version = _java_version(machine.run([program, "-version"]) or "")
@@ -101,7 +101,7 @@ def _java_program(machine: Machine) -> str | None:
 
 
 def _java_version(text: str) -> int | None:
-    """The major version; before Java 9 it was the second number.
+    """The major version. Before Java 9 it was the second number.
 
     >>> _java_version('openjdk version "17.0.9"'), _java_version('java version "1.8.0_392"')
     (17, 8)
@@ -113,12 +113,12 @@ def _java_version(text: str) -> int | None:
 
 
 def pyspark(machine: Machine, _wanted: Wanted) -> Finding:
-    """Optional, but new enough if there."""
+    """Whether pyspark, which is optional, is new enough."""
     return _package(machine, "pyspark", _PYSPARK_MIN, is_needed=False)
 
 
 def pyarrow(machine: Machine, _wanted: Wanted) -> Finding:
-    """Needed as soon as Spark is used."""
+    """Whether pyarrow, which Spark needs, is installed and new enough."""
     return _package(machine, "pyarrow", _PYARROW_MIN, is_needed=machine.installed("pyspark") is not None)
 
 
@@ -135,7 +135,7 @@ def _package(machine: Machine, name: str, minimum: tuple[int, int], *, is_needed
 
 
 def spark_python(machine: Machine, _wanted: Wanted) -> Finding:
-    """Spark starts its Python workers with PYSPARK_PYTHON, else python3; they must match this interpreter."""
+    """Whether Spark's Python is this one: it starts its workers with PYSPARK_PYTHON, else python3."""
     named = machine.environment.get("PYSPARK_PYTHON")
     has_spark = machine.installed("pyspark") is not None
     if not has_spark:
@@ -148,7 +148,7 @@ def spark_python(machine: Machine, _wanted: Wanted) -> Finding:
     if version == machine.python:
         return Finding("PYSPARK_PYTHON", "ok", named or f"unset; python3 is {_dotted(version)} too")
     found = f"{named or 'unset; python3'} is {_dotted(version)}, this is {_dotted(machine.python)}"
-    # Unset, a cluster may still have the right one on its executors; named, it is wrong wherever it runs.
+    # If it is unset, a cluster may still have the right one on its executors. If it is set, it is wrong everywhere.
     return Finding("PYSPARK_PYTHON", "fail" if named else "warn", found, mend)
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The books of a join, kept by code that shares nothing with the agent: what became of every published frame."""
+"""The audit: the books of a join, which say what became of every published frame. It shares no code with the agent."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``fg.audit``: the books of a journal as a mapping, and as a table."""
+"""``fg.audit``: the books of a journal, as a mapping and as a table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Audit(Mapping[str, Any]):
     def __init__(self, books: Mapping[str, Book], notes: list[str]) -> None:
         self.books = books
         self.notes = notes
-        """What stands in the way of exact books."""
+        """The reasons why the books cannot be exact."""
         self.summary: dict[str, Any] = {
             "event": "summary",
             "unexplained": sum(book.unexplained for book in books.values()),
@@ -31,12 +31,12 @@ class Audit(Mapping[str, Any]):
 
     @property
     def unexplained(self) -> int:
-        """How many frames have no fate, or two; 0 where the books balance."""
+        """How many frames have no fate, or two; 0 if the books balance."""
         return int(self.summary["unexplained"])
 
     @property
     def findings(self) -> list[Finding]:
-        """The frames that are unexplained, as ranges, with the reason."""
+        """The unexplained frames, as ranges with the reason."""
         return [finding for book in self.books.values() for finding in book.findings]
 
     def to_arrow(self) -> pa.Table:
@@ -74,10 +74,10 @@ def audit(
     sent: Iterable[str | os.PathLike[str]] = (),
     recording: str | os.PathLike[str] | None = None,
 ) -> Audit:
-    """Keep the books of a journal: what became of every frame that was published.
+    """Keep the books of a journal: find out what became of every published frame.
 
     ``sent`` are logs of ``framegate produce --sent-log``; ``recording`` is an MCAP file of ``framegate record``.
-    Without either only frames with two fates are found, and ``published`` is None.
+    Without any of them only frames with two fates are found, and ``published`` is None.
 
     ```
     books = fg.audit("out/joined", sent=["left.csv", "right.csv"])
@@ -88,7 +88,7 @@ def audit(
 
 
 def keep(journal: Path, sent: Iterable[Path], recording: Path | None, watch: Watch = unseen) -> Audit:
-    """The same, while somebody watches how far it is."""
+    """Keep the books like ``audit``; ``watch`` is told of the progress."""
     published = read_published(sent, recording, watch)
     fates = read_fates(journal, watch)
     return Audit(keep_books(fates, published), fates.notes)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The books: for every input and epoch, what was published against what the journal says of it. Pure.
+"""The books: for every input and epoch, they compare what was published with what the journal says of it. Pure.
 
-published = joined (at least once) + unmatched by cause + surplus + pending. A frame for which that does not hold,
-because it has no fate or two, is a finding.
+published = joined (at least once) + unmatched by cause + surplus + pending. A frame that breaks this, because it has no
+fate or two, is a finding.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Book:
-    """One input's sums, over all its epochs."""
+    """The sums of one input, over all its epochs."""
 
     published: int | None = None
     joined: int = 0
@@ -45,7 +45,7 @@ class Book:
     findings: list[Finding] = field(default_factory=list)
 
     def find(self, name: str, epoch: int, frames: Ranges, what: str) -> None:
-        """Note frames that are unexplained."""
+        """Record unexplained frames."""
         self.unexplained += len(frames)
         self.findings += [Finding(name, epoch, first, last, what) for first, last in frames.pairs]
 
@@ -87,20 +87,20 @@ def _sent(published: Published | None, stream: int, epoch: int, found: Epoch) ->
     sent = published.frames.get((stream, epoch), Ranges())
     beyond = (found.joined - sent).above(sent.last) if sent and published.is_complete else Ranges()
     if beyond and beyond.first == beyond.last:
-        # A producer was killed between a frame and its line.
+        # A producer was killed after it published a frame and before it wrote the line.
         sent |= beyond
     return sent if published.is_complete else sent | found.joined
 
 
 def _count(book: Book, name: str, epoch: int, found: Epoch, sent: Ranges | None) -> None:
-    """What has a fate; and what has two, or was never published."""
+    """Count the frames that have a fate. Report those that have two, or were never published."""
     joined = found.joined if sent is None else found.joined & sent
     book.joined += len(joined)
     if sent is not None:
         book.find(name, epoch, found.joined - sent, "joined and never published")
     taken = joined
     for cause, frames in sorted(found.unmatched.items()):
-        # An agent that was away knows numbers only: some of them may never have been used.
+        # An agent that was away knows only the sequences; some of them may never have been used.
         those = frames if sent is None else frames & sent
         book.find(name, epoch, those & taken, f"{cause}, and joined or unmatched for another cause")
         fresh = those - taken
@@ -111,8 +111,10 @@ def _count(book: Book, name: str, epoch: int, found: Epoch, sent: Ranges | None)
 
 
 def _settle(book: Book, entries: list[Retired], known: dict[int, Epoch], homeless: dict[int, Ranges]) -> None:
-    """Give the accounts without ranges the frames that they count: those that nothing else explains, if their number
-    and sums agree; also together with those that rows hold which are still there, as a window may hold a frame twice.
+    """Match the accounts that have no ranges with frames.
+
+    Such an account explains the frames that nothing else explains, if their number and sums agree. If they do not, the
+    frames in rows that still exist are added, because a window may hold a frame in more than one row.
     """
     for entry in entries:
         if entry.fate == JOINED:
@@ -139,7 +141,7 @@ def _settle(book: Book, entries: list[Retired], known: dict[int, Epoch], homeles
 
 
 def _reach(entries: list[Retired], epoch: int, epochs: Iterable[int]) -> int:
-    """The highest sequence of an epoch that accounts without ranges may count; -1: none."""
+    """The highest sequence of an epoch that accounts without ranges may count; -1 if there is none."""
     return max((entry.last for entry in entries if is_inexact_for(entry, epoch, epochs)), default=-1)
 
 
@@ -149,7 +151,7 @@ def _sums_of(entries: list[Retired]) -> tuple[int, int]:
 
 
 def _place(book: Book, fates: Fates, name: str, epoch: int, frames: Ranges) -> None:
-    """Say of frames without a fate whether the agent could not hear them, or has not decided them yet."""
+    """Find out for frames without a fate whether the agent could not hear them, or has not decided them yet."""
     known, cursor = fates.epochs[name], fates.cursors[name]
     heard = sorted({*(each for each in known if known[each].known), *([] if cursor.epoch is None else [cursor.epoch])})
     if not heard or epoch < heard[0]:
@@ -175,7 +177,7 @@ def _place(book: Book, fates: Fates, name: str, epoch: int, frames: Ranges) -> N
 def _place_newest(
     book: Book, fates: Fates, name: str, epoch: int, frames: Ranges, *, decided: int, has_ended: bool
 ) -> None:
-    """The same in an epoch that the last state does not call closed."""
+    """Do the same for an epoch that is not closed by the last state."""
     waiting = frames.above(decided)
     if not fates.description.is_closed:
         book.pending += len(waiting)
@@ -187,7 +189,7 @@ def _place_newest(
 
 
 def _was_away(known: dict[int, Epoch], epoch: int) -> bool:
-    """Whether the agent may have been away behind an epoch: no file of it has anything of a later one."""
+    """Whether the agent may have been away after an epoch: none of its files has both this epoch and a later one."""
     files = (
         known[epoch].files if epoch in known else {file for each in known if each < epoch for file in known[each].files}
     )

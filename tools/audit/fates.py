@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a journal says of every frame: the rows that hold it, the causes for which none does."""
+"""The fates of frames according to a journal: the rows that hold a frame, or the cause why none does."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from framegate.tools.audit.watch import Watch, unseen
 
 PRESENT: Final = "present"
 UNHEARD: Final = "agent_down"
-"""Of these the agent knows the numbers only."""
+"""The causes of frames of which the agent knows only the sequences."""
 
 
 @dataclass(slots=True)
@@ -27,9 +27,9 @@ class Epoch:
     joined: Ranges = field(default_factory=Ranges)
     unmatched: dict[str, Ranges] = field(default_factory=dict)
     twice: dict[str, Ranges] = field(default_factory=dict)
-    """Frames that something forbids to be there again, by what it is."""
+    """Frames with two fates that exclude each other, by the description of the conflict."""
     files: set[tuple[str, int]] = field(default_factory=set)
-    """The files in which something of it is that was heard: each was written by one life of the agent."""
+    """The files that contain frames of it that were heard. Each file was written by one run of the agent."""
 
     @property
     def known(self) -> Ranges:
@@ -38,25 +38,25 @@ class Epoch:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """What the last state says of an input."""
+    """What the last state says of one input."""
 
     epoch: int | None
     decided: int
-    """All frames up to this one have a fate; -1: none has."""
+    """All frames up to this one have a fate; -1 if none has."""
     has_ended: bool
 
 
 @dataclass(slots=True)
 class Fates:
-    """All that a journal says, by input."""
+    """Everything that a journal says about frames, by input."""
 
     description: Description
     epochs: dict[str, dict[int, Epoch]]
     cursors: dict[str, Cursor]
     inexact: dict[str, list[Retired]]
-    """Accounts without ranges."""
+    """The accounts that have no ranges."""
     contradictory: list[Retired]
-    """Accounts whose ranges are not what they count: a frame is in one twice, or was left out."""
+    """The accounts whose ranges do not match their count: a frame was counted twice, or left out."""
     notes: list[str]
 
 
@@ -78,7 +78,8 @@ def read_fates(journal: Path, watch: Watch = unseen) -> Fates:
                 _take_cells(batch, name, rows.before, description, gathered[name])
             read += batch.columns.num_rows
     for batch in batches(journal, "unmatched", description.journal_epoch):
-        # What was sealed for rows that never were is not accounted for: an opening writer cuts it off.
+        # Unmatched frames that were sealed for rows that never were do not count: a writer that opens the journal
+        # cuts them.
         if batch.seal <= last_seal:
             _take_unmatched(batch, unmatched.before, gathered)
     inexact = _take_retired((rows, unmatched), gathered)
@@ -94,12 +95,12 @@ def read_fates(journal: Path, watch: Watch = unseen) -> Fates:
 
 @dataclass(slots=True)
 class _Gathered:
-    """What is found of one epoch, as it comes."""
+    """What was found of one epoch so far."""
 
     joined: list[Range] = field(default_factory=list)
     unmatched: dict[str, list[Range]] = field(default_factory=lambda: defaultdict(list))
     once: dict[int, list[Range]] = field(default_factory=lambda: defaultdict(list))
-    """By map version: cells of frames that no two rows may hold."""
+    """For each version of the map, the frames in cells that two rows must not share."""
     files: set[tuple[str, int]] = field(default_factory=set)
 
     def done(self) -> Epoch:
@@ -117,7 +118,7 @@ class _Gathered:
 
 
 def _again(pairs: list[Range]) -> Ranges:
-    """What lies in two of some ranges."""
+    """The parts that occur in two of these ranges."""
     found: list[Range] = []
     reached = -1
     for first, last in sorted(pairs):
@@ -179,7 +180,7 @@ def _take_retired(accounts: tuple[Account, ...], gathered: dict[str, dict[int, _
 
 
 def _extend(pairs: list[Range], first: int, last: int) -> None:
-    """Add a range to a list, growing its last one where it follows."""
+    """Add a range to a list. If it follows the last one, that one grows instead."""
     if pairs and pairs[-1][1] + 1 == first:
         pairs[-1] = (pairs[-1][0], last)
     else:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was published: from the logs that producers wrote, and from recordings."""
+"""The published frames, read from the logs that producers wrote, and from recordings."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _DESCRIPTOR_TEMPLATE: Final = (4, 900)
 
 @dataclass(slots=True)
 class Published:
-    """The frames of each (stream, epoch)."""
+    """The published frames, by stream and epoch."""
 
     frames: dict[tuple[int, int], Ranges] = field(default_factory=dict)
     is_complete: bool = True
-    """Whether nothing else was published: true of logs; a recording knows only what it heard."""
+    """Whether nothing else was published: true for logs. A recording contains only what its recorder heard."""
 
     def epochs(self, stream: int) -> list[int]:
         return sorted(epoch for each, epoch in self.frames if each == stream)
@@ -37,7 +37,7 @@ class Published:
 
 
 def read_published(sent: Iterable[Path], recording: Path | None, watch: Watch = unseen) -> Published | None:
-    """All that is known of what was published; None if no file was given. Raises AuditError."""
+    """Everything that is known of published frames; None if no file was given. Raises AuditError."""
     files = list(sent)
     if not files and recording is None:
         return None
@@ -56,7 +56,7 @@ def _read_log(path: Path, found: dict[tuple[int, int], list[Range]]) -> None:
         raise NoSuchFile(f"{path} cannot be read: {broken.strerror}") from broken
     except UnicodeDecodeError as broken:
         raise OtherFile(f"{path} is no log of `produce --sent-log`: {broken}") from broken
-    # The last line may be half a line: its writer was killed.
+    # The last line may be incomplete, because its writer was killed.
     whole, _, _ = text.rpartition("\n")
     lines = csv.DictReader(whole.splitlines())
     if not set(_COLUMNS) <= set(lines.fieldnames or ()):

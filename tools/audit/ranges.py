@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sets of sequences as ranges, so that a million frames in a row cost as much as one."""
+"""Sets of sequences stored as ranges, so that a million successive frames cost as much as one."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 Range: TypeAlias = tuple[int, int]
-"""First and last sequence, both within."""
+"""The first and the last sequence, both included."""
 
 
 class Ranges:
-    """A set of sequences. It does not change once it is made.
+    """A set of sequences. It is immutable.
 
     >>> (Ranges([(0, 9)]) - Ranges([(3, 4)])).pairs
     [(0, 2), (5, 9)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The accounts of what retention removed: ``retired.json`` beside each table's files (PROTOCOL 16.8)."""
+"""The accounts of what retention removed: ``retired.json`` beside the files of each table (PROTOCOL 16.8)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ JOINED: Final = "joined"
 
 @dataclass(frozen=True, slots=True)
 class Retired:
-    """What became of some frames of one input."""
+    """The fate of some frames of one input."""
 
     input: str
     epoch: int
@@ -31,11 +31,11 @@ class Retired:
     sum: int
     squares: int
     ranges: Ranges | None
-    """Exactly the sequences; None: only their number and sums are known."""
+    """The exact sequences; None if only their number and sums are known."""
 
     @property
     def is_contradictory(self) -> bool:
-        """Whether its ranges hold other frames than it counts."""
+        """Whether its ranges do not match its count."""
         return self.ranges is not None and sums([self.ranges]) != (self.frames, self.sum, self.squares)
 
 
@@ -44,7 +44,7 @@ class Account:
     """The account of one table."""
 
     before: int
-    """It counts every row below this one."""
+    """The account counts every row below this one."""
     unread_rows: int
     entries: tuple[Retired, ...]
 
@@ -53,7 +53,7 @@ NONE: Final = Account(0, 0, ())
 
 
 def read_account(journal: Path, table: str, journal_epoch: int) -> Account:
-    """The account of a table; an empty one where nothing was removed. Raises AuditError."""
+    """The account of a table. It is empty if nothing was removed. Raises AuditError."""
     path = journal / table / "retired.json"
     try:
         found = json.loads(path.read_text())
@@ -88,7 +88,7 @@ def _entry(found: dict[str, Any]) -> Retired:
 
 
 def sums(frames: Iterable[Ranges]) -> tuple[int, int, int]:
-    """Number, sum and sum of squares of sequences, as an account holds them.
+    """The number, the sum and the sum of squares of sequences, as an account holds them.
 
     >>> sums([Ranges([(1, 3)]), Ranges([(3, 4)])])
     (5, 13, 39)
@@ -110,7 +110,7 @@ def _squares(last: int) -> int:
 
 
 def is_inexact_for(entry: Retired, epoch: int, epochs: Iterable[int]) -> bool:
-    """Whether an entry without ranges may count frames of an epoch: its own, or one of those merged into it."""
+    """Whether an entry without ranges may count frames of an epoch: its own, or one that was merged into it."""
     if entry.ranges is not None:
         return False
     lower = sorted(each for each in epochs if each <= entry.epoch)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two tables of a journal as they lie on disk, read by pyarrow (PROTOCOL 16)."""
+"""The two tables of a journal on disk, read by pyarrow alone (PROTOCOL 16)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 _SKIPPED_BYTES: Final = 8
-"""An open segment without them is an Arrow stream, up to its last sealed batch."""
+"""The magic bytes of a finished file. An open segment lacks them: it is an Arrow stream up to its last sealed batch."""
 _STATE_WORD: Final = slice(32, 40)
 _FIRST_ROW_WORD: Final = slice(64, 72)
 _NEXT_ROW_WORD: Final = slice(88, 96)
@@ -25,15 +25,15 @@ class AuditError(Exception):
 
 
 class NoJournal(AuditError):
-    """There is none where it should be."""
+    """The folder holds no journal."""
 
 
 class NoSuchFile(AuditError):
-    """What was published is in no file that can be opened."""
+    """A file with published frames cannot be opened."""
 
 
 class OtherFile(AuditError):
-    """What was published is not what such a file holds."""
+    """A file is not one with published frames."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Batch:
     first_row: int
     seal: int
     file: int
-    """The ordinal of the file that holds it: one life of the agent wrote it."""
+    """The ordinal of its file. One run of the agent wrote the file."""
     state: dict[str, Any]
 
 
@@ -57,15 +57,15 @@ class Description:
     inputs: dict[str, int]
     """The stream of each input."""
     is_closed: bool
-    """Whether the last agent ended in good order."""
+    """Whether the last run of the agent ended in good order."""
     rows: int | None
-    """How many there are, as the head says it; None without one."""
+    """The number of rows according to the head; None without a head."""
     is_offset: dict[int, set[str]] = field(default_factory=dict)
-    """For each version of the map the inputs of which a frame belongs to one output at most."""
+    """For each version of the map, the inputs whose frames may be in one row at most."""
 
 
 def describe(journal: Path) -> Description:
-    """Read what the journal is. Raises AuditError."""
+    """Read the description of a journal. Raises AuditError."""
     try:
         found = json.loads((journal / "journal.json").read_text())
         inputs = {str(each["name"]): int(each["stream"]) for each in found["inputs"]}
@@ -84,7 +84,7 @@ def describe(journal: Path) -> Description:
 
 
 def _once(applied: dict[str, Any], policy: str) -> set[str]:
-    """The inputs of which no two rows may hold one frame: by sequence, those with an offset; and ``reuse = false``."""
+    """The inputs whose frames may be in one row at most: by sequence those with an offset; and ``reuse = false``."""
     rules = [each for each in applied.get("rules", ()) if policy == "sequence" and each.get("offset") is not None]
     found = {str(each["input"]) for each in rules if "input" in each}
     local = applied.get("local")
@@ -116,7 +116,7 @@ def batches(journal: Path, table: str, journal_epoch: int) -> Iterator[Batch]:
         try:
             yield from _segment(files[ordinal], ordinal, journal_epoch)
         except FileNotFoundError:
-            continue  # Retention dropped it, or it got its final name; its rows are in an account or in the next look.
+            continue  # Retention dropped it, or it was renamed; its rows are in an account or in the next look.
         except (pa.ArrowException, ValueError, KeyError, TypeError) as broken:
             raise AuditError(f"{files[ordinal]} makes no sense: {broken!r}") from broken
 
@@ -126,7 +126,7 @@ def _segment(path: Path, ordinal: int, journal_epoch: int) -> Iterator[Batch]:
         try:
             data = pa.py_buffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         except ValueError:
-            return  # It is empty: its writer has only begun.
+            return  # The file is still empty.
     if path.suffix == ".arrow":
         opened = pa.ipc.open_file(data)
         found = (opened.get_batch_with_custom_metadata(index) for index in range(opened.num_record_batches))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may watch how far an audit is. Nobody does where a program asks for it."""
+"""The watch: lets a program show the progress of an audit. By default nothing is shown."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TypeAlias
 
 Watch: TypeAlias = Callable[..., AbstractContextManager[None]]
-"""Called with what is done, a function that says how much of it by now, how much in all (None: not known), and
-``unit=`` where these are no bytes; watches while the block runs."""
+"""Called with a description, a function that returns how much is done, the total (None if it is not known), and
+``unit=`` if that is not bytes. It shows the progress while its block runs."""
 
 
 def unseen(*_args: object, **_named: object) -> AbstractContextManager[None]:

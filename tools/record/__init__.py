@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``framegate record``: what streams carry, as an MCAP file."""
+"""``framegate record``: records streams in an MCAP file."""

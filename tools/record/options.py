@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the command line of ``framegate record`` can say."""
+"""The options of ``framegate record``."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from framegate.shmpool.client.options import ClientOptions
 
 CHUNK_BYTES: Final = 4 << 20
 CHUNK_NS: Final = 500_000_000
-"""So much of a slow stream may a kill cost."""
+"""How often a chunk is written: a kill loses this much of a slow stream at most."""
 QUEUE_BYTES: Final = {False: 32 << 20, True: 192 << 20}
-"""With payloads, a quarter of a second of two fast cameras."""
+"""The size of chunks with payloads: a quarter of a second of two fast cameras."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordOptions(ClientOptions):
-    """None is what it did not say."""
+    """The options of the command line; None for one that was not given."""
 
     out: Path
     streams: tuple[int, ...]
@@ -34,7 +34,7 @@ class RecordOptions(ClientOptions):
 
 
 def parse_streams(text: str, number_of: Callable[[str], int]) -> tuple[int, ...]:
-    """The streams of a list; ``number_of`` knows the numbers of names.
+    """The streams of a list. ``number_of`` gives the number of a named stream.
 
     >>> parse_streams("10001, left,10001", {"10001": 10001, "left": 27503}.__getitem__)
     (10001, 27503)

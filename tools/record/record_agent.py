@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The recorder: leases and regions on the client's thread, and a native engine that hears and writes without Python.
+"""The recorder: the client's thread keeps leases and regions, and a native engine reads and writes without Python.
 
-The streams are heard untethered and their slots are read once: a recording that cannot keep up loses, and says so; it
-never slows what it records.
+The recorder subscribes untethered and reads each slot once. If it cannot keep up it loses frames and reports them; it
+never slows the producers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CARE_NS: Final = 100_000_000
 
 
 class _RecordedStreams(HeardStreams):
-    """Hears the control, announce, QoS and metadata streams too, where that is wanted."""
+    """The streams of a recording: also the control, announce, QoS and metadata streams, if wanted."""
 
     def __init__(self, mailbox: JoinMailbox, *, with_control: bool) -> None:
         super().__init__(mailbox)
@@ -42,7 +42,7 @@ class _RecordedStreams(HeardStreams):
 
 
 class RecordAgent:
-    """One recording. ``attach`` it, then ``work`` until it has ended, then ``close`` it."""
+    """One recording. Call ``attach``, then ``work`` until it returns False, then ``close``."""
 
     def __init__(self, client: Client, options: RecordOptions) -> None:
         self._client = client
@@ -69,20 +69,20 @@ class RecordAgent:
                 *note_of(client.names.known(), options.streams),
             ],
         )
-        # From here on frames are read as they come: producers that wait for consumers may begin.
+        # From here on frames are read as they come, so producers that wait for consumers may begin.
         heard_streams.is_read = True
         self._care_at_ns = 0
         self._ends_at_ns: int | None = None
 
     def attach(self, stop: StopSignal) -> None:
-        """Attach to every stream. What comes meanwhile is recorded already; where one is refused, nothing is left."""
+        """Attach to every stream. Frames are recorded from now on. If a stream is refused, nothing is left."""
         failures: list[BaseException] = []
 
         def attach_all() -> None:
             try:
                 for each in self._inputs:
                     self._client.attach(each)
-            except BaseException as failure:  # it is raised on the other thread
+            except BaseException as failure:  # it is raised again on the other thread
                 failures.append(failure)
 
         attaching = threading.Thread(target=attach_all, name="framegate-attach", daemon=True)
@@ -101,7 +101,7 @@ class RecordAgent:
             self._ends_at_ns = monotonic_ns() + int(self._options.seconds * 1e9)
 
     def work(self) -> bool:
-        """One slice; False when everything that was wanted is recorded, or the disk takes nothing any more."""
+        """Run one slice. Returns False once everything wanted is recorded, or the disk takes nothing more."""
         outcome = self._engine.run(_SLICE_NS)
         now_ns = monotonic_ns()
         if now_ns >= self._care_at_ns:
@@ -117,11 +117,11 @@ class RecordAgent:
         return self._ends_at_ns is None or now_ns < self._ends_at_ns
 
     def totals(self) -> dict[str, Any]:
-        """What was taken so far."""
+        """The totals of what was recorded so far."""
         return self._engine.totals()
 
     def close(self) -> dict[str, Any]:
-        """Write the end of the file, give the leases back; the summary."""
+        """Write the end of the file, and give the leases back. Returns the summary."""
         try:
             ended = self._engine.finish()
         finally:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``framegate record``: run one recorder until its time, its frames or its streams are over, or it is told to end."""
+"""``framegate record``: runs a recorder until its time, its frames or its streams are over, or it is told to end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NO_ROOM: Final = (
 
 
 def run(options: RecordOptions) -> int:
-    """Record; the exit code. Raises ``NoRoom`` or ``RecordingFailed`` behind the summary when the disk ended it."""
+    """Record. Returns the exit code. Raises ``NoRoom`` or ``RecordingFailed`` after the summary."""
     if options.out.exists():
         raise RecordingExists("the file is there already", path=options.out)
     with StopSignal() as stop, options.connect() as client:
@@ -53,7 +53,7 @@ def run(options: RecordOptions) -> int:
 
 
 def recover(source: Path, target: Path | None, *, as_json: bool) -> int:
-    """Make a whole recording of what is whole in another; the exit code."""
+    """Make a complete recording from what is intact in another one. Returns the exit code."""
     target = target or source.with_name(f"{source.stem}.recovered.mcap")
     with Recording.open(source) as recording:
         name, size = source.name, recording.size
@@ -81,7 +81,7 @@ def recover(source: Path, target: Path | None, *, as_json: bool) -> int:
 
 
 def _copied(recording: Recording, source: Path, target: Path) -> dict[str, Any]:
-    """Copy what is whole; nothing is left of a copy that Ctrl-C ends."""
+    """Copy what is intact. If Ctrl-C ends the copy, nothing is left of it."""
     cut = recording.lost[-1] if recording.damage is not None else None
     places = [(place.at, place.end) for place in recording.places]
     was_there = target.exists()

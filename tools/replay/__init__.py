@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``framegate replay``: what a recording holds, published again as live producers do."""
+"""``framegate replay``: publishes the content of a recording again, as live producers do."""

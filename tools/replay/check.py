@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the rows of a journal are made of a recording's frames, byte for byte.
+"""Checks whether the rows of a journal consist of a recording's frames, byte for byte.
 
-Every cell of every row is known by a digest of what the frame is: its number, time, trace, type, shape and payload.
-When it was received and which life of its producer sent it are left out: a replay cannot have them alike. A frame that
-is in no row is counted; which of two journals has a row that the other lacks is told by `framegate journal diff`.
+Every cell of every row is identified by a digest of its frame: number, time, trace, type, shape and payload. The
+receive time and the producer's epoch are left out, because a replay cannot repeat them. Frames that are in no row are
+counted. To find rows that only one of two journals has, use `framegate journal diff`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _Key: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class FirstDifference:
-    """A cell that is not the recording's frame."""
+    """The first cell that is not the recording's frame."""
 
     row: int
     out_seq: int
@@ -45,17 +45,17 @@ class FirstDifference:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What was compared."""
+    """The result of a check."""
 
     rows: int
     cells: int
-    """Present cells that are the recording's frames."""
+    """How many cells hold the recording's frame."""
     unchecked: int
-    """Cells of frames whose payload the recording does not have."""
+    """How many cells hold frames whose payload the recording lacks."""
     not_joined: int
-    """Frames of the journal's streams that are in no row."""
+    """How many frames of the journal's streams are in no row."""
     digest: str
-    """Of all rows in their order: two journals with the same one hold the same, receive times and epochs left out."""
+    """A digest of all rows in order. Journals with the same digest hold the same, receive times and epochs left out."""
     first_difference: FirstDifference | None
 
     @property
@@ -80,7 +80,7 @@ class Check:
 
 @dataclass(slots=True)
 class _Known:
-    """What the recording has under one number; several where an epoch begins anew."""
+    """What the recording has under one sequence. There are several frames if an epoch began anew."""
 
     digests: list[tuple[bytes, ...]]
     is_without_payload: bool = False
@@ -88,7 +88,7 @@ class _Known:
 
 
 def check_journal(folder: Path, source: Path, topics: Mapping[str, int], times: str = LOG) -> Check:
-    """Compare a journal with a recording. A journal that is written just now is waited for until it stands still."""
+    """Compare a journal with a recording. If the journal is being written, wait until nothing is added."""
     journal = Journal(folder)
     _wait_until_quiet(journal)
     streams = {each.name: each.stream for each in journal.info.inputs}
@@ -159,7 +159,7 @@ def _parts(cell: JoinedInput) -> tuple[bytes, ...]:
 
 
 def _of_frame(frame: FrameOfRecording) -> Iterator[tuple[bytes, ...]]:
-    # A join shows the slot header's time or the descriptor's, as its input is configured.
+    # A join uses the slot header's time or the descriptor's, as its input is configured.
     for timestamp_ns in dict.fromkeys((frame.timestamp_ns, frame.descriptor_timestamp_ns)):
         yield _digests(timestamp_ns, frame.trace_id, frame.array, frame.payload)
 
@@ -175,14 +175,14 @@ _U64: Final = (1 << 64) - 1
 
 
 def _difference(known: _Known | None, have: tuple[bytes, ...]) -> str | None:
-    """What of a cell is not as recorded; None where all is."""
+    """The part of a cell that differs from the recording; None if all of it agrees."""
     if known is None:
         return "the recording has no such frame"
     if have in known.digests:
         return None
     if not known.digests:
         return "the recording lacks its payload"
-    # The nearest of several: it says most.
+    # Of several frames, compare with the most similar one.
     nearest = max(known.digests, key=lambda want: sum(a == b for a, b in zip(want, have, strict=True)))
     return ", ".join(
         f"{part} differs" if part == "payload" else f"{part} is {a.decode()}, recorded was {b.decode()}"

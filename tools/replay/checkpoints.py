@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A replay's part in checkpoints: where each of its streams stood at its barrier is stored and acknowledged.
+"""A replay's part in checkpoints: it stores and acknowledges where each of its streams was at its barrier.
 
-Its barriers go by themselves, natively, between the frames. Here their places become a state, on the client's thread:
-what the replay's own thread does, or waits for, delays no acknowledgement.
+The barriers are sent natively, between the frames. This module, on the client's thread, turns their places into a
+state. So nothing that the replay's own thread does or waits for delays an acknowledgement.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ from framegate.tools.replay.restoring import PREFIX
 from framegate.tools.replay.sender import Sender
 
 _ATTEMPTS_KEPT: Final = 4
-"""A coordinator has one under way; older ones are over."""
+"""How many checkpoints are kept at a time. A coordinator has one under way; older ones are over."""
 _STREAMS_NAMED: Final = 8
 _log = logging.getLogger(__name__)
 Heard: TypeAlias = Callable[[PipelineAnnounce], None]
 
 
 def operator_id_of(streams: Iterable[int]) -> str:
-    """What a replay calls itself: by its streams, of which nobody else is the producer, so a restart finds it again.
+    """The operator id of a replay. It is made of its streams, which have no other producer, so a restart finds it
+    again.
 
     >>> operator_id_of([10_002, 10_001])
     'replay-10001-10002'
@@ -55,7 +56,7 @@ def operator_id_of(streams: Iterable[int]) -> str:
 
 @dataclass(slots=True)
 class _Attempt:
-    """A checkpoint of which barriers went out."""
+    """A checkpoint for which barriers were sent."""
 
     epoch: int
     began_ns: int
@@ -65,7 +66,7 @@ class _Attempt:
 
 
 class ReplayCheckpoints:
-    """A member of a client. ``close`` leaves the pipeline: an ended source owes nothing (B20)."""
+    """The checkpoints of a replay. ``close`` leaves the pipeline: a source that has ended owes no barrier (B20)."""
 
     def __init__(
         self,
@@ -76,9 +77,10 @@ class ReplayCheckpoints:
         source: str,
         on_announce: Heard | None = None,
     ) -> None:
-        """``streams``: those that must have sent their barrier; ``senders``: those that are attached, also later.
+        """``streams`` must send their barriers; ``senders`` are the attached ones, to which later ones are added.
 
-        ``on_announce`` hears the coordinator while the replay is being restored, until ``is_restoring`` is taken back.
+        ``on_announce`` gets the coordinator's announces while the replay is being restored, until ``is_restoring`` is
+        False.
         """
         self.is_restoring = on_announce is not None
         self.operator_id = operator_id_of(streams)
@@ -95,7 +97,7 @@ class ReplayCheckpoints:
         client.listen(self)
 
     def close(self) -> None:
-        """Store what was begun, acknowledge it, and leave. Idempotent."""
+        """Store and acknowledge what was begun, then leave. Idempotent."""
         with self._client.turn:
             self._client.remove(self)
         self._writer.close()
@@ -105,19 +107,19 @@ class ReplayCheckpoints:
     # --- called by the client's thread -------------------------------------------------------------------
 
     def on_link(self, link: Link) -> None:
-        """The member speaks."""
+        """Give the new link to the member."""
 
     def on_link_lost(self, _reason: str) -> None:
-        """Barriers that went are remembered by their producers."""
+        """Do nothing: the producers remember the barriers that they sent."""
 
     def on_message(self, message: Message, now_ns: int) -> None:
-        """The member hears."""
+        """Give the message to the member."""
 
     def on_control(self, received: Received, _now_ns: int) -> None:
-        """The member hears."""
+        """Give the control message to the member."""
 
     def on_tick(self, now_ns: int) -> None:
-        """Carry out what was heard, what was sent, and what was stored."""
+        """Handle what was heard, sent and stored."""
         for message in self._member.heard():
             match message:
                 case PipelineAnnounce():
@@ -175,7 +177,7 @@ class ReplayCheckpoints:
             self._give_up(min(self._attempts))
 
     def _snapshot(self, checkpoint_id: int) -> None:
-        """Store the state, if every stream has sent its barrier or owes none."""
+        """Store the state, once every stream has sent its barrier or owes none."""
         attempt = self._attempts[checkpoint_id]
         if attempt.is_stored:
             return
@@ -204,14 +206,14 @@ class ReplayCheckpoints:
         def write_part() -> int:
             assert attempt.state is not None  # noqa: S101  (steps are stored in their order, or not at all)
             store.write_part(checkpoint_id, OperatorPart(state=attempt.state))
-            # A source has nothing in flight.
+            # A source has no frames in flight.
             return 0
 
         self._writer.put(checkpoint_id, write_state, is_complete=False)
         self._writer.put(checkpoint_id, write_part, is_complete=True)
 
     def _settle(self) -> None:
-        """Say what the writer has done."""
+        """Handle the results of the writer."""
         for result in self._writer.results():
             attempt = self._attempts.get(result.checkpoint_id)
             if attempt is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a replay declares of its streams, as their producers did: the clock of the frames, and how large they are."""
+"""The declarations of a replay's streams, like those of the original producers: the clock and the size of frames."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from framegate.recording.source import Source
 from framegate.recording.topic_map import stream_of
 
 _NO_UPTIME_NS: Final = 1_000_000_000_000_000_000
-"""2001 by the wall clock; a monotonic one would have run for 31 years."""
+"""The year 2001 by the wall clock. A monotonic clock would show this after 31 years."""
 _LOOK_AT: Final = 1_024
 
 
 @dataclass(slots=True)
 class Declared:
-    """Of one stream. None: nothing is known."""
+    """What is known of one stream's frames; None for what is not known."""
 
     clock: str | None = None
     frame_bytes_max: int | None = None
 
     def note(self, frame_bytes: int) -> None:
-        """A frame may be so large."""
+        """Note that a frame may have this size."""
         self.frame_bytes_max = max(self.frame_bytes_max or 0, frame_bytes)
 
 
 def clock_of(frame: FrameOfRecording) -> str | None:
-    """The clock that stamped a frame; None: the monotonic one, which needs no word."""
+    """The clock that stamped a frame; None for the monotonic one, which need not be declared."""
     stamp_ns = frame.descriptor_timestamp_ns if frame.timestamp_ns is None else frame.timestamp_ns
     return "realtime" if (stamp_ns or 0) >= _NO_UPTIME_NS else None
 
@@ -41,11 +41,11 @@ def clock_of(frame: FrameOfRecording) -> str | None:
 def declared_of(
     recording: Source, topics: Mapping[str, int], times: str, streams: Collection[int]
 ) -> dict[int, Declared]:
-    """What is known of some streams before the first frame goes.
+    """What is known of some streams before their first frame is sent.
 
-    The clock is that of a stream's first frame. The size is that of the largest message, which the recording's indexes
-    tell; an image that lies packed in its message is as large as the first one, where that is more. A dump is read, and
-    so is a bag.
+    The clock is that of a stream's first frame. The size is that of the largest message according to the recording's
+    indexes, or that of the first image if images are compressed in their messages and it is larger. Dumps and bags have
+    no such indexes, and are read as a whole.
     """
     found = {stream: Declared() for stream in streams}
     for frame in _frames(recording, Passage(recording, topics, times), streams):
@@ -62,7 +62,7 @@ def declared_of(
 
 
 def _frames(recording: Source, items: Iterable[Item], streams: Collection[int]) -> Iterator[FrameOfRecording]:
-    """Of a recording those up to the first one of every stream, and no longer than a while; of anything else all."""
+    """The frames of a recording up to the first one of every stream, within a bound; all frames of any other source."""
     is_indexed = isinstance(recording, Recording)
     left = set(streams)
     for item in islice(items, _LOOK_AT) if is_indexed else items:
@@ -74,6 +74,6 @@ def _frames(recording: Source, items: Iterable[Item], streams: Collection[int]) 
 
 
 def _stream_of_frames(name: str, topics: Mapping[str, int]) -> int | None:
-    """The stream on which the messages of a topic go as frames; None: on none."""
+    """The stream for a topic whose messages are sent as frames; None for any other topic."""
     topic = Topic.of(name, "", "")
     return stream_of(topic, topics) if topic.stream is None or topic.kind == "payload" else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A replay at full speed that waits for a consumer: for how long without a word, and when it gives up."""
+"""A replay at full speed that waits for a consumer: when it warns, and when it gives up."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from framegate.shmpool.producer.audience import Audience
 
 SAY_AFTER_NS: Final = 10_000_000_000
 DEAF_AFTER_NS: Final = 30_000_000_000
-"""A consumer that has half a ring of frames before it, and says for so long that it saw none, will not say otherwise.
-One that is slow, or is held up itself, has seen some, and is waited for."""
+"""How long a consumer may report that it has seen no frame, with half a ring of frames before it. After that it will
+never see one. A consumer that is slow, or is held up itself, has seen some, and the replay waits for it."""
 _log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
 class HeldUp:
-    """One wait. ``sent`` is the newest frame that the consumers have before them."""
+    """One wait. ``sent`` is the newest frame that was sent to the consumers."""
 
     stream: int
     epoch: int
@@ -29,7 +29,7 @@ class HeldUp:
     _deaf_since_ns: dict[int, int] = field(default_factory=dict)
 
     def check(self, audience: Audience, now_ns: int) -> None:
-        """Look who is waited for. Raises ReplayHeldUp."""
+        """Check for which consumers the replay waits. Raises ReplayHeldUp."""
         deaf = audience.unmoved(self.epoch)
         self._deaf_since_ns = {each: self._deaf_since_ns.get(each, now_ns) for each in deaf}
         for consumer, since_ns in self._deaf_since_ns.items():

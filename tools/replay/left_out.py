@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why frames of a recording could not be sent again: what the file itself says of the payloads that it lost. Pure."""
+"""Why frames of a recording could not be sent again, by the file's own account of lost payloads. Pure."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Final
 from framegate.recording.frames import LOST, LeftOut, LostPayloads
 
 _RANGES_MAX: Final = 100_000
-"""What is above keeps the cause that is known without the file's word."""
+"""The most ranges that wait for a cause. Beyond it a frame keeps the cause that is known without the file's account."""
 
 
 @dataclass(slots=True)
 class _Range:
     stream: int
     recorded: tuple[int, int]
-    """Stream and epoch in the file."""
+    """The stream and epoch in the file."""
     first: int
     last: int
 
@@ -29,13 +29,13 @@ class _Range:
 
 @dataclass(slots=True)
 class LossCauses:
-    """Frames that were left out. Most causes come behind the frames that they explain: they are told at the end."""
+    """Frames that were left out. Most causes come after the frames that they explain: they are known at the end."""
 
     _counts: dict[int, Counter[str]] = field(default_factory=dict)
     _waiting: list[_Range] = field(default_factory=list)
 
     def left_out(self, item: LeftOut) -> None:
-        """One frame; one whose payload was lost waits for the file to say why."""
+        """Note one frame. If its payload was lost, it waits for the file to give the cause."""
         if item.cause != LOST:
             self._count(item.stream, item.cause, 1)
             return
@@ -49,7 +49,7 @@ class LossCauses:
             self._count(item.stream, LOST, 1)
 
     def settle(self, losses: Iterable[LostPayloads]) -> None:
-        """Give what waits the causes that the file names."""
+        """Give the waiting frames the causes in the file."""
         named: dict[tuple[int, int], list[LostPayloads]] = {}
         for loss in losses:
             named.setdefault((loss.stream, loss.epoch), []).append(loss)
@@ -76,9 +76,9 @@ class LossCauses:
         self._counts.setdefault(stream, Counter())[cause] += count
 
     def streams(self) -> list[int]:
-        """The streams of which something was left out."""
+        """The streams of which frames were left out."""
         return list(self._counts)
 
     def of(self, stream: int) -> Counter[str]:
-        """What was left out of a stream, by cause."""
+        """How many frames of a stream were left out, by cause."""
         return self._counts.get(stream, Counter())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the command line of ``framegate replay`` can say."""
+"""The options of ``framegate replay``."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from framegate.shmpool.client.options import ClientOptions
 from framegate.shmpool.producer.producer import DEFAULT_PIPELINE
 
 MAX: Final = math.inf
-"""The speed of as fast as the readers allow."""
+"""The speed that is as fast as the readers allow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayOptions(ClientOptions):
-    """None is what it did not say."""
+    """The options of the command line; None for one that was not given."""
 
     source: Path
     topics: dict[str, int] = field(default_factory=dict)
     times: str = LOG
-    """Which time frames of other programs' topics have."""
+    """Which of their times the frames of other programs' topics have."""
     speed: float = 1.0
     from_ns: int | None = None
     from_position: int = 0
     loop: int = 1
-    """How often; 0: until told to end."""
+    """How often the recording is replayed; 0 until told to end."""
     wait_consumers: int = 0
     end: bool = False
     raw: bool = False
     check: Path | None = None
     pipeline: str = DEFAULT_PIPELINE
     restore: str | int | None = None
-    """The checkpoint behind which it goes on: ``latest``, or an id."""
+    """The checkpoint to go on from: ``latest``, or an id."""
     checkpoints: str | None = None
-    """Where it is; None: where the pipeline's coordinator says."""
+    """The folder of the checkpoints; None if the pipeline's coordinator names it."""
 
     @property
     def injects_for(self) -> str | None:
-        """Whose barriers its streams send; with the recorded ones in their places, nobody's."""
+        """The pipeline whose barriers the streams send; None if the recorded barriers are sent instead."""
         return None if self.raw else self.pipeline
 
 
 def parse_speed(text: str) -> float:
-    """How many times as fast as it was.
+    """Parse a speed: how many times as fast as the recording.
 
     >>> parse_speed("4"), parse_speed("0.5"), parse_speed("max")
     (4.0, 0.5, inf)

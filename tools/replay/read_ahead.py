@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a recording on a thread of its own, so that taking a chunk apart does not make frames late."""
+"""Reads a recording ahead on a thread of its own, so that unpacking a chunk does not make frames late."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from framegate.recording.frames import FrameOfRecording, Item
 
 ITEMS_MAX: Final = 16_384
 BYTES_MAX: Final = 128 << 20
-"""What may wait, read and not published yet."""
+"""How many bytes may be read and not published yet."""
 
 
 class ReadAhead:
-    """Iterate it in place of the items; a context manager, whose end ends the thread."""
+    """Iterate it instead of the items. It is a context manager, whose end ends the thread."""
 
     def __init__(self, items: Iterable[Item]) -> None:
         self._items = items
@@ -64,7 +64,7 @@ class ReadAhead:
                     self._waiting.append(item)
                     self._bytes += _size(item)
                     self._changed.notify_all()
-        except BaseException as failure:  # raised where the items are taken
+        except BaseException as failure:  # raised again where the items are taken
             self._failure = failure
         finally:
             with self._changed:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``state.bin`` of a replay: where each of its streams goes on behind a barrier (PROTOCOL 17.3).
+"""``state.bin`` of a replay: where each of its streams goes on after a barrier (PROTOCOL 17.3).
 
 ::
 
@@ -7,7 +7,7 @@
     | FGREPLAY | version 1 | head_bytes  | head, JSON |      little-endian
     | 8 bytes  | u32       | u32         |            |
 
-Streams have their barriers at different places of one file, so each has its own.
+The streams have their barriers at different places of one file, so each stream has its own place.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _U64_MAX: Final = (1 << 64) - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamState:
-    """Where one stream's barrier stood."""
+    """The place of one stream at its barrier."""
 
     stream: int
     loop: int
-    """Which time round of the file, from 0."""
+    """How often the file had been replayed before, from 0."""
     position: int
-    """Messages of the file up to the last frame before the barrier: what follows goes again."""
+    """How many messages the file has up to the last frame before the barrier. Later messages are sent again."""
     recorded_epoch: int | None
-    """Of the file's epochs the one that was being sent; None: nothing was."""
+    """The epoch of the file that was being sent; None if none was."""
     source_epoch: int | None
-    """The regions' epoch in which the barrier went; None: the stream had ended, and owed none."""
+    """The epoch of the regions in which the barrier was sent; None if the stream had ended and owed none."""
     after_seq: int | None
-    """The last frame of that epoch before it."""
+    """The last frame of that epoch before the barrier."""
 
     @property
     def place(self) -> Place:
@@ -51,13 +51,13 @@ class StreamState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayState:
-    """All streams of a replay at one checkpoint."""
+    """The places of all streams of a replay at one checkpoint."""
 
     operator_id: str
     checkpoint_id: int
     epoch: int
     source: str
-    """What the recording is known by (``source_mark``)."""
+    """What identifies the recording (``source_mark``)."""
     streams: tuple[StreamState, ...]
 
     def encode(self) -> bytes:
@@ -67,7 +67,8 @@ class ReplayState:
 
 
 def decode_replay_state(data: bytes) -> ReplayState:
-    """Raises CheckpointDamaged for what ``encode`` does not write, CheckpointNewer for a later version.
+    """Decode a state. Raises CheckpointDamaged for anything ``encode`` does not write, CheckpointNewer for later
+    versions.
 
     >>> state = ReplayState(operator_id="replay-1", checkpoint_id=2, epoch=1, source="", streams=())
     >>> decode_replay_state(state.encode()) == state

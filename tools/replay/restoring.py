@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a replay goes on: what it stored for a checkpoint, found in the store that its coordinator names."""
+"""Restores a replay: it goes on from what it stored for a checkpoint, in the store that its coordinator names."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from framegate.schema.errors import CheckpointDamaged, CheckpointMismatch, Check
 from framegate.tools.replay.replay_state import ReplayState, decode_replay_state
 
 PREFIX: Final = "replay-"
-"""Of the operator ids of replays."""
+"""The prefix of the operator ids of replays."""
 _SLICE_S: Final = 0.05
 _log = logging.getLogger(__name__)
 
 
 class Announced:
-    """What a pipeline's coordinator says, waited for on another thread than the one that hears it."""
+    """The announces of a pipeline's coordinator. One thread hears them, another waits for them."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -31,7 +31,7 @@ class Announced:
         self._newest: PipelineAnnounce | None = None
 
     def hear(self, announce: PipelineAnnounce) -> None:
-        """Called by whoever hears it."""
+        """Note an announce. The thread that hears it calls this."""
         with self._changed:
             self._first = self._first or announce
             self._newest = announce
@@ -39,14 +39,14 @@ class Announced:
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether what is there is what everybody finds."""
+        """Whether no checkpoint is under way, so that all operators find the same newest one."""
         return is_at_rest(self._first, self._newest)
 
     def store(self, pipeline: str, wait_s: float, is_stopping: Callable[[], bool]) -> str | None:
-        """Where checkpoints are kept, once that is at rest; None when told to end. Raises NoCoordinator.
+        """Where checkpoints are kept, once none is under way; None if told to end. Raises NoCoordinator.
 
-        All that take part must choose the same one: while the last that was begun may still become a whole one, the
-        newest is not yet known.
+        All operators must choose the same checkpoint. While the last one that was begun may still be completed, it is
+        not yet known which is the newest.
         """
         slices = max(round(wait_s / _SLICE_S), 1)
         with self._changed:
@@ -70,11 +70,11 @@ class Announced:
 
 
 def find_state(store: CheckpointStore, wanted: str | int, operator_id: str, source: str) -> ReplayState | None:
-    """What a replay goes on from; None: from its beginning. ``wanted``: ``latest``, or an id.
+    """The state that a replay goes on from; None to begin at the beginning. ``wanted``: ``latest``, or an id.
 
-    A checkpoint that the replay had no part in (it began before, or the replay had ended) says nothing of its place:
-    then an older one that does is good enough, and so is the beginning, because receivers know again what they had.
-    Raises CheckpointMissing, CheckpointDamaged, and CheckpointMismatch for that of another recording.
+    A checkpoint in which the replay had no part (it began earlier, or the replay had ended) has no place of it. Then an
+    older one that has is used, or else the beginning, because receivers recognize frames that they have had. Raises
+    CheckpointMissing, CheckpointDamaged, and CheckpointMismatch for a checkpoint of another recording.
     """
     manifest = _newest(store) if wanted == LATEST else store.manifest(int(wanted))
     if manifest is None:
@@ -96,7 +96,7 @@ def find_state(store: CheckpointStore, wanted: str | int, operator_id: str, sour
 
 
 def _newest(store: CheckpointStore) -> Manifest | None:
-    """The newest whole one, as a join takes it: one that only replays had a part in brings no join back."""
+    """The newest complete checkpoint, as a join would choose it: one with replays alone restores no join."""
     alone: Manifest | None = None
     is_damaged = False
     for checkpoint_id in reversed(store.ids()):

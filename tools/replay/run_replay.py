@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``framegate replay``: one process publishes all streams of a recording, in the order in which they were recorded."""
+"""``framegate replay``: one process publishes all streams of a recording, in the order of the recording."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ _LINGER_S: Final = 0.25
 _WAIT_SLICE_S: Final = 0.1
 _PROGRESS_NS: Final = 1_000_000_000
 _SWITCH_INTERVAL_S: Final = 0.000_2
-"""The thread that reads must not keep the one that publishes from the interpreter for longer than this."""
+"""How long the reading thread may keep the interpreter from the publishing thread."""
 _log = logging.getLogger(__name__)
 
 
 def run(options: ReplayOptions) -> int:
-    """Replay; the exit code."""
+    """Replay. Returns the exit code."""
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
     streams = _streams_of(options)
     with open_source(options.source) as recording, _looking(recording, options):
@@ -83,15 +83,15 @@ def _looking(recording: Source, options: ReplayOptions) -> AbstractContextManage
 
 
 def _streams_of(options: ReplayOptions) -> list[int]:
-    """The streams that the file says it holds, and those that are mapped; others are attached when they come."""
+    """The streams that the file names, and those that are mapped. Others are attached when their frames come."""
     with open_source(options.source) as recording:
         with _looking(recording, options):
             require_contents(recording, options.topics, times=options.times)
         if isinstance(recording, Dump):
-            # It says nothing of itself; what has no frame to send needs no producer.
+            # The file does not name its streams. A stream without a frame needs no producer.
             sent = Passage(recording, options.topics)
             return list(dict.fromkeys(item.stream for item in sent if isinstance(item, FrameOfRecording)))
-        # What a recording says of itself comes before its first message.
+        # A recording's information about itself comes before its first message.
         next(iter(recording), None)
         listed = recording.about.get("streams", "")
     names = [f"stream/{word}/payload" for word in listed.split(",") if word.isdigit()]
@@ -120,7 +120,7 @@ class _Replay:
     not_timed: int = 0
     as_bytes: dict[str, str] = field(default_factory=dict)
     unread: dict[int, Unread] = field(default_factory=dict)
-    """Of the last time round, as the damage is."""
+    """Counts of the last time through the file, like the damage."""
     damage: str | None = None
     damaged_chunks: int = 0
     lost: list[LostPart] = field(default_factory=list)
@@ -134,12 +134,12 @@ class _Replay:
 
     def __exit__(self, *exc: object) -> None:
         if self._checkpoints is not None:
-            # Before its streams go: none of them owes a barrier to a pipeline that the replay has left.
+            # This comes before the streams end: none of them owes a barrier to a pipeline that the replay has left.
             self._checkpoints.close()
         self._open.close()
 
     def take_part(self, pipeline: str, streams: list[int]) -> None:
-        """Be an operator of the pipeline, and go on where it says that a checkpoint left off."""
+        """Take part in the pipeline's checkpoints, and go on from the one to restore, if any."""
         source, announced = source_mark(self.options.source), Announced()
         wanted, place = self.options.restore, self.options.checkpoints
         hear = announced.hear if wanted is not None and place is None else None
@@ -157,7 +157,7 @@ class _Replay:
         checkpoints.is_restoring = False
 
     def sender(self, stream: int) -> Sender:
-        """The sender of a stream, attached. Raises what attaching raises."""
+        """The attached sender of a stream. Raises what attaching raises."""
         if stream not in self.senders:
             with attach_progress(self.client, stream, as_json=self.options.json):
                 sender = Sender(
@@ -175,7 +175,7 @@ class _Replay:
         return self.senders[stream]
 
     def play(self) -> None:
-        """Once round, or as often as is wanted."""
+        """Replay the recording once, or as often as is wanted."""
         self.began_ns = monotonic_ns()
         while self.options.loop == 0 or self.loops < self.options.loop:
             before, first = self._sent(), min((each.loop for each in self.restored.values()), default=None)
@@ -184,14 +184,14 @@ class _Replay:
                 return
             self.loops += 1
             if self._sent() == before and self.options.loop == 0 and not is_rest:
-                # Nothing in it can be sent: once more would be for ever.
+                # Nothing in the recording can be sent, so repeating it would never end.
                 return
 
     def _sent(self) -> int:
         return sum(sender.frames for sender in self.senders.values())
 
     def _play_once(self) -> bool:
-        """Once round; False when told to end meanwhile."""
+        """Replay the recording once. Returns False if told to end meanwhile."""
         timetable = Timetable(self.options.speed)
         with open_source(self.options.source) as recording:
             passage = Passage(recording, self.options.topics, self.options.times)
@@ -215,9 +215,9 @@ class _Replay:
 
     def _progress(self, recording: Source) -> AbstractContextManager[None]:
         name, as_json = self.options.source.name, self.options.json
-        # A dump would have to be read once more for it.
+        # For the total, a dump would have to be read once more.
         total = None if isinstance(recording, Dump) else recording.holdings.messages
-        # Another time round begins at the beginning.
+        # Every other time the replay begins at the beginning.
         self.position = self.position if not self.loops else 0
         return progress(f"replay {name}", lambda: self.position, total, unit="messages", as_json=as_json)
 
@@ -234,17 +234,17 @@ class _Replay:
         for item in items:
             if self._is_behind(item):
                 continue
-            # Another time round begins at the beginning.
+            # Every other time the replay begins at the beginning.
             if self.loops or (item.position > options.from_position and item.log_time_ns >= (options.from_ns or 0)):
                 yield item
 
     def _is_behind(self, item: Item) -> bool:
-        """Whether it went before the barrier of its stream in the checkpoint that is restored."""
+        """Whether an item was sent before the barrier of its stream in the restored checkpoint."""
         state = self.restored.get(item.stream)
         return state is not None and Place(self.loops, item.position) <= state.place
 
     def _play_item(self, item: Item, timetable: Timetable) -> bool:
-        """Carry one item out at its time; False when told to end."""
+        """Send one item at its time. Returns False if told to end."""
         if isinstance(item, LeftOut):
             self.causes.left_out(item)
             return not self.stop.is_set
@@ -271,20 +271,20 @@ class _Replay:
         return not self.stop.is_set
 
     def end(self) -> None:
-        """Say that nothing follows, where that is wanted, and let consumers read what they have not."""
+        """Announce the end, if that is wanted, and let consumers read what they have not read yet."""
         if self.stop.is_set:
             return
         for sender in self.senders.values():
             if self.options.end and sender.producer.is_attached:
                 sender.end()
         for sender in self.senders.values():
-            # What waits for its partners lies in rings that go with their leases.
+            # Frames that wait for their partners are in rings that go with their leases.
             sender.wait_read()
         if self.senders:
             self.stop.wait(_LINGER_S)
 
     def say_ready(self) -> None:
-        """A line for programs."""
+        """Print a ready line for programs."""
         if self.options.json:
             epochs = {str(stream): sender.producer.epoch for stream, sender in self.senders.items()}
             file = str(self.options.source)
@@ -304,7 +304,7 @@ class _Replay:
             emit({"event": "position", "position": self.position, "loop": self.loops, "frames": self._sent()})
 
     def summary(self) -> dict[str, Any]:
-        """What was sent, what was not and why, and how punctual it was."""
+        """What was sent, what was not sent and why, and how late it was."""
         seconds = round((monotonic_ns() - self.began_ns) / 1e9, 6)
         streams = [self._of_stream(stream) for stream in sorted({*self.senders, *self.causes.streams()})]
         left_out = Counter[str]()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One stream of a replay: its producer, one epoch after another, and what it could not send."""
+"""The sender of one stream of a replay: its producer, one epoch after another, and the frames it could not send."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 class Sender:
-    """A stream's producer. An epoch of the recording is one of its own: in each of them sequences begin anew."""
+    """The producer of one stream. Each epoch of the recording becomes an epoch of its own, with its own sequences."""
 
     def __init__(
         self,
@@ -49,12 +49,13 @@ class Sender:
         is_restarted: bool = False,
         consumers: int = 0,
     ) -> None:
-        """``consumers``: so many were waited for, and are waited for again when they stand still.
+        """Attach a producer.
 
-        ``wait`` sleeps, and says whether the replay was told to end. ``restored``: what it goes on behind.
-        ``declared``: what is known of its frames.
+        ``consumers``: how many were waited for, and are waited for again if they stand still. ``wait`` sleeps, and
+        returns whether the replay was told to end. ``restored``: the state to go on from. ``declared``: what is known
+        of the frames.
 
-        ``is_restarted``: an earlier life of this replay may have been killed, and its lease not yet have expired.
+        ``is_restarted``: an earlier run of this replay may have been killed, and its lease may not have expired yet.
         """
         self._client = client
         self._wait = wait
@@ -62,9 +63,9 @@ class Sender:
         self._pipeline = pipeline
         self.stream = stream
         self.place: Place = START if restored is None else restored.place
-        """Behind the last frame that was sent: what is not later is not sent again."""
+        """The place after the last frame that was sent. Frames that are not later are not sent again."""
         self.ended_state: StreamState | None = None
-        """Where the stream ended, if it has: from there on it owes no barrier."""
+        """The place of the stream's end, if it has ended. After it the stream owes no barrier."""
         self._declared = declared or Declared()
         self._clock = self._declared.clock
         attach = partial(self._attached, continues=True)
@@ -73,17 +74,17 @@ class Sender:
         self.bytes = 0
         self.left_out: Counter[str] = Counter()
         self.paused = 0
-        """How often the slowest consumer was waited for."""
+        """How often the replay waited for the slowest consumer."""
         self._life: tuple[int, int] | None = None
         if restored is not None and restored.recorded_epoch is not None:
-            # The new regions go on where the old ones ended; another recorded epoch gets regions of its own.
+            # The new regions go on where the old ones ended. Another recorded epoch gets new regions.
             self._life = restored.loop, restored.recorded_epoch
         self._told: list[tuple[SentBarrier, int | None]] = []
         self._first_seq: int | None = None
         self._past: Counter[str] = Counter()
 
     def send(self, frame: FrameOfRecording, *, life: int, is_paced: bool) -> bool:
-        """Publish a frame; whether it was. ``life``: which time round of the recording it is."""
+        """Publish a frame. Returns whether it was published. ``life``: how often the recording was replayed before."""
         if not self._begin_epoch((life, frame.epoch), clock_of(frame)):
             return False
         if is_paced and not self._wait_for_room(frame.seq):
@@ -128,7 +129,7 @@ class Sender:
         )
 
     def end(self) -> None:
-        """Say that no frame follows."""
+        """Announce that no frame follows."""
         self.producer.end()
         self.ended_state = StreamState(
             stream=self.stream,
@@ -140,9 +141,9 @@ class Sender:
         )
 
     def sent_barriers(self) -> list[tuple[SentBarrier, int | None]]:
-        """Checkpoint barriers that went since the last call, and the recorded epoch that they went in.
+        """The checkpoint barriers that were sent since the last call, each with its recorded epoch.
 
-        On the client's thread, whose turn also guards the change of producers.
+        Call this on the client's thread, whose turn also guards the change of producers.
         """
         self._note_sent()
         found, self._told = self._told, []
@@ -153,7 +154,7 @@ class Sender:
         self._told.extend((sent, recorded_epoch) for sent in self.producer.sent_barriers())
 
     def send_between(self, between: Between) -> None:
-        """Publish a barrier, a watermark or a signal, as this producer's own."""
+        """Publish a barrier, a watermark or a signal as this producer's own."""
         message, producer = between.message, self.producer
         while True:
             try:
@@ -169,9 +170,9 @@ class Sender:
                     return
 
     def _begin_epoch(self, life: tuple[int, int], clock: str | None) -> bool:
-        """Go over to another epoch where the recording does; False when told to end meanwhile.
+        """Change to another epoch if the recording does. Returns False if told to end meanwhile.
 
-        The clock is declared by whoever attaches: where the first frame shows another one, that is done anew.
+        The clock is declared when attaching. If the first frame shows another clock, the producer attaches again.
         """
         if self._life == life or (self._life is None and self._clock == clock):
             self._life = life
@@ -182,10 +183,10 @@ class Sender:
         self._close_producer()
         with self._client.turn:
             self._life, self._first_seq = life, None
-            # All of the rounds before is behind it.
+            # The new place is after everything of earlier rounds.
             self.place = max(self.place, Place(life[0], 0))
         self.producer = self._attached()
-        # What is sent before they have mapped the new regions would pass them by.
+        # Consumers would miss frames that are sent before they have mapped the new regions.
         for _ in range(_REMAP_SLICES):
             if self.producer.wait_consumers(listeners, _SLICE_S):
                 break
@@ -194,16 +195,16 @@ class Sender:
         return True
 
     def _wait_for_room(self, seq: int) -> bool:
-        """Stay half a ring ahead of the slowest consumer at most: the other half is for what it has yet to read.
+        """Stay at most half a ring ahead of the slowest consumer: the other half is for frames that it has yet to read.
 
-        Raises ``ReplayHeldUp`` for a consumer that never says that it saw anything.
+        Raises ``ReplayHeldUp`` for a consumer that never reports that it saw anything.
         """
         if not self._wait_audience():
             return False
         first, last = self._first_seq, self.producer.last_seq
         if first is None or last is None:
             return True
-        # Where the recording leaps, everything before must be seen.
+        # Where the sequences leap, every earlier frame must be seen first.
         wanted = min(seq - max(self.producer.nslots // 2, 1), last)
         if wanted < first or self.producer.wait_seen(wanted, 0):
             return True
@@ -218,7 +219,7 @@ class Sender:
         return True
 
     def _wait_audience(self) -> bool:
-        """Who was waited for at the beginning and fell silent stood still: it comes back, to what the ring has then."""
+        """Wait for consumers that were there at the beginning and fell silent: they stood still, and will come back."""
         wanted = self._consumers - self.producer.audience.left
         if wanted <= 0 or self.producer.wait_consumers(wanted, 0):
             return True
@@ -237,7 +238,7 @@ class Sender:
         return True
 
     def wait_read(self) -> None:
-        """Wait until the consumers have said that they saw everything; they say so once a second at least."""
+        """Wait until the consumers have reported that they saw everything. They report once a second at least."""
         last = self.producer.last_seq
         for _ in range(_DRAIN_SLICES):
             if last is None or self.producer.wait_seen(last, _SLICE_S) or self._wait(0):
@@ -257,12 +258,12 @@ class Sender:
             self.producer.close()
 
     def close(self) -> None:
-        """Give the lease back."""
+        """Close the producer, which gives the lease back."""
         self._close_producer()
 
     @property
     def descriptors_lost(self) -> int:
-        """Descriptors that no subscriber took in time."""
+        """How many descriptors no subscriber took in time."""
         return self._past["descriptors_lost"] + self.producer.counters().get("descriptors_lost", 0)
 
 

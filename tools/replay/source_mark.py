@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a recording is known by when a replay comes back to it: a place in one file means nothing in another."""
+"""The mark of a recording, by which a replay recognizes it: a place in one file has no meaning in another."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ _DIGEST_BYTES: Final = 8
 
 
 def source_mark(source: Path) -> str:
-    """How it begins, with the times of its first messages; of a folder of dumps names and sizes.
+    """The mark: a digest of the beginning, with the times of the first messages; for a folder of dumps, names and
+    sizes.
 
-    Empty for what cannot be read twice.
+    Empty for a source that cannot be read twice.
     """
     digest = hashlib.blake2b(digest_size=_DIGEST_BYTES)
     if source.is_dir():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When each frame of a replay is due, and how late frames went. Pure."""
+"""The timetable of a replay: when each frame is due, and how late frames were. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BUCKETS_A_DOUBLING: Final = 8
 
 @dataclass(slots=True)
 class Timetable:
-    """Log times, moved to now and drawn together by the speed.
+    """Log times, moved to the present and compressed by the speed.
 
     >>> timetable = Timetable(speed=2.0)
     >>> timetable.due_ns(1_000, now_ns=70), timetable.due_ns(3_000, now_ns=80)
@@ -24,7 +24,7 @@ class Timetable:
     _began_ns: int = 0
 
     def due_ns(self, log_time_ns: int, *, now_ns: int) -> int:
-        """When a frame is to be published; the first is the one that the others follow."""
+        """When a frame is due. The first frame is due now, and the others follow it."""
         if math.isinf(self.speed):
             return now_ns
         if self._first_ns is None:
@@ -34,7 +34,7 @@ class Timetable:
 
 @dataclass(slots=True)
 class Lateness:
-    """How long after their moments frames went, in buckets of a twelfth."""
+    """How late frames were published, in buckets that are a twelfth wide."""
 
     worst_ns: int = 0
     _counts: dict[int, int] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Lateness:
         self._counts[bucket] = self._counts.get(bucket, 0) + 1
 
     def percentile_ns(self, share: float) -> int | None:
-        """So much or less was late that share of the frames; None before the first.
+        """The lateness that this share of the frames did not exceed; None before the first.
 
         >>> lateness = Lateness()
         >>> for late_ns in [100] * 98 + [5_000] * 2:
@@ -63,5 +63,5 @@ class Lateness:
         return None
 
     def as_json(self) -> dict[str, int | None]:
-        """Percentiles in nanoseconds."""
+        """Some percentiles, in nanoseconds."""
         return {"p50": self.percentile_ns(0.5), "p99": self.percentile_ns(0.99), "max": self.worst_ns}

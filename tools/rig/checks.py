@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a rig needs of the machine, looked at before anything is started: each lack is a numbered error that says so."""
+"""Checks what a rig needs of the machine, before anything is started. Each lack is a numbered error."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _JOURNAL: Final = "journal.json"
 
 
 def aeron_dir_of(rig: LoadedRig, environment: Mapping[str, str]) -> str:
-    """Where the media driver of this rig is."""
+    """The directory of this rig's media driver."""
     return rig.client.aeron_dir or default_aeron_dir(environment)
 
 
 def driver_config(rig: LoadedRig, environment: Mapping[str, str]) -> DriverConfig:
-    """The driver's configuration, whether it is started by the rig or not. Raises ConfigurationError."""
+    """The driver's configuration, even if the rig does not start the driver. Raises ConfigurationError."""
     section = rig.file.driver
     options = DriverOptions(
         config=None if section.config is None else rig.folder / section.config,
@@ -49,7 +49,7 @@ def driver_config(rig: LoadedRig, environment: Mapping[str, str]) -> DriverConfi
 def has_driver(rig: LoadedRig, config: DriverConfig, environment: Mapping[str, str]) -> bool:
     """Whether a driver serves the base directory already.
 
-    Raises NoPermission and MediaDriverForeign where the directories are another user's.
+    Raises NoPermission and MediaDriverForeign if the directories belong to another user.
     """
     base = Path(os.path.realpath(rig.client.base_dir))
     if (flaw := flaw_of_owner(base)) is not None:
@@ -64,7 +64,7 @@ def has_driver(rig: LoadedRig, config: DriverConfig, environment: Mapping[str, s
 
 
 def check_machine(rig: LoadedRig, parts: Iterable[Part], environment: Mapping[str, str]) -> None:
-    """Raises PySparkMissing, JavaMissing, PortTaken, JournalNotMade and ProgramMissing."""
+    """Check the machine. Raises PySparkMissing, JavaMissing, PortTaken, JournalNotMade and ProgramMissing."""
     for (kind, name), section in rig.file.parts().items():
         where = f"{kind}.{name}"
         if isinstance(section, QueryPart | ServerPart):
@@ -85,7 +85,7 @@ def _check_journals(rig: LoadedRig, where: str, journals: Iterable[str]) -> None
     for each in journals:
         path = journal_of(rig, each)
         if str(path) in made:
-            # It would begin beside its join, not behind it.
+            # The part would start beside its join, and not after it.
             maker = made[str(path)]
             raise JournalNotMade(
                 "a join of this rig makes this journal, and it is named by its folder",
@@ -107,7 +107,7 @@ def _check_program(path: Path, where: str) -> None:
 
 
 def _check_word(part: Part, folder: Path, environment: Mapping[str, str]) -> None:
-    """Whether the first word of a command is a program."""
+    """Check that the first word of a command is a program."""
     program = part.words[0]
     found = (folder / program).is_file() if "/" in program else shutil.which(program, path=environment.get("PATH"))
     if not found:
@@ -115,7 +115,7 @@ def _check_word(part: Part, folder: Path, environment: Mapping[str, str]) -> Non
 
 
 def _check_port(endpoint: Endpoint, where: str) -> None:
-    """Whether a server could listen there now."""
+    """Check that a server could listen there now."""
     try:
         family = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family[0], socket.SOCK_STREAM) as probe:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``framegate up --detach``: the supervisor as a process of its own, waited for until its rig is ready or failed."""
+"""``framegate up --detach``: runs the supervisor as its own process, and waits until its rig is ready or failed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from framegate.tools.rig.part_words import event_of
 
 
 def detach(options: UpOptions) -> int:
-    """Start it, and return when every part runs. Raises what the supervisor ended with."""
+    """Start the supervisor, and return when every part runs. Raises the error that the supervisor ended with."""
     words = [sys.executable, "-m", "framegate", "up", str(options.file), "--background", "--json"]
     words += ["--base-dir", options.base_dir] if options.base_dir is not None else []
     words += ["--aeron-dir", options.aeron_dir] if options.aeron_dir is not None else []
@@ -22,12 +22,12 @@ def detach(options: UpOptions) -> int:
         words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True, start_new_session=True
     ) as child:
         assert child.stdout is not None  # noqa: S101  (for the type checker)
-        # Bounded by the supervisor, which gives every part a time to be ready in.
+        # The supervisor bounds this loop: it gives every part a time in which to be ready.
         for line in child.stdout:
             said = event_of(line)
             if said.get("event") == "ready":
                 _say(child.pid, options)
-                # It lives on, and is init's from now on.
+                # The supervisor lives on after this process, which must not wait for it.
                 child.returncode = DONE
                 return DONE
             if said.get("event") == "error":
@@ -48,7 +48,7 @@ def _say(pid: int, options: UpOptions) -> None:
 
 
 def error_of(said: Mapping[str, object]) -> FramegateError:
-    """The error that another process has told as an object."""
+    """The error that another process has printed as an object."""
     facts = said.get("facts")
     known = {str(key): value for key, value in facts.items()} if isinstance(facts, dict) else {}
     kind = next((each for each in numbered() if each.code == said.get("code")), PartFailed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What runs a rig elsewhere: a systemd unit, and a container file. The supervisor is the same in all three places."""
+"""Runs a rig elsewhere: writes a systemd unit, or a container file. The supervisor is the same in all three places."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _JAVA: Final = (
     "RUN apt-get update && apt-get install -y --no-install-recommends default-jre-headless && apt-get clean\n"
 )
 _CHAIN_S: Final = 15
-"""For what ends behind the parts, and for systemd's own rounding."""
+"""The time for processes that end after the parts, and for systemd's own rounding."""
 
 
 def unit_file(rig: LoadedRig, environment: Mapping[str, str]) -> str:

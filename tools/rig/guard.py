@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ends the parts of a rig when its supervisor is gone, however that ended: a process that waits for the end of a pipe.
+"""The guard: a process that ends the parts of a rig when its supervisor is gone, however that ended.
 
-The supervisor holds the other end and says which sessions there are: ``+PID`` when one begins, ``-PID`` when it has
-ended. At the end of the pipe those that are left end, the newest first, and then whatever else has the rig's mark in
-its environment: what left its session, or was started in the supervisor's last instant. A parent-death signal would not
-do: it is tied to the thread that started a process, and what that process has started itself would live on.
+The guard waits for the end of a pipe. The supervisor holds the other end, and writes which sessions exist: ``+PID``
+when one begins, ``-PID`` when it has ended. At the end of the pipe the guard ends those that are left, the newest
+first. Then it ends every other process with the rig's mark in its environment: one that left its session, or was
+started in the supervisor's last instant. A parent-death signal would not do: it is tied to the thread that started a
+process, and what that process has started itself would live on.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from framegate.shmpool.idle import sleep_ns
 from framegate.tools.rig.sessions import end_session
 
 MARK: Final = "RIG_OF_FRAMEGATE"
-"""The variable that every process of a rig has, and hands on to what it starts."""
+"""The variable in the environment of every process of a rig; child processes inherit it."""
 _END_S: Final = 10.0
 _STEP_NS: Final = 20_000_000
 
 
 class Guard:
-    """The supervisor's end of the pipe."""
+    """The guard, as the supervisor sees it."""
 
     def __init__(self, grace_s: float) -> None:
         self._grace_s = grace_s
@@ -41,21 +42,21 @@ class Guard:
 
     @property
     def pid(self) -> int:
-        """The process that waits."""
+        """The process id of the guard."""
         return self._process.pid
 
     def note_begun(self, session: int) -> None:
-        """This session is to end with the supervisor."""
+        """Note a session, which must end with the supervisor."""
         self._sessions.append(session)
         self._say(f"+{session}")
 
     def note_ended(self, session: int) -> None:
-        """Nothing is left of this session."""
+        """Note that nothing is left of a session."""
         self._sessions.remove(session)
         self._say(f"-{session}")
 
     def look(self) -> None:
-        """Start it anew when somebody has ended it."""
+        """Start the guard again, if somebody has ended it."""
         if self._process.poll() is not None:
             self._pipe.close()
             self.restarts += 1
@@ -64,7 +65,7 @@ class Guard:
                 self._say(f"+{session}")
 
     def close(self) -> None:
-        """Let it go; it ends what is left, and then itself."""
+        """Close the pipe. The guard ends what is left, and then itself."""
         self._pipe.close()
         self._process.wait(_END_S + (1 + len(self._sessions)) * 2 * self._grace_s)
 
@@ -78,7 +79,7 @@ class Guard:
             self._pipe.write(f"{line}\n".encode())
             self._pipe.flush()
         except BrokenPipeError:
-            # It has ended: `look` starts another one, which is told all.
+            # The guard has ended. `look` starts another one, which is told of all sessions.
             return
 
     def _started(self) -> subprocess.Popen[bytes]:
@@ -107,7 +108,7 @@ def marked(mark: str) -> list[int]:
     found, wanted = list[int](), f"{MARK}={mark}".encode()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
-            # It has ended meanwhile, or is another user's.
+            # The process has ended meanwhile, or is another user's.
             with suppress(OSError):
                 if wanted in (entry / "environ").read_bytes().split(b"\0"):
                     found.append(int(entry.name))
@@ -115,7 +116,7 @@ def marked(mark: str) -> list[int]:
 
 
 def end_marked(mark: str, grace_s: float) -> None:
-    """End the processes that have this mark: kindly, and after the grace by force."""
+    """End the processes that have this mark: by a signal, and after the grace time by force."""
     _send(marked(mark), signal.SIGTERM)
     deadline_ns = monotonic_ns() + int(grace_s * 1e9)
     while (left := marked(mark)) and monotonic_ns() < deadline_ns:
@@ -132,7 +133,7 @@ def _send(pids: Iterable[int], number: signal.Signals) -> None:
 def main(grace_s: float, mark: str) -> int:
     """Wait for the end of standard input, then end what is left."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        # It outlives whoever it guards; the end of the pipe is the signal.
+        # The guard must outlive the supervisor. The end of the pipe is its signal.
         signal.signal(number, signal.SIG_IGN)
     for session in left_over(sys.stdin):
         end_session(session, grace_s)

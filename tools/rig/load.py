@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading a rig file: every mistake is a numbered error with its line and column, also in the joins that it names."""
+"""Loads a rig file. Every mistake is a numbered error with its line and column, even in the joins that it names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from framegate.tools.rig.sections import JoinPart, RigFile
 
 @dataclass(frozen=True, slots=True)
 class JoinFacts:
-    """What the rest of a rig has to know of a join."""
+    """The facts about a join that the rest of a rig needs."""
 
     reads: frozenset[int]
     publishes: int | None
@@ -29,7 +29,7 @@ class JoinFacts:
 
 @dataclass(frozen=True, slots=True)
 class LoadedRig:
-    """A rig file with its joins, and where it is meant for."""
+    """A rig file with its joins, and the directories that it is for."""
 
     path: Path
     file: RigFile
@@ -38,16 +38,16 @@ class LoadedRig:
 
     @property
     def folder(self) -> Path:
-        """Where its parts run, and what its paths begin at."""
+        """The folder in which its parts run, and to which its paths are relative."""
         return self.path.parent
 
 
 def load_rig(
     path: Path, environment: Mapping[str, str], *, aeron_dir: str | None = None, base_dir: str | None = None
 ) -> LoadedRig:
-    """Read it and what it names. Raises ConfigurationError."""
+    """Load a rig file and the files that it names. Raises ConfigurationError."""
     path = path.absolute()
-    # Variables such as FRAMEGATE_JOIN_OUTPUTS are meant for the parts, which are given them.
+    # Variables such as FRAMEGATE_JOIN_OUTPUTS are for the parts, which get them.
     client = load_client_settings(environment, config=path, aeron_dir=aeron_dir, base_dir=base_dir)
     names = StreamNames(client.base_dir)
     file = load(RigFile, path, {}, {}, context=Context(names.id_of))
@@ -76,7 +76,7 @@ def _within(folder: Path, path: str) -> Path:
 
 
 def journal_of(rig: LoadedRig, path: str) -> Path:
-    """A journal that the file names, from the rig's folder."""
+    """The path of a journal in the rig file, relative to the rig's folder."""
     return _within(rig.folder, path)
 
 

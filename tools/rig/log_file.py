@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The logs of a rig: a file for each part, bounded, each line behind its time, so that several read as one."""
+"""The logs of a rig: a bounded file for each part. Each line begins with its time, so that several can be merged."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Final
 
 LINE_CHARACTERS_MAX: Final = 4000
-"""Longer lines are cut: one part does not push all others out of the log."""
+"""The most characters of a line. One part must not push all others out of the log."""
 _OLDER: Final = ".1"
 _STAMP_CHARACTERS: Final = 27
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class LogLine:
-    """One line that a part printed, or that was said about it."""
+    """One line that a part printed, or that the supervisor wrote about it."""
 
     stamp: str
     name: str
@@ -28,7 +28,7 @@ class LogLine:
 
     @property
     def local_time(self) -> str:
-        """When it was, by the clock of this machine's wall."""
+        """The time of the line, by this machine's wall clock."""
         try:
             return f"{datetime.fromisoformat(self.stamp).astimezone():%H:%M:%S.%f}"[:-3]
         except ValueError:
@@ -36,7 +36,7 @@ class LogLine:
 
 
 def stamp_of(realtime_ns: int) -> str:
-    """A time as lines begin with it; later ones sort behind.
+    """A time as lines begin with it. Later times sort after earlier ones.
 
     >>> stamp_of(1_790_000_000_123_456_789)
     '2026-09-21T14:13:20.123456Z'
@@ -45,7 +45,7 @@ def stamp_of(realtime_ns: int) -> str:
 
 
 class LogFile:
-    """The log that is written: when it has half of its bytes, it becomes the older half, and a new one begins."""
+    """A log that is written. When it is half full, it becomes the older half, and a new file begins."""
 
     def __init__(self, path: Path, bytes_max: int) -> None:
         self._path, self._half = path, bytes_max // 2
@@ -60,7 +60,7 @@ class LogFile:
         self._file.write(f"{line.stamp} {line.text}\n".encode(errors="replace"))
 
     def close(self) -> None:
-        """No line follows."""
+        """Close the log's file."""
         self._file.close()
 
 
@@ -82,7 +82,7 @@ def _parsed(name: str, lines: Iterable[bytes]) -> Iterator[LogLine]:
 
 
 class LogTail:
-    """What is added to a log from now on, however often a new file takes the place of the old one."""
+    """The lines that are added to a log from now on, even if a new file replaces the old one."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -96,7 +96,7 @@ class LogTail:
         """The lines since the last call."""
         found = self._rest()
         if self._is_replaced():
-            # What was written between the two looks is still in the older file.
+            # Lines that were written between the two looks are still in the older file.
             found += self._rest()
             self.close()
             self._open()
@@ -122,7 +122,7 @@ class LogTail:
         return self._descriptor < 0 or not os.path.samestat(named, os.fstat(self._descriptor))
 
     def close(self) -> None:
-        """Let go of the file. Idempotent."""
+        """Close the file. Idempotent."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

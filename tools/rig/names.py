@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Names in a rig file that cannot be: two parts of one name, and a part that nobody has heard of."""
+"""Checks the names in a rig file: no two parts may share a name, and every part that is named must exist."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def wrong_names(rig: RigFile) -> Iterator[Conflict]:
-    """Every mistake, at its key."""
+    """Every mistake in a name, at its key."""
     kinds: dict[str, str] = {"driver": "driver"}
     for kind, name in rig.parts():
         if name in kinds:

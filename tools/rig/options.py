@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the command lines of a rig can say. Light: the commands import it at every start."""
+"""The options of the commands for rigs. The module is light, because the commands import it at every start."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlaceOptions:
-    """Which rig is meant; None is an option that was not given."""
+    """The options that say what rig is meant; None for one that was not given."""
 
     config: Path | None = None
     aeron_dir: str | None = None
@@ -24,4 +24,4 @@ class UpOptions(PlaceOptions):
     file: Path
     detach: bool = False
     is_background: bool = False
-    """Whether this is the process that --detach leaves behind."""
+    """Whether this is the background process that --detach starts."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In which order parts start: what waits for nobody first. A circle is refused, and named."""
+"""The order in which parts start: each after those that it waits for. A circle is refused, and named."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from framegate.tools.rig.part import Part
 
 
 def in_order(parts: Iterable[Part]) -> list[Part]:
-    """The parts, each behind those that it waits for; else as they came.
+    """The parts, each after those that it waits for; otherwise in the given order.
 
     >>> [each.name for each in in_order([Part(name="b", kind="", after=frozenset("a")), Part(name="a", kind="")])]
     ['a', 'b']
@@ -21,17 +21,17 @@ def in_order(parts: Iterable[Part]) -> list[Part]:
 
 
 def ordered(waits_for: Mapping[str, Iterable[str]]) -> list[str]:
-    """Names, each behind those that it waits for. Raises RigCycle."""
+    """The names, each after those that it waits for. Raises RigCycle."""
     try:
         return list(TopologicalSorter(waits_for).static_order())
     except CycleError as found:
-        # The library goes against the arrows and names the first part twice.
+        # The library lists a circle against its arrows, and its first part twice.
         circle = " waits for ".join(reversed(found.args[1]))
         raise RigCycle(f"no part can start first: {circle}", parts=len(found.args[1]) - 1) from None
 
 
 def phases(after: Mapping[str, Iterable[str]], after_end: Mapping[str, Iterable[str]]) -> dict[str, int]:
-    """How many ends each part waits for, one behind the other: parts of one phase run at the same time.
+    """How many ends each part waits for, one after the other. Parts of one phase run at the same time.
 
     Raises RigCycle.
 

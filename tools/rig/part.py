@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A part of a rig as the supervisor knows it: what it waits for, how it is started, and when again."""
+"""A part of a rig, as the supervisor knows it: what it waits for, and how it is started and restarted."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 SUPERVISOR: Final = "rig"
-"""The name under which the supervisor itself writes into the log: no part has it."""
+"""The name of the supervisor in the log. No part has it."""
 RestartName = Literal["never", "on-failure", "always"]
 _FIRST_PAUSE_NS: Final = 500_000_000
 _PAUSE_NS_MAX: Final = 10_000_000_000
@@ -22,11 +22,11 @@ class Rule:
     restarts_within_ns: int = 60_000_000_000
 
     def wants_restart(self, *, has_failed: bool) -> bool:
-        """Whether an end of this kind is to be followed by a start, limits apart."""
+        """Whether a start follows an end of this kind, apart from the limits."""
         return self.restart == "always" or (self.restart == "on-failure" and has_failed)
 
     def pause_ns(self, restarts: int) -> int:
-        """How long to wait before the next start, after so many within the window.
+        """How long to wait before the next start, after this many restarts within the window.
 
         >>> [Rule().pause_ns(restarts) / 1e9 for restarts in (0, 1, 2, 9)]
         [0.5, 1.0, 2.0, 10.0]
@@ -36,7 +36,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One part. It starts when those of ``after`` are ready and those of ``after_end`` have ended well."""
+    """One part. It starts when the parts of ``after`` are ready and those of ``after_end`` have ended well."""
 
     name: str
     kind: str
@@ -45,21 +45,21 @@ class Part:
     after_end: frozenset[str] = frozenset()
     rule: Rule = Rule()
     is_own: bool = True
-    """Whether it is a command of framegate: it prints JSON objects, and exit code 2 means that no start can help."""
+    """Whether it is a command of framegate. Then it prints JSON objects, and exit code 2 rules out a restart."""
     says_ready: bool = True
     """Whether it is ready only when it says so: by its ready object, or by ``ready_text``."""
     ready_text: str | None = None
     ready_ns: int = 60_000_000_000
-    """How long it may take until then."""
+    """How long it may take to be ready."""
     is_service: bool = False
-    """Whether it never ends by itself: it is told to when nothing else is left."""
+    """Whether it never ends by itself. It is told to end when nothing else is left."""
     environment: dict[str, str] = field(default_factory=dict)
     readers: tuple[str, ...] | None = None
-    """Parts that a source waits for with ``--wait-consumers``; None where the file says the number."""
+    """The parts that a source waits for with ``--wait-consumers``; None if the rig file gives the number."""
     file: str | None = None
-    """A file that is written anew at each start, under a name that is free."""
+    """A file that each start writes anew, under a free name."""
 
     @property
     def waits_for(self) -> frozenset[str]:
-        """All parts that have to come first."""
+        """All parts that must come first."""
         return self.after | self.after_end

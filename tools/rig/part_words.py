@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What parts of framegate say, as lines of a log: their JSON objects in words, everything else as it is."""
+"""The output of framegate's own parts as log lines: JSON objects become words, other lines stay unchanged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_ready_line(part: Part, line: str) -> bool:
 
 
 def event_of(line: str) -> dict[str, Any]:
-    """The object that a line is; an empty one where it is none."""
+    """The JSON object in a line; empty if the line is not one."""
     if not line.startswith("{"):
         return {}
     try:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a rig file becomes: parts with their command lines, and who waits for whom. No processes.
+"""The plan of a rig: its parts with their command lines, and which part waits for which. It starts no processes.
 
-Readers come before what they read, so that no frame is lost: joins, recorders and consumers are ready before the
-sources of their streams begin, and a join that publishes starts behind those that read its rows. What reads a journal
-comes behind the join that writes it. Parts that wait for an end belong to a later phase, and the sources of the
-earlier one do not wait for them.
+Readers start before what they read, so that no frame is lost. Joins, recorders and consumers are ready before the
+sources of their streams begin, and a join that publishes starts after those that read its rows. A part that reads a
+journal starts after the join that writes it. Parts that wait for the end of others belong to a later phase, and sources
+of an earlier phase do not wait for them.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from framegate.tools.rig.sections import (
 
 _FRAMEGATE: Final = (sys.executable, "-m", "framegate")
 _TABLES: Final = {"join", "journal", "mergemap", "checkpoint", "input", "client"}
-"""Of a join.toml."""
+"""The names of the tables of a join.toml."""
 
 
 class Plan:
-    """The parts of a rig in the order of their start. ``run_folder`` is where the files of its joins are written."""
+    """The parts of a rig in the order of their start. The files of its joins are written into ``run_folder``."""
 
     def __init__(self, rig: LoadedRig, run_folder: Path, *, has_driver: bool = False) -> None:
         self._rig, self._run_folder = rig, run_folder
@@ -56,7 +56,7 @@ class Plan:
         self.parts = in_order(found)
 
     def join_files(self) -> dict[Path, str]:
-        """The files of the joins whose tables stand in the rig file."""
+        """The files of the joins whose tables are in the rig file."""
         inline = {name: each for name, each in self._rig.file.join.items() if each.is_inline}
         return {self._join_file(name): _join_toml(each) for name, each in inline.items()}
 
@@ -81,7 +81,7 @@ class Plan:
             case RecorderPart():
                 made = replace(self._own(kind, section, _record(section)), file=section.file)
             case ConsumerPart():
-                # Its objects are one for each frame: it says in text how many there were.
+                # Its JSON objects are one for each frame. As text it prints only how many there were.
                 made = replace(self._own(kind, section, _consume(section), as_json=False), says_ready=False)
             case ServerPart():
                 made = replace(self._own(kind, section, self._serve(section)), is_service=True)
@@ -119,7 +119,7 @@ class Plan:
         )
 
     def _own(self, kind: str, section: PartSection, words: Iterable[str], *, as_json: bool = True) -> Part:
-        """A command of framegate; it finds the driver by its environment."""
+        """A command of framegate. It finds the driver by its environment."""
         told = ("--json",) if as_json else ()
         return Part(name="", kind=kind, words=(*_FRAMEGATE, *words, *section.options, *told))
 
@@ -134,7 +134,7 @@ class Plan:
         )
 
     def _behind_readers(self, made: Part, name: str, streams: set[int], wait_consumers: int | None) -> Part:
-        """A part that publishes starts when those that read it are ready. Without known streams: all that read any."""
+        """Let a part that publishes wait for the parts that read it; without known streams, for all readers."""
         publishes_any = not streams and made.kind != "join"
         readers = {
             reader
@@ -185,12 +185,12 @@ def _rule(section: PartSection) -> Rule:
 
 
 def _shell_words(command: Words) -> tuple[str, ...]:
-    """A list as it is, a text by a shell. Signals go to whole sessions, so the shell does not stand between."""
+    """A list as it is, and a text by a shell. Signals go to whole sessions, so the shell does not hold them back."""
     return tuple(command) if isinstance(command, list) else ("/bin/sh", "-c", command)
 
 
 def _options(section: PartSection, **names: str) -> list[str]:
-    """The options whose keys are given. True is an option without a value, and False is none."""
+    """The options whose keys are given. True is an option without a value; False is no option."""
     words = list[str]()
     for key, option in names.items():
         value: Any = getattr(section, key)
@@ -226,5 +226,5 @@ def _consume(section: ConsumerPart) -> list[str]:
 
 
 def _join_toml(join: JoinPart) -> str:
-    """What was written of a join in the rig file, and nothing else."""
+    """The tables of a join in the rig file as text, and nothing else."""
     return toml_text(join.model_dump(mode="json", include=_TABLES, exclude_unset=True))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One process of a part: started in a session of its own, heard line by line, found ended without being waited for."""
+"""One process of a part: started in its own session and read line by line. Its end is noticed without waiting."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from framegate.tools.rig.sessions import members
 
 _READ_BYTES: Final = 1 << 16
 _LAST_READS_MAX: Final = 64
-"""More than a pipe holds. What has left the session may have kept its end of it, and goes on printing."""
+"""How much is read at the end, which is more than a pipe holds: a process that left the session may go on printing."""
 
 
 class PartProcess:
-    """A process and what it prints. Raises OSError when it cannot be started."""
+    """A process and what it prints. Raises OSError if it cannot be started."""
 
     def __init__(self, words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
@@ -30,7 +30,7 @@ class PartProcess:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            # Ctrl-C goes to a whole process group; who is to end when is the supervisor's business.
+            # Ctrl-C goes to a whole process group, but the supervisor decides what ends when.
             start_new_session=True,
         )
         assert self._process.stdout is not None  # noqa: S101  (for the type checker)
@@ -44,7 +44,7 @@ class PartProcess:
 
     @property
     def descriptors(self) -> list[int]:
-        """What can be waited for until it says something."""
+        """The descriptors that become readable when it prints something."""
         return [each.descriptor for each in (self._printed, self._complained) if each.descriptor >= 0]
 
     def hear(self) -> tuple[list[str], list[str]]:
@@ -52,28 +52,28 @@ class PartProcess:
         return self._printed.read(), self._complained.read()
 
     def send(self, number: signal.Signals) -> None:
-        """Send a signal to the process and all that it started in its session, as Ctrl-C would."""
+        """Send a signal to the process and to all that it started in its session, as Ctrl-C would."""
         with suppress(ProcessLookupError):
             os.killpg(self.pid, number)
 
     def ended(self) -> int | None:
-        """Its exit code once it has ended, negative for a signal; what it left running is ended then. None before."""
+        """Its exit code once it has ended, negative for a signal; None before. What it left running is ended then."""
         if os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
             return None
-        # Not reaped yet, so its number is nobody else's: whoever is in the session is what it started.
+        # The process is not reaped yet, so no other one has its number: all members of the session descend from it.
         for pid in members(self.pid):
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         return self._process.wait()
 
     def last_words(self) -> tuple[list[str], list[str]]:
-        """What was printed until the end, its unfinished lines too."""
+        """What was printed until the end, including unfinished lines."""
         printed, complained = self.hear()
         return [*printed, *self._printed.close()], [*complained, *self._complained.close()]
 
 
 class _Lines:
-    """A pipe that is read without waiting. A line that does not end is cut."""
+    """A pipe that is read without waiting. A line that is too long is cut."""
 
     def __init__(self, pipe: IO[bytes]) -> None:
         self._pipe = pipe
@@ -83,7 +83,7 @@ class _Lines:
 
     def read(self) -> list[str]:
         data = self._unfinished
-        # One read: a part that prints without a pause leaves room for the others.
+        # Read only once, so that a part that prints without a pause leaves time for the others.
         with suppress(BlockingIOError):
             if self.descriptor >= 0:
                 more = os.read(self.descriptor, _READ_BYTES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Carries out what the supervisor decides: starts processes, hears them, sends signals, writes logs and state."""
+"""Carries out the supervisor's decisions: starts processes, reads output, sends signals, writes logs and state."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from framegate.tools.rig.screen import Screen
 from framegate.tools.rig.supervisor import Action, Send, Start, Supervisor, Tell
 
 _TURN_S: Final = 0.05
-"""So late an end is noticed at most."""
+"""How late an end may be noticed, in seconds."""
 _NAMES_MAX: Final = 10_000
 _NOT_STARTED: Final = 127
-"""The exit code of a part whose process could not be made, as shells have it."""
+"""The exit code of a part whose process could not be started, as in shells."""
 
 
 class RigAgent:
-    """One rig from its start to its end. ``work`` until ``is_over``, then ``close``."""
+    """One rig from its start to its end. Call ``work`` until ``is_over``, then ``close``."""
 
     def __init__(
         self,
@@ -59,18 +59,18 @@ class RigAgent:
         self._guard = Guard(grace_s)
 
     def begin(self, about: Mapping[str, object]) -> None:
-        """Start what waits for nothing; ``about`` is what the state says of the rig beside its parts."""
+        """Start the parts that wait for nothing. ``about`` is what the state says of the rig apart from its parts."""
         self._about = dict(about)
         self._write_state()
         self._carry_out(self.supervisor.begin(monotonic_ns()))
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing runs, and nothing will."""
+        """Whether no part runs, and none will."""
         return self.supervisor.is_over
 
     def work(self, stop: StopSignal) -> None:
-        """One turn: wait a little for something to happen, and do what follows from it."""
+        """Do one turn: wait a little for an event, and handle it."""
         heard = [each for process in self._processes.values() for each in process.descriptors]
         if self.supervisor.is_stopping:
             select.select(heard, [], [], _TURN_S)
@@ -99,7 +99,7 @@ class RigAgent:
         return {"parts": parts, "seconds": round((monotonic_ns() - self.began_ns) / 1e9, 6)}
 
     def close(self) -> None:
-        """End what is left by force, and let go of everything."""
+        """End by force what is left, and release everything."""
         self._guard.close()
         for process in self._processes.values():
             process.last_words()
@@ -155,7 +155,7 @@ class RigAgent:
         self._pids[part.name] = process.pid
 
     def _words(self, part: Part) -> list[str]:
-        """The command line of this start: consumers that have ended are not waited for, and no file is overwritten."""
+        """The command line for this start: it does not wait for consumers that have ended, and overwrites no file."""
         words = list(part.words)
         if part.readers is not None:
             living = [name for name in part.readers if not self.supervisor.lives[name].is_over]
@@ -209,7 +209,7 @@ def _state_of(supervisor: Supervisor) -> str:
 
 
 def environment_of_parts(inherited: Mapping[str, str], aeron_dir: str, base_dir: str) -> dict[str, str]:
-    """What every part is given: the directories of the rig, and the programs of this Python before all others."""
+    """The environment of every part: the directories of the rig, with the programs of this Python first in PATH."""
     here = str(Path(sys.executable).parent)
     path = inherited.get("PATH", os.defpath)
     return {

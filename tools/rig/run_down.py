@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``framegate down``: tell the rig of a base directory to end, wait until it has, and take its folder away."""
+"""``framegate down``: tells the rig of a base directory to end, waits until it has, and removes its folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOOK_AGAIN_S: Final = 0.5
 
 
 def run(options: PlaceOptions) -> int:
-    """End it; the exit code. Raises RigMissing and Interrupted."""
+    """End the rig. Returns the exit code. Raises RigMissing and Interrupted."""
     client = load_client_settings(os.environ, config=options.config, base_dir=options.base_dir)
     run_folder = RunFolder(client.base_dir)
     began_ns = monotonic_ns()
@@ -42,7 +42,7 @@ def run(options: PlaceOptions) -> int:
 
 
 def _end(run_folder: RunFolder, pid: int) -> None:
-    """Tell the process that supervises, and no other that has its number by now, to end, and wait until it has."""
+    """Tell the supervisor to end, and not another process that has its number by now, and wait until it has."""
     try:
         process = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -58,7 +58,7 @@ def _end(run_folder: RunFolder, pid: int) -> None:
 
 
 def _await_end(process: int, pid: int) -> None:
-    """The supervisor bounds this: each part has its grace, and then none."""
+    """Wait for the end. The supervisor bounds this: each part has its grace time, and is then killed."""
     with StopSignal() as stop:
         stop.listen()
         while not select.select([process], [], [], 0)[0]:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The folder of a rig that runs, ``<base>/rig-<user>``: its lock, its state, the logs and the join files of its parts.
+"""The folder of a running rig, ``<base>/rig-<user>``: its lock, its state, and the logs and join files of its parts.
 
-The lock is held by the supervisor, so that one rig runs for each base directory, and freed by the kernel when it dies.
-The state says which parts there are; what it names is what is removed, by ``framegate down`` or the next rig.
+The supervisor holds the lock, so that only one rig runs for each base directory. The kernel frees it when the
+supervisor dies. The state names the parts; ``framegate down`` or the next rig removes exactly what it names.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _STATE_BYTES_MAX: Final = 1 << 22
 
 
 class RunFolder:
-    """The folder of one base directory. The supervisor takes it; others look."""
+    """The rig folder of one base directory. The supervisor takes it; other programs only look."""
 
     def __init__(self, base_dir: str) -> None:
         self.path = Path(base_dir) / f"rig-{clean_user(account())}"
@@ -39,7 +39,7 @@ class RunFolder:
     # --- what anybody may ask --------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any] | None:
-        """What the supervisor wrote last; None where there is nothing that can be read."""
+        """What the supervisor wrote last; None if nothing can be read."""
         try:
             with (self.path / STATE).open("rb") as file:
                 found = json.loads(file.read(_STATE_BYTES_MAX))
@@ -49,13 +49,13 @@ class RunFolder:
         return found if is_known else None
 
     def supervisor(self) -> int | None:
-        """The process that supervises a rig here now; None where none does."""
+        """The process that supervises a rig here now; None if there is none."""
         try:
             descriptor = os.open(self.path / LOCK, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except OSError:
             return None
         try:
-            # Shared, and let go at once: a supervisor that starts at this moment looks again.
+            # The lock is shared and released at once. A supervisor that starts at this moment tries again.
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
         except BlockingIOError:
             text = os.read(descriptor, 20).decode("ascii", "replace").strip()
@@ -65,11 +65,11 @@ class RunFolder:
         return None
 
     def log(self, name: str) -> Path:
-        """The log of a part."""
+        """The log file of a part."""
         return self.path / f"{name}.log"
 
     def part_names(self) -> list[str]:
-        """The parts that the state names, as far as they are names."""
+        """The parts that the state names, without invalid names."""
         state = self.state()
         found = [each.get("name") for each in state["parts"] if isinstance(each, dict)] if state is not None else []
         return [name for name in found if isinstance(name, str) and "/" not in name]
@@ -77,19 +77,19 @@ class RunFolder:
     # --- the supervisor's --------------------------------------------------------------------------------------
 
     def take(self, mode: int = 0o700) -> Self:
-        """Lock it and empty it; ``mode`` is of the base directory, if it has to be made. Raises RigPresent."""
+        """Lock the folder and empty it. ``mode`` is for the base directory, if that must be made. Raises RigPresent."""
         self._make(mode)
         for _ in range(_ATTEMPTS):
             if self._try_lock():
                 self.clear()
                 return self
-            # Somebody who only looks holds it for a moment, and who leaves takes the folder away.
+            # A program that only looks holds the lock for a moment, and one that leaves removes the folder.
             sleep_ns(_PAUSE_NS)
             self._make(mode)
         raise self._present(self.supervisor() or "unknown")
 
     def require_free(self) -> None:
-        """Raises RigPresent where another rig runs: whatever else it keeps this one from follows from that."""
+        """Raise RigPresent if another rig runs. Other errors would only follow from that."""
         if (pid := self.supervisor()) is not None:
             raise self._present(pid)
 
@@ -103,7 +103,7 @@ class RunFolder:
         new.replace(self.path / STATE)
 
     def clear(self, also: Iterable[str] = ()) -> None:
-        """Remove what the last rig left: what its state names."""
+        """Remove what the last rig left, as named by its state."""
         for name in {*self.part_names(), SUPERVISOR, *also}:
             for file in (f"{name}.log", f"{name}.log.1", f"{name}.toml"):
                 (self.path / file).unlink(missing_ok=True)
@@ -111,12 +111,12 @@ class RunFolder:
             (self.path / file).unlink(missing_ok=True)
 
     def close(self, *, remove: bool = False) -> None:
-        """Give the lock back. With ``remove`` nothing is left of the folder. Idempotent."""
+        """Release the lock. With ``remove`` nothing is left of the folder. Idempotent."""
         if self._lock < 0:
             return
         if remove:
             self.clear()
-            # Removed while it is still locked, so nobody can take a lock on a file that is about to go.
+            # Removed while it is still locked, so that nobody can lock a file that is about to be removed.
             (self.path / LOCK).unlink(missing_ok=True)
             for folder in (self.path, self.path.parent):
                 with suppress(OSError):

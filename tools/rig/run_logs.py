@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``framegate logs``: what the parts of a rig printed, as one log or one part's, and what they print from now on."""
+"""``framegate logs``: prints the log of a rig, or of one of its parts, and optionally what follows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class LogsOptions(PlaceOptions):
 
 
 def run(options: LogsOptions) -> int:
-    """Print it; the exit code. Raises RigMissing and WrongUsage."""
+    """Print the log. Returns the exit code. Raises RigMissing and WrongUsage."""
     client = load_client_settings(os.environ, config=options.config, base_dir=options.base_dir)
     run_folder = RunFolder(client.base_dir)
     if run_folder.state() is None:
@@ -41,7 +41,7 @@ def run(options: LogsOptions) -> int:
     paths = [run_folder.log(name) for name in wanted]
     screen = Screen(names, as_json=options.json, is_patient=True)
     with StopSignal() as stop:
-        # Begun before the old lines are read: none falls between the two.
+        # Following begins before the old lines are read, so that no line is missed between the two.
         tails = [LogTail(path) for path in paths] if options.follow else []
         newest = None
         for line in deque(read_logs(paths), maxlen=options.lines):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``framegate new``: write a rig that runs as it is, or a systemd unit or a container file under which one runs."""
+"""``framegate new``: writes a rig that runs as it is, or a systemd unit or a container file that runs one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class NewOptions:
 
 
 def run(options: NewOptions) -> int:
-    """Write it; a file that is there is not touched. The exit code. Raises WrongUsage, and what a rig file raises."""
+    """Write the files, and change none. Returns the exit code. Raises WrongUsage, and what loading raises."""
     if options.is_list:
         return _list(as_json=options.json)
     if options.systemd is None and options.container is None:
@@ -38,9 +38,9 @@ def run(options: NewOptions) -> int:
         raise WrongUsage(
             "one of --systemd RIG.toml and --container RIG.toml writes one file, which is all that follows"
         )
-    # Read now: a unit of a rig that cannot run helps nobody.
+    # The rig is loaded now, because a unit for an invalid rig would be useless.
     loaded = load_rig(rig, os.environ)
-    # Behind these options the first word is the file.
+    # With these options the first word is the file.
     named = None if options.name is None else Path(options.name)
     if options.systemd is not None:
         target = named or Path(f"{rig.stem}.service")

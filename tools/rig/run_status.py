@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``framegate status``: what runs with a base directory, as text or objects; joins that were started by hand too."""
+"""``framegate status``: shows what runs with a base directory, including joins that were started by hand."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from framegate.tools.rig.supervisor import described_exit
 
 _NAMESPACE: Final = "default"
 _QUIET_S: Final = 2.0
-"""So long without a row, and it is said in full what a join waits for."""
+"""After this long without a row, it is printed in full what a join waits for."""
 _SAMPLE_NS: Final = 250_000_000
-"""Over this long the rate of a journal is measured whose join says nothing of itself."""
+"""The time over which the rate of a journal is measured if its join writes no notice."""
 _GONE: Final = "gone: it ended without a word"
 _STYLES: Final = {
     "running": "green", "joining": "green", "failed": "bold red", "gone": "bold red", "full": "yellow",
@@ -39,7 +39,7 @@ _ON: Final = ("starting", "running", "stopping")
 
 
 def run(options: PlaceOptions, journals: Sequence[Path]) -> int:
-    """Print it; the exit code. Raises JournalMissing for a journal that is not there."""
+    """Print the status. Returns the exit code. Raises JournalMissing for a journal that does not exist."""
     client = load_client_settings(
         os.environ, config=options.config, aeron_dir=options.aeron_dir, base_dir=options.base_dir
     )
@@ -80,7 +80,7 @@ def _rig(run_folder: RunFolder) -> dict[str, Any] | None:
 
 
 def _joins(base: Path) -> Iterator[dict[str, Any]]:
-    """The joins that say something of themselves."""
+    """The joins that write notices."""
     for each in notices(str(base)):
         is_living = each.pop("is_living")
         each.pop("format")
@@ -89,7 +89,7 @@ def _joins(base: Path) -> Iterator[dict[str, Any]]:
 
 
 def _journals(journals: Iterable[Path], base: Path) -> Iterator[dict[str, Any]]:
-    """Journals that were asked for, as far as their joins say nothing of themselves here."""
+    """The journals that were asked for and whose joins write no notice here."""
     known = {each["journal"] for each in _joins(base)}
     found = [Journal(path) for path in journals if str(path.absolute()) not in known]
     before = [(each.next_row, monotonic_ns()) for each in found]
@@ -197,13 +197,13 @@ def _in_full(join: dict[str, Any]) -> Iterator[str]:
 
 
 def _short(path: str) -> str:
-    """A journal from here, where that is shorter."""
+    """The path of a journal relative to this folder, if that is shorter."""
     near = os.path.relpath(path)
     return near if len(near) < len(path) else path
 
 
 def _lasted(ns: int) -> str:
-    """How long something has lasted.
+    """A duration in words.
 
     >>> _lasted(1_500_000_000), _lasted(75_000_000_000), _lasted(7_384_000_000_000)
     ('1.5 s', '1 min 15 s', '2 h 3 min')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``framegate up``: a whole rig from one file, until its parts have ended or it is told to end."""
+"""``framegate up``: runs a whole rig from one file, until its parts have ended or it is told to end."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from framegate.tools.rig.supervisor import Supervisor
 
 
 def run(options: UpOptions) -> int:
-    """Run it; the exit code. Raises ConfigurationError, RigCycle, RigPresent, PartFailed and what ``checks`` raises."""
+    """Run a rig. Returns the exit code. Raises RigCycle, RigPresent, PartFailed, and errors of loading and checks."""
     rig = load_rig(options.file, os.environ, aeron_dir=options.aeron_dir, base_dir=options.base_dir)
     aeron_dir = aeron_dir_of(rig, os.environ)
     environment = environment_of_parts(os.environ, aeron_dir, rig.client.base_dir)
@@ -55,7 +55,7 @@ def run(options: UpOptions) -> int:
 
 
 class _Kept:
-    """Whether logs and state stay when the rig has ended: where nobody has seen them yet, or something failed."""
+    """Whether logs and state stay after the rig has ended: if nobody has seen them yet, or something failed."""
 
     is_kept = True
 
@@ -106,7 +106,7 @@ def _serve(agent: RigAgent, stop: StopSignal, options: UpOptions) -> None:
 
 
 def _leave_terminal() -> None:
-    """Whoever waited for the ready line has it, and may go."""
+    """Let go of the terminal: the program that waited for the ready line has it, and may end."""
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     for stream in (sys.stdout, sys.stderr):
         stream.flush()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lines of many parts on one terminal: time, name and text, each part in its colour.
+"""The screen: the lines of many parts on one terminal, with time, name and text, each part in its colour.
 
-A terminal that takes nothing must not hold the rig up: unless the screen is patient, lines that find no room there are
-counted, not waited for. The logs have them all the same.
+A terminal that takes nothing must not block the rig. So lines that find no space are counted rather than waited for,
+unless the screen is patient. The logs have these lines all the same.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from framegate.tools.rig.log_file import LogLine
 _COLOURS: Final = (36, 33, 32, 35, 34, 96, 93, 92, 95, 94)
 _RED: Final = 31
 _SHOWN_MAX: Final = 960
-"""Characters of a line: with the longest encoding they fit what a pipe takes at once when it takes something."""
+"""The most characters of a line: in the longest encoding they fit what a pipe accepts at once."""
 _BAD: Final = re.compile(r"failed for good|was killed|ended with exit code|\[FG-\d+|^Traceback")
 
 
 class Screen:
-    """Where the lines of a rig are shown."""
+    """Shows the lines of a rig."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Screen:
         print(self._rendered(line), file=self._out, flush=True)
 
     def _rendered(self, line: LogLine) -> str:
-        # Whatever a part prints, it does not drive this terminal.
+        # No output of a part may control this terminal.
         text = re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", " ", line.text)
         if not self._is_patient and len(text) > _SHOWN_MAX:
             text = f"{text[: _SHOWN_MAX - 1]}…"
@@ -72,5 +72,5 @@ class Screen:
         try:
             return bool(select.select([], [self._out], [], 0)[1])
         except (OSError, ValueError):
-            # No file of the system: it always has room.
+            # This is not a file of the system, so it always has space.
             return True

@@ -15,7 +15,7 @@ from framegate.tools.rig.part import SUPERVISOR
 from pydantic import AfterValidator, Field, model_validator
 
 DRIVER: Final = "driver"
-"""The name of the one part that every rig has."""
+"""The name of the only part that every rig has."""
 
 
 def _part_name(text: str) -> str:
@@ -33,11 +33,11 @@ Count: TypeAlias = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
 class RigSection(Section):
-    """``[rig]``: what holds for the rig as a whole.
+    """``[rig]``: the settings of the rig as a whole.
 
-    ``grace_s`` is how long a part may take to end before it is told so more firmly. ``on_failed`` says what a part that
+    ``grace_s`` is how long a part may take to end before it gets a stronger signal. ``on_failed`` says what a part that
     failed for good does to the others; without its driver a rig always ends. ``log_bytes`` bounds the log of each part:
-    the newer half of it at least is kept.
+    at least the newer half of it is kept.
     """
 
     grace_s: Seconds = 10.0
@@ -46,10 +46,10 @@ class RigSection(Section):
 
 
 class PartSection(Section):
-    """What every part may say: what it waits for, and when it is started again.
+    """The keys of every part: what it waits for, and when it is started again.
 
-    It starts when the parts of ``after`` are ready and those of ``after_end`` have ended well, beside what the rig
-    finds out by itself. It is killed when it is not ready after ``ready_s``, and started again at most ``restarts_max``
+    It starts when the parts of ``after`` are ready and those of ``after_end`` have ended well, in addition to what the
+    rig finds out by itself. It is killed if it is not ready after ``ready_s``, and restarted at most ``restarts_max``
     times within ``restarts_within_s``. ``options`` are further words of its command line.
     """
 
@@ -64,7 +64,7 @@ class PartSection(Section):
 
 
 class DriverPart(PartSection):
-    """``[driver]``: as of ``framegate driver``. A driver that serves the base directory already is used as it is."""
+    """``[driver]``: the options of ``framegate driver``. One that serves the base directory is used instead."""
 
     config: Text | None = None
     slots: Count | None = None
@@ -74,7 +74,7 @@ class DriverPart(PartSection):
 class CommandPart(PartSection):
     """``[command.NAME]``: any program, as a list of words, or as text for a shell.
 
-    It is ready when it prints ``ready``, or at once. A ``service`` never ends by itself: the rig ends without it.
+    It is ready when it prints ``ready``, or at once. A ``service`` never ends by itself, so the rig ends without it.
     """
 
     command: Words
@@ -85,8 +85,8 @@ class CommandPart(PartSection):
 class SourcePart(PartSection):
     """``[source.NAME]``: synthetic frames as of ``framegate produce``, or a ``command`` that publishes ``streams``.
 
-    Left out, ``wait_consumers`` is the number of the rig's joins, recorders and consumers that read the stream. Each
-    start writes a ``sent_log`` of its own, under a name that is free.
+    If ``wait_consumers`` is left out, it is the number of the rig's joins, recorders and consumers that read the
+    stream. Each start writes its own ``sent_log``, under a free name.
     """
 
     stream: StreamId | None = None
@@ -122,7 +122,7 @@ class SourcePart(PartSection):
 
 
 class ReplayPart(PartSection):
-    """``[replay.NAME]``: a recording, published again, as of ``framegate replay``. ``map`` gives topics streams."""
+    """``[replay.NAME]``: a recording to publish again, as of ``framegate replay``. ``map`` gives streams to topics."""
 
     recording: Text
     streams: list[StreamId] = Field(default_factory=list)
@@ -135,7 +135,7 @@ class ReplayPart(PartSection):
 
 
 class JoinPart(PartSection, JoinConfig):
-    """``[join.NAME]``: a ``config`` file, or its tables below this one, or ``words`` with the folder ``out``."""
+    """``[join.NAME]``: a ``config`` file, or the tables of one below this table, or ``words`` with a folder ``out``."""
 
     input: Annotated[list[InputSection], Field(max_length=INPUTS_MAX)] = Field(default_factory=list)
     config: Text | None = None
@@ -145,7 +145,7 @@ class JoinPart(PartSection, JoinConfig):
 
     @property
     def is_inline(self) -> bool:
-        """Whether the tables of a join.toml stand in the rig file."""
+        """Whether the tables of a join.toml are in the rig file."""
         return self.config is None and self.words is None
 
     @model_validator(mode="after")
@@ -165,7 +165,7 @@ class JoinPart(PartSection, JoinConfig):
 
 
 class RecorderPart(PartSection):
-    """``[recorder.NAME]``: as of ``framegate record``. A file that is there is never touched: another name is found."""
+    """``[recorder.NAME]``: as of ``framegate record``. An existing file is never changed: another name is used."""
 
     file: Text
     streams: Annotated[list[StreamId], Field(min_length=1)]
@@ -185,9 +185,9 @@ class ConsumerPart(PartSection):
 
 
 class ServerPart(PartSection):
-    """``[server.NAME]``: gives journals to other hosts, as of ``framegate journal serve``.
+    """``[server.NAME]``: serves journals to other hosts, as of ``framegate journal serve``.
 
-    They are those of ``joins`` of the rig, and further ``journals`` by their folders.
+    The journals are those of ``joins`` of the rig, and further ``journals`` by their folders.
     """
 
     joins: list[str] = Field(default_factory=list)
@@ -210,7 +210,7 @@ class ServerPart(PartSection):
 class QueryPart(PartSection):
     """``[query.NAME]``: a Python ``program``, run by the Python of framegate.
 
-    It reads journals of ``joins`` of the rig, and further ``journals``. One that needs no Spark says ``spark = false``.
+    It reads journals of ``joins`` of the rig, and further ``journals``. A program without Spark sets ``spark = false``.
     """
 
     program: Text
@@ -223,7 +223,7 @@ class QueryPart(PartSection):
 
 
 class RigFile(Section):
-    """A rig file, whole and checked."""
+    """A complete, checked rig file."""
 
     rig: RigSection = RigSection()
     client: ClientSettings = Field(default_factory=ClientSettings)
@@ -244,7 +244,7 @@ class RigFile(Section):
 
     @model_validator(mode="after")
     def _names_fit(self) -> Self:
-        # Imported here: it needs the kinds of part above.
+        # Imported here, because it needs the kinds of parts above.
         from framegate.tools.rig.names import wrong_names
 
         refuse(list(wrong_names(self)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that a process has started, by the session that was made for it: found, and ended."""
+"""Sessions: everything that a process has started, found and ended by the session that was made for it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ _STEP_NS: Final = 20_000_000
 
 
 def members(session: int) -> list[int]:
-    """The living processes of a session. Zombies only wait to be collected by their parents."""
+    """The living processes of a session. Zombies, which only wait for their parents, are left out."""
     found = list[int]()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError):
-                # The name in parentheses may hold anything; state and session are the 1st and the 4th behind it.
+                # The name in parentheses may contain anything. State and session are the 1st and the 4th word after
+                # it.
                 state, _, _, own = (entry / "stat").read_text().rpartition(") ")[2].split()[:4]
                 if int(own) == session and state not in "ZX":
                     found.append(int(entry.name))
@@ -29,8 +30,8 @@ def members(session: int) -> list[int]:
 
 
 def end_session(session: int, patience_s: float) -> None:
-    """Ask its first process to end; after ``patience_s`` end whatever is left by force."""
-    # A session without members is over, and its number may be another process's by now.
+    """Ask the first process of a session to end. After ``patience_s``, end by force whatever is left."""
+    # A session without members is over, and another process may have its number by now.
     if session in members(session):
         _send(session, signal.SIGTERM)
     if not _is_gone_within(session, patience_s):

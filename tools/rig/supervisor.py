@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who starts, who is started again, who is told to end: the decisions for a rig's parts. No processes, no clock.
+"""The supervisor's decisions about a rig's parts: what starts, what is restarted, what ends. No processes, no clock.
 
 Every event comes with a time and gives actions, which the agent carries out::
 
@@ -8,8 +8,8 @@ Every event comes with a time and gives actions, which the agent carries out::
                   +- PAUSING <+   by the part's rule
     from each of these, when the rig ends: STOPPING -> ENDED
 
-A part starts when those that it waits for are there. When the rig ends, a part is told to end when all parts that wait
-for it have ended: what makes frames ends before what reads them, and the driver is the last.
+A part starts when the parts that it waits for are ready. When the rig ends, a part is told to end once all parts that
+wait for it have ended. So what makes frames ends before what reads them, and the driver ends last.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from framegate.schema.errors import DONE, WRONG_USAGE
 from framegate.tools.rig.part import Part
 
 _HARDER: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)
-"""How a part is told to end: each when the one before it has not helped within the grace."""
+"""The signals that end a part. Each is sent if the one before has not helped within the grace time."""
 
 
 class State(StrEnum):
-    """Where a part stands."""
+    """The states of a part."""
 
     WAITING = "waiting"
     STARTING = "starting"
@@ -61,7 +61,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Tell:
-    """Say something in the log, in the part's name."""
+    """Write a line into the log, in the part's name."""
 
     name: str
     text: str
@@ -72,7 +72,7 @@ Action: TypeAlias = Start | Send | Tell
 
 @dataclass(slots=True)
 class Life:
-    """What became of a part so far."""
+    """The state of a part, and its history."""
 
     part: Part
     state: State = State.WAITING
@@ -82,9 +82,9 @@ class Life:
     was_ready: bool = False
     starts_ns: deque[int] = field(default_factory=deque)
     due_ns: int | None = None
-    """When something follows by itself: the end of patience with a start, the next start, the next signal."""
+    """When something is due without an event: the end of patience with a start, the next start, or the next signal."""
     told: int = 0
-    """How many of the signals it was sent."""
+    """How many of the signals were sent."""
 
     @property
     def is_living(self) -> bool:
@@ -93,11 +93,11 @@ class Life:
 
     @property
     def is_over(self) -> bool:
-        """Whether it is never started again."""
+        """Whether it will not be started again."""
         return self.state in _OVER
 
     def enter(self, state: State, now_ns: int, due_ns: int | None = None) -> None:
-        """Go over to a state."""
+        """Change to a state."""
         self.state, self.since_ns, self.due_ns = state, now_ns, due_ns
 
 
@@ -114,26 +114,26 @@ class Supervisor:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing runs, and nothing will."""
+        """Whether no part runs, and none will."""
         return all(life.is_over for life in self.lives.values())
 
     @property
     def has_settled(self) -> bool:
-        """Whether nothing is about to start: every part runs, is over, or waits for the end of one that runs."""
+        """Whether no start is due: every part runs, is over, or waits for the end of one that runs."""
         return not any(life.state in (State.STARTING, State.PAUSING) for life in self.lives.values())
 
     def next_ns(self) -> int | None:
-        """When ``on_time`` has something to do."""
+        """When ``on_time`` has something to do; None if nothing is due."""
         return min((life.due_ns for life in self.lives.values() if life.due_ns is not None), default=None)
 
     # --- events ----------------------------------------------------------------------------------------------
 
     def begin(self, now_ns: int) -> list[Action]:
-        """The rig starts."""
+        """Start the rig."""
         return self._follow_up(now_ns, [])
 
     def on_ready(self, name: str, now_ns: int) -> list[Action]:
-        """A part says that it is ready."""
+        """Handle a part that says that it is ready."""
         life = self.lives[name]
         if life.state is not State.STARTING:
             return []
@@ -142,7 +142,7 @@ class Supervisor:
         return self._follow_up(now_ns, [])
 
     def on_exit(self, name: str, code: int, now_ns: int) -> list[Action]:
-        """A part's process has ended: with an exit code, or by a signal, which is negative."""
+        """Handle the end of a part's process, by an exit code, or by a signal, which is negative."""
         life = self.lives[name]
         life.last_exit = code
         actions: list[Action] = []
@@ -153,7 +153,7 @@ class Supervisor:
         return self._follow_up(now_ns, actions)
 
     def on_time(self, now_ns: int) -> list[Action]:
-        """Some time has passed."""
+        """Handle what is due at this time."""
         actions: list[Action] = []
         for name, life in self.lives.items():
             if life.due_ns is None or now_ns < life.due_ns:
@@ -171,7 +171,7 @@ class Supervisor:
         return self._follow_up(now_ns, actions)
 
     def stop(self, now_ns: int) -> list[Action]:
-        """The rig ends: nothing is started any more, and what runs is told to end in its turn."""
+        """End the rig: start nothing any more, and tell the running parts to end in their turn."""
         if self.is_stopping:
             return []
         self.is_stopping = True
@@ -183,13 +183,13 @@ class Supervisor:
     # --- decisions -------------------------------------------------------------------------------------------
 
     def _follow_up(self, now_ns: int, actions: list[Action]) -> list[Action]:
-        """What an event makes possible: starts, the end of the rig, and ends in their turn."""
+        """What an event makes possible: starts, the end of the rig, and the ends of parts in their turn."""
         if self.is_stopping:
             return [*actions, *self._due_ends(now_ns)]
         actions += self._due_starts(now_ns)
         workers = [life for life in self.lives.values() if not life.part.is_service]
         if workers and all(life.is_over for life in workers):
-            # Services wait for nobody who is left.
+            # Only services are left, and they serve no other part.
             actions += self.stop(now_ns)
         return actions
 
@@ -207,7 +207,7 @@ class Supervisor:
         return there and all(self.lives[name].state is State.ENDED for name in part.after_end)
 
     def _lost(self, part: Part) -> str | None:
-        """A part that failed for good without having been what this one waits for."""
+        """A part that this one waits for and that failed for good; None if there is none."""
         failed = [name for name in sorted(part.waits_for) if self.lives[name].state is State.FAILED]
         return next((name for name in failed if name in part.after_end or not self.lives[name].was_ready), None)
 
@@ -269,7 +269,7 @@ class Supervisor:
 
 
 def described_exit(code: int) -> str:
-    """How a process ended.
+    """How a process ended, in words.
 
     >>> described_exit(0), described_exit(3), described_exit(-9)
     ('ended', 'ended with exit code 3', 'was killed by SIGKILL')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ready-made rigs: files that run as they are, and say what to change.
+"""Templates: rigs that run as they are, and say what to change.
 
 >>> names()
 ('camera-imu', 'offset-stage', 'recorded', 'spark-query', 'two-cameras')
@@ -15,11 +15,11 @@ from framegate.schema.errors import WrongUsage
 
 _RIG = ".toml"
 _TEXT = ".txt"
-"""Programs lie here as text, so that nobody takes them for modules of framegate."""
+"""The suffix of programs: they are stored as text, so that they are not taken for modules of framegate."""
 
 
 def names() -> tuple[str, ...]:
-    """What there is, in the order of the alphabet."""
+    """The names of the templates, in alphabetical order."""
     found = (entry.name for entry in files(__name__).iterdir())
     return tuple(sorted(name.removesuffix(_RIG) for name in found if name.endswith(_RIG)))
 
@@ -32,7 +32,7 @@ def title(name: str) -> str:
 
 
 def files_of(name: str) -> dict[str, str]:
-    """The rig and what belongs to it, by their file names. Raises WrongUsage, with the names there are, for another."""
+    """The rig and its further files, by name. Raises WrongUsage, which lists the templates, for another name."""
     if name not in names():
         raise WrongUsage(f"there is no rig {name!r} to write: take one of {', '.join(names())}")
     own = (entry for entry in files(__name__).iterdir() if entry.name.partition(".")[0] == name)
