@@ -44,7 +44,7 @@ CLIENT_ATTACHED: Final = _rejected("client_attached", "client_id already attache
 def check_request(request: ShmAttachRequest, rules: LeaseRules) -> Refusal | None:
     """Check what can be decided without the stream."""
     if request.client_id == 0:
-        return _invalid("invalid_params", "client_id 0 names no client: choose another")
+        return _invalid("invalid_params", "client_id 0 stands for no client: choose another")
     if request.stream_id == _NULL_U32:
         return _invalid("invalid_params", f"stream_id {_NULL_U32} is the null value")
     if request.expected_layout_version not in (0, LAYOUT_VERSION):

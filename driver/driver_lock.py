@@ -60,8 +60,8 @@ class DriverLock:
             if self._take():
                 return self
         if not self._folders.root.is_dir():
-            raise self._nowhere("there cannot be a folder")
-        raise self._present("its lock file changes hands all the time")
+            raise self._nowhere("its folder cannot be made")
+        raise self._present("its lock file goes from one driver to the next all the time")
 
     def __exit__(self, *exc: object) -> None:
         # Removed while it is still locked, so that nobody can lock a file that is about to be removed.

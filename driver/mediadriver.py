@@ -132,7 +132,7 @@ def _why_not_ready(line: bytes, *, timed_out: bool, timeout_s: float) -> str:
         return f"it was not ready within {timeout_s:g} s"
     if line:
         return f"it printed {line[:200]!r} instead of ready: the program is not framegate's media driver"
-    return "it ended before it was ready, and said nothing"
+    return "it ended before it was ready, and printed nothing"
 
 
 def _mark_moves(aeron_dir: str) -> bool:

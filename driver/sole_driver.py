@@ -48,7 +48,7 @@ class SoleDriver:
         """Claim the media driver. Raises ``LeaseDriverPresent``. It takes half a second if ``others_may_be_there``."""
         deadline_ns = monotonic_ns() + PATIENCE_NS
         if not self._lock():
-            raise self._present(neighbour(transport, self._section) or "it holds the lock and says nothing")
+            raise self._present(neighbour(transport, self._section) or "it holds the lock and does not answer")
         while others_may_be_there and (heard := neighbour(transport, self._section)) is not None:
             if monotonic_ns() >= deadline_ns:
                 raise self._present(heard)

@@ -61,7 +61,7 @@ def messages_of_file(stream: IO[bytes], prefix: struct.Struct) -> Iterator[bytes
             raise Damage("the dump ends within a length")
         (length,) = prefix.unpack(head)
         if length > MESSAGE_BYTES_MAX:
-            raise Damage(f"a message of {length} bytes is longer than any: what follows is no dump")
+            raise Damage(f"a message of {length} bytes is longer than any message can be: what follows is not a dump")
         message = stream.read(length)
         if len(message) < length:
             raise Damage(f"the last message is not whole: {len(message)} of {length} bytes are there")

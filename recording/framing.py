@@ -81,7 +81,7 @@ def inner_records(chunk: Chunk) -> list[Record]:
     if len(data) != chunk.uncompressed_size:
         raise Damage("a chunk is not as long as it says")
     if chunk.uncompressed_crc and zlib.crc32(data) != chunk.uncompressed_crc:
-        raise Damage("a chunk's check sum is another")
+        raise Damage("a chunk does not match its check sum")
     return records_in(data)
 
 

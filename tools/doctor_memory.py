@@ -25,7 +25,7 @@ def shared_memory_room(machine: Machine, wanted: Wanted) -> Finding:
     free = machine.free_bytes(folder)
     mend = f"Enlarge it: mount -o remount,size=4g {_mount_point(machine, folder)} (in a container: --shm-size=4g)."
     if free is None:
-        return Finding("shared memory room", "fail", f"{folder} cannot be looked at", "Mount a tmpfs there.")
+        return Finding("shared memory room", "fail", f"{folder} cannot be examined", "Mount a tmpfs there.")
     needed = wanted.bytes_per_stream + _aeron_bytes(machine, wanted, folder)
     found = f"{free // _MIB} MiB free in {folder}; a stream takes {wanted.bytes_per_stream // _MIB} MiB"
     if free < needed:
@@ -61,7 +61,7 @@ def shared_memory_mount(machine: Machine, wanted: Wanted) -> Finding:
     name = "shared memory mount"
     mounted = _mount(machine, existing_part(wanted.base_dir, machine.is_directory))
     if mounted is None:
-        return Finding(name, "warn", "/proc/mounts tells nothing about it", "Check by hand: findmnt -T DIR")
+        return Finding(name, "warn", "/proc/mounts does not list it", "Check by hand: findmnt -T DIR")
     point, kind, options = mounted
     found = f"{kind} on {point} ({options})"
     if "ro" in options.split(","):

@@ -74,7 +74,7 @@ def misnamed(name: str, time_ns: int, declared: ClockDomain, found: ClockDomain)
     """The warning about an input whose timestamps do not come from the declared clock."""
     return (
         f"{name}: its timestamps ({time_ns}) are those of the {_WORDS[found]} clock, but {_WORDS[declared]} is "
-        f"declared: they lie years apart from it, and no rows come of them. {_ADVICE}"
+        f"declared: they are years away from it, and make no rows. {_ADVICE}"
     )
 
 

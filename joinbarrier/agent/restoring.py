@@ -100,7 +100,7 @@ def chosen_of(place: str, wanted: str | int, own: OwnPart) -> Chosen | None:
     """The checkpoint to go back to. None, with a warning, if there is none yet."""
     found = choose(CheckpointStore(place), wanted, own)
     if found is None:
-        _log.warning("%s: there is no checkpoint of %s to go back to: it starts as usual", place, own.operator_id)
+        _log.warning("%s: there is no checkpoint of %s yet: it starts as usual", place, own.operator_id)
     return found
 
 
@@ -203,4 +203,4 @@ def _note_map(chosen: Chosen, config: JoinConfig) -> None:
         return
     if config.merge_map(chosen.map.epoch) != chosen.map:
         found = chosen.head.checkpoint_id
-        _log.warning("checkpoint %d was taken with other rules: what waits is joined by today's", found)
+        _log.warning("checkpoint %d was taken with other rules: frames that wait are joined by the present ones", found)

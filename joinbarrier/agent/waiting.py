@@ -127,7 +127,7 @@ class Watch:
                 f"no valid map of output {out_stream} was announced yet; its authority may not run "
                 "(framegate mergemap serve FILE)"
             )
-        return f"output {out_stream} is blocked ({reason}): the map that was announced last is refused"
+        return f"output {out_stream} is blocked ({reason}): the newest announced map was refused"
 
     def _waits(self, each: dict[str, Any], inputs: list[dict[str, Any]], now_ns: int) -> str:
         name, known = self._names[each["input"]], inputs[each["input"]]

@@ -170,7 +170,7 @@ class Leaseholder:
                 return
             was_at_it = self._under_way_until_ns is not None
         raise DriverSilent(
-            "the driver that had the attach in hand fell silent" if was_at_it else "no lease driver answered",
+            "the driver that was handling the attach fell silent" if was_at_it else "no lease driver answered",
             stream=self.stream_id,
             aeron_dir=self.client.aeron_dir,
             waited_s=timeout_s,

@@ -41,7 +41,7 @@ class Tensor:
     def contiguous(cls, dtype: np.dtype[Any], shape: tuple[int, ...], order: MajorOrder = MajorOrder.ROW) -> Self:
         """Make a tensor without gaps and progress. A number without dimensions becomes a frame of one element."""
         if dtype not in _NUMBERS or len(shape) > MAX_DIMS:
-            raise WrongArray("no frame can be that", dtype=dtype, shape=shape)
+            raise WrongArray("no frame can have this dtype and shape", dtype=dtype, shape=shape)
         dims = shape or (1,)
         return cls(_NUMBERS[dtype], order, dims, (0,) * len(dims), len(dims))
 

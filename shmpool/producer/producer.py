@@ -225,7 +225,7 @@ class Producer(Leaseholder):
         """
         if not can_carry(checkpoint_id, epoch):
             raise InvalidValue(
-                "no barrier carries it",
+                "no barrier can have this value",
                 stream=self.stream_id,
                 checkpoint_id=checkpoint_id,
                 epoch=epoch,

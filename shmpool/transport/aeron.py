@@ -55,7 +55,7 @@ def require_access(aeron_dir: str) -> None:
         except FileNotFoundError:
             return
         except OSError as refused:
-            raise NoPermission(f"it cannot be looked at: {refused.strerror}", path=path) from None
+            raise NoPermission(f"it cannot be examined: {refused.strerror}", path=path) from None
         if not os.access(path, rights):
             who = _account(owner)
             raise NoPermission(

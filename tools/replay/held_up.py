@@ -35,7 +35,7 @@ class HeldUp:
         for consumer, since_ns in self._deaf_since_ns.items():
             if now_ns - since_ns >= DEAF_AFTER_NS:
                 raise ReplayHeldUp(
-                    "a consumer says all the time that it has seen nothing",
+                    "a consumer keeps reporting that it has seen no frame",
                     stream=self.stream,
                     consumer=consumer,
                     sent_seq=self.sent,

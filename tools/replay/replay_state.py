@@ -75,10 +75,10 @@ def decode_replay_state(data: bytes) -> ReplayState:
     True
     """
     if len(data) < _START.size:
-        raise CheckpointDamaged("a state is cut", want=_START.size, have=len(data))
+        raise CheckpointDamaged("the state is cut short", want=_START.size, have=len(data))
     magic, version, head_bytes = _START.unpack_from(data)
     if magic != MAGIC:
-        raise CheckpointDamaged("this is no replay's state", found=magic.hex())
+        raise CheckpointDamaged("this is not the state of a replay", found=magic.hex())
     if version > VERSION:
         raise CheckpointNewer("a later version", want=VERSION, have=version)
     if version != VERSION or _START.size + head_bytes != len(data):

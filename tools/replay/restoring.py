@@ -59,7 +59,7 @@ class Announced:
             newest = self._newest
             if newest is None:
                 raise NoCoordinator(
-                    "nobody says where its checkpoints are",
+                    "no coordinator says where its checkpoints are",
                     pipeline=pipeline,
                     waited_s=wait_s,
                     hint=f"Start a driver with [checkpoint.{pipeline}], or name the store with --checkpoints DIR.",
@@ -130,7 +130,10 @@ def _require_own(state: ReplayState, manifest: Manifest, operator_id: str, sourc
     have = state.operator_id, state.checkpoint_id
     if have != (operator_id, manifest.checkpoint_id):
         raise CheckpointDamaged(
-            "a state is another one's", checkpoint_id=manifest.checkpoint_id, want=operator_id, have=state.operator_id
+            "the state belongs to another operator",
+            checkpoint_id=manifest.checkpoint_id,
+            want=operator_id,
+            have=state.operator_id,
         )
     if state.source != source:
         raise CheckpointMismatch(

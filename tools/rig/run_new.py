@@ -28,7 +28,7 @@ class NewOptions:
 
 
 def run(options: NewOptions) -> int:
-    """Write the files, and change none. Returns the exit code. Raises WrongUsage, and what loading raises."""
+    """Write new files; existing ones stay unchanged. Returns the exit code. Raises what loading a rig raises."""
     if options.is_list:
         return _list(as_json=options.json)
     if options.systemd is None and options.container is None:

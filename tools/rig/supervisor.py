@@ -223,7 +223,7 @@ class Supervisor:
         part, has_failed = life.part, code != DONE
         how = described_exit(code)
         if has_failed and part.is_own and code == WRONG_USAGE:
-            yield from self._fail(life, f"{how}: what it was told is wrong, and a start again would not help", now_ns)
+            yield from self._fail(life, f"{how}: its options or files are wrong, and a restart would not help", now_ns)
         elif not part.rule.wants_restart(has_failed=has_failed):
             if has_failed:
                 yield from self._fail(life, f"{how}; restart is {part.rule.restart!r}", now_ns)

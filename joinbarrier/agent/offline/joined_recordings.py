@@ -59,7 +59,7 @@ def place_of(known: Sequence[Entry], wanted: Entry, *, is_appended: bool) -> int
             _require_reading(entry, wanted)
             if place + 1 < len(known) and not entry.get("is_whole"):
                 raise JournalMismatch(
-                    "the recording was joined in part, and rows of another one follow: its rest has no place",
+                    "the recording was joined in part, and rows of another one follow: its rest cannot be joined",
                     hint=NEW_EPOCH_HINT,
                     recording=wanted["name"],
                 )

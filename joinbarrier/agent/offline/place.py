@@ -46,7 +46,7 @@ class RecordingPlace:
             place = place_of(folder.recordings, entry, is_appended=is_appended)
             if place is None and folder.recordings and not folder.recordings[-1].get("is_whole"):
                 _log.warning(
-                    "%s was not joined to its end: the rest of it has no place behind %s",
+                    "%s was not joined to its end: the rest of it cannot be joined after %s",
                     folder.recordings[-1]["name"],
                     entry["name"],
                 )

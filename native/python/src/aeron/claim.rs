@@ -94,7 +94,7 @@ impl AeronClaim {
         let is_returned = lent.buffer.bind(py).resize(0).is_ok();
         self.finish((kind.is_none() && is_returned).then_some(message.as_slice()));
         if kind.is_none() && !is_returned {
-            let what = "an array or view of the claimed room outlives its block: the message was abandoned";
+            let what = "an array or view of the claim outlives its block: the message was abandoned";
             let bytes = self.length.into_pyobject(py)?.into_any();
             return Err(raise(py, "ClaimStillViewed", what, &[("claimed_bytes", bytes)]));
         }

@@ -52,7 +52,9 @@ impl CommandWord {
                 word::Unfit::Epoch => "epoch",
             };
             match field.into_pyobject(py) {
-                Ok(field) => raise(py, "InvalidValue", "no barrier carries it", &[("field", field.into_any())]),
+                Ok(field) => {
+                    raise(py, "InvalidValue", "no barrier can have this value", &[("field", field.into_any())])
+                }
                 Err(never) => match never {},
             }
         })
@@ -69,10 +71,10 @@ impl CommandWord {
         let shared = Arc::new(found.map_err(|refused| {
             let why = match refused {
                 Refused::Io(failure) => format!("the file cannot be used: {failure}"),
-                Refused::NotOurs => "no regular file of this user".to_owned(),
+                Refused::NotOurs => "it is not a regular file of this user".to_owned(),
                 Refused::Bytes(bytes) => format!("it has {bytes} bytes"),
-                Refused::Magic => "no command word begins like this".to_owned(),
-                Refused::Version(version) => format!("a command word of version {version}"),
+                Refused::Magic => "it does not begin as a command word does".to_owned(),
+                Refused::Version(version) => format!("it is a command word of version {version}"),
                 Refused::Busy => "another source uses it".to_owned(),
             };
             match path.display().to_string().into_pyobject(py) {

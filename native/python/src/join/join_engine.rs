@@ -79,7 +79,7 @@ impl JoinEngine {
             let (state, last) = split_state(state);
             checkpoint_id = last;
             stage = Stage::resume(config.clone(), &state)
-                .ok_or_else(|| raise(py, "JournalFailed", "the state in the journal is not of these inputs", &[]))?;
+                .ok_or_else(|| raise(py, "JournalFailed", "the state in the journal belongs to other inputs", &[]))?;
         }
         // Inputs whose ends have finished the join may start again. After a crash, or an end of the join before theirs,
         // the ends stay in force.
@@ -175,7 +175,7 @@ impl JoinEngine {
         }
         let bytes = u32::try_from(payload.len()).unwrap_or(u32::MAX);
         if let Err(fault) = tensor.check(bytes) {
-            return Err(raise(py, "WrongArray", &format!("the frame contradicts itself: {fault:?}"), &[]));
+            return Err(raise(py, "WrongArray", &format!("its tensor does not fit its payload: {fault:?}"), &[]));
         }
         let (timestamp_ns, descriptor_timestamp_ns) = times;
         let frame = Fed { port, epoch, seq, timestamp_ns, descriptor_timestamp_ns, trace_id, tensor, payload };

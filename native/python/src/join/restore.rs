@@ -40,7 +40,7 @@ pub fn join_check_records(
     // The epoch of a stream is unknown if its frames were in flight before the stream was first heard.
     let is_other = |&(stream, epoch): &(usize, u64)| streams[stream].1.is_some_and(|own| own > epoch);
     if waiting.chain(inflight).any(|each| is_other(&each)) {
-        return Err(raise(py, "CheckpointDamaged", "a frame is of an earlier epoch than its stream", &[]));
+        return Err(raise(py, "CheckpointDamaged", "a frame has an earlier epoch than its stream", &[]));
     }
     Ok(())
 }
@@ -62,13 +62,17 @@ impl Given {
         let mut order = Order { streams, last: HashMap::new() };
         let mut frames = Vec::with_capacity(self.frames.len());
         for record in &self.frames {
-            let (head, payload) = frame_record::read(record).ok_or("a record is no frame")?;
-            frames.push((order.take(&head).ok_or("its frames are out of order, or of no input")?, head, payload));
+            let (head, payload) = frame_record::read(record).ok_or("a record is not a frame")?;
+            frames.push((
+                order.take(&head).ok_or("its frames are out of order, or belong to no input")?,
+                head,
+                payload,
+            ));
         }
         let mut late = Vec::with_capacity(self.late.len());
         for (stream, records, lost) in &self.late {
             if *stream >= streams.len() {
-                return Err("a late input is none of the join's");
+                return Err("in-flight frames belong to an input that the join does not have");
             }
             let mut found = Vec::with_capacity(records.len());
             for record in records {
@@ -76,7 +80,7 @@ impl Given {
                     None => Record::Message(record),
                     Some((head, payload)) => {
                         let place = order.take(&head).filter(|place| place == stream);
-                        place.ok_or("what was in flight is out of order, or another input's")?;
+                        place.ok_or("in-flight frames are out of order, or belong to another input")?;
                         Record::Frame(head, payload)
                     }
                 });
@@ -97,7 +101,7 @@ pub(super) fn restoring_of<'a>(plan: &Bound<'_, PyDict>, given: &'a Given, own: 
         None => None,
         Some(state) => {
             let resumed = own.resumed(state.as_bytes());
-            Some(resumed.ok_or_else(|| damaged("its stage is not of these inputs"))?)
+            Some(resumed.ok_or_else(|| damaged("its stage belongs to other inputs"))?)
         }
     };
     let streams = own.streams();
@@ -106,8 +110,9 @@ pub(super) fn restoring_of<'a>(plan: &Bound<'_, PyDict>, given: &'a Given, own: 
     for each in get("lost")?.try_iter()? {
         let (stream_id, epoch, first, last, cause): (u32, u64, u64, u64, String) = each?.extract()?;
         let stream = streams.iter().position(|known| *known == stream_id);
-        let (stream, cause) =
-            stream.zip(Cause::named(&cause)).ok_or_else(|| damaged("a loss of no input, or without a cause"))?;
+        let (stream, cause) = stream
+            .zip(Cause::named(&cause))
+            .ok_or_else(|| damaged("a lost frame belongs to no input, or has no known cause"))?;
         lost.push((stream, epoch, first, last, cause));
     }
     let (checkpoint_id, epoch, is_unaligned): (u64, u64, bool) = get("barrier")?.extract()?;
