@@ -661,7 +661,7 @@ _CheckpointAction: TypeAlias = tuple[
 
 @final
 class CommandWord:
-    """The word by which a barrier is asked for; see framegate.joinbarrier.checkpoint, whose classes users hold."""
+    """The word in shared memory through which a barrier is requested; see framegate.joinbarrier.checkpoint."""
 
     @staticmethod
     def anonymous() -> CommandWord: ...
@@ -675,7 +675,7 @@ class CommandWord:
 
 @final
 class BarrierInjector:
-    """When a source sends a barrier."""
+    """Decides when a source sends a barrier."""
 
     def __new__(cls, word: CommandWord, interval_ns: int | None) -> BarrierInjector: ...
     def poll(self, now_ns: int | None) -> _Barrier | None: ...
@@ -683,7 +683,7 @@ class BarrierInjector:
 
 @final
 class CheckpointChannel:
-    """A bounded channel with one place that only a barrier may take; both its ends."""
+    """Both ends of a bounded channel with one place that only a barrier may take."""
 
     def __new__(cls, capacity: int) -> CheckpointChannel: ...
     def push_event(self, event: Any) -> bool: ...
@@ -697,7 +697,7 @@ class CheckpointChannel:
 
 @final
 class SignalCounter:
-    """Counts arrivals of the one signal that is pending."""
+    """Counts the arrivals of the one pending signal."""
 
     def __new__(cls, expected_upstreams: int) -> SignalCounter: ...
     def arrive(self, barrier_id: int, kind: int) -> str: ...
@@ -709,7 +709,7 @@ class SignalCounter:
 
 @final
 class NearestPairing:
-    """Best one-to-one nearest; for the conformance suite, as a stage holds it natively."""
+    """The best one-to-one pairing by nearest time, for the conformance suite. A stage uses it natively."""
 
     def __new__(cls) -> NearestPairing: ...
     def first_choice(
@@ -726,7 +726,7 @@ class NearestPairing:
 
 @final
 class OutputWatermarks:
-    """The watermarks of an output; for the conformance suite, as join engines hold it natively."""
+    """The watermarks of an output, for the conformance suite. Join engines use them natively."""
 
     def __new__(cls, *, is_reusing: bool) -> OutputWatermarks: ...
     def forget(self) -> None: ...
@@ -739,7 +739,7 @@ class OutputWatermarks:
 
 @final
 class IngressGate:
-    """The gate of a stream that is cut by agents; for the conformance suite, as join engines hold it natively."""
+    """The gate of a stream that agents cut themselves, for the conformance suite. Join engines use it natively."""
 
     def __new__(cls) -> IngressGate: ...
     def hold(
@@ -762,7 +762,7 @@ class IngressGate:
 
 @final
 class InputSignals:
-    """The signals of one channel whose upstreams are known; for the conformance suite, as join engines hold it
+    """The signals of one channel whose upstreams are known, for the conformance suite. Join engines use them
     natively."""
 
     def __new__(cls, inputs: int) -> InputSignals: ...
@@ -779,7 +779,7 @@ class InputSignals:
 
 @final
 class BarrierAligner:
-    """See framegate.joinbarrier.checkpoint.BarrierAligner, which users hold."""
+    """The native aligner; users hold it as framegate.joinbarrier.checkpoint.BarrierAligner."""
 
     def __new__(
         cls,
@@ -816,7 +816,7 @@ class BarrierAligner:
 
 @final
 class UnalignedCheckpointer:
-    """See framegate.joinbarrier.checkpoint.UnalignedCheckpointer, which users hold."""
+    """The native checkpointer; users hold it as framegate.joinbarrier.checkpoint.UnalignedCheckpointer."""
 
     def __new__(
         cls,
@@ -846,7 +846,7 @@ class UnalignedCheckpointer:
     def metrics(self) -> dict[str, Any]: ...
 
 def checkpoint_write_records(input_id: int, records: list[bytes]) -> bytes:
-    """The bytes of an in-flight file."""
+    """The bytes of a whole in-flight file."""
 
 def checkpoint_read_records(data: bytes) -> tuple[int, list[bytes]]:
-    """The input of an in-flight file, and its records. Raises CheckpointDamaged."""
+    """Read an in-flight file: the number of its input, and its records. Raises CheckpointDamaged."""

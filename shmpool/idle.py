@@ -14,7 +14,7 @@ from typing import Final, Literal, get_args
 IdleName = Literal["busy", "yield", "backoff", "sleep"]
 IDLE_NAMES: Final[tuple[str, ...]] = get_args(IdleName)
 WaitName = Literal["bell", "backoff", "yield", "spin"]
-"""How somebody waits for frames: ``spin`` is what loops call ``busy``, and ``bell`` sleeps until a writer rings."""
+"""How a consumer or engine waits for frames: ``spin`` is ``busy`` for loops; ``bell`` sleeps until a writer rings."""
 WAIT_NAMES: Final[tuple[str, ...]] = get_args(WaitName)
 
 SPINS: Final = 10

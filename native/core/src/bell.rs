@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Bells: how a reader that sleeps is woken by whoever writes, across processes.
+//! Bells: how a writer wakes sleeping readers, across processes.
 //!
 //! | file | is for | holds |
 //! |---|---|---|
 //! | `<namespace>/bells` | all streams of a namespace | bells: a futex word and an owner for each sleeper |
 //! | `<namespace>/<stream>/sleepers` | one stream | seats: the bells of its readers, and which of them sleep now |
 //!
-//! A sleeper has one bell, and a seat at every stream that it waits for. Whoever writes into a stream looks at its
-//! `asleep` word after each frame, and rings the bells of those who sleep. A stream whose writer does not say that it
-//! rings is waited for by looking again and again, as before.
+//! A sleeper has one bell, and a seat at every stream that it waits for. After each frame the writer of a stream looks
+//! at the stream's `asleep` word, and rings the bells of the sleepers. If a writer does not promise to ring, its
+//! readers look again and again instead of sleeping.
 //!
-//! Nobody misses a frame: a sleeper says that it sleeps and then looks once more; a writer writes the frame and then
-//! looks who sleeps. Between the two steps each has a full fence, so one of them sees the other. `tests/loom_bell.rs`
+//! No frame is missed: a sleeper says that it sleeps, and then looks once more; a writer writes the frame, and then
+//! looks who sleeps. Each has a full fence between the two steps, so one of them sees the other. `tests/loom_bell.rs`
 //! runs both under every order that the memory model allows.
 
 #[cfg(not(loom))]

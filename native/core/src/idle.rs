@@ -105,7 +105,7 @@ impl Idler {
         Pause::Park(park_ns)
     }
 
-    /// Whether it has spun and yielded in vain, and would now sleep until somebody rings.
+    /// Whether it has spun and yielded in vain, and would now sleep until a writer rings.
     #[must_use]
     pub fn would_sleep(&self) -> bool {
         self.strategy == IdleStrategy::Bell && self.empty_turns >= SPINS + YIELDS

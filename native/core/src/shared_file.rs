@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-//! A small file of atomic words that several processes of one user map.
+//! A small file of atomic words, mapped by several processes of one user.
 //!
-//! It begins with a magic and a version, and has one size. It gets its memory when it is made, so that a full file
+//! It begins with a magic and a version, and has a fixed size. It gets its memory when it is made, so that a full file
 //! system is an error here and never a SIGBUS later.
 
 use std::fs::{File, OpenOptions};
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const VERSION_AT: usize = 8;
 
-/// What a file of one kind looks like.
+/// The properties of a kind of file.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
     /// Its first eight bytes.
@@ -53,9 +53,9 @@ impl From<io::Error> for Refused {
 pub struct SharedFile {
     start: NonNull<u8>,
     bytes: usize,
-    /// The open file, while it holds a lock.
+    /// The open file, if it holds a lock.
     lock: Option<File>,
-    /// Device and inode; None for memory.
+    /// Device and inode of the file; None for memory.
     identity: Option<(u64, u64)>,
 }
 
@@ -68,7 +68,7 @@ impl SharedFile {
     /// Maps memory that only this process can reach.
     ///
     /// # Errors
-    /// The memory cannot be had.
+    /// If the system gives no memory.
     pub fn anonymous(kind: Kind) -> Result<Self, Refused> {
         let start = map(kind.bytes, libc::MAP_SHARED | libc::MAP_ANONYMOUS, -1)?;
         let made = Self { start, bytes: kind.bytes, lock: None, identity: None };
@@ -79,15 +79,15 @@ impl SharedFile {
     /// Maps a file, and makes it if it is missing. Several processes may do that at once.
     ///
     /// # Errors
-    /// The file is another one than it should be, or cannot be had.
+    /// If the file is not of this kind, or cannot be made.
     pub fn make(path: &Path, kind: Kind) -> Result<Self, Refused> {
         Self::begun(&options().create(true).open(path)?, kind)
     }
 
-    /// The same, and locks out everybody else who wants the lock, until it is dropped.
+    /// Like `make`, and locks the file until this is dropped. No other process can lock it meanwhile.
     ///
     /// # Errors
-    /// As above; and [`Refused::Busy`].
+    /// Like `make`, and [`Refused::Busy`].
     pub fn make_locked(path: &Path, kind: Kind) -> Result<Self, Refused> {
         let file = options().create(true).open(path)?;
         // SAFETY: locks an open descriptor.
@@ -102,7 +102,7 @@ impl SharedFile {
     /// Maps a file that another process made.
     ///
     /// # Errors
-    /// As above; and where there is none.
+    /// Like `make`, and if there is no file.
     pub fn open(path: &Path, kind: Kind) -> Result<Self, Refused> {
         Self::of(&options().open(path)?, kind)?.checked(kind)
     }
@@ -121,7 +121,7 @@ impl SharedFile {
         mapped.checked(kind)
     }
 
-    /// Writes magic and version where nobody did.
+    /// Writes magic and version, unless another process has.
     fn begin(&self, kind: Kind) {
         if self.number(0).load(Ordering::Acquire) == 0 {
             self.number(VERSION_AT).store(kind.version.to_le(), Ordering::Relaxed);
@@ -150,13 +150,13 @@ impl SharedFile {
         }
     }
 
-    /// Which file it is; memory is no file.
+    /// The identity of the file; None for memory.
     #[must_use]
     pub const fn identity(&self) -> Option<(u64, u64)> {
         self.identity
     }
 
-    /// The 8-byte word there.
+    /// The 8-byte word at an offset.
     #[inline]
     #[must_use]
     pub fn number(&self, offset: usize) -> &AtomicU64 {
@@ -164,7 +164,7 @@ impl SharedFile {
         unsafe { AtomicU64::from_ptr(self.at(offset, 8).cast()) }
     }
 
-    /// The 4-byte word there.
+    /// The 4-byte word at an offset.
     #[inline]
     #[must_use]
     pub fn half(&self, offset: usize) -> &AtomicU32 {
@@ -175,7 +175,7 @@ impl SharedFile {
     /// The address of a word of that many bytes.
     ///
     /// # Panics
-    /// The word does not lie inside the mapping, or is not aligned.
+    /// If the word is not inside the mapping, or is not aligned.
     #[inline]
     #[must_use]
     pub fn at(&self, offset: usize, bytes: usize) -> *mut u8 {
@@ -194,7 +194,7 @@ impl Drop for SharedFile {
 
 fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
-    // O_NONBLOCK: a pipe that somebody put there must not make this wait.
+    // O_NONBLOCK: if somebody put a pipe there, opening it must not wait.
     options.read(true).write(true).mode(0o600).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK);
     options
 }

@@ -8,8 +8,8 @@
 //!  +----------+-------+---------+-- ... ---+----------------------------------+-- ...
 //! ```
 //!
-//! An owner is a process: its id, and in the upper half when it began, so that another process of the same id is not
-//! taken for it. The bell of a process that is gone is given to whoever needs one.
+//! An owner is a process: its id, and in the upper half the time when it began, so that another process with the same
+//! id is not taken for it. The bell of a process that is gone is given to the next sleeper that needs one.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,7 @@ const BELL_BYTES: usize = 64;
 const OWNER_AT: usize = 8;
 const KIND: Kind = Kind { magic: *b"FGBELLS\0", version: 1, bytes: FIRST_AT + BELLS * BELL_BYTES };
 
-/// The file, mapped. A process maps each only once.
+/// The mapped file of bells. A process maps each such file only once.
 #[derive(Debug)]
 pub(super) struct Bells(SharedFile);
 
@@ -54,7 +54,7 @@ impl Bells {
         self.0.number(FIRST_AT + number * BELL_BYTES + OWNER_AT)
     }
 
-    /// Rings a bell. Its number was read from memory that others write, so one that cannot be is left alone.
+    /// Rings a bell. Its number comes from memory that other processes write, so a number that is too large is ignored.
     pub(super) fn ring(&self, number: u32) {
         if (number as usize) < BELLS {
             let word = self.word(number as usize);
@@ -63,13 +63,13 @@ impl Bells {
         }
     }
 
-    /// Whether the process is gone that a bell belongs to.
+    /// Whether the process that owns a bell is gone.
     pub(super) fn is_orphaned(&self, number: u32) -> bool {
         (number as usize) >= BELLS || !is_alive(self.owner(number as usize).load(Ordering::Acquire))
     }
 }
 
-/// One sleeper's bell. Given back when it is dropped.
+/// The bell of one sleeper. Dropping it gives it back.
 #[derive(Debug)]
 pub struct Bell {
     bells: Arc<Bells>,
@@ -78,7 +78,7 @@ pub struct Bell {
 }
 
 impl Bell {
-    /// A bell that no living process has; None where all are in use.
+    /// Claims a bell that no living process has. None if all of them are in use.
     pub(super) fn claim(bells: &Arc<Bells>) -> Option<Self> {
         let owner = this_process();
         let take = |number: &u32| {
@@ -113,7 +113,7 @@ impl Bell {
         futex::wait(self.word(), seen, most_ns)
     }
 
-    /// What other threads of this process wake its owner with.
+    /// The waker, by which other threads of this process wake the owner.
     #[must_use]
     pub fn waker(&self) -> Waker {
         Waker { bells: Arc::clone(&self.bells), number: self.number }
@@ -122,7 +122,7 @@ impl Bell {
 
 impl Drop for Bell {
     fn drop(&mut self) {
-        // In a child that was forked off the bell is still its parent's.
+        // In a forked child, the bell still belongs to the parent.
         if self.owner == this_process() {
             self.bells.owner(self.number as usize).store(0, Ordering::Release);
         }
@@ -137,7 +137,7 @@ pub struct Waker {
 }
 
 impl Waker {
-    /// Wakes it, or lets its next sleep end at once.
+    /// Wakes the sleeper. If it is not asleep, its next sleep ends at once.
     pub fn ring(&self) {
         self.bells.ring(self.number);
     }
@@ -152,10 +152,10 @@ fn is_alive(owner: u64) -> bool {
     owner != 0 && began(owner as u32) == owner >> 32
 }
 
-/// When a process began, in ticks since the machine did, cut to 32 bits and never 0; 0 where there is none.
+/// When a process began, in ticks since the machine did, cut to 32 bits and never 0; 0 if there is no such process.
 fn began(pid: u32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name of the program stands in brackets, and may hold anything.
+    // The name of the program is in parentheses, and may contain anything.
     let behind_name = text.rfind(')').map_or("", |at| &text[at + 1..]);
     let ticks = behind_name.split_whitespace().nth(19).and_then(|field| field.parse::<u64>().ok());
     ticks.map_or(0, |ticks| (ticks & 0xFFFF_FFFF).max(1))

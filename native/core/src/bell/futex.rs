@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Waiting for a word to change, and waking whoever waits. The word may lie in memory that processes share.
+//! Futexes: waiting for a word to change, and waking the threads that wait. Processes may share the word's memory.
 
 use std::sync::atomic::AtomicU32;
 
 /// How a sleep ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Woken {
-    /// Somebody rang, now or before the sleep began.
+    /// A writer rang, now or before the sleep began.
     Rung,
-    /// The time is up.
+    /// The time was up.
     Late,
-    /// A signal came: the caller has to look at it.
+    /// A signal arrived, and the caller must look at it.
     Interrupted,
 }
 
-/// Sleeps while the word has this value, for so long at most.
+/// Sleeps while the word has this value, at most for this long.
 #[cfg(target_os = "linux")]
 pub(super) fn wait(word: &AtomicU32, seen: u32, most_ns: u64) -> Woken {
     let most = libc::timespec {
@@ -33,14 +33,14 @@ pub(super) fn wait(word: &AtomicU32, seen: u32, most_ns: u64) -> Woken {
     }
 }
 
-/// Wakes everybody who waits for the word.
+/// Wakes every thread that waits for the word.
 #[cfg(target_os = "linux")]
 pub(super) fn wake(word: &AtomicU32) {
     // SAFETY: the word is mapped and aligned; no other argument is read.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, libc::c_int::MAX) };
 }
 
-/// Other systems have no such call: their sleepers look again after a moment.
+/// Other systems have no such call. Their sleepers look again after a moment.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn wait(word: &AtomicU32, seen: u32, most_ns: u64) -> Woken {
     let most = std::time::Duration::from_nanos(most_ns.min(crate::idle::LONGEST_PARK_NS));
@@ -50,6 +50,6 @@ pub(super) fn wait(word: &AtomicU32, seen: u32, most_ns: u64) -> Woken {
     if word.load(std::sync::atomic::Ordering::Acquire) == seen { Woken::Late } else { Woken::Rung }
 }
 
-/// Nobody waits in the kernel.
+/// Does nothing: on other systems no thread waits in the kernel.
 #[cfg(not(target_os = "linux"))]
 pub(super) const fn wake(_word: &AtomicU32) {}

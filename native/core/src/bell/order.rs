@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The two words of a bell, and the order of looking and saying in which no frame is missed.
+//! The two words of a bell, and the order of storing and looking by which no frame is missed.
 
 #[cfg(loom)]
 pub use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 #[cfg(not(loom))]
 pub use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
-/// Sleeper, first: the value of its bell. Whoever rings later changes it, and a sleep on this value then ends at once.
+/// A sleeper's first step: read its bell. A writer that rings later changes the bell, and a sleep on this value then
+/// ends at once.
 #[inline]
 #[must_use]
 pub fn hear(bell: &AtomicU32) -> u32 {
     bell.load(Ordering::Acquire)
 }
 
-/// Sleeper, second, at every stream: it sleeps. Call [`look_again`] once all are told.
+/// A sleeper's second step, at every stream: say that it sleeps. Call [`look_again`] after the last stream.
 #[inline]
 pub fn lie_down(asleep: &AtomicU64, seat: u32) {
     asleep.fetch_or(1 << seat, Ordering::Relaxed);
 }
 
-/// Sleeper, third, before it looks once more.
+/// A sleeper's third step, before it looks once more.
 #[inline]
 pub fn look_again() {
     fence(Ordering::SeqCst);
 }
 
-/// Sleeper, last: it is awake.
+/// A sleeper's last step: say that it is awake.
 #[inline]
 pub fn get_up(asleep: &AtomicU64, seat: u32) {
     if asleep.load(Ordering::Relaxed) >> seat & 1 == 1 {
@@ -33,7 +34,7 @@ pub fn get_up(asleep: &AtomicU64, seat: u32) {
     }
 }
 
-/// Writer, behind its frame: the seats of those who sleep. A bit that it takes away is its own to wake.
+/// A writer's step after its frame: take the seats of the sleepers. It must wake those whose bits it took.
 #[inline]
 #[must_use]
 pub fn sleepers(asleep: &AtomicU64) -> u64 {
@@ -44,7 +45,7 @@ pub fn sleepers(asleep: &AtomicU64) -> u64 {
     }
 }
 
-/// Writer, for each of them, before it wakes whoever waits for the word.
+/// A writer's step for each sleeper, before it wakes the threads that wait for the word.
 #[inline]
 pub fn ring(bell: &AtomicU32) {
     bell.fetch_add(1, Ordering::Release);

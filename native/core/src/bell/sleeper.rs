@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! One waiting thread: its bell, and a seat at every stream that it waits for.
+//! The sleeper: one waiting thread, with its bell and a seat at every stream that it waits for.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use super::order;
 use super::stream::StreamBells;
 use crate::idle::Idler;
 
-/// The longest sleep. What wakes nobody is found this late: a writer that was killed between its frame and the bell.
+/// The longest sleep. It bounds the delay of a frame whose writer was killed before it could ring.
 pub const LONGEST_SLEEP_NS: u64 = 100_000_000;
-/// The longest sleep of a thread that also hears what others publish: it must read past it before it fills their log.
+/// The longest sleep of a thread that also receives messages for others: it must read past them before their log is full.
 /// A million messages a second fill less than a fifth of a window of the default size in that time.
 const BESIDE_OTHERS_NS: u64 = 4_000_000;
 
-/// What a look found.
+/// What a turn found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// Something for the caller.
     Found,
-    /// Messages that are not for it.
+    /// Only messages for others.
     Others,
     /// Nothing.
     Nothing,
@@ -38,12 +38,12 @@ struct Seat {
 pub struct Sleeper {
     bell: Option<Bell>,
     seats: Vec<Seat>,
-    /// Whether each stream that it waits for has a seat for it.
+    /// Whether it has a seat at each stream that it waits for.
     is_seated: bool,
 }
 
 impl Sleeper {
-    /// Waits for these streams, each in its epoch, from now on; None is one without bells.
+    /// Waits for these streams from now on, each in its epoch. None stands for a stream without bells.
     pub fn wait_for(&mut self, streams: impl IntoIterator<Item = Option<(Arc<StreamBells>, u64)>>) {
         self.leave();
         self.is_seated = true;
@@ -58,7 +58,7 @@ impl Sleeper {
         if !self.bell.as_ref().is_some_and(|bell| bell.is_of(stream.bells())) && self.seats.is_empty() {
             self.bell = Bell::claim(stream.bells());
         }
-        // Streams of two namespaces have no bell in common.
+        // Streams of two namespaces share no bell.
         let bell = self.bell.as_ref().filter(|bell| bell.is_of(stream.bells()))?;
         let seat = stream.sit(bell.number())?;
         Some(Seat { stream, epoch, seat })
@@ -71,7 +71,7 @@ impl Sleeper {
         self.is_seated = false;
     }
 
-    /// What other threads of this process wake it with; None while it has no bell.
+    /// The waker, by which other threads of this process wake this one; None if it has no bell.
     #[must_use]
     pub fn waker(&self) -> Option<Waker> {
         self.bell.as_ref().map(Bell::waker)
@@ -109,8 +109,9 @@ impl Drop for Sleeper {
     }
 }
 
-/// Idles once, after a look that gave `before`: asleep where the strategy is to sleep and everybody would ring, and as
-/// the strategy says otherwise; that is None. `look` looks whether something came meanwhile.
+/// Idles once, after a turn that gave `before`. Sleeps, and returns how the sleep ended, if the strategy is to sleep
+/// and every writer would ring. Otherwise idles by the strategy, and returns None. `look` checks whether something came
+/// meanwhile.
 pub fn idle_or_sleep(
     idler: &mut Idler,
     sleeper: &Sleeper,

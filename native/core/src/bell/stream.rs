@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-//! Who sleeps on one stream.
+//! The bells of one stream: the seats of its sleepers.
 //!
 //! ```text
 //!  0          8       64               128        192             448      4096
@@ -18,9 +18,9 @@ use super::bells::Bells;
 use super::order;
 use crate::shared_file::{Kind, Refused, SharedFile};
 
-/// Of the stream's folder.
+/// The name of the file in the stream's folder.
 const NAME: &str = "sleepers";
-/// Of the namespace's folder.
+/// The name of the file in the namespace's folder.
 const BELLS_NAME: &str = "bells";
 const SEATS: u32 = 64;
 const RUNG_AT: usize = 64;
@@ -28,7 +28,7 @@ const ASLEEP_AT: usize = 128;
 const SEATS_AT: usize = 192;
 const KIND: Kind = Kind { magic: *b"FGSLEEP\0", version: 1, bytes: 4096 };
 
-/// The file of one stream, mapped, and the bells that its seats name.
+/// The mapped file of one stream, and the bells that its seats name.
 #[derive(Debug)]
 pub struct StreamBells {
     file: SharedFile,
@@ -36,10 +36,10 @@ pub struct StreamBells {
 }
 
 impl StreamBells {
-    /// Maps the files of the stream whose regions lie in `folder`; None where they do not lie as PROTOCOL 6.2 says.
+    /// Maps the files of the stream whose regions are in `folder`. None if they are not where PROTOCOL 6.2 says.
     ///
     /// # Errors
-    /// A file is not this user's, is another one than it should be, or cannot be had.
+    /// If a file belongs to another user, is not of the right kind, or cannot be made.
     pub fn of(folder: &Path, stream_id: u32, epoch: u64) -> Option<Result<Arc<Self>, Refused>> {
         let stream = folder.parent()?;
         let namespace = stream.parent()?;
@@ -70,18 +70,18 @@ impl StreamBells {
 
     // --- For writers ---------------------------------------------------------------------------------------
 
-    /// Says that whoever writes this epoch rings.
+    /// Promises that the writer of this epoch rings.
     pub fn promise(&self, epoch: u64) {
         self.rung().store(epoch.wrapping_add(1), Ordering::Release);
     }
 
-    /// Takes it back, unless another writer has promised for its epoch meanwhile.
+    /// Takes the promise back, unless another writer has made one for its own epoch meanwhile.
     pub fn take_back(&self, epoch: u64) {
         let _ = self.rung().compare_exchange(epoch.wrapping_add(1), 0, Ordering::AcqRel, Ordering::Relaxed);
         self.ring();
     }
 
-    /// Behind each message: wakes those who sleep. Costs a fence and a load where nobody does.
+    /// Wakes the sleepers, after a message. If there are none this costs a fence and a load.
     #[inline]
     pub fn ring(&self) {
         let seats = order::sleepers(self.asleep());
@@ -103,12 +103,12 @@ impl StreamBells {
 
     // --- For readers ---------------------------------------------------------------------------------------
 
-    /// Whether the writer of this epoch rings.
+    /// Whether the writer of this epoch has promised to ring.
     pub(super) fn is_rung(&self, epoch: u64) -> bool {
         self.rung().load(Ordering::Acquire) == epoch.wrapping_add(1)
     }
 
-    /// A seat for a bell, free or of a process that is gone; None where all are taken.
+    /// Takes a seat for a bell, a free one or that of a process that is gone. None if all seats are taken.
     pub(super) fn sit(&self, bell: u32) -> Option<u32> {
         let take = |seat: &u32, seen: u32| {
             self.seat(*seat).compare_exchange(seen, bell + 1, Ordering::AcqRel, Ordering::Relaxed).is_ok()

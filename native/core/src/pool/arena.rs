@@ -229,7 +229,7 @@ impl Ahead {
     fn start(start: NonNull<u8>, chunk_bytes: usize, chunks: usize, ahead: usize) -> io::Result<Self> {
         let shared = Arc::new(Shared { wanted: AtomicUsize::new(ahead), ..Shared::default() });
         let range = Range { start, chunk_bytes, chunks };
-        // The first part is waited for: whoever asks for an arena is about to use it.
+        // The first part is faulted in before this returns, because the caller is about to use it.
         range.fault_in(&shared);
         let theirs = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("framegate-arena".into()).spawn(move || {
@@ -289,13 +289,14 @@ impl Range {
         while from < shared.wanted.load(Ordering::Acquire) {
             let to = (from + step).min(self.chunks);
             let bytes = (to - from) * self.chunk_bytes;
-            // SAFETY: the range lies in the arena's mapping. Populating changes no byte, so whoever writes there
+            // SAFETY: the range lies in the arena's mapping. Populating changes no byte, so a thread that writes there
             // meanwhile is not disturbed.
             let done = unsafe {
                 let first = self.start.as_ptr().add(from * self.chunk_bytes);
                 libc::madvise(first.cast(), bytes, libc::MADV_POPULATE_WRITE)
             };
-            // An old kernel does not know it, or memory is short: whoever copies takes the faults.
+            // An old kernel does not know the call, or memory is short. Then the thread that copies takes the page
+            // faults.
             from = if done == 0 { to } else { self.chunks };
             shared.faulted.store(from, Ordering::Release);
         }

@@ -50,20 +50,21 @@ pub(crate) struct Shared {
     counters: Counters,
     client: Arc<ClientShared>,
     idle: IdleStrategy,
-    /// Fragments of turns that look for frames, wanted or not.
+    /// How many fragments were polled by turns that look for frames, whether they were wanted or not.
     heard: AtomicU64,
     stream_id: i32,
 }
 
-/// What a wait does between two turns that found nothing.
+/// What a waiting call does between two turns that found nothing.
 pub(crate) trait Resting: Send {
     fn strategy(&self) -> IdleStrategy;
 
-    /// Rests once, after a turn that gave `before`; how a sleep ended, if it was one. `look` is a turn, for sleepers.
+    /// Rests once, after a turn that gave `before`. Returns how a sleep ended, if it was one. `look` makes a turn; a
+    /// sleeper calls it before it sleeps.
     fn rest(&self, idler: &mut Idler, until: Instant, before: Look, look: &mut dyn FnMut() -> Look) -> Option<Woken>;
 }
 
-/// Rests by the strategy alone.
+/// Rests by the idle strategy alone.
 struct Plainly(IdleStrategy);
 
 impl Resting for Plainly {
@@ -240,7 +241,7 @@ impl Shared {
         }
         let polled = polled.map(|count| count.max(0) as usize);
         if let Ok(count @ 1..) = polled {
-            // Only whoever polls counts, and it holds the receiver.
+            // Only the polling thread counts, and it holds the receiver.
             self.heard.store(self.heard.load(Ordering::Relaxed) + count as u64, Ordering::Relaxed);
         }
         Some(polled)

@@ -71,7 +71,7 @@ struct Guarded {
     reader: Option<Reader>,
     /// The reader of the next epoch. It is used once the descriptors of the present epoch are drained.
     next: Option<Reader>,
-    /// Who sleeps on the stream, and the newest epoch that was mapped.
+    /// The bells of the stream's sleeping readers, and the newest epoch that was mapped.
     bells: Option<(Arc<StreamBells>, u64)>,
     subscription: Arc<SubscriptionShared>,
     /// The sequence that is expected next; None before the first descriptor of this epoch.
@@ -314,11 +314,11 @@ pub struct PoolConsumer {
     stream_id: u32,
 }
 
-/// How a consumer sleeps. Whoever waits holds it; a second thread that waits at the same time does not sleep.
+/// The sleep of a consumer. The thread that waits holds it; a second thread that waits at the same time does not sleep.
 #[derive(Default)]
 struct Sleep {
     sleeper: Sleeper,
-    /// The epoch by whose promise it sleeps.
+    /// The epoch whose bells the thread has a seat at; None if it has no seat.
     epoch: Option<u64>,
     /// The subscription that wakes it when a publication comes.
     heard: Option<Arc<SubscriptionShared>>,
@@ -406,7 +406,7 @@ impl PoolConsumer {
         self.wake();
     }
 
-    /// Lets whoever waits look again.
+    /// Wakes a waiting thread, so that it looks again.
     fn wake(&self) {
         if let Some(waker) = &*unpoisoned(&self.waker) {
             waker.ring();
@@ -537,7 +537,8 @@ impl PoolConsumer {
 }
 
 impl PoolConsumer {
-    /// Sits where the newest epoch's writer rings; whether others are heard beside it.
+    /// Takes a seat at the bells of the newest epoch, where its writer rings. Returns whether the subscription also
+    /// receives other publications.
     fn take_seat(&self, sleep: &mut Sleep) -> bool {
         let guarded = unpoisoned(&self.guarded);
         let epoch = guarded.bells.as_ref().map(|(_, epoch)| *epoch);

@@ -28,7 +28,7 @@ const SEND_HERE_PATIENCE: Duration = Duration::from_millis(100);
 /// What the lock guards.
 pub(super) struct Guarded {
     pub(super) writer: Option<Writer>,
-    /// Who sleeps on the stream; None where nobody can.
+    /// The bells of the stream's sleeping readers; None if there can be none.
     bells: Option<Arc<StreamBells>>,
     /// The last frame of the epoch that was announced. It need not be the one before the writer's next sequence,
     /// because sequences may be left out.
