@@ -53,7 +53,7 @@ class Limit:
         return 0 in (self.rows_max, self.bytes_max)
 
     def share(self, sharers: int) -> Limit:
-        """This limit divided into so many equal parts."""
+        """One of ``sharers`` equal parts of this limit."""
         return Limit(*(None if most is None else most // sharers for most in (self.rows_max, self.bytes_max)))
 
     def less(self, used: Extent) -> Limit:

@@ -106,7 +106,7 @@ mod tests {
 
     use super::*;
 
-    /// Two threads say that they come and look whether the other does; rounds in which neither saw it.
+    /// Two threads store and then look at the other's word. Returns in how many rounds neither saw the other.
     fn unseen(fences: Fences, rounds: u32) -> u32 {
         let (often, rarely) = (AtomicU32::new(0), AtomicU32::new(0));
         let (begin, end) = (Barrier::new(2), Barrier::new(2));

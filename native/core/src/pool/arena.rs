@@ -218,9 +218,9 @@ struct Ahead {
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// Chunks that are to have memory, from the first on.
+    /// How many chunks must have memory, counted from the first.
     wanted: AtomicUsize,
-    /// Chunks that have it.
+    /// How many chunks have memory.
     faulted: AtomicUsize,
     is_over: AtomicBool,
 }
@@ -243,11 +243,11 @@ impl Ahead {
 
     #[inline]
     fn faulted(&self) -> usize {
-        // Acquire: the helper's page tables are the kernel's affair; the number is all that passes between the threads.
+        // Acquire: only this number passes between the threads; the kernel keeps the page tables.
         self.shared.faulted.load(Ordering::Acquire)
     }
 
-    /// So many chunks are taken: as many as are to be ahead are wanted beyond them.
+    /// Lets the helper keep its lead over this many chunks in use.
     #[inline]
     fn want(&self, taken: usize) {
         let wanted = (taken + self.ahead).min(self.chunks);
@@ -265,13 +265,13 @@ impl Drop for Ahead {
         self.shared.is_over.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // It panics nowhere; and if it did, there would be nothing to do about it here.
+            // The helper does not panic; if it did, nothing could be done about it here.
             _ = thread.join();
         }
     }
 }
 
-/// What the helper knows of the arena.
+/// The part of the arena that the helper uses.
 struct Range {
     start: NonNull<u8>,
     chunk_bytes: usize,
@@ -282,7 +282,7 @@ struct Range {
 unsafe impl Send for Range {}
 
 impl Range {
-    /// Gives memory to everything that is wanted.
+    /// Faults in every chunk that must have memory.
     fn fault_in(&self, shared: &Shared) {
         let step = (STEP_BYTES / self.chunk_bytes).max(1);
         let mut from = shared.faulted.load(Ordering::Relaxed);

@@ -50,7 +50,7 @@ pub unsafe fn copy(kind: CopyKind, source: *const u8, target: *mut u8, bytes: us
 /// Like [`copy`], without the fences. The caller must call [`fence`] once before it publishes the copied bytes.
 ///
 /// # Safety
-/// As [`copy`].
+/// Like [`copy`].
 #[inline]
 pub unsafe fn copy_unfenced(kind: CopyKind, source: *const u8, target: *mut u8, bytes: usize) {
     #[cfg(target_arch = "x86_64")]

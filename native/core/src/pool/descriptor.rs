@@ -24,7 +24,7 @@ pub struct Descriptor {
     pub seq: u64,
     /// The descriptor's own time, or null.
     pub timestamp_ns: u64,
-    /// 0 for none.
+    /// The trace id; 0 for none.
     pub trace_id: u64,
 }
 

@@ -104,7 +104,7 @@ impl AeronClaim {
 
 impl Drop for AeronClaim {
     fn drop(&mut self) {
-        // A claim that was never entered must not hold up the stream.
+        // A claim that was never entered must not block the stream.
         self.finish(None);
     }
 }

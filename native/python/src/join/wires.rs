@@ -6,7 +6,7 @@ use framegate_engine::Wires;
 use crate::aeron::SubscriptionShared;
 use crate::pool::PublishTarget;
 
-/// What a join is connected to when Python runs it.
+/// The connections of a join that Python runs.
 pub(super) struct AeronWires;
 
 impl Wires for AeronWires {
