@@ -11,7 +11,8 @@ use crate::idle::Idler;
 
 /// The longest sleep. It bounds the delay of a frame whose writer was killed before it could ring.
 pub const LONGEST_SLEEP_NS: u64 = 100_000_000;
-/// The longest sleep of a thread that also receives messages for others: it must read past them before their log is full.
+/// The longest sleep of a thread that also receives messages for others, which must read past them before their log is
+/// full.
 /// A million messages a second fill less than a fifth of a window of the default size in that time.
 const BESIDE_OTHERS_NS: u64 = 4_000_000;
 
