@@ -23,7 +23,7 @@ from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 from framegate.spec.pool import Cause, Expected, ReferenceReader, ReferenceRegions, ReferenceWriter
 
-from framegate._native import AeronClient, Frame, PoolConsumer, PoolProducer, PoolRegions
+from framegate._native import AeronClient, AeronPublication, Frame, PoolConsumer, PoolProducer, PoolRegions
 from tests.own_folder import own_folder
 
 Array = np.ndarray[Any, Any]
@@ -89,16 +89,23 @@ class PoolReader(Protocol):
     def read(self, descriptor: FrameDescriptor) -> Taken | str: ...
 
 
+_CHANNEL: Final = "aeron:ipc?term-length=64k"
+
+
 class Pipe:
     """A stream of the media driver: what goes in, and what has come out."""
 
     def __init__(self, client: AeronClient) -> None:
-        channel, stream_id = "aeron:ipc?term-length=64k", next(_STREAM_IDS)
-        self.subscription = client.add_subscription(channel, stream_id, idle="backoff", timeout_ns=WATCHDOG_NS)
-        self.publication = client.add_publication(
-            channel, stream_id, exclusive=True, attempts=1000, deadline_ns=WATCHDOG_NS, timeout_ns=WATCHDOG_NS
-        )
+        self._client, self._stream_id = client, next(_STREAM_IDS)
+        self.subscription = client.add_subscription(_CHANNEL, self._stream_id, idle="backoff", timeout_ns=WATCHDOG_NS)
+        self.publication = self.beside()
         until(lambda: self.publication.is_connected and self.subscription.image_count == 1, "connected")
+
+    def beside(self) -> AeronPublication:
+        """One more publication of the stream."""
+        return self._client.add_publication(
+            _CHANNEL, self._stream_id, exclusive=True, attempts=1000, deadline_ns=WATCHDOG_NS, timeout_ns=WATCHDOG_NS
+        )
 
     def take(self) -> bytes:
         """The one message that was sent."""

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -135,3 +136,36 @@ def test_a_reader_of_an_epoch_that_nobody_rings_for_stays_awake(
     consumer = PoolConsumer(pipes.to_consumer.subscription, STREAM_ID)
     consumer.attach(regions)
     assert sleeps(consumer, twin) == 0
+
+
+def woken(consumer: PoolConsumer, seconds: float) -> int:
+    """How often a thread that waits in vain for so long is woken."""
+    counts = list[int]()
+
+    def wait() -> None:
+        for _ in range(2):
+            status = Path(f"/proc/self/task/{threading.get_native_id()}/status").read_text()
+            counts.append(int(re.findall(r"^voluntary_ctxt_switches:\s+(\d+)", status, re.MULTILINE)[0]))
+            if len(counts) == 1:
+                consumer.poll(1, int(seconds * 1e9))
+
+    waiting = threading.Thread(target=wait)
+    waiting.start()
+    waiting.join()
+    return counts[1] - counts[0]
+
+
+def test_a_reader_that_hears_another_publication_sleeps_too_short_to_hold_it_up(
+    regions: PoolRegions, twin: StreamBells, pipes: Pipes
+) -> None:
+    twin.promise(EPOCH)
+    consumer = PoolConsumer(pipes.to_consumer.subscription, STREAM_ID)
+    consumer.attach(regions)
+    alone = woken(consumer, 1.0)
+    beside = pipes.to_consumer.beside()
+    until(lambda: pipes.to_consumer.subscription.image_count == 2, "heard")
+    try:
+        assert woken(consumer, 1.0) > 5 * alone
+    finally:
+        beside.close()
+    until(lambda: pipes.to_consumer.subscription.image_count == 1, "gone")

@@ -146,15 +146,3 @@ def test_a_consumer_with_a_descriptor_says_who_has_its_frames(bed: Bed) -> None:
     )
     assert program.ended() == 1
     assert "whoever has its descriptor" in program.errors
-
-
-def test_a_consumer_that_sleeps_holds_up_no_other_producer(bed: Bed) -> None:
-    quiet, busy = bed.streams(2)
-    sleeper = bed.run("consume", "--stream", quiet, "--json", is_ready=True)
-    bed.play(quiet, [(0, 0, 1), (8_000, 1, 2)])
-    sleeper.says(seq=0)
-    reader = bed.run("consume", "--stream", busy, "--json", is_ready=True)
-    sent = bed.produce(busy, "--max-rate", "--count", 400_000, "--shape", "8", consumers=1).summary()
-    assert sent["descriptors_lost"] == 0, sent
-    reader.summary()
-    assert sleeper.summary()["frames"] == 2
