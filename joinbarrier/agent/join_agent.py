@@ -31,6 +31,7 @@ from framegate.joinbarrier.checkpoint.restore.store import announced_store
 from framegate.joinbarrier.checkpoint.restore_choice import Chosen
 from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.config.contradiction import contradiction
+from framegate.joinbarrier.config.policies import POLICIES
 from framegate.joinbarrier.journal.doorbell import bell_name, take_away
 from framegate.joinbarrier.journal.folder import JournalFolder
 from framegate.joinbarrier.journal.reader_watch import ReaderWatch
@@ -141,7 +142,7 @@ class JoinAgent:
         self._signals = ControlSignals(self.client, join.pipeline, join.control_upstreams)
         former = self._former(chosen, wait or _wait_a_little)
         self._republisher = Republisher.of(self.client, self.config, self.engine, self.folder.path, self.inputs, former)
-        if self.config.join.policy != "union":
+        if POLICIES[self.config.join.policy].needs_map:
             self._exchange = MapExchange(self.client, announce_period_ns=self.config.mergemap.announce_ms * 1_000_000)
         self._new_out_epoch()
         self._note_joined()

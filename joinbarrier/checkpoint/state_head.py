@@ -9,21 +9,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from framegate.joinbarrier.checkpoint.messages import check_barrier
+from framegate.joinbarrier.config.policies import POLICIES, PolicyName
 from framegate.joinbarrier.journal.causes import Cause
 from framegate.schema.errors import CheckpointDamaged, CheckpointNewer, FramegateError
 
 FORMAT: Final = 1
 _I64_MAX: Final = 2**63 - 1
 _OUT_TIMES_MAX: Final = 1024
-_POLICIES: Final[Mapping[str, tuple[str, ...]]] = {
-    "sequence": ("next", "first", "last"),
-    "timestamp": ("time",),
-    "latest": (),
-    "union": (),
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +116,7 @@ def stage_text(state: Mapping[str, Any], policy: str, inputs: int) -> tuple[str,
     """
     names = ("out_epoch", "out_seq", "map")
     numbers = {name: _count(state[name]) for name in names}
-    numbers |= {name: _number(state[name]) for name in _POLICIES[policy]}
+    numbers |= {name: _number(state[name]) for name in POLICIES[cast(PolicyName, policy)].numbers_kept}
     rows = [[_number(value) for value in each] for each in state["inputs"]]
     if len(rows) != inputs or any(len(each) != 4 for each in rows):
         raise ValueError(f"cursors of {len(rows)} inputs, not {inputs}")

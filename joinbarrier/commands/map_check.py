@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from framegate.joinbarrier.config.configuration import JoinConfig, load_join_config
+from framegate.joinbarrier.config.policies import POLICIES
 from framegate.schema.console.quantities import duration
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE
@@ -42,8 +43,8 @@ def explained(config: JoinConfig) -> list[str]:
 
 def _authority(config: JoinConfig) -> Iterator[str]:
     out_stream = config.join.out_stream
-    if config.join.policy == "union":
-        yield f"Output {out_stream} takes every frame of every input as a row of its own; it needs no map."
+    if rows := POLICIES[config.join.policy].rows_without_map:
+        yield f"Output {out_stream} takes {rows}; it needs no map."
     elif config.mergemap.serve:
         yield f"This join serves the map of output {out_stream} itself, made of the rules below."
     else:
@@ -56,7 +57,7 @@ def _authority(config: JoinConfig) -> Iterator[str]:
 
 def _outputs(config: JoinConfig) -> Iterator[str]:
     drive, policy = config.drive, config.join.policy
-    if policy == "union":
+    if not POLICIES[policy].needs_map:
         return
     if policy == "sequence":
         by = f"each frame of {drive.input} with number n" if drive.kind == "input" else "each number n"
@@ -146,7 +147,7 @@ def _second(by_ns: int) -> str:
 
 def _waits(config: JoinConfig) -> Iterator[str]:
     """What happens to a row whose inputs are late, silent or gone."""
-    if config.join.policy == "union":
+    if not POLICIES[config.join.policy].needs_map:
         return
     yield from _lateness(config)
     stale_ms = config.mergemap.stale_timeout_ms

@@ -57,7 +57,7 @@ def _maps(options: ServeOptions, configs: list[JoinConfig]) -> list[MergeMap]:
     for path, config in zip(options.configs, configs, strict=True):
         owned = config.merge_map(config.first_epoch if options.epoch is None else options.epoch)
         if owned is None:
-            raise WrongUsage("a union joins nothing, so it has no map to serve", file=path)
+            raise WrongUsage(f"the policy {config.join.policy} needs no map, so there is none to serve", file=path)
         if owned.out_stream in owners:
             raise WrongUsage(f"output {owned.out_stream} is also that of {owners[owned.out_stream]}", file=path)
         owners[owned.out_stream] = path

@@ -9,6 +9,7 @@ from typing import Annotated, Final, Self
 
 from framegate.joinbarrier.config.drive import Drive
 from framegate.joinbarrier.config.late_inputs import late_input_warnings, long_wait_warnings
+from framegate.joinbarrier.config.policies import POLICIES
 from framegate.joinbarrier.config.rules import conflicts
 from framegate.joinbarrier.config.sections import (
     INPUTS_MAX,
@@ -58,8 +59,8 @@ class JoinConfig(Section):
         given = Drive.parse(self.join.drive) if self.join.drive else None
         if given is not None:
             return given
-        by_first = self.join.policy == "timestamp"
-        return Drive("input", input=self.input[0].name) if by_first else Drive("counter")
+        kind = POLICIES[self.join.policy].drives[0]
+        return Drive(kind, input=self.input[0].name if kind == "input" else "")
 
     @property
     def has_timestamp_map(self) -> bool:
@@ -80,8 +81,8 @@ class JoinConfig(Section):
         return self.mergemap.epoch or 1
 
     def merge_map(self, epoch: int) -> MergeMap | None:
-        """The map of this join for an epoch of its output; None for a union, which joins nothing."""
-        if self.join.policy == "union":
+        """The map of this join for an epoch of its output; None for a policy that needs no map."""
+        if not POLICIES[self.join.policy].needs_map:
             return None
         stale_ns = self.mergemap.stale_timeout_ms * _NS_PER_MS or None
         if not self.has_timestamp_map:

@@ -10,22 +10,13 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
-PolicyName: TypeAlias = Literal["sequence", "timestamp", "latest", "union"]
-"""How it is told which frames belong together."""
-DriveKind: TypeAlias = Literal["counter", "input", "clock", "watermark", "external"]
+from framegate.joinbarrier.config.policies import DriveKind
+
 DRIVES: Final = '"counter", "input:NAME", "clock:HZ", "watermark" or "external:MODULE:FUNCTION"'
 HZ_MAX: Final = 1e6
 _TARGET: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*")
-
-ALLOWED: Final[dict[PolicyName, tuple[DriveKind, ...]]] = {
-    "sequence": ("counter", "input"),
-    "timestamp": ("input", "clock", "watermark", "external"),
-    "latest": ("counter", "input", "clock", "watermark", "external"),
-    "union": ("counter",),
-}
-"""The drives of each policy: a sequence join counts, a timestamp join needs times."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
-from framegate.joinbarrier.config.drive import ALLOWED, Drive, is_target
+from framegate.joinbarrier.config.drive import Drive, is_target
+from framegate.joinbarrier.config.policies import POLICIES, PolicyName
 from framegate.schema.config.toml_file import KeyPath
 from framegate.schema.config.types import Conflict
 
@@ -18,9 +19,7 @@ if TYPE_CHECKING:
     from framegate.joinbarrier.config.sections import InputSection
 
 _POLICY: Final = ("join", "policy")
-_RULES: Final = {"sequence": ("offset", "window"), "timestamp": ("offset_ns", "window_ns", "tolerance_ns")}
-"""The keys that are a policy's rule."""
-_ALL_RULE_KEYS: Final = tuple(key for keys in _RULES.values() for key in keys)
+_ALL_RULE_KEYS: Final = tuple(key for policy in POLICIES.values() for key in policy.rule_keys)
 
 
 def conflicts(config: JoinConfig) -> Iterator[Conflict]:
@@ -64,7 +63,7 @@ def _regressed(config: JoinConfig) -> Iterator[Conflict]:
 
 def _rule(config: JoinConfig, index: int, each: InputSection) -> Iterator[Conflict]:
     policy = config.join.policy
-    own = _RULES.get(policy, ())
+    own = POLICIES[policy].rule_keys
     if policy == "timestamp" and each.offset is not None:
         yield from _by_sequence(config, index, each)
         own = (*own, "offset")
@@ -101,15 +100,15 @@ def _without(index: int, each: InputSection, key: str, others: tuple[str, ...], 
             yield Conflict(_key(index, other), _key(index, key), f"{other} says nothing beside {key}: {why}")
 
 
-def _timestamp_only(policy: str, index: int, each: InputSection) -> Iterator[Conflict]:
+def _timestamp_only(policy: PolicyName, index: int, each: InputSection) -> Iterator[Conflict]:
     if policy != "timestamp" and each.pick != "newest":
         yield _for("timestamp", _key(index, "pick"), policy)
     if policy != "timestamp" and not each.reuse:
         yield _for("timestamp", _key(index, "reuse"), policy)
     if policy != "timestamp" and each.regressed != "reject":
         yield _for("timestamp", _key(index, "regressed"), policy)
-    if policy == "union" and each.deadline_ms:
-        message = "no frame of a union waits for another, so none has a deadline"
+    if each.deadline_ms and not POLICIES[policy].needs_map:
+        message = f"a deadline belongs to a rule, and the policy {policy} has none"
         yield Conflict(_key(index, "deadline_ms"), _POLICY, message)
 
 
@@ -125,8 +124,8 @@ def _processed(index: int, each: InputSection) -> Iterator[Conflict]:
 
 def _drive(config: JoinConfig) -> Iterator[Conflict]:
     key, policy, drive = ("join", "drive"), config.join.policy, config.drive
-    if drive.kind not in ALLOWED[policy]:
-        message = f"the policy {policy} is driven by {', '.join(ALLOWED[policy])}, not by {drive.kind}"
+    if drive.kind not in (drives := POLICIES[policy].drives):
+        message = f"the policy {policy} is driven by {', '.join(drives)}, not by {drive.kind}"
         yield Conflict(key, _POLICY, message)
     if drive.kind == "input":
         yield from _driving_input(config, key, drive)
@@ -170,8 +169,8 @@ def _map_wide(config: JoinConfig) -> Iterator[Conflict]:
     if section.clock_domain != "monotonic" and not has_times:
         message = f"the policy {policy} compares no times here and publishes no frames, so it has no clock domain"
         yield Conflict(("mergemap", "clock_domain"), _POLICY, message)
-    if section.stale_timeout_ms and policy == "union":
-        message = "no frame of a union waits for another, so no input can be stale"
+    if section.stale_timeout_ms and not POLICIES[policy].needs_map:
+        message = f"staleness belongs to a map, and the policy {policy} has none"
         yield Conflict(("mergemap", "stale_timeout_ms"), _POLICY, message)
 
 

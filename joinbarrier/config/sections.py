@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Final, Literal, Self
 
-from framegate.joinbarrier.config.drive import DRIVES, Drive, PolicyName, is_target
+from framegate.joinbarrier.config.drive import DRIVES, Drive, is_target
+from framegate.joinbarrier.config.policies import PolicyName
 from framegate.schema.config.types import U32_MAX, AeronStream, Name, Section, Size, StreamId, wanted
 from framegate.shmpool.idle import WaitName
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from framegate.joinbarrier.config.drive import PolicyName
+from framegate.joinbarrier.config.policies import DriveKind, PolicyName
 from framegate.joinbarrier.journal.causes import Absence
 from framegate.schema.merge import TimestampSource
 from framegate.spec.join.kind import Kind
@@ -19,7 +19,6 @@ PolicyKind: TypeAlias = PolicyName
 PickName: TypeAlias = Literal["newest", "nearest", "latest", "sequence"]
 """Which frame a timestamp join takes: the newest that its rule admits, the nearest, the newest that is there without
 waiting for another, or the one whose sequence is the anchor's plus ``seq_offset``."""
-DriveKind: TypeAlias = Literal["counter", "input", "clock", "watermark", "external"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

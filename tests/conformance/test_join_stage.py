@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Protocol
 
 import pytest
+from framegate.joinbarrier.config.policies import POLICIES, PolicyName
 from framegate.joinbarrier.journal.causes import Cause
 from framegate.schema.errors import MapRefused
 from framegate.schema.merge import TimestampSource
@@ -1437,3 +1439,13 @@ def test_a_lost_frame_is_left_with_the_cause_that_was_given(world: MakeWorld, ca
     stage = world({}, {})
     assert stage.stage.observe_lost(stage.config.inputs[0].stream, 1, 0, cause, 0)
     assert stage.left() == [(0, 0, 0, str(cause))]
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_a_stage_keeps_the_numbers_of_its_policy_and_asks_for_a_map_if_the_policy_needs_one(
+    world: MakeWorld, policy: PolicyName
+) -> None:
+    facts = POLICIES[policy]
+    stage = world({}, {}, policy=policy, drive=facts.drives[0], has_map=False).stage
+    assert list(json.loads(stage.state())) == ["out_epoch", "out_seq", "map", *facts.numbers_kept, "inputs"]
+    assert (stage.wants_map() is not None) == facts.needs_map

@@ -4,54 +4,9 @@
 
 use serde::Deserialize;
 
+use super::policy::PolicyKind;
 use crate::barrier::Kind;
 use crate::map::Source;
-
-/// How the join decides which frames belong together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PolicyKind {
-    /// Frames with matching sequences.
-    Sequence,
-    /// Frames with matching times.
-    Timestamp,
-    /// The newest frame of each input.
-    Latest,
-    /// Every frame alone.
-    Union,
-}
-
-impl PolicyKind {
-    /// Whether outputs are numbered by sequences of frames.
-    #[must_use]
-    pub const fn is_by_sequence(self) -> bool {
-        matches!(self, Self::Sequence)
-    }
-
-    /// Whether the times of frames decide.
-    #[must_use]
-    pub const fn is_by_time(self) -> bool {
-        matches!(self, Self::Timestamp)
-    }
-
-    /// Whether only the newest frame of an input can be joined.
-    #[must_use]
-    pub const fn keeps_newest_only(self) -> bool {
-        matches!(self, Self::Latest)
-    }
-
-    /// Whether a frame belongs to one output only.
-    #[must_use]
-    pub const fn has_place_of_its_own(self) -> bool {
-        matches!(self, Self::Sequence | Self::Union)
-    }
-
-    /// Whether the order of frames alone decides when an epoch of the output closes.
-    #[must_use]
-    pub const fn closes_by_order(self) -> bool {
-        matches!(self, Self::Union)
-    }
-}
 
 /// What makes the outputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -183,15 +138,9 @@ impl StageConfig {
         streams
     }
 
-    /// The kind of readiness. None for a union, which waits for no map and no other input.
+    /// The kind of readiness. None for a policy that waits for no map and no other input.
     pub(super) fn kind(&self) -> Option<Kind> {
-        match self.policy {
-            PolicyKind::Sequence => Some(Kind::Sequence),
-            PolicyKind::Timestamp => Some(Kind::Timestamp),
-            PolicyKind::Latest if self.is_ordered_by_time => Some(Kind::LatestByTime),
-            PolicyKind::Latest => Some(Kind::LatestBySeq),
-            PolicyKind::Union => None,
-        }
+        self.policy.kind(self.is_ordered_by_time)
     }
 
     /// Whether rules compare times.

@@ -34,11 +34,12 @@ mod union;
 mod unmatched;
 
 pub use attempt::{Absence, Attempt, Pick};
-pub use config::{Drive, InputConfig, PolicyKind, Preference, StageConfig};
+pub use config::{Drive, InputConfig, Preference, StageConfig};
 pub use counters::{Counters, InputCounters};
 pub use cut::{Lost, Pending};
 pub use observe::Observed;
 pub use out_times::OUT_TIMES_MAX;
+pub use policy::PolicyKind;
 pub use progress::Progress;
 pub use recall::{Rest, StreamRest};
 pub use rejected::Rejection;

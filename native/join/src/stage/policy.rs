@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The differences between the policies of a stage. One file implements each: `sequence`, `timestamp`, `latest` and
-//! `union`.
+//! The policies of a stage and how they differ: their names, what holds for each, and the trait that one file for each
+//! implements: `sequence`, `timestamp`, `latest` and `union`. `joinbarrier/config/policies.py` is the list in Python.
 
 use std::io::{Result as Written, Write};
+
+use serde::Deserialize;
 
 use super::Stage;
 use super::config::{Drive, InputConfig, Preference, StageConfig};
@@ -11,6 +13,64 @@ use super::nearest::OneToOne;
 use super::out_times::OutTimes;
 use super::unmatched::Cause;
 use super::{latest, sequence, timestamp};
+use crate::barrier::Kind;
+
+/// How the join decides which frames belong together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PolicyKind {
+    /// Frames with matching sequences.
+    Sequence,
+    /// Frames with matching times.
+    Timestamp,
+    /// The newest frame of each input.
+    Latest,
+    /// Every frame alone.
+    Union,
+}
+
+impl PolicyKind {
+    /// The kind of readiness. None for a union, which waits for no map and no other input.
+    pub(super) fn kind(self, is_ordered_by_time: bool) -> Option<Kind> {
+        match self {
+            Self::Sequence => Some(Kind::Sequence),
+            Self::Timestamp => Some(Kind::Timestamp),
+            Self::Latest if is_ordered_by_time => Some(Kind::LatestByTime),
+            Self::Latest => Some(Kind::LatestBySeq),
+            Self::Union => None,
+        }
+    }
+
+    /// Whether outputs are numbered by sequences of frames.
+    #[must_use]
+    pub const fn is_by_sequence(self) -> bool {
+        matches!(self, Self::Sequence)
+    }
+
+    /// Whether the times of frames decide.
+    #[must_use]
+    pub const fn is_by_time(self) -> bool {
+        matches!(self, Self::Timestamp)
+    }
+
+    /// Whether only the newest frame of an input can be joined.
+    #[must_use]
+    pub const fn keeps_newest_only(self) -> bool {
+        matches!(self, Self::Latest)
+    }
+
+    /// Whether a frame belongs to one output only.
+    #[must_use]
+    pub const fn has_place_of_its_own(self) -> bool {
+        matches!(self, Self::Sequence | Self::Union)
+    }
+
+    /// Whether the order of frames alone decides when an epoch of the output closes.
+    #[must_use]
+    pub const fn closes_by_order(self) -> bool {
+        matches!(self, Self::Union)
+    }
+}
 
 /// Where the outputs stand, for each policy.
 pub(super) struct Numbers {
