@@ -25,7 +25,7 @@ from framegate.schema import Message
 from framegate.schema.control import CheckpointBarrier, ControlSignal, Watermark
 from framegate.schema.errors import MessageError
 from framegate.schema.wire import FrameDescriptor
-from framegate.shmpool.layout.slot import NULL_TIMESTAMP, SLOT_BYTES, Cause
+from framegate.shmpool.layout.slot import NULL_TIMESTAMP, SLOT_BYTES, DropCause
 from framegate.shmpool.layout.slot import read as read_slot
 from framegate.shmpool.layout.tensor import DTYPES, Tensor
 
@@ -236,7 +236,7 @@ class Passage:
             return self._left_out(begun, stream, UNREADABLE)
         index, pool_id = _PLACE.unpack_from(body)
         header = read_slot(body, index, {pool_id: len(payload)})
-        if isinstance(header, Cause) or header.values_bytes != len(payload):
+        if isinstance(header, DropCause) or header.values_bytes != len(payload):
             return self._left_out(begun, stream, UNREADABLE)
         said = begun.descriptor
         return FrameOfRecording(

@@ -31,7 +31,7 @@ class Kind:
     CHECKPOINT_COMPLETE: Final = "checkpoint_complete"
 
 
-class Cause:
+class AlignmentCause:
     """Why a checkpoint was aborted, in the words of PROTOCOL 12, or why it is taken unaligned."""
 
     TIMEOUT: Final = "timeout"

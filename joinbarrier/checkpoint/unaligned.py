@@ -6,7 +6,7 @@ from __future__ import annotations
 import logging
 from typing import Any, Final, Protocol
 
-from framegate.joinbarrier.checkpoint.actions import Action, Cause, Kind
+from framegate.joinbarrier.checkpoint.actions import Action, AlignmentCause, Kind
 from framegate.joinbarrier.checkpoint.aligner import (
     checked_id,
     checked_input,
@@ -130,12 +130,12 @@ class UnalignedCheckpointer:
 
     def _told(self, actions: list[Action]) -> list[Action]:
         for action in actions:
-            if action.kind == Kind.TRIGGER_SNAPSHOT and action.cause == Cause.THRESHOLD:
+            if action.kind == Kind.TRIGGER_SNAPSHOT and action.cause == AlignmentCause.THRESHOLD:
                 waited = sum(each.kind == Kind.DRAIN_BUFFERED for each in actions)
                 log_waited_for(action, self._num_inputs, "taken unaligned", waited)
             if action.kind == Kind.TRIGGER_SNAPSHOT and action.cause is not None:
                 self._warn_of_threshold()
-            if action.kind == Kind.ABORTED and action.cause == Cause.LATE_BARRIER_TIMEOUT:
+            if action.kind == Kind.ABORTED and action.cause == AlignmentCause.LATE_BARRIER_TIMEOUT:
                 log_waited_for(action, self._num_inputs, "given up, its late barriers missing,", 0)
         return actions
 

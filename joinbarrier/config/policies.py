@@ -14,7 +14,7 @@ DriveKind: TypeAlias = Literal["counter", "input", "clock", "watermark", "extern
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class PolicyFacts:
     """What distinguishes one policy from another outside of the stage."""
 
     drives: tuple[DriveKind, ...]
@@ -32,15 +32,15 @@ class Policy:
         return not self.rows_without_map
 
 
-POLICIES: Final[dict[PolicyName, Policy]] = {
-    "sequence": Policy(
+POLICIES: Final[dict[PolicyName, PolicyFacts]] = {
+    "sequence": PolicyFacts(
         drives=("counter", "input"), rule_keys=("offset", "window"), numbers_kept=("next", "first", "last")
     ),
-    "timestamp": Policy(
+    "timestamp": PolicyFacts(
         drives=("input", "clock", "watermark", "external"),
         rule_keys=("offset_ns", "window_ns", "tolerance_ns"),
         numbers_kept=("time",),
     ),
-    "latest": Policy(drives=("counter", "input", "clock", "watermark", "external")),
-    "union": Policy(drives=("counter",), rows_without_map="every frame of every input as a row of its own"),
+    "latest": PolicyFacts(drives=("counter", "input", "clock", "watermark", "external")),
+    "union": PolicyFacts(drives=("counter",), rows_without_map="every frame of every input as a row of its own"),
 }

@@ -27,7 +27,7 @@ _FIXED: Final = Struct("<8x I I H I Q I 26x I 4H")
 _TENSOR: Final = Struct("<72x h h B x B I 8i 8i")
 
 
-class Cause(StrEnum):
+class DropCause(StrEnum):
     """Why a frame was not taken, in the order in which the native twin counts the causes."""
 
     IN_PROGRESS = "in_progress"
@@ -76,27 +76,27 @@ def write(slot: memoryview, index: int, header: FrameHeader) -> None:
     slot[8:] = whole.encode_body()[8:]
 
 
-def read(slot: memoryview, index: int, strides_of_pools: dict[int, int]) -> FrameHeader | Cause:
+def read(slot: memoryview, index: int, strides_of_pools: dict[int, int]) -> FrameHeader | DropCause:
     """Read the header of the frame at ``index`` of the ring. The strides of the mapped pools are given by pool id."""
     values_bytes, payload_slot, pool_id, payload_offset, timestamp_ns, meta_version, *embedded = _FIXED.unpack_from(
         slot
     )
     if pool_id not in strides_of_pools:
-        return Cause.UNKNOWN_POOL
+        return DropCause.UNKNOWN_POOL
     if values_bytes > strides_of_pools[pool_id]:
-        return Cause.VALUES_BYTES
+        return DropCause.VALUES_BYTES
     if payload_slot != index:
-        return Cause.PAYLOAD_SLOT
+        return DropCause.PAYLOAD_SLOT
     if payload_offset != 0:
-        return Cause.PAYLOAD_OFFSET
+        return DropCause.PAYLOAD_OFFSET
     if embedded[0] != _HEADER_LENGTH:
-        return Cause.HEADER_LENGTH
+        return DropCause.HEADER_LENGTH
     if tuple(embedded[1:]) != _TENSOR_MESSAGE:
-        return Cause.TENSOR_MESSAGE
+        return DropCause.TENSOR_MESSAGE
     tensor = _tensor(slot)
     strides = tensor.resolved(values_bytes)
     if isinstance(strides, str):
-        return Cause(strides)
+        return DropCause(strides)
     return FrameHeader(values_bytes, pool_id, timestamp_ns, meta_version, tensor, strides)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import assert_never
 
-from framegate.joinbarrier.checkpoint.actions import Action, Cause, Kind, Pair, passed
+from framegate.joinbarrier.checkpoint.actions import Action, AlignmentCause, Kind, Pair, passed
 from framegate.joinbarrier.checkpoint.messages import CheckpointBarrier, Event, Message, Watermark
 from framegate.joinbarrier.checkpoint.settings import AlignerSettings
 from framegate.schema.errors import AlignmentStateError
@@ -63,7 +63,7 @@ class BarrierAligner:
         if current is None or not self.is_blocked(input_id):
             return passed(input_id, event)
         refusal = self.buffers.refusal(input_id, event)
-        if refusal == Cause.INPUT_LIMIT:
+        if refusal == AlignmentCause.INPUT_LIMIT:
             self.counted["input_full"] += 1
             return Action(kind=Kind.INPUT_FULL, event=event, input_id=input_id)
         if refusal is not None:
@@ -137,13 +137,13 @@ class BarrierAligner:
         current = self.current
         if current is None or current.is_triggered or not self.is_overdue(now_ns):
             return None
-        return self.abort_alignment(current, Cause.TIMEOUT)
+        return self.abort_alignment(current, AlignmentCause.TIMEOUT)
 
     def abort(self, checkpoint_id: int | None = None) -> Action | None:
         """Abort the current checkpoint if the id is its own or None; otherwise remember that id as aborted."""
         current = self.current
         if current is not None and checkpoint_id in (None, current.barrier.checkpoint_id):
-            return self.abort_alignment(current, Cause.COORDINATOR)
+            return self.abort_alignment(current, AlignmentCause.COORDINATOR)
         if checkpoint_id is not None:
             self.history.abort(checkpoint_id)
         return None
@@ -195,7 +195,7 @@ class BarrierAligner:
         current = self.current
         if current is None or current.delivered >> input_id & 1:
             return None
-        return self.abort_alignment(current, Cause.INPUT_LOST, input_id)
+        return self.abort_alignment(current, AlignmentCause.INPUT_LOST, input_id)
 
     def resume_input(self, input_id: int) -> None:
         """Note that an input is back, in a new epoch: it takes part from the next checkpoint on."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from framegate.joinbarrier.checkpoint.actions import Cause, Pair
+from framegate.joinbarrier.checkpoint.actions import AlignmentCause, Pair
 from framegate.joinbarrier.checkpoint.messages import Event
 from framegate.joinbarrier.checkpoint.settings import AlignerSettings
 
@@ -24,10 +24,10 @@ class Buffers:
         """The limit that an event would exceed, asked before it is taken (B8)."""
         limits, taken = self._settings, len(self._waiting[input_id])
         if taken >= limits.max_buffer_per_input:
-            return Cause.INPUT_LIMIT
+            return AlignmentCause.INPUT_LIMIT
         is_full = self.events >= limits.max_buffered_events
         if is_full or self.held_bytes + event.size > limits.max_buffer_memory_bytes:
-            return Cause.MEMORY_LIMIT
+            return AlignmentCause.MEMORY_LIMIT
         return None
 
     def push(self, input_id: int, event: Event) -> None:

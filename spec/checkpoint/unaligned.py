@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from framegate.joinbarrier.checkpoint.actions import Action, Cause, Kind, drains, passed
+from framegate.joinbarrier.checkpoint.actions import Action, AlignmentCause, Kind, drains, passed
 from framegate.joinbarrier.checkpoint.messages import (
     U64_MAX,
     Captured,
@@ -54,7 +54,7 @@ class UnalignedCheckpointer:
         if self.settings.is_enabled:
             # The input has delivered its barrier, so it goes on as soon as the events that waited before this one are
             # drained.
-            return [*self._switch(current, Cause.LIMIT, now_ns), passed(input_id, event)]
+            return [*self._switch(current, AlignmentCause.LIMIT, now_ns), passed(input_id, event)]
         return [self.aligner.overflow(current, refusal, input_id, event)]
 
     def _captured(self, input_id: int, message: Event | Watermark) -> list[Action]:
@@ -62,7 +62,7 @@ class UnalignedCheckpointer:
         if late is None or input_id not in late.owing:
             return []
         if not late.capture(input_id, message):
-            return [self._abort_late(late, Cause.INFLIGHT_LIMIT, input_id)]
+            return [self._abort_late(late, AlignmentCause.INFLIGHT_LIMIT, input_id)]
         captured = self.counted["total_inflight_bytes"] + (message.size if isinstance(message, Event) else 0)
         self.counted["total_inflight_bytes"] = min(captured, U64_MAX)
         return []
@@ -81,11 +81,11 @@ class UnalignedCheckpointer:
         if is_new:
             self._last = None
         if self.settings.is_enabled and self._wants_unaligned(barrier):
-            return [*actions, *self._switch(current, Cause.REQUESTED, now_ns)]
+            return [*actions, *self._switch(current, AlignmentCause.REQUESTED, now_ns)]
         if action.kind == Kind.TRIGGER_SNAPSHOT:
             return [*actions, *self._complete_aligned(current.barrier)]
         if self.settings.is_enabled and self.aligner.is_overdue(now_ns):
-            return [*actions, *self._switch(current, Cause.THRESHOLD, now_ns)]
+            return [*actions, *self._switch(current, AlignmentCause.THRESHOLD, now_ns)]
         return [*actions, action]
 
     def _wants_unaligned(self, barrier: CheckpointBarrier) -> bool:
@@ -95,9 +95,9 @@ class UnalignedCheckpointer:
         """Abort the checkpoint under way if a higher barrier makes it pointless."""
         current = self.aligner.current
         if self.late is not None and self.aligner.history.verdict(barrier.checkpoint_id) is None:
-            return [self._abort_late(self.late, Cause.HIGHER_BARRIER)]
+            return [self._abort_late(self.late, AlignmentCause.HIGHER_BARRIER)]
         if current and self.aligner.history.verdict(barrier.checkpoint_id, current.barrier.checkpoint_id) is None:
-            return [self.aligner.abort_alignment(current, Cause.HIGHER_BARRIER)]
+            return [self.aligner.abort_alignment(current, AlignmentCause.HIGHER_BARRIER)]
         return []
 
     # --- A checkpoint's end -----------------------------------------------------------------------------
@@ -127,8 +127,8 @@ class UnalignedCheckpointer:
         self._begins_aligned = False
         self.counted["unaligned_count"] += 1
         self.counted["unaligned_in_a_row"] += 1
-        self.counted["threshold_switches"] += cause == Cause.THRESHOLD
-        self.counted["limit_switches"] += cause == Cause.LIMIT
+        self.counted["threshold_switches"] += cause == AlignmentCause.THRESHOLD
+        self.counted["limit_switches"] += cause == AlignmentCause.LIMIT
 
     def _forwarded(self, barrier: CheckpointBarrier, waiting: list[Action]) -> list[Action]:
         forward = Action(kind=Kind.FORWARD_BARRIER, barrier=barrier)
@@ -166,17 +166,17 @@ class UnalignedCheckpointer:
         """Let timeouts take effect. Call it often, so that a silent input cannot stall a checkpoint (B16)."""
         late, limit_ns = self.late, self.settings.late_barrier_timeout_ns
         if late is not None and limit_ns is not None and now_ns - late.snapshot_ns > limit_ns:
-            return [self._abort_late(late, Cause.LATE_BARRIER_TIMEOUT, min(late.owing))]
+            return [self._abort_late(late, AlignmentCause.LATE_BARRIER_TIMEOUT, min(late.owing))]
         current = self.aligner.current
         if current is not None and self.settings.is_enabled and self.aligner.is_overdue(now_ns):
-            return self._switch(current, Cause.THRESHOLD, now_ns)
+            return self._switch(current, AlignmentCause.THRESHOLD, now_ns)
         return []
 
     def abort(self, checkpoint_id: int | None = None) -> list[Action]:
         """Abort the current checkpoint and drop what it captured, or remember that another one is aborted."""
         late = self.late
         if late is not None and checkpoint_id in (None, late.barrier.checkpoint_id):
-            return [self._abort_late(late, Cause.COORDINATOR)]
+            return [self._abort_late(late, AlignmentCause.COORDINATOR)]
         if self._last is not None and checkpoint_id in (None, self._last.barrier.checkpoint_id) and late is None:
             self._last = None
         action = self.aligner.abort(checkpoint_id)
@@ -203,7 +203,7 @@ class UnalignedCheckpointer:
         if action is not None:
             return [action]
         if self.late is not None and input_id in self.late.owing:
-            return [self._abort_late(self.late, Cause.INPUT_LOST, input_id)]
+            return [self._abort_late(self.late, AlignmentCause.INPUT_LOST, input_id)]
         return []
 
     def resume_input(self, input_id: int) -> None:

@@ -24,10 +24,10 @@ turns.
 >>> writer.publish(np.zeros(3), seq=4).seq
 4
 >>> reader.read(descriptor)
-<Cause.OTHER_FRAME: 'other_frame'>
+<DropCause.OTHER_FRAME: 'other_frame'>
 """
 
-from framegate.shmpool.layout.slot import Cause
+from framegate.shmpool.layout.slot import DropCause
 from framegate.shmpool.layout.superblock import Expected
 from framegate.shmpool.layout.tensor import Tensor
 from framegate.spec.pool.ring import (
@@ -39,7 +39,7 @@ from framegate.spec.pool.ring import (
 )
 
 __all__ = [
-    "Cause",
+    "DropCause",
     "Expected",
     "ReferenceClaim",
     "ReferenceFrame",

@@ -12,7 +12,7 @@ import numpy as np
 from framegate.schema.errors import FrameTooLarge, InvalidValue, RegionBusy, RegionMismatch, SlotLapped
 from framegate.schema.wire import FrameDescriptor
 from framegate.shmpool.layout import commit, slot, superblock
-from framegate.shmpool.layout.slot import NULL_META_VERSION, NULL_TIMESTAMP, Cause, FrameHeader
+from framegate.shmpool.layout.slot import NULL_META_VERSION, NULL_TIMESTAMP, DropCause, FrameHeader
 from framegate.shmpool.layout.superblock import SUPERBLOCK_BYTES, Expected
 from framegate.shmpool.layout.tensor import DTYPES, Tensor
 
@@ -229,7 +229,7 @@ class ReferenceReader:
         self.regions = regions
         self._newest_words = [0] * regions.nslots
 
-    def read(self, descriptor: FrameDescriptor) -> ReferenceFrame | Cause:
+    def read(self, descriptor: FrameDescriptor) -> ReferenceFrame | DropCause:
         """Read the frame that a descriptor announces, or say why it is not taken. The descriptor must be of the
         regions' epoch.
         """
@@ -237,17 +237,17 @@ class ReferenceReader:
         view = self.regions.slot(index)
         word = commit.load(view)
         if not commit.is_committed(word):
-            return Cause.IN_PROGRESS
+            return DropCause.IN_PROGRESS
         if word < self._newest_words[index]:
-            return Cause.WENT_BACK
+            return DropCause.WENT_BACK
         self._newest_words[index] = word
         copied = memoryview(bytes(view))
         if commit.load(view) != word:
-            return Cause.OVERWRITTEN
+            return DropCause.OVERWRITTEN
         if commit.sequence(word) != descriptor.seq:
-            return Cause.OTHER_FRAME
+            return DropCause.OTHER_FRAME
         header = slot.read(copied, index, self.regions.strides)
-        if isinstance(header, Cause):
+        if isinstance(header, DropCause):
             return header
         payload = self.regions.payload(header.pool_id, index)[: header.values_bytes].toreadonly()
         return ReferenceFrame(descriptor, header, view, payload)

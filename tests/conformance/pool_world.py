@@ -21,7 +21,7 @@ import pytest
 from framegate.schema.wire import FrameDescriptor
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
-from framegate.spec.pool import Cause, Expected, ReferenceReader, ReferenceRegions, ReferenceWriter
+from framegate.spec.pool import DropCause, Expected, ReferenceReader, ReferenceRegions, ReferenceWriter
 
 from framegate._native import AeronClient, AeronPublication, Frame, PoolConsumer, PoolProducer, PoolRegions
 from tests.own_folder import own_folder
@@ -263,7 +263,7 @@ class _ReferenceReader:
 
     def read(self, descriptor: FrameDescriptor) -> Taken | str:
         frame = self._reader.read(descriptor)
-        if isinstance(frame, Cause):
+        if isinstance(frame, DropCause):
             return str(frame)
         stamp, version = frame.header.timestamp_ns, frame.header.meta_version
         return Taken(

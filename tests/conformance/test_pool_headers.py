@@ -16,7 +16,7 @@ from framegate.schema.errors import (
 from framegate.schema.wire import Dtype, FrameDescriptor, MajorOrder, ProgressUnit
 from framegate.shmpool.layout import commit, slot, superblock
 from framegate.shmpool.layout.slot import NULL_META_VERSION, NULL_TIMESTAMP, FrameHeader
-from framegate.spec.pool import Cause, Tensor
+from framegate.spec.pool import DropCause, Tensor
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -92,13 +92,13 @@ def test_a_wrong_field_drops_the_frame_with_its_cause(
 
 def test_there_is_a_fault_for_every_cause() -> None:
     beside = {"in_progress", "overwritten", "other_frame", "went_back"}
-    assert {cause for cause, _, _ in FAULTS} | beside == set(Cause)
+    assert {cause for cause, _, _ in FAULTS} | beside == set(DropCause)
 
 
 def test_both_readers_have_the_same_causes_in_the_same_order(world: PoolWorld) -> None:
     reader = world.reader("native")
     assert isinstance(reader, NativeReader)
-    assert [name.removeprefix("drop_") for name in reader.counters() if name.startswith("drop_")] == list(Cause)
+    assert [name.removeprefix("drop_") for name in reader.counters() if name.startswith("drop_")] == list(DropCause)
 
 
 @pytest.mark.parametrize("filler", [0x01, 0x7F, 0xFF])

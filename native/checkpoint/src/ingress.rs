@@ -36,7 +36,7 @@ pub enum Passage {
 
 /// What a fixed cut means for the gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
+pub enum CutAnswer {
     /// The cut is here, before whatever waits.
     Now,
     /// The stream has not reached the place yet.
@@ -93,27 +93,27 @@ impl IngressGate {
         Some(place)
     }
 
-    /// Fixes the place of the cut. `present` is where the stream stands if its gate was not held. After [`Cut::Now`]
-    /// the caller sends the barrier; after [`Cut::Later`] a frame's [`Passage`] says when.
-    pub fn cut(&mut self, barrier: CheckpointBarrier, at: Place, present: Place) -> Cut {
+    /// Fixes the place of the cut. `present` is where the stream stands if its gate was not held. After [`CutAnswer::Now`]
+    /// the caller sends the barrier; after [`CutAnswer::Later`] a frame's [`Passage`] says when.
+    pub fn cut(&mut self, barrier: CheckpointBarrier, at: Place, present: Place) -> CutAnswer {
         let id = barrier.checkpoint_id;
         let standing = match self.state {
-            State::Due { barrier: due, .. } if due.checkpoint_id == id => return Cut::Later,
-            _ if id <= self.last_id || self.current().is_some_and(|current| id < current) => return Cut::Over,
+            State::Due { barrier: due, .. } if due.checkpoint_id == id => return CutAnswer::Later,
+            _ if id <= self.last_id || self.current().is_some_and(|current| id < current) => return CutAnswer::Over,
             State::Held { place, .. } => place,
             State::Due { .. } | State::Open => present,
         };
         if standing.epoch == at.epoch && standing.seq < at.seq {
             self.state = State::Due { barrier, place: at };
-            return Cut::Later;
+            return CutAnswer::Later;
         }
         self.end(id);
         if standing.epoch != at.epoch {
-            Cut::OtherEpoch
+            CutAnswer::OtherEpoch
         } else if standing.seq > at.seq {
-            Cut::Past
+            CutAnswer::Past
         } else {
-            Cut::Now
+            CutAnswer::Now
         }
     }
 

@@ -117,6 +117,18 @@ def test_rooms_do_not_import_each_other_in_circles() -> None:
         uses = {room: others for room, others in uses.items() if room not in free}
 
 
+def test_each_kind_of_cause_and_cut_has_a_name_of_its_own() -> None:
+    """In Python and in Rust alike; what tools write is named by the schema."""
+    kind = re.compile(r"^ *(?:pub )?(?:class|enum|struct) (\w*(?:Cause|Cut))\b", re.MULTILINE)
+    found = {".py": list[str](), ".rs": list[str]()}
+    for path in tracked():
+        if path.suffix in found and not relative(path).startswith(WRITTEN_BY_TOOLS) and "tests" not in path.parts:
+            found[path.suffix] += kind.findall(path.read_text())
+    for names in found.values():
+        assert "Cause" in names
+        assert len(names) == len(set(names)), sorted(names)
+
+
 def test_nothing_that_is_installed_needs_what_is_not() -> None:
     for path in sources(*LAYERS, "spec", "framegate"):
         names = imported(ast.parse(path.read_text()))

@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 
 use framegate_checkpoint::aligner::{AbortCause, Aborted};
-use framegate_checkpoint::ingress::{Cut, IngressGate, Passage, Place};
+use framegate_checkpoint::ingress::{CutAnswer, IngressGate, Passage, Place};
 use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_join::stage::Observed;
 
@@ -97,9 +97,9 @@ impl<W: Wires> Engine<W> {
     }
 
     /// Cuts a stream at a place that is fixed now: the barrier stands behind it.
-    pub fn cut_ingress(&mut self, index: usize, barrier: CheckpointBarrier, at: Place, now_ns: u64) -> Cut {
+    pub fn cut_ingress(&mut self, index: usize, barrier: CheckpointBarrier, at: Place, now_ns: u64) -> CutAnswer {
         if self.cut.checkpointer.is_none() || !is_in_range(barrier) {
-            return Cut::Over;
+            return CutAnswer::Over;
         }
         self.note_switches(now_ns);
         let present = self.present_place(index);
@@ -108,7 +108,7 @@ impl<W: Wires> Engine<W> {
         let at = Place { epoch: if is_present { present.epoch } else { at.epoch }, seq: at.seq };
         self.cut.gates.is_used = true;
         let cut = self.cut.gates.streams[index].gate.cut(barrier, at, present);
-        if cut == Cut::Now {
+        if cut == CutAnswer::Now {
             self.on_barrier(index, barrier, now_ns);
         }
         self.drain_gate(index, now_ns);

@@ -1,83 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The unmatched: a bounded queue of ranges of frames that were not joined, each with its cause.
+//! The unmatched: a bounded queue of ranges of frames that were not joined, each with its cause. Every cause is one line
+//! here; `joinbarrier/journal/causes.py` explains the same words.
 
 use std::collections::VecDeque;
 
-/// Why a frame was not joined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Cause {
-    /// Another input had no frame for its output.
-    NoPartner,
-    /// No output asked for the frame.
-    NoMatch,
-    /// The frames of its output lay too far apart.
-    Skew,
-    /// Its output was too old, and a newer one was possible.
-    Aged,
-    /// A newer frame of the input was preferred.
-    Superseded,
-    /// The frame could not be read any more.
-    Overwritten,
-    /// The frame was older than the window of the next output when it came.
-    BeforeWindow,
-    /// The frame was older than what the first output needs.
-    BeforeFirst,
-    /// The frame came after the output that it belonged to.
-    Late,
-    /// Its stream's timestamps decreased.
-    Regressed,
-    /// The frame has no timestamp.
-    NullTimestamp,
-    /// Its producer's epoch is over.
-    Epoch,
-    /// No agent listened when the frame was sent.
-    AgentDown,
-    /// The frame still waited when the join ended.
-    PendingAtEnd,
-    /// There was no space for the frame to wait in.
-    NoRoom,
+macro_rules! causes {
+    ($($(#[$doc:meta])* $cause:ident $name:literal;)*) => {
+        /// Why a frame was not joined.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Cause {
+            $($(#[$doc])* $cause,)*
+        }
+
+        /// The number of causes.
+        pub const CAUSES: usize = [$($name),*].len();
+
+        /// The name of each cause, by its number.
+        pub const CAUSE_NAMES: [&str; CAUSES] = [$($name),*];
+
+        const ALL: [Cause; CAUSES] = [$(Cause::$cause),*];
+    };
 }
 
-/// The number of causes.
-pub const CAUSES: usize = 15;
-
-/// The name of each cause, by its number.
-pub const CAUSE_NAMES: [&str; CAUSES] = [
-    "no_partner",
-    "no_match",
-    "skew",
-    "aged",
-    "superseded",
-    "overwritten",
-    "before_window",
-    "before_first",
-    "late",
-    "regressed",
-    "null_timestamp",
-    "epoch",
-    "agent_down",
-    "pending_at_end",
-    "no_room",
-];
-
-const ALL: [Cause; CAUSES] = [
-    Cause::NoPartner,
-    Cause::NoMatch,
-    Cause::Skew,
-    Cause::Aged,
-    Cause::Superseded,
-    Cause::Overwritten,
-    Cause::BeforeWindow,
-    Cause::BeforeFirst,
-    Cause::Late,
-    Cause::Regressed,
-    Cause::NullTimestamp,
-    Cause::Epoch,
-    Cause::AgentDown,
-    Cause::PendingAtEnd,
-    Cause::NoRoom,
-];
+causes! {
+    /// Another input had no frame for its output.
+    NoPartner "no_partner";
+    /// No output asked for the frame.
+    NoMatch "no_match";
+    /// The frames of its output lay too far apart.
+    Skew "skew";
+    /// Its output was too old, and a newer one was possible.
+    Aged "aged";
+    /// A newer frame of the input was preferred.
+    Superseded "superseded";
+    /// The frame could not be read any more.
+    Overwritten "overwritten";
+    /// The frame was older than the window of the next output when it came.
+    BeforeWindow "before_window";
+    /// The frame was older than what the first output needs.
+    BeforeFirst "before_first";
+    /// The frame came after the output that it belonged to.
+    Late "late";
+    /// Its stream's timestamps decreased.
+    Regressed "regressed";
+    /// The frame has no timestamp.
+    NullTimestamp "null_timestamp";
+    /// Its producer's epoch is over.
+    Epoch "epoch";
+    /// No agent listened when the frame was sent.
+    AgentDown "agent_down";
+    /// The frame still waited when the join ended.
+    PendingAtEnd "pending_at_end";
+    /// There was no space for the frame to wait in.
+    NoRoom "no_room";
+}
 
 impl Cause {
     /// The word for this cause in the journal.

@@ -2,7 +2,7 @@
 //! The gate of a stream that agents cut themselves, as a Python class for the conformance suite. Join engines use
 //! the same gate natively.
 
-use framegate_checkpoint::ingress::{self, Cut, Passage, Place};
+use framegate_checkpoint::ingress::{self, CutAnswer, Passage, Place};
 use framegate_checkpoint::message::CheckpointBarrier;
 use pyo3::prelude::*;
 
@@ -78,12 +78,12 @@ const fn place_of((epoch, seq): At) -> Place {
 }
 
 /// The name of a cut for Python.
-pub(crate) const fn cut_name(cut: Cut) -> &'static str {
+pub(crate) const fn cut_name(cut: CutAnswer) -> &'static str {
     match cut {
-        Cut::Now => "cut",
-        Cut::Later => "due",
-        Cut::Past => "past",
-        Cut::OtherEpoch => "other_epoch",
-        Cut::Over => "over",
+        CutAnswer::Now => "cut",
+        CutAnswer::Later => "due",
+        CutAnswer::Past => "past",
+        CutAnswer::OtherEpoch => "other_epoch",
+        CutAnswer::Over => "over",
     }
 }
