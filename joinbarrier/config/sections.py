@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, Self
 
 from framegate.joinbarrier.config.drive import DRIVES, Drive, is_target
@@ -52,6 +53,18 @@ def _published(text: str) -> str:
     return text
 
 
+@dataclass(frozen=True, slots=True)
+class DecidesRows:
+    """Marks a key that decides which rows a join makes of the same frames. A recording is joined into a journal that
+    holds another one only by the same values of all such keys.
+    """
+
+
+def keys_that_decide_rows(section: type[Section]) -> set[str]:
+    """The names of a section's marked keys."""
+    return {key for key, field in section.model_fields.items() if DecidesRows() in field.metadata}
+
+
 Count = Annotated[int, Field(ge=0, le=_I64_MAX)]
 Milliseconds = Annotated[int, Field(ge=0, le=_MS_MAX)]
 PositiveSize = Annotated[Size, Field(ge=1)]
@@ -67,10 +80,10 @@ class JoinSection(Section):
     """
 
     out_stream: StreamId = 20001
-    policy: PolicyName = "sequence"
+    policy: Annotated[PolicyName, DecidesRows()] = "sequence"
     journal: Annotated[str, Field(min_length=1, max_length=4096)] = "out/joined"
-    drive: Annotated[str, AfterValidator(_drive)] | None = None
-    first: Annotated[int | str, BeforeValidator(_first)] = "auto"
+    drive: Annotated[Annotated[str, AfterValidator(_drive)] | None, DecidesRows()] = None
+    first: Annotated[int | str, BeforeValidator(_first), DecidesRows()] = "auto"
     hold: Literal["payload", "descriptor"] = "payload"
     pending: Literal["auto", "ring", "copy"] = "auto"
     pending_bytes: PositiveSize = 256 << 20
@@ -80,8 +93,8 @@ class JoinSection(Section):
     unmatched: Literal["rows", "counts"] = "rows"
     idle: WaitName = "bell"
     on_input_restart: Literal["new_epoch", "stop"] = "new_epoch"
-    max_skew_ns: Count = 0
-    max_age_ms: Milliseconds = 0
+    max_skew_ns: Annotated[Count, DecidesRows()] = 0
+    max_age_ms: Annotated[Milliseconds, DecidesRows()] = 0
     pipeline: Name = "default"
     control_upstreams: Annotated[int, Field(ge=1, le=_I32_MAX)] = 1
 
@@ -145,11 +158,11 @@ class MergeMapSection(Section):
     serve: bool = True
     epoch: Count = 0
     announce_ms: Annotated[int, Field(ge=10, le=_MS_MAX)] = 1000
-    stale_timeout_ms: Milliseconds = 0
-    lateness_ns: Count = 0
-    clock_domain: Literal["monotonic", "realtime_synced"] = "monotonic"
-    order_by: Literal["seq", "timestamp"] = "seq"
-    late: Literal["drop", "stall"] = "drop"
+    stale_timeout_ms: Annotated[Milliseconds, DecidesRows()] = 0
+    lateness_ns: Annotated[Count, DecidesRows()] = 0
+    clock_domain: Annotated[Literal["monotonic", "realtime_synced"], DecidesRows()] = "monotonic"
+    order_by: Annotated[Literal["seq", "timestamp"], DecidesRows()] = "seq"
+    late: Annotated[Literal["drop", "stall"], DecidesRows()] = "drop"
 
 
 class InputSection(Section):
@@ -161,20 +174,20 @@ class InputSection(Section):
     """
 
     name: Annotated[str, AfterValidator(_column)]
-    stream: StreamId
+    stream: Annotated[StreamId, DecidesRows()]
     descriptor_stream: AeronStream | None = None
-    offset: Annotated[int, Field(ge=-_I32_MAX, le=_I32_MAX)] | None = None
-    window: Annotated[int, Field(ge=1, le=U32_MAX - 1)] | None = None
-    offset_ns: Annotated[int, Field(ge=-_I64_MAX, le=_I64_MAX)] | None = None
-    window_ns: Annotated[int, Field(ge=1, le=_I64_MAX)] | None = None
-    tolerance_ns: Count | None = None
-    timestamp_source: Literal["slot_header", "frame_descriptor"] = "slot_header"
-    pick: Literal["newest", "nearest", "latest"] = "newest"
-    reuse: bool = True
-    deadline_ms: Milliseconds = 0
+    offset: Annotated[Annotated[int, Field(ge=-_I32_MAX, le=_I32_MAX)] | None, DecidesRows()] = None
+    window: Annotated[Annotated[int, Field(ge=1, le=U32_MAX - 1)] | None, DecidesRows()] = None
+    offset_ns: Annotated[Annotated[int, Field(ge=-_I64_MAX, le=_I64_MAX)] | None, DecidesRows()] = None
+    window_ns: Annotated[Annotated[int, Field(ge=1, le=_I64_MAX)] | None, DecidesRows()] = None
+    tolerance_ns: Annotated[Count | None, DecidesRows()] = None
+    timestamp_source: Annotated[Literal["slot_header", "frame_descriptor"], DecidesRows()] = "slot_header"
+    pick: Annotated[Literal["newest", "nearest", "latest"], DecidesRows()] = "newest"
+    reuse: Annotated[bool, DecidesRows()] = True
+    deadline_ms: Annotated[Milliseconds, DecidesRows()] = 0
     processed: bool = False
-    optional: bool = False
-    regressed: Literal["reject", "drop"] = "reject"
+    optional: Annotated[bool, DecidesRows()] = False
+    regressed: Annotated[Literal["reject", "drop"], DecidesRows()] = "reject"
     barrier: Literal["producer", "ingress"] = "producer"
 
     @model_validator(mode="before")

@@ -11,7 +11,9 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from framegate.joinbarrier.config.configuration import JoinConfig
+from framegate.joinbarrier.config.sections import keys_that_decide_rows
 from framegate.recording.identity import Identity
+from framegate.schema.config.types import Section
 from framegate.schema.errors import JournalMismatch
 
 Entry = Mapping[str, Any]
@@ -21,24 +23,22 @@ to its end."""
 
 NEW_EPOCH_HINT: Final = "--new-epoch sets the rows that are there aside and begins anew."
 _APPEND_HINT: Final = "--append joins it behind the rows that are there; " + NEW_EPOCH_HINT
-_JOIN_KEYS: Final = {"policy", "first", "max_skew_ns", "max_age_ms"}
-_MAP_KEYS: Final = {"stale_timeout_ms", "lateness_ns", "clock_domain", "order_by", "late"}
-_INPUT_KEYS: Final = {
-    *("stream", "offset", "window", "offset_ns", "window_ns", "tolerance_ns", "timestamp_source"),
-    *("pick", "reuse", "deadline_ms", "optional", "regressed"),
-}
 
 
 def rules_of(config: JoinConfig) -> dict[str, Any]:
     """Every key of a join.toml that decides what the rows are, by the name that it has in the file."""
-    found: dict[str, Any] = {"drive": str(config.join.drive or ""), **config.join.model_dump(include=_JOIN_KEYS)}
-    found |= config.mergemap.model_dump(include=_MAP_KEYS)
+    found: dict[str, Any] = {**_decisive(config.join), "drive": str(config.join.drive or "")}
+    found |= _decisive(config.mergemap)
     for each in config.input:
-        for key, value in each.model_dump(include=_INPUT_KEYS).items():
+        for key, value in _decisive(each).items():
             # These keys are 0 if they are left out.
             is_none = value is None and key in ("offset", "offset_ns")
             found[f"{each.name}.{key}"] = 0 if is_none else value
     return found
+
+
+def _decisive(section: Section) -> dict[str, Any]:
+    return section.model_dump(include=keys_that_decide_rows(type(section)))
 
 
 def entry_of(identity: Identity, config: JoinConfig, topics: Mapping[str, int], times: str) -> dict[str, Any]:

@@ -8,9 +8,17 @@ from pathlib import Path
 import pytest
 from framegate.joinbarrier.config.configuration import JoinConfig, load_join_config
 from framegate.joinbarrier.config.drive import Drive
-from framegate.joinbarrier.config.sections import JournalSection
+from framegate.joinbarrier.config.sections import (
+    CheckpointSection,
+    InputSection,
+    JoinSection,
+    JournalSection,
+    MergeMapSection,
+    keys_that_decide_rows,
+)
 from framegate.joinbarrier.maps.mergemap import MergeMap, SequenceRule, TimestampRule
 from framegate.schema.config.loading import Given
+from framegate.schema.config.types import Section
 from framegate.schema.errors import (
     ConfigurationError,
     ConflictingKeys,
@@ -505,3 +513,16 @@ def test_sizes_of_a_journal_that_are_left_out_fit_those_that_are_written(
 ) -> None:
     journal = JournalSection.model_validate(written)
     assert (journal.segment_bytes, journal.seal_bytes) == fitted
+
+
+def test_the_keys_that_decide_which_rows_a_join_makes_are_marked() -> None:
+    """A key that is left out here lets a recording be joined by another rule than the one before it."""
+    by_rule = {"offset", "window", "offset_ns", "window_ns", "tolerance_ns", "timestamp_source", "pick", "reuse"}
+    wanted: dict[type[Section], set[str]] = {
+        JoinSection: {"policy", "drive", "first", "max_skew_ns", "max_age_ms"},
+        JournalSection: set(),
+        CheckpointSection: set(),
+        MergeMapSection: {"stale_timeout_ms", "lateness_ns", "clock_domain", "order_by", "late"},
+        InputSection: by_rule | {"stream", "deadline_ms", "optional", "regressed"},
+    }
+    assert {section: keys_that_decide_rows(section) for section in wanted} == wanted
