@@ -91,7 +91,7 @@ def test_processed_is_refused_where_nothing_feeds_it(bed: Bed) -> None:
     left, right = bed.streams()
     inputs = {"left": {"stream": left}, "right": {"stream": right, "processed": True}}
     join = bed.join(bed.config("processed", "sequence", inputs), is_ready=False)
-    assert join.ended(5) == USAGE
+    assert join.ended() == USAGE
     assert "processed" in join.text
 
 
