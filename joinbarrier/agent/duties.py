@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from framegate.joinbarrier.agent.plan import noted_map
-from framegate.joinbarrier.barriers.native import plain_numbers
+from framegate.joinbarrier.barriers.native import map_numbers
 from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.config.user_function import user_function
 from framegate.joinbarrier.journal.causes import surplus
@@ -25,7 +25,7 @@ _TIMES_AHEAD: Final = 64
 def apply_map(engine: JoinEngine, config: JoinConfig, folder: JournalFolder, applied: MergeMap) -> int:
     """Give the engine a map and note it in the journal. Returns its version; raises MapRefused if it cannot be
     applied."""
-    out_stream, epoch, stale_ns, times, rules = plain_numbers(applied.to_message())
+    out_stream, epoch, stale_ns, times, rules = map_numbers(applied)
     noted = noted_map(config, applied)
     version = folder.version_of(noted)
     refusal = engine.apply_map(epoch, stale_ns, times, rules, version)
@@ -40,7 +40,7 @@ def apply_map(engine: JoinEngine, config: JoinConfig, folder: JournalFolder, app
 
 def recall_by(engine: JoinEngine, config: JoinConfig, folder: JournalFolder, known: MergeMap) -> None:
     """Apply a map so that frames of a checkpoint can be recalled. Afterwards the engine waits for an announced map."""
-    _, epoch, stale_ns, times, rules = plain_numbers(known.to_message())
+    _, epoch, stale_ns, times, rules = map_numbers(known)
     engine.apply_map(epoch, stale_ns, times, rules, folder.version_of(noted_map(config, known)))
 
 

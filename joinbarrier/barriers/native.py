@@ -43,18 +43,19 @@ class NativeBarrier:
         return self._native.ignored[1]
 
     def apply(self, announced: MergeMap | Announce) -> bool:
-        message = announced.to_message() if isinstance(announced, MergeMap) else announced
         try:
-            is_in_force, refusal = self._native.apply(*plain_numbers(message))
+            numbers = map_numbers(announced) if isinstance(announced, MergeMap) else _announce_numbers(announced)
+            is_in_force, refusal = self._native.apply(*numbers)
         except (OverflowError, TypeError):
             # A message made by hand, with numbers that no field holds: the table of the rules says which.
             self.invalidate()
-            MergeMap.from_message(message)
+            if not isinstance(announced, MergeMap):
+                MergeMap.from_message(announced)
             raise
         if refusal is not None:
             rule, stream, reason = refusal
             where = {} if rule is None else {"rule": rule, "stream": stream}
-            raise refused({"reason": reason, **where}, out_stream=message.out_stream_id, epoch=message.epoch)
+            raise refused({"reason": reason, **where}, out_stream=numbers[0], epoch=numbers[1])
         return is_in_force
 
     def observe(
@@ -104,8 +105,19 @@ _Numbers = tuple[
 ]
 
 
-def plain_numbers(message: Announce) -> _Numbers:
-    """An announce as the native side takes it: output, epoch, staleness, (domain, lateness), and the rules."""
+def map_numbers(applied: MergeMap) -> _Numbers:
+    """A map as the native side takes it: output, epoch, staleness, (domain, lateness), and the rules."""
+    times = None if applied.clock_domain is None else (int(applied.clock_domain), applied.lateness_ns)
+    rules = [(rule.stream, int(rule.kind), 0, rule.offset, rule.window) for rule in applied.sequence_rules]
+    rules += [
+        (rule.stream, int(rule.kind), int(rule.source), rule.offset_ns, rule.window_ns)
+        for rule in applied.timestamp_rules
+    ]
+    return applied.out_stream, applied.epoch, applied.stale_timeout_ns, times, rules
+
+
+def _announce_numbers(message: Announce) -> _Numbers:
+    """The same of an announce that nobody has checked."""
     if isinstance(message, SequenceMergeMapAnnounce):
         times = None
         rules = [

@@ -47,6 +47,11 @@ class SequenceRule:
     offset: int | None = None
     window: int | None = None
 
+    @property
+    def kind(self) -> MergeRuleType:
+        """What an announce calls it."""
+        return MergeRuleType.OFFSET if self.window is None else MergeRuleType.WINDOW
+
 
 @dataclass(frozen=True, slots=True)
 class TimestampRule:
@@ -57,6 +62,11 @@ class TimestampRule:
     offset_ns: int | None = None
     window_ns: int | None = None
     source: TimestampSource = TimestampSource.SLOT_HEADER
+
+    @property
+    def kind(self) -> MergeTimeRuleType:
+        """What an announce calls it."""
+        return MergeTimeRuleType.OFFSET_NS if self.window_ns is None else MergeTimeRuleType.WINDOW_NS
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +221,7 @@ def _sequence_message(made: MergeMap) -> SequenceMergeMapAnnounce:
     entries = [
         SequenceMergeMapAnnounce.Rule(
             input_stream_id=rule.stream,
-            rule_type=MergeRuleType.OFFSET if rule.window is None else MergeRuleType.WINDOW,
+            rule_type=rule.kind,
             offset=rule.offset,
             window_size=rule.window,
         )
@@ -230,7 +240,7 @@ def _timestamp_message(made: MergeMap) -> TimestampMergeMapAnnounce:
     entries = [
         TimestampMergeMapAnnounce.Rule(
             input_stream_id=rule.stream,
-            rule_type=MergeTimeRuleType.OFFSET_NS if rule.window_ns is None else MergeTimeRuleType.WINDOW_NS,
+            rule_type=rule.kind,
             timestamp_source=rule.source,
             offset_ns=rule.offset_ns,
             window_ns=rule.window_ns,
