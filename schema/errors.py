@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The one error tree: every failure has a number, the facts, and what to try.
 
-Numbers are append-only: 1xx messages, 2xx pool, 3xx transport and media driver, 4xx join, 5xx journal,
-6xx checkpoints, 7xx Spark, 8xx recordings, 9xx configuration and environment. The Rust core raises these
-same classes by name.
+Numbers are append-only: 1xx messages, 2xx pool, 3xx transport and media driver, 4xx joins and maps (42x and 43x their
+journals, 44x journals from other hosts), 6xx checkpoints, 7xx Spark, 8xx recordings, 9xx configuration and
+environment. The Rust core raises these same classes by name.
 """
 
 from __future__ import annotations
