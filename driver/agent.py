@@ -23,13 +23,13 @@ from framegate.driver.lease_actions import (
     Revoke,
     Shutdown,
 )
-from framegate.driver.lease_rules import HEADER_SLOT_BYTES, LAYOUT_VERSION
 from framegate.driver.leases import LeaseAuthority
 from framegate.driver.outbox import Outbox
 from framegate.driver.regions import RegionStore
 from framegate.schema.driver import ShmAttachRequest, ShutdownReason
 from framegate.schema.wire import ClockDomain, ShmPoolAnnounce
 from framegate.shmpool.clock import Clock, monotonic_ns, realtime_ns
+from framegate.shmpool.layout.region_numbers import LAYOUT_VERSION, SLOT_BYTES
 from framegate.shmpool.transport.interface import Transport
 
 TURN_MESSAGES_MAX: Final = 256
@@ -233,7 +233,7 @@ class LeaseDriverAgent:
             announce_clock_domain=action.clock_domain,
             layout_version=LAYOUT_VERSION,
             header_nslots=regions.header_nslots,
-            header_slot_bytes=HEADER_SLOT_BYTES,
+            header_slot_bytes=SLOT_BYTES,
             payload_pools=pools,
             header_region_uri=regions.header_uri,
         )

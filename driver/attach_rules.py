@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from framegate.driver.lease_actions import StreamProfile
-from framegate.driver.lease_rules import LAYOUT_VERSION, LeaseRules
+from framegate.driver.lease_rules import LeaseRules
 from framegate.driver.streams import Stream
 from framegate.schema.driver import (
     HugepagesPolicy,
@@ -16,6 +16,7 @@ from framegate.schema.driver import (
     Role,
     ShmAttachRequest,
 )
+from framegate.shmpool.layout.region_numbers import LAYOUT_VERSION
 
 _NULL_U32: Final = 2**32 - 1
 

@@ -7,7 +7,6 @@ from typing import Final
 
 from framegate.driver.attach_rules import Refusal
 from framegate.driver.lease_actions import Respond
-from framegate.driver.lease_rules import HEADER_SLOT_BYTES, LAYOUT_VERSION
 from framegate.driver.streams import Lease, Stream
 from framegate.schema.driver import (
     LeaseRevokeReason,
@@ -17,6 +16,7 @@ from framegate.schema.driver import (
     ShmDetachResponse,
     ShmLeaseRevoked,
 )
+from framegate.shmpool.layout.region_numbers import LAYOUT_VERSION, SLOT_BYTES
 
 ERROR_TEXT_MAX: Final = 1024
 
@@ -42,7 +42,7 @@ def granted(request: ShmAttachRequest, lease: Lease, stream: Stream) -> ShmAttac
         epoch=regions.epoch,
         layout_version=LAYOUT_VERSION,
         header_nslots=regions.header_nslots,
-        header_slot_bytes=HEADER_SLOT_BYTES,
+        header_slot_bytes=SLOT_BYTES,
         node_id=lease.node_id,
         payload_pools=pools,
         header_region_uri=regions.header_uri,

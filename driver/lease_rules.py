@@ -11,8 +11,6 @@ from framegate.driver.configuration import DriverConfig, ProfileSection
 from framegate.driver.lease_actions import PoolShape, StreamProfile
 from framegate.schema.config.types import IdRange
 
-LAYOUT_VERSION: Final = 1
-HEADER_SLOT_BYTES: Final = 256
 _NS_PER_MS: Final = 1_000_000
 
 

@@ -41,7 +41,7 @@ from framegate.driver.lease_actions import (
     Shutdown,
 )
 from framegate.driver.lease_messages import detached, granted, refused, revoked
-from framegate.driver.lease_rules import LAYOUT_VERSION, LeaseRules
+from framegate.driver.lease_rules import LeaseRules
 from framegate.driver.node_ids import NodeIds
 from framegate.driver.streams import Lease, Pending, Stream
 from framegate.schema import Message
@@ -59,6 +59,7 @@ from framegate.schema.driver import (
     ShutdownReason,
 )
 from framegate.schema.wire import ClockDomain, ConsumerHello
+from framegate.shmpool.layout.region_numbers import LAYOUT_VERSION
 
 _LEASE_ID_MAX: Final = 2**64 - 2
 _GOING: Final = "the driver is shutting down"

@@ -29,19 +29,17 @@ from framegate.driver.lease_actions import (
     ProvisionProblem,
     Regions,
 )
-from framegate.driver.lease_rules import HEADER_SLOT_BYTES, LAYOUT_VERSION
 from framegate.driver.region_folders import RING, RegionFolders
 from framegate.schema.console.reporting import numbered_error
 from framegate.schema.errors import FramegateError, NoRoom, RegionRefused
 from framegate.schema.wire import RegionType, ShmRegionSuperblock
 from framegate.shmpool.clock import Clock, monotonic_ns, realtime_ns
+from framegate.shmpool.layout.region_numbers import LAYOUT_VERSION, MAGIC, SLOT_BYTES, SUPERBLOCK_BYTES
 from framegate.shmpool.marks.ended import last_end, mark_former
 from framegate.shmpool.processes import process_exists
 
 from framegate._native import PoolRegions, region_mark
 
-MAGIC: Final = 0x544F_504C_5348_4D31
-SUPERBLOCK_BYTES: Final = 64
 LARGE_BYTES: Final = 64 << 20
 """Regions of this size or more are made in a thread of their own; smaller ones take a few hundredths of a second."""
 _SAID_FROM_BYTES: Final = 1 << 30
@@ -90,7 +88,7 @@ class NativeMaker:
 
     def _make_placeholder(self, folder: Path, order: Provision, now_ns: int) -> MappedRegions:
         slots = order.profile.header_nslots
-        ring_bytes = SUPERBLOCK_BYTES + HEADER_SLOT_BYTES * slots
+        ring_bytes = SUPERBLOCK_BYTES + SLOT_BYTES * slots
         _write(folder / RING, self.mode, _superblock(order, 0, 0, now_ns), ring_bytes, has_memory=True)
         pools = []
         for pool in order.profile.pools:
@@ -120,7 +118,7 @@ def _superblock(order: Provision, pool_id: int, stride_bytes: int, now_ns: int) 
         region_type=RegionType.PAYLOAD_POOL if pool_id else RegionType.HEADER_RING,
         pool_id=pool_id,
         nslots=order.profile.header_nslots,
-        slot_bytes=stride_bytes if pool_id else HEADER_SLOT_BYTES,
+        slot_bytes=stride_bytes if pool_id else SLOT_BYTES,
         stride_bytes=stride_bytes,
         pid=os.getpid(),
         start_timestamp_ns=now_ns,
@@ -301,7 +299,7 @@ class RegionStore:
 
 
 def _bytes_of(order: Provision) -> int:
-    return order.profile.header_nslots * (HEADER_SLOT_BYTES + sum(pool.stride_bytes for pool in order.profile.pools))
+    return order.profile.header_nslots * (SLOT_BYTES + sum(pool.stride_bytes for pool in order.profile.pools))
 
 
 def _epoch_of(end: tuple[int, int | None]) -> int:

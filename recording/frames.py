@@ -25,7 +25,8 @@ from framegate.schema import Message
 from framegate.schema.control import CheckpointBarrier, ControlSignal, Watermark
 from framegate.schema.errors import MessageError
 from framegate.schema.wire import FrameDescriptor
-from framegate.shmpool.layout.slot import NULL_TIMESTAMP, SLOT_BYTES, DropCause
+from framegate.shmpool.layout.region_numbers import SLOT_BYTES
+from framegate.shmpool.layout.slot import NULL_TIMESTAMP, DropCause
 from framegate.shmpool.layout.slot import read as read_slot
 from framegate.shmpool.layout.tensor import DTYPES, Tensor
 

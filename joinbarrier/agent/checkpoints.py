@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from framegate.joinbarrier.agent.state import described, operator_id_of, sync_journal
 from framegate.joinbarrier.checkpoint.manifest import InflightData, OperatorState
+from framegate.joinbarrier.checkpoint.messages import FORCED, MAY_SWITCH, UNALIGNED
 from framegate.joinbarrier.checkpoint.operator.member import CheckpointMember, Heard
 from framegate.joinbarrier.checkpoint.operator.part import OperatorPart
 from framegate.joinbarrier.checkpoint.operator.state import encode_state
@@ -39,10 +40,6 @@ from framegate._native import JoinEngine
 if TYPE_CHECKING:
     from framegate.joinbarrier.agent.republish import Republisher
 
-
-MAY_SWITCH: Final = 1
-FORCED: Final = 2
-UNALIGNED: Final = 1
 _NS_PER_MS: Final = 1_000_000
 _ATTEMPTS_KEPT: Final = 16
 _NO_CUT: Final = {

@@ -12,7 +12,10 @@ U64_MAX: Final = (1 << 64) - 1
 EPOCH_MAX: Final = (1 << 48) - 1
 """The largest epoch: the command word has 48 bits for it (B3)."""
 UNALIGNED: Final = 1
-"""The flag of an unaligned barrier: bit 0."""
+"""The unaligned flag of a barrier, an injection and a request: bit 0."""
+MAY_SWITCH: Final = 1
+FORCED: Final = 2
+"""The flags of a PipelineAnnounce (PROTOCOL 12.1)."""
 _I64_MAX: Final = (1 << 63) - 1
 
 

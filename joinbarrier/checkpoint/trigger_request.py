@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from framegate.joinbarrier.checkpoint.coordinator.actions import UNALIGNED
+from framegate.joinbarrier.checkpoint.messages import UNALIGNED
 from framegate.joinbarrier.checkpoint.signal_messages import control_message
 from framegate.joinbarrier.checkpoint.signals import Signal
 from framegate.schema import Message

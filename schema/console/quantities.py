@@ -17,7 +17,7 @@ _DURATIONS: Final[tuple[tuple[int, str], ...]] = (
 _SIZES: Final = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 _NS: Final = 1_000_000_000
 _SOON_NS: Final = 3600 * _NS
-_YEAR_2000_NS: Final = 946_684_800 * _NS
+YEAR_2000_NS: Final = 946_684_800 * _NS
 _YEAR_2200_NS: Final = 7_258_118_400 * _NS
 
 
@@ -87,7 +87,7 @@ def stamp(ns: int | None, zone: tzinfo | None = None, *, near_ns: int | None = N
     """
     if ns is None:
         return NONE
-    if _YEAR_2000_NS <= ns < _YEAR_2200_NS:
+    if YEAR_2000_NS <= ns < _YEAR_2200_NS:
         return local_time(ns, zone)
     if near_ns is not None and abs(ns + behind_ns - near_ns) < _SOON_NS:
         return local_time(ns + behind_ns, zone)

@@ -3,14 +3,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 from framegate.schema.driver import ShmAttachResponse
 from framegate.schema.errors import UriRefused
+from framegate.shmpool.layout.region_numbers import LAYOUT_VERSION, SLOT_BYTES
 from framegate.shmpool.layout.uri import RegionUri
-
-HEADER_SLOT_BYTES: Final = 256
-LAYOUT_VERSION: Final = 1
 
 
 def flaw_of(response: ShmAttachResponse, stream_id: int) -> str | None:
@@ -23,8 +19,8 @@ def flaw_of(response: ShmAttachResponse, stream_id: int) -> str | None:
         return f"it is for stream {response.stream_id}, not {stream_id}"
     if response.layout_version != LAYOUT_VERSION:
         return f"layout_version is {response.layout_version}, not {LAYOUT_VERSION}"
-    if response.header_slot_bytes != HEADER_SLOT_BYTES:
-        return f"header_slot_bytes is {response.header_slot_bytes}, not {HEADER_SLOT_BYTES}"
+    if response.header_slot_bytes != SLOT_BYTES:
+        return f"header_slot_bytes is {response.header_slot_bytes}, not {SLOT_BYTES}"
     if not response.payload_pools:
         return "it names no payload pool"
     for pool in response.payload_pools:

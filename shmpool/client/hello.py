@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Final
 
 from framegate.schema.wire import Bool, ConsumerHello, Mode
-from framegate.shmpool.client.attach_answer import LAYOUT_VERSION
+from framegate.shmpool.layout.region_numbers import LAYOUT_VERSION
 
 _WISH_DESCRIPTOR: Final = 31_000
 _WISH_CONTROL: Final = 32_000

@@ -44,9 +44,10 @@ from framegate.schema.driver import (
     ShmLeaseRevoked,
 )
 from framegate.schema.wire import ClockDomain, ShmPoolAnnounce
-from framegate.shmpool.client.attach_answer import LAYOUT_VERSION, flaw_of
+from framegate.shmpool.client.attach_answer import flaw_of
 from framegate.shmpool.client.declaration import Declaration
 from framegate.shmpool.client.lease_actions import Action, Gained, Lost, Refused, Send, UnderWay
+from framegate.shmpool.layout.region_numbers import LAYOUT_VERSION
 
 _ALREADY_ATTACHED: Final = "client_id already attached"
 _NS: Final = 1_000_000_000

@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from framegate.schema.errors import RegionMismatch
 from framegate.schema.wire import ShmPoolAnnounce
-from framegate.shmpool.client.attach_answer import HEADER_SLOT_BYTES, LAYOUT_VERSION
+from framegate.shmpool.layout.region_numbers import LAYOUT_VERSION, SLOT_BYTES
 from framegate.shmpool.layout.uri import RegionUri
 
 from framegate._native import PoolRegions
@@ -71,19 +71,19 @@ def open_regions(
 
 
 def _bytes(nslots: int, pools: Sequence[_Pool]) -> int:
-    return nslots * (HEADER_SLOT_BYTES + sum(pool.stride_bytes for pool in pools))
+    return nslots * (SLOT_BYTES + sum(pool.stride_bytes for pool in pools))
 
 
 def open_announced(announce: ShmPoolAnnounce, allowed: Sequence[str]) -> PoolRegions:
     """Map the regions of an announce, for reading."""
-    wanted = (LAYOUT_VERSION, HEADER_SLOT_BYTES)
+    wanted = (LAYOUT_VERSION, SLOT_BYTES)
     if (announce.layout_version, announce.header_slot_bytes) != wanted:
         raise RegionMismatch(
             "the announced layout is not one that this program reads",
             stream=announce.stream_id,
             want_layout=LAYOUT_VERSION,
             have_layout=announce.layout_version,
-            want_slot_bytes=HEADER_SLOT_BYTES,
+            want_slot_bytes=SLOT_BYTES,
             have_slot_bytes=announce.header_slot_bytes,
         )
     return open_regions(

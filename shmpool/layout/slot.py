@@ -15,7 +15,6 @@ from typing import Final
 from framegate.schema.wire import SlotHeader
 from framegate.shmpool.layout.tensor import MAX_DIMS, Tensor
 
-SLOT_BYTES: Final = 256
 NULL_TIMESTAMP: Final = 2**64 - 1
 NULL_META_VERSION: Final = 2**32 - 1
 _HEADER_LENGTH: Final = 192

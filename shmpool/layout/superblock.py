@@ -8,11 +8,8 @@ from struct import Struct
 from typing import Final
 
 from framegate.schema.wire import RegionType, ShmRegionSuperblock
-from framegate.shmpool.layout.slot import SLOT_BYTES
+from framegate.shmpool.layout.region_numbers import LAYOUT_VERSION, MAGIC, SLOT_BYTES, SUPERBLOCK_BYTES
 
-SUPERBLOCK_BYTES: Final = 64
-MAGIC: Final = 0x544F504C53484D31
-LAYOUT_VERSION: Final = 1
 SLOT_BYTES_NOT_GIVEN: Final = 2**32 - 1
 _COMPARED: Final = Struct("<Q I Q I h H I I I")
 

@@ -12,8 +12,9 @@ import numpy as np
 from framegate.schema.errors import FrameTooLarge, InvalidValue, RegionBusy, RegionMismatch, SlotLapped
 from framegate.schema.wire import FrameDescriptor
 from framegate.shmpool.layout import commit, slot, superblock
+from framegate.shmpool.layout.region_numbers import SLOT_BYTES, SUPERBLOCK_BYTES
 from framegate.shmpool.layout.slot import NULL_META_VERSION, NULL_TIMESTAMP, DropCause, FrameHeader
-from framegate.shmpool.layout.superblock import SUPERBLOCK_BYTES, Expected
+from framegate.shmpool.layout.superblock import Expected
 from framegate.shmpool.layout.tensor import DTYPES, Tensor
 
 if TYPE_CHECKING:
@@ -56,8 +57,8 @@ class ReferenceRegions:
 
     def slot(self, index: int) -> memoryview:
         """The header slot at ``index``."""
-        start = SUPERBLOCK_BYTES + slot.SLOT_BYTES * index
-        return self._ring[start : start + slot.SLOT_BYTES]
+        start = SUPERBLOCK_BYTES + SLOT_BYTES * index
+        return self._ring[start : start + SLOT_BYTES]
 
     def payload(self, pool_id: int, index: int) -> memoryview:
         """The payload slot at ``index`` of a pool."""

@@ -16,8 +16,7 @@ from framegate.joinbarrier.journal.readers import NamedReader
 from framegate.recording.frames import FrameOfRecording, Passage
 from framegate.recording.reader import Recording
 from framegate.schema.errors import DONE, FAILED, WRONG_USAGE
-from framegate.shmpool.layout.slot import SLOT_BYTES
-from framegate.shmpool.layout.superblock import SUPERBLOCK_BYTES
+from framegate.shmpool.layout.region_numbers import SLOT_BYTES, SUPERBLOCK_BYTES
 from framegate.tools.replay.check import FirstDifference, check_journal
 
 from tests.system.conftest import System

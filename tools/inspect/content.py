@@ -22,8 +22,7 @@ from framegate.recording.source import Source, bag_of, dump_of
 from framegate.schema.codec import HEADER
 from framegate.schema.errors import MessageError, RecordingMissing, UnknownContent
 from framegate.schema.wire import ShmRegionSuperblock, SlotHeader
-from framegate.shmpool.layout.slot import SLOT_BYTES
-from framegate.shmpool.layout.superblock import MAGIC, SUPERBLOCK_BYTES
+from framegate.shmpool.layout.region_numbers import MAGIC, SLOT_BYTES, SUPERBLOCK_BYTES
 from framegate.tools.inspect.seen import Seen, seen_dumped, seen_fields, seen_message
 from framegate.tools.inspect.topics import TopicsSeen
 

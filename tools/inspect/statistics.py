@@ -13,11 +13,11 @@ from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
+from framegate.schema.console.quantities import YEAR_2000_NS
 from framegate.tools.inspect.seen import Seen
 
 _FRAMES_MAX: Final = 10_000_000
 """Of a stream; what comes after is counted and not measured."""
-_YEAR_2000_NS: Final = 946_684_800 * 1_000_000_000
 _I64_MAX: Final = (1 << 63) - 1
 Times = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -130,7 +130,7 @@ def _stream(frames: StreamFrames) -> dict[str, Any]:
         "payloads": frames.payloads,
         "payload_bytes": {"least": frames.bytes_least, "most": frames.bytes_most, "all": frames.bytes_all},
         "time": _source(frames),
-        "clock": "realtime" if len(stamps) and int(stamps[0]) >= _YEAR_2000_NS else "monotonic",
+        "clock": "realtime" if len(stamps) and int(stamps[0]) >= YEAR_2000_NS else "monotonic",
     }
 
 

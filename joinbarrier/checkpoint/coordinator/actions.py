@@ -9,11 +9,6 @@ from typing import Final, TypeAlias
 from framegate.schema import Message
 from framegate.schema.control import AbortCause
 
-UNALIGNED: Final = 1
-"""The unaligned flag of a barrier, an injection and a request: bit 0."""
-MAY_SWITCH: Final = 1
-FORCED: Final = 2
-"""The flags of a PipelineAnnounce (PROTOCOL 12.1)."""
 _NS_PER_MS: Final = 1_000_000
 
 

@@ -5,14 +5,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from framegate.joinbarrier.checkpoint.coordinator.actions import (
-    FORCED,
-    MAY_SWITCH,
-    UNALIGNED,
-    CoordinatorRules,
-    Predecessor,
-)
+from framegate.joinbarrier.checkpoint.coordinator.actions import CoordinatorRules, Predecessor
 from framegate.joinbarrier.checkpoint.coordinator.ingress_round import Place
+from framegate.joinbarrier.checkpoint.messages import FORCED, MAY_SWITCH, UNALIGNED
 from framegate.schema.control import (
     AbortCause,
     CheckpointAborted,

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from framegate.joinbarrier.checkpoint.coordinator.actions import UNALIGNED, Action, CoordinatorRules, Say
+from framegate.joinbarrier.checkpoint.coordinator.actions import Action, CoordinatorRules, Say
 from framegate.joinbarrier.checkpoint.coordinator.messages import Voice
+from framegate.joinbarrier.checkpoint.messages import UNALIGNED
 from framegate.schema.control import TriggerCheckpoint, TriggerState
 
 

@@ -21,10 +21,11 @@ from framegate.driver.lease_actions import (
 )
 from framegate.driver.lease_service import is_on_hugepages
 from framegate.driver.region_folders import RegionFolders
-from framegate.driver.regions import MAGIC, MappedRegions, NativeMaker, RegionStore
+from framegate.driver.regions import MappedRegions, NativeMaker, RegionStore
 from framegate.schema.errors import LeaseDriverPresent, NoPermission, RegionRefused
 from framegate.schema.wire import RegionType, ShmRegionSuperblock
 from framegate.shmpool.clock import ManualClock
+from framegate.shmpool.layout.region_numbers import MAGIC
 from framegate.shmpool.marks.continued import mark_continued
 from framegate.shmpool.marks.ended import former_end, mark_ended
 from framegate.shmpool.producer.command_word import NAME

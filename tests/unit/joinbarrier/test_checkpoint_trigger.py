@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import pytest
-from framegate.joinbarrier.checkpoint.coordinator.actions import UNALIGNED
+from framegate.joinbarrier.checkpoint.messages import UNALIGNED
 from framegate.joinbarrier.checkpoint.signals import BarrierSignal, InstantSignal
 from framegate.joinbarrier.checkpoint.trigger_request import ASK_AGAIN_NS, Outcome, TriggerRequest
 from framegate.joinbarrier.commands.checkpoint_trigger import TriggerOptions, interrupted, not_taken, overdue

@@ -6,8 +6,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from framegate.joinbarrier.checkpoint.coordinator.actions import FORCED, MAY_SWITCH, UNALIGNED, Finish, IssuedIds
+from framegate.joinbarrier.checkpoint.coordinator.actions import Finish, IssuedIds
 from framegate.joinbarrier.checkpoint.coordinator.operators import FORGET_TIMEOUTS
+from framegate.joinbarrier.checkpoint.messages import FORCED, MAY_SWITCH, UNALIGNED
 from framegate.schema.control import (
     AbortCause,
     AckStatus,

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from framegate.joinbarrier.checkpoint.coordinator.actions import UNALIGNED
 from framegate.joinbarrier.checkpoint.coordinator.ingress_round import STREAMS_MAX, IngressStreams
+from framegate.joinbarrier.checkpoint.messages import UNALIGNED
 from framegate.schema.control import (
     AbortCause,
     AckStatus,

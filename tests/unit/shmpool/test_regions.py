@@ -20,7 +20,7 @@ from typing import Any, Final
 import pytest
 from framegate.schema.errors import FramegateError, NoRoom, NotAttached, RegionMismatch, RegionRefused
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.layout import superblock
+from framegate.shmpool.layout.region_numbers import SUPERBLOCK_BYTES
 from framegate.spec.pool import Expected
 
 from framegate._native import PoolRegions, region_mark
@@ -599,7 +599,7 @@ def test_the_mark_of_a_region_is_read_without_mapping_it(made: Path) -> None:
 def test_what_is_no_region_has_no_mark_and_nobody_waits_for_it(made: Path) -> None:
     _fifo(made / "fifo")
     (made / "link").symlink_to(made / "pool/header.ring")
-    (made / "short").write_bytes(bytes(RING.superblock(1, 1).encode_body())[: superblock.SUPERBLOCK_BYTES - 1])
+    (made / "short").write_bytes(bytes(RING.superblock(1, 1).encode_body())[: SUPERBLOCK_BYTES - 1])
     (made / "zeroes").write_bytes(bytes(64))
     for name in ("fifo", "link", "short", "zeroes", "pool", "nowhere"):
         assert region_mark(str(made / name)) is None, name

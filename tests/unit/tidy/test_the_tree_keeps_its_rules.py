@@ -129,6 +129,15 @@ def test_each_kind_of_cause_and_cut_has_a_name_of_its_own() -> None:
         assert len(names) == len(set(names)), sorted(names)
 
 
+@pytest.mark.parametrize(
+    "name", ["LAYOUT_VERSION", "SUPERBLOCK_BYTES", "SLOT_BYTES", "FORCED", "MAY_SWITCH", "YEAR_2000_NS"]
+)
+def test_a_number_that_several_rooms_go_by_is_written_once(name: str) -> None:
+    given = re.compile(rf"^_?(?:HEADER_)?{name}\b.* = ", re.MULTILINE)
+    found = [relative(path) for path in sources(*LAYERS, "spec") for _ in given.findall(path.read_text())]
+    assert len(found) == 1, found
+
+
 def test_nothing_that_is_installed_needs_what_is_not() -> None:
     for path in sources(*LAYERS, "spec", "framegate"):
         names = imported(ast.parse(path.read_text()))
