@@ -215,6 +215,14 @@ def test_files_of_which_a_room_tells_are_there(page: str) -> None:
     assert not [path for path in named if not any((room / path).exists() for room in rooms)]
 
 
+@pytest.mark.parametrize("page", [relative(path) for path in tracked() if path.name == "README.md"])
+def test_a_row_of_a_rooms_table_names_one_file_that_is_there(page: str) -> None:
+    rows = [line.split("|")[1] for line in (ROOT / page).read_text().splitlines() if line.startswith("|")]
+    for named in (re.findall(r"`((?:[\w.]+/)*\w+\.(?:py|rs))`", row) for row in rows):
+        assert len(named) <= 1, named
+        assert all((ROOT / name).exists() or (ROOT / page).parent.joinpath(name).exists() for name in named), named
+
+
 def test_the_extras_that_hints_name_are_those_that_are_declared() -> None:
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert {name: tuple(libraries) for name, libraries in declared.items()} == EXTRAS
