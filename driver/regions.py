@@ -33,6 +33,7 @@ from framegate.driver.region_folders import RING, RegionFolders
 from framegate.schema.console.reporting import numbered_error
 from framegate.schema.errors import FramegateError, NoRoom, RegionRefused
 from framegate.schema.wire import RegionType, ShmRegionSuperblock
+from framegate.shmpool.client.stream_names import StreamNames
 from framegate.shmpool.clock import Clock, monotonic_ns, realtime_ns
 from framegate.shmpool.layout.region_numbers import LAYOUT_VERSION, MAGIC, SLOT_BYTES, SUPERBLOCK_BYTES
 from framegate.shmpool.marks.ended import last_end, mark_former
@@ -173,7 +174,7 @@ class RegionStore:
         if large < LARGE_BYTES or order.is_placeholder:
             return self._taken(order, lambda: self._maker.make(folder, order, now_ns))
         level = logging.WARNING if large >= _SAID_FROM_BYTES else logging.INFO
-        _log.log(level, "stream %d: makes regions of %.1f GiB", order.stream_id, large / (1 << 30))
+        _log.log(level, "stream %s: makes regions of %.1f GiB", self._text(order.stream_id), large / (1 << 30))
         making = self._aside.submit(self._maker.make, folder, order, now_ns)
         self._making[order.stream_id, order.epoch] = order, making
         return None
@@ -204,7 +205,7 @@ class RegionStore:
     def _failed(self, order: Provision, failure: FramegateError | OSError) -> ProvisionFailed:
         self._remove(order.stream_id, order.epoch)
         error = numbered_error(failure)
-        _log.warning("stream %d epoch %d: %s", order.stream_id, order.epoch, error)
+        _log.warning("stream %s epoch %d: %s", self._text(order.stream_id), order.epoch, error)
         reason = str(error).partition("\n")[0]
         return ProvisionFailed(order.stream_id, order.epoch, _problem(error, order), reason)
 
@@ -272,11 +273,14 @@ class RegionStore:
         found = list(self.folders.found(region_mark, monotonic_ns=self._clock(), realtime_ns=realtime_ns()))
         return found, {pid: process_exists(pid) for pid in {each.pid for each in found if each.pid is not None}}
 
+    def _text(self, stream_id: int) -> str:
+        return StreamNames(self.folders.base).text(stream_id)
+
     def _remove(self, stream_id: int, epoch: int) -> bool:
         try:
             is_gone = self.folders.remove_epoch(stream_id, epoch)
         except OSError as failure:
-            _log.warning("stream %d epoch %d cannot be removed: %s", stream_id, epoch, failure)
+            _log.warning("stream %s epoch %d cannot be removed: %s", self._text(stream_id), epoch, failure)
             is_gone = False
         self.counts["epochs_removed" if is_gone else "removals_failed"] += 1
         return is_gone

@@ -10,7 +10,7 @@ from typing import Any, Final
 import typer
 from typer.core import TyperArgument, TyperGroup, TyperOption
 
-from framegate.completion import COMPLETIONS
+from framegate.completion import OF_ARGUMENTS, OF_OPTIONS
 
 NEEDS: Final = {
     "Start": ("demo", "driver", "doctor"),
@@ -77,9 +77,9 @@ def _arrange(parameter: Any) -> None:
             _refuse_options_as_values(parameter)
         # The least and the most are told to who oversteps them: on 80 columns they take the place of the words.
         _show_nothing(parameter, "_get_number_range_help_str")
-    names = {parameter.metavar} if isinstance(parameter, TyperArgument) else set(parameter.opts)
-    for name in names & COMPLETIONS.keys():
-        parameter.shell_complete = COMPLETIONS[name]
+    completions = OF_ARGUMENTS if isinstance(parameter, TyperArgument) else OF_OPTIONS
+    for name in {parameter.metavar, *parameter.opts} & completions.keys():
+        parameter.shell_complete = completions[name]
 
 
 def _show_nothing(option: TyperOption, method: str) -> None:

@@ -7,11 +7,11 @@ Whatever is not known here, a shell completes by files.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeAlias
 
 import typer
 
@@ -68,21 +68,25 @@ def journals(_context: Any, incomplete: str) -> list[Any]:
 
 
 def streams(context: Any, incomplete: str) -> list[Any]:
-    """The streams that have regions; behind a comma, the next one."""
+    """The streams that have names or regions; behind a comma, the next one."""
     from framegate.schema.config.settings import default_base_dir
+    from framegate.shmpool.client.stream_names import StreamNames
 
     given = context.params.get("base_dir") or os.environ.get("FRAMEGATE_BASE_DIR")
     before, comma, begun = incomplete.rpartition(",")
-    numbers = {each.name for each in islice(Path(given or default_base_dir()).glob("tensorpool-*/*/*/"), _ENTRIES_MAX)}
-    names = sorted((each for each in numbers if each.isdigit()), key=int)
+    base = Path(given or default_base_dir())
+    named = StreamNames(base).by_number()
+    folders = {each.name for each in islice(base.glob("tensorpool-*/*/*/"), _ENTRIES_MAX)}
+    numbers = {int(each) for each in folders if each.isdigit()} - named.keys()
+    names = [*sorted(named.values()), *map(str, sorted(numbers))]
     return _items(before + comma + each for each in names if each.startswith(begun))
 
 
-COMPLETIONS: Final[dict[str | None, Callable[[Any, str], list[Any]]]] = {
-    **dict.fromkeys(("--stream", "--streams"), streams),
-    **dict.fromkeys(("JOURNAL", "JOURNAL...", "A", "B", "--check"), journals),
-}
-"""By an option, or by what the help calls an argument."""
+_Completions: TypeAlias = Mapping[str | None, Callable[[Any, str], list[Any]]]
+OF_ARGUMENTS: Final[_Completions] = dict.fromkeys(("JOURNAL", "JOURNAL...", "A", "B"), journals)
+"""By what the help calls an argument."""
+OF_OPTIONS: Final[_Completions] = {"N|NAME": streams, "N,NAME": streams, "--check": journals}
+"""By what the help calls an option's value, or by the option. One that counts streams names none."""
 
 
 def _journals_in(folder: Path, depth: int) -> Iterator[Path]:

@@ -85,7 +85,7 @@ class JoinAgent:
         self._checkpoints: JoinCheckpoints | None = None
         self._signals: ControlSignals | None = None
         self._readers: ReaderWatch | None = None
-        self._watch = Watch(config, partial(_known_names, client))
+        self._watch = Watch(config, client.names.by_number)
         self._notice = Notice(client.allowed[0], config, folder.path)
         self._duty_at_ns = 0
         self._rare_duties = (self._ring_in_ends, self._serve_readers, self._explain)
@@ -421,11 +421,3 @@ def _waited(wait: Callable[[], None], seconds: float) -> bool:
     while monotonic_ns() < deadline_ns:
         wait()
     return False
-
-
-def _known_names(client: Client) -> dict[str, int]:
-    """The streams that are known by name. Empty if the names cannot be read, which does not concern this join."""
-    try:
-        return client.names.known()
-    except FramegateError:
-        return {}

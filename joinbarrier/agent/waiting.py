@@ -11,6 +11,7 @@ from typing import Any, Final
 from framegate.joinbarrier.agent.clock_domains import misnamed, stamped_by
 from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.schema.merge import ClockDomain
+from framegate.shmpool.client.stream_names import stream_text
 
 QUIET_NS: Final = 2_000_000_000
 """After this long without a row, the join says why."""
@@ -27,7 +28,7 @@ class Watch:
     ``names`` gives the streams that are known by name. They help to find a misspelt stream name.
     """
 
-    def __init__(self, config: JoinConfig, names: Callable[[], Mapping[str, int]] = dict) -> None:
+    def __init__(self, config: JoinConfig, names: Callable[[], Mapping[int, str]] = dict) -> None:
         self._config = config
         self._known_names = names
         self._names = [each.name for each in config.input]
@@ -121,7 +122,8 @@ class Watch:
         return [f"{quiet}: {out} waits for {'; '.join(waits)}"]
 
     def _blocked(self, reason: str) -> str:
-        out_stream = self._config.join.out_stream
+        stream = self._config.join.out_stream
+        out_stream = stream_text(stream, self._known_names())
         if reason == NO_MAP:
             return (
                 f"no valid map of output {out_stream} was announced yet; its authority may not run "
@@ -158,8 +160,8 @@ class Watch:
         """The stream that was probably meant, if another one has a similar name."""
         own = {each.stream for each in self._config.input}
         names = self._known_names()
-        wanted = next((name for name, stream in names.items() if stream == self._config.input[index].stream), None)
-        others = [name for name, stream in names.items() if stream not in own]
+        wanted = names.get(self._config.input[index].stream)
+        others = [name for stream, name in names.items() if stream not in own]
         near = difflib.get_close_matches(wanted, others, 1) if wanted is not None else []
         return f"; did you mean the stream {near[0]}?" if near else ""
 

@@ -13,7 +13,7 @@ from framegate.joinbarrier.commands.map_show import MapWatch
 from framegate.joinbarrier.maps.client import Apply, ClientAction, MapClient, Refused
 from framegate.joinbarrier.maps.exchange import MapExchange
 from framegate.joinbarrier.maps.mergemap import MergeMap
-from framegate.joinbarrier.maps.text import as_object, described
+from framegate.joinbarrier.maps.text import as_object, described, titled
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, Interrupted, JoinError, NoMapAnnounced
 from framegate.shmpool.client.client import Client
@@ -48,10 +48,11 @@ def run(options: RequestOptions) -> int:
     """Ask and print; the exit code."""
     with StopSignal() as stop, options.connect() as client:
         found = _heard(options, client, stop) if options.epoch is None else _asked(options, options.epoch, client, stop)
+    names = client.names.by_number()
     if options.json:
-        emit({"event": "map", **as_object(found)})
+        emit({"event": "map", **as_object(found, names)})
     else:
-        print(f"output {found.out_stream}, epoch {found.epoch}: {described(found)}")
+        print(f"{titled(found.out_stream, found.epoch, names)}: {described(found, names)}")
     return DONE
 
 

@@ -15,9 +15,10 @@ from framegate.joinbarrier.config.configuration import JoinConfig, load_join_con
 from framegate.joinbarrier.maps.authority import ANNOUNCE_PERIOD_NS
 from framegate.joinbarrier.maps.exchange import MapExchange
 from framegate.joinbarrier.maps.mergemap import MergeMap
-from framegate.joinbarrier.maps.text import as_object, described
+from framegate.joinbarrier.maps.text import as_object, described, titled
 from framegate.schema.console.reporting import emit, event, rendered
 from framegate.schema.errors import DONE, TwoAuthorities, WrongUsage
+from framegate.shmpool.client.client import Client
 from framegate.shmpool.stop_signal import StopSignal
 
 _WAIT_SLICE_S: Final = 0.1
@@ -39,7 +40,7 @@ def run(options: ServeOptions) -> int:
         stop.listen()
         for owned in maps:
             exchange.own(owned, is_any_epoch=True)
-        _say_ready(client.aeron_dir, maps, as_json=options.json)
+        _say_ready(client, maps, as_json=options.json)
         while not stop.wait(_WAIT_SLICE_S):
             _say_conflicts(conflicts, as_json=options.json)
         summary = exchange.counters()
@@ -65,13 +66,21 @@ def _maps(options: ServeOptions, configs: list[JoinConfig]) -> list[MergeMap]:
     return maps
 
 
-def _say_ready(aeron_dir: str, maps: list[MergeMap], *, as_json: bool) -> None:
+def _say_ready(client: Client, maps: list[MergeMap], *, as_json: bool) -> None:
+    names = client.names.by_number()
     if as_json:
-        emit({"event": "ready", "pid": os.getpid(), "aeron_dir": aeron_dir, "maps": [as_object(each) for each in maps]})
+        emit(
+            {
+                "event": "ready",
+                "pid": os.getpid(),
+                "aeron_dir": client.aeron_dir,
+                "maps": [as_object(each, names) for each in maps],
+            }
+        )
         return
-    print(f"ready pid={os.getpid()} aeron_dir={aeron_dir}", flush=True)
+    print(f"ready pid={os.getpid()} aeron_dir={client.aeron_dir}", flush=True)
     for each in maps:
-        print(f"output {each.out_stream}, epoch {each.epoch} and every other: {described(each)}", flush=True)
+        print(f"{titled(each.out_stream, each.epoch, names)} and every other: {described(each, names)}", flush=True)
 
 
 def _say_conflicts(conflicts: deque[TwoAuthorities], *, as_json: bool) -> None:

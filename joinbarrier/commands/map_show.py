@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import closing
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
 from framegate.joinbarrier.commands.map_options import ShowOptions
 from framegate.joinbarrier.maps.messages import Announced, hear
-from framegate.joinbarrier.maps.text import as_object, described
+from framegate.joinbarrier.maps.text import as_object, described, titled
 from framegate.schema import Message
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, MessageError, NoMapAnnounced
@@ -75,13 +76,14 @@ def run(options: ShowOptions) -> int:
         was_stopped = stop.wait(options.seconds)
         with client.turn:
             heard = sorted(watch.heard.items(), key=itemgetter(0))
+    names = client.names.by_number()
     if options.json:
         for key, each in heard:
-            emit({"event": "map", **_as_object(each), "session": key[-1]})
+            emit({"event": "map", **_as_object(each, names), "session": key[-1]})
         emit({"event": "summary", "maps": len(heard)})
     else:
         for key, each in heard:
-            print(f"{_as_text(each)} (by {key[-1]})")
+            print(f"{_as_text(each, names)} (by {key[-1]})")
         if any(key[2] and each.map is not None for key, each in heard):
             # They are no part of a map (PROTOCOL 11): each join that follows it has its own.
             print(
@@ -97,14 +99,15 @@ def run(options: ShowOptions) -> int:
     return DONE
 
 
-def _as_object(found: Announced) -> dict[str, Any]:
+def _as_object(found: Announced, names: Mapping[int, str]) -> dict[str, Any]:
     if found.map is not None:
-        return as_object(found.map)
+        return as_object(found.map, names)
     assert found.refusal is not None  # noqa: S101 - an announce has one of the two
     kind = "timestamp" if found.is_by_timestamp else "sequence"
     out_stream, epoch = found.pair
     return {
         "out_stream": out_stream,
+        "out_name": names.get(out_stream),
         "epoch": epoch,
         "kind": kind,
         "refused": found.refusal.message,
@@ -112,7 +115,8 @@ def _as_object(found: Announced) -> dict[str, Any]:
     }
 
 
-def _as_text(found: Announced) -> str:
-    out_stream, epoch = found.pair
-    rules = f"refused: {found.refusal.message}" if found.refusal else "" if found.map is None else described(found.map)
-    return f"output {out_stream}, epoch {epoch}: {rules}"
+def _as_text(found: Announced, names: Mapping[int, str]) -> str:
+    rules = "" if found.map is None else described(found.map, names)
+    if found.refusal is not None:
+        rules = f"refused: {found.refusal.message}"
+    return f"{titled(*found.pair, names)}: {rules}"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -12,10 +13,12 @@ from framegate.joinbarrier.journal.host import boot_id
 from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.layout import FOLDERS, SegmentName, Table, segment_names
 from framegate.joinbarrier.journal.readers import readers
+from framegate.schema.config.settings import default_base_dir
 from framegate.schema.console.quantities import NONE, byte_size, count, duration, local_time
 from framegate.schema.console.reporting import emit
 from framegate.schema.console.terminal import print_table
 from framegate.schema.errors import DONE
+from framegate.shmpool.client.stream_names import StreamNames, stream_text
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.processes import process_exists
 
@@ -49,8 +52,10 @@ def ls(directory: Path, *, as_json: bool) -> int:
 
 
 def _print_about(about: dict[str, Any]) -> None:
-    inputs = ", ".join(f"{each['name']} (stream {each['stream']})" for each in about["inputs"])
-    print(f"output {about['out_stream']}, {about['policy']}: {inputs}")
+    inputs = ", ".join(stream_text(each["stream"], {each["stream"]: each["name"]}) for each in about["inputs"])
+    name = about["out_name"]
+    output = stream_text(about["out_stream"], {} if name is None else {about["out_stream"]: name})
+    print(f"output {output}, {about['policy']}: {inputs}")
     first, end = about["first_row"], about["next_row"]
     removed_text = f"; retention removed the {count(first)} before them" if first else ""
     print(f"{count(end - first)} rows, from {count(first)} to before {count(end)}{removed_text}")
@@ -101,6 +106,7 @@ def _about(journal: Journal) -> dict[str, Any]:
     return {
         "path": str(journal.path),
         "out_stream": info.out_stream,
+        "out_name": _names().get(info.out_stream),
         "policy": info.policy,
         "journal_epoch": info.journal_epoch,
         "first_row": journal.first_row,
@@ -109,6 +115,11 @@ def _about(journal: Journal) -> dict[str, Any]:
         "maps": [dict(each) for each in info.maps],
         "writer": writer_state(journal.path),
     }
+
+
+def _names() -> dict[int, str]:
+    """The streams of this host: a journal does not say what its output is called."""
+    return StreamNames(os.environ.get("FRAMEGATE_BASE_DIR") or default_base_dir()).by_number()
 
 
 def _segments(journal: Journal) -> Iterator[dict[str, Any]]:

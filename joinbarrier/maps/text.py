@@ -3,20 +3,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from framegate.joinbarrier.maps.mergemap import MergeMap, SequenceRule, TimestampRule
 from framegate.schema.console.quantities import duration
 from framegate.schema.merge import TimestampSource
+from framegate.shmpool.client.stream_names import UNNAMED, stream_text
 
 
-def described(found: MergeMap) -> str:
-    """The rules in one line.
+def described(found: MergeMap, names: Mapping[int, str] = UNNAMED) -> str:
+    """The rules in one line; ``names`` are those of streams.
 
-    >>> described(MergeMap(20001, 1, [SequenceRule(10001, offset=0), SequenceRule(10002, window=5)]))
-    '10001 OFFSET 0, 10002 WINDOW 5'
+    >>> described(MergeMap(20001, 1, [SequenceRule(10001, offset=0), SequenceRule(10002, window=5)]), {10001: "left"})
+    'left (10001) OFFSET 0, 10002 WINDOW 5'
     """
-    parts = [_rule(rule) for rule in found.rules]
+    parts = [_rule(rule, names) for rule in found.rules]
     if found.clock_domain is not None:
         parts.append(f"clock {found.clock_domain.name.lower()}")
     if found.lateness_ns:
@@ -26,28 +28,39 @@ def described(found: MergeMap) -> str:
     return ", ".join(parts)
 
 
-def as_object(found: MergeMap) -> dict[str, Any]:
+def titled(out_stream: int, epoch: int, names: Mapping[int, str]) -> str:
+    """Whose map it is.
+
+    >>> titled(20001, 1, {20001: "pair"})
+    'output pair (20001), epoch 1'
+    """
+    return f"output {stream_text(out_stream, names)}, epoch {epoch}"
+
+
+def as_object(found: MergeMap, names: Mapping[int, str]) -> dict[str, Any]:
     """A map as ``--json`` prints it."""
     return {
         "out_stream": found.out_stream,
+        "out_name": names.get(found.out_stream),
         "epoch": found.epoch,
         "kind": "timestamp" if found.is_by_timestamp else "sequence",
         "stale_timeout_ns": found.stale_timeout_ns,
         "clock_domain": None if found.clock_domain is None else found.clock_domain.name.lower(),
         "lateness_ns": found.lateness_ns,
-        "rules": [_rule_object(rule) for rule in found.rules],
+        "rules": [{**_rule_object(rule), "name": names.get(rule.stream)} for rule in found.rules],
     }
 
 
-def _rule(rule: SequenceRule | TimestampRule) -> str:
+def _rule(rule: SequenceRule | TimestampRule, names: Mapping[int, str]) -> str:
+    stream = stream_text(rule.stream, names)
     if isinstance(rule, SequenceRule):
         words = f"OFFSET {rule.offset}" if rule.window is None else f"WINDOW {rule.window}"
-        return f"{rule.stream} {words}"
+        return f"{stream} {words}"
     words = (
         f"OFFSET_NS {duration(rule.offset_ns)}" if rule.window_ns is None else f"WINDOW_NS {duration(rule.window_ns)}"
     )
     source = "" if rule.source is TimestampSource.SLOT_HEADER else " of the descriptor"
-    return f"{rule.stream} {words}{source}"
+    return f"{stream} {words}{source}"
 
 
 def _rule_object(rule: SequenceRule | TimestampRule) -> dict[str, Any]:

@@ -19,7 +19,9 @@ _BLOCK_BYTES: Final = 512
 def attach_progress(client: Client, stream: int, *, as_json: bool) -> AbstractContextManager[None]:
     """A bar on the terminal while a ring of gigabytes is made. Only the driver knows how large the ring will be."""
     folders = client.allowed
-    return progress(f"attach stream {stream}", lambda: memory_of(folders, stream), None, as_json=as_json)
+    return progress(
+        f"attach stream {client.names.text(stream)}", lambda: memory_of(folders, stream), None, as_json=as_json
+    )
 
 
 def memory_of(folders: Sequence[str], stream: int) -> int:

@@ -52,6 +52,11 @@ class Leaseholder:
         self._under_way_until_ns: int | None = None
         """Until when to wait for a driver that handles the attach request; the driver repeats that it does."""
 
+    @property
+    def stream_text(self) -> str:
+        """Its stream as people read it: ``left (10001)``."""
+        return self.client.names.text(self.stream_id)
+
     # --- for subclasses, on the client's thread --------------------------------------------------------
 
     def map_lease(self, response: ShmAttachResponse, now_ns: int) -> None:
@@ -202,7 +207,7 @@ class Leaseholder:
         return self.lease.state is LeaseState.CLOSED
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of stream {self.stream_id}{'' if self.is_attached else ', not attached'}>"
+        return f"<{type(self).__name__} of stream {self.stream_text}{'' if self.is_attached else ', not attached'}>"
 
     def __str__(self) -> str:
-        return f"stream {self.stream_id}: {self.lease.role.name.lower()} {self.lease.client_id}"
+        return f"stream {self.stream_text}: {self.lease.role.name.lower()} {self.lease.client_id}"

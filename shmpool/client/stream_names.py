@@ -16,13 +16,16 @@ import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from framegate.schema.config.types import BUILT_IN_STREAMS, STREAM_NAME, IdRange
-from framegate.schema.errors import InvalidValue, NoPermission, StreamUnknown
+from framegate.schema.errors import FramegateError, InvalidValue, NoPermission, StreamUnknown
 from framegate.shmpool.layout.owners import flaw_of_owner
 
 FILE: Final = "streams.json"
+UNNAMED: Final[Mapping[int, str]] = MappingProxyType({})
+"""Where no stream has a name."""
 _LOCK: Final = "streams.lock"
 _BYTES_MAX: Final = 1 << 20
 _STREAM_MAX: Final = (1 << 32) - 2
@@ -41,6 +44,17 @@ class StreamNames:
     def name_of(self, stream: int) -> str | None:
         """The name of a stream; None if nobody has named it."""
         return next((name for name, number in self.known().items() if number == stream), None)
+
+    def by_number(self) -> dict[int, str]:
+        """Every number with its name, to show; empty where the file cannot be read, which others will say."""
+        try:
+            return {number: name for name, number in self.known().items()}
+        except FramegateError:
+            return {}
+
+    def text(self, stream: int) -> str:
+        """A stream as people read it, by the names that are known now."""
+        return stream_text(stream, self.by_number())
 
     def id_of(self, stream: int | str) -> int:
         """The number of a stream. A new name gets a number; a number is returned unchanged."""
@@ -132,6 +146,16 @@ class StreamNames:
             path=self.base,
             hint="Name a --base-dir of your own, or give streams by their numbers.",
         )
+
+
+def stream_text(stream: int, names: Mapping[int, str]) -> str:
+    """A stream as people read it: by its name, where it has one.
+
+    >>> stream_text(10001, {10001: "left"}), stream_text(10002, {10001: "left"})
+    ('left (10001)', '10002')
+    """
+    name = names.get(stream)
+    return str(stream) if name is None else f"{name} ({stream})"
 
 
 def _checked(text: bytes, path: Path) -> dict[str, Any]:

@@ -84,7 +84,7 @@ def _consume(options: ConsumeOptions, consumer: Consumer, stop: StopSignal, tall
         if not frames and consumer.has_finished():
             return
         for frame in frames:
-            _take(options, frame, patterns, tally)
+            _take(options, consumer, frame, patterns, tally)
             if tally.frames == options.count:
                 return
         if options.json and frames:
@@ -92,17 +92,17 @@ def _consume(options: ConsumeOptions, consumer: Consumer, stop: StopSignal, tall
             sys.stdout.flush()
         if not options.json and sys.stderr.isatty() and monotonic_ns() >= shown_at_ns:
             shown_at_ns = monotonic_ns() + _PROGRESS_NS
-            print(f"\rstream {options.stream}: {count(tally.frames)} frames ", end="", file=sys.stderr)
+            print(f"\rstream {consumer.stream_text}: {count(tally.frames)} frames ", end="", file=sys.stderr)
 
 
-def _take(options: ConsumeOptions, frame: Frame, patterns: _Patterns, tally: _Tally) -> None:
+def _take(options: ConsumeOptions, consumer: Consumer, frame: Frame, patterns: _Patterns, tally: _Tally) -> None:
     if options.verify and not _is_right(options, frame, patterns):
         # A payload that was overwritten while it was checked is late, not wrong.
         if not frame.is_valid():
             tally.overwritten += 1
             return
         tally.verify_errors += 1
-        print(f"stream {options.stream}: frame {frame.seq} has the wrong payload", file=sys.stderr)
+        print(f"stream {consumer.stream_text}: frame {frame.seq} has the wrong payload", file=sys.stderr)
     tally.frames += 1
     tally.bytes += frame.nbytes
     if options.json:

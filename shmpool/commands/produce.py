@@ -111,7 +111,8 @@ class _Run:
             return
         self.shown_at_ns = now_ns + _PROGRESS_NS
         rate = self.frames / max((now_ns - self.began_ns) / 1e9, 1e-9)
-        print(f"\rstream {self.options.stream}: {count(self.frames)} frames, {rate:,.0f}/s ", end="", file=sys.stderr)
+        stream = self.producer.stream_text
+        print(f"\rstream {stream}: {count(self.frames)} frames, {rate:,.0f}/s ", end="", file=sys.stderr)
 
     def summary(self) -> dict[str, Any]:
         """What was done."""

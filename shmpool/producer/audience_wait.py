@@ -25,8 +25,8 @@ def wait_for_consumers(producers: Iterable[Producer], count: int, stop: StopSign
         while not producer.wait_consumers(count, _SLICE_S):
             if stop.is_set:
                 return False
-            there, stream = producer.consumers, producer.stream_id
+            there, stream = producer.consumers, producer.stream_text
             if monotonic_ns() >= say_at_ns or 0 <= said < there:
                 say_at_ns, said = monotonic_ns() + _SAY_AGAIN_NS, there
-                _log.warning("stream %d: waits for its consumers: %d of %d are there", stream, there, count)
+                _log.warning("stream %s: waits for its consumers: %d of %d are there", stream, there, count)
     return not stop.is_set

@@ -47,8 +47,8 @@ def word_path(folder_of_ring: str, stream: int, epoch: int) -> Path | None:
 class ProducersWord:
     """The word of one producer: in its file if that can be used, else in its own memory."""
 
-    def __init__(self, stream: int) -> None:
-        """Raises AtomicsMissing if other processes could see half a word."""
+    def __init__(self, stream: int | str) -> None:
+        """``stream`` is named in messages. Raises AtomicsMissing if other processes could see half a word."""
         if not CommandWord.is_lock_free():
             raise AtomicsMissing("128-bit atomic operations are not lock-free here", stream=stream)
         self.native = CommandWord.anonymous()
@@ -90,7 +90,7 @@ class ProducersWord:
     def _say(self, refusal: CommandWordRefused) -> None:
         if refusal.message != self._said:
             self._said = refusal.message
-            _log.warning("stream %d: barriers are asked for on the control stream only: %s", self._stream, refusal)
+            _log.warning("stream %s: barriers are asked for on the control stream only: %s", self._stream, refusal)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

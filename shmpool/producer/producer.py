@@ -570,8 +570,8 @@ class Producer(Leaseholder):
         lost = self.counters().get("descriptors_lost", 0)
         if lost > self._reported_lost:
             _log.warning(
-                "stream %d: %d descriptors could not be offered within their bound: a subscriber does not keep up",
-                self.stream_id,
+                "stream %s: %d descriptors could not be offered within their bound: a subscriber does not keep up",
+                self.stream_text,
                 lost - self._reported_lost,
             )
             self._reported_lost = lost

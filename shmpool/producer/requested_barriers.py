@@ -34,7 +34,7 @@ class RequestedBarriers:
         """Raises ``InvalidValue`` for an interval that is out of range, or without a pipeline."""
         self._producer = producer
         self._pipeline = pipeline
-        self._word = None if pipeline is None else ProducersWord(producer.stream_id)
+        self._word = None if pipeline is None else ProducersWord(producer.stream_text)
         self._interval_ns = _interval_ns(interval_s, pipeline)
         self._lost: tuple[int, int] | None = None
         self._requested_id: int | None = None

@@ -77,6 +77,16 @@ def test_streams_that_are_there(own_bed: Bed) -> None:
     assert found == ["10001,10001", "10001,10002"]
 
 
+def test_streams_by_name_where_they_have_one_and_none_where_they_are_counted(own_bed: Bed) -> None:
+    own_bed.driver()
+    for stream in ("left", 10_002):
+        own_bed.run("produce", "--stream", stream, "--rate", 10, "--shape", "8x8", "--json", is_ready=True)
+    base = {"FRAMEGATE_BASE_DIR": own_bed.environment["FRAMEGATE_BASE_DIR"]}
+    assert completed(own_bed.folder, "framegate", "consume", "--stream", "", **base) == ["left", "10002"]
+    assert completed(own_bed.folder, "framegate", "record", "--streams", "10002,l", **base) == ["10002,left"]
+    assert completed(own_bed.folder, "framegate", "journal", "serve", "x", "--streams", "", **base) == []
+
+
 @pytest.fixture
 def shell(folder: Path) -> Iterator[Terminal]:
     with Terminal(["bash", "--norc", "--noprofile", "-i"], folder, {**ENVIRONMENT, "PS1": "ready> "}) as terminal:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.outside.bed import Bed, until
+from tests.outside.bed import Bed, Object, until
 
 
 def numbers(base_dir: Path) -> dict[str, int]:
@@ -30,6 +30,58 @@ def test_names_are_the_same_streams_to_every_command(bed: Bed) -> None:
     consumer = bed.run("inspect", bed.folder / "pair.mcap", "--streams", "left", "--json")
     assert consumer.ended() == 0, consumer
     assert {each["stream"] for each in consumer.objects() if "stream" in each} == {names["left"]}
+
+
+def test_people_read_names_and_programs_get_both(own_bed: Bed) -> None:
+    own_bed.driver()
+    recording, config = own_bed.folder / "pair.mcap", own_bed.folder / "pair.toml"
+    config.write_text(
+        '[join]\nout_stream = "pair"\npolicy = "sequence"\njournal = "pair"\n'
+        '[[input]]\nname = "left"\n[[input]]\nname = "other"\nstream = "right"\noffset = 0\n'
+    )
+    join = own_bed.run("join", "--config", config, "--json", is_ready=True)
+    record = own_bed.run("record", recording, "--streams", "left,right", "--payload", "--json", is_ready=True)
+    shown = own_bed.run("mergemap", "show", "--seconds", 4)
+    waits = own_bed.run("produce", "--stream", "left", "--rate", 100, "--count", 99, "--wait-consumers", 3, "--end")
+    until(lambda: "waits for its consumers" in waits.errors, f"a line about consumers: {waits}")
+    names = numbers(own_bed.folder / "pool")
+    left, right, pair = (f"{name} ({names[name]})" for name in ("left", "right", "pair"))
+    assert f"stream {left}: waits for its consumers: 2 of 3" in waits.errors
+    status = own_bed.run("status")
+    assert status.ended() == 0, status
+    assert f"left+other -> {pair}" in status.text
+    [said] = [each for each in _objects(own_bed, "status") if each["event"] == "join"]
+    assert (said["out_stream"], said["out_name"]) == (names["pair"], "pair")
+    assert shown.ended() == 0, shown
+    assert f"output {pair}, epoch 1: {left} OFFSET 0, {right} OFFSET 0" in shown.text
+    [rules] = [each["rules"] for each in _objects(own_bed, "mergemap", "show", "--seconds", 2) if "rules" in each]
+    assert [(each["stream"], each["name"]) for each in rules] == [(names["left"], "left"), (names["right"], "right")]
+    live = own_bed.run("inspect", "live", "--seconds", 3, is_ready=False)
+    third = own_bed.run("consume", "--stream", "left")
+    own_bed.rate("right", 100, 99, consumers=2)
+    assert (waits.ended(), third.ended(), live.ended()) == (0, 0, 0)
+    assert f" {left} FrameDescriptor seq=" in live.text
+    assert join.summary()["rows"] == 99
+    assert [each["name"] for each in record.summary()["streams"]] == ["left", "right"]
+    listed = own_bed.run("journal", "ls", "pair")
+    assert listed.ended() == 0, listed
+    assert f"output {pair}, sequence: left ({names['left']}), other ({names['right']})" in listed.text
+    # A recording says whose it is wherever it is read.
+    for words in ((), ("--stats",), ("--stream", "right")):
+        read = own_bed.run("inspect", recording, *words, "--base-dir", own_bed.folder / "elsewhere")
+        assert read.ended() == 0, read
+        assert (left in read.text, right in read.text) == ("--stream" not in words, True)
+    told = _objects(own_bed, "inspect", recording)
+    assert {(each["stream"], each["name"]) for each in told if each.get("kind") == "FrameDescriptor"} == {
+        (names["left"], "left"),
+        (names["right"], "right"),
+    }
+
+
+def _objects(bed: Bed, *words: object) -> list[Object]:
+    asked = bed.run(*words, "--json")
+    assert asked.ended() == 0, asked
+    return asked.objects()
 
 
 def test_a_recording_knows_its_names_where_they_stand_for_other_streams(bed: Bed) -> None:

@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from framegate.recording.source import Source
+from framegate.shmpool.client.stream_names import UNNAMED, stream_text
 
 
-def why_incomplete(recording: Source) -> list[str]:
-    """A line for each reason."""
+def why_incomplete(recording: Source, names: Mapping[int, str] = UNNAMED) -> list[str]:
+    """A line for each reason; ``names`` are those of streams."""
     found = []
     if recording.damage is not None:
         found.append(recording.damage)
@@ -17,7 +19,8 @@ def why_incomplete(recording: Source) -> list[str]:
         found.append(f"{recording.damaged_chunks} chunks are damaged")
     found += [str(each) for each in recording.lost]
     for stream, said in (recording.loss or {}).get("streams", {}).items():
-        found += [f"stream {stream}: {text}" for text in _losses(said)]
+        called = stream_text(int(stream), names) if str(stream).isdigit() else stream
+        found += [f"stream {called}: {text}" for text in _losses(said)]
     lost_messages = (recording.loss or {}).get("lost_messages", "0")
     if lost_messages not in ("0", ""):
         found.append(f"{lost_messages} other messages found no room")

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -57,13 +58,19 @@ def inspect(
 ) -> int:
     """Show what a recording, a message, a region or living streams hold, a line for each message."""
     from framegate.recording.header_time import parse_times
+    from framegate.recording.stream_names import names_in
     from framegate.recording.topic_map import parse_topics
     from framegate.shmpool.client.options import named_stream
     from framegate.tools.inspect.options import InspectOptions, parse_range
     from framegate.tools.inspect.run_inspect import run
     from framegate.tools.record.options import parse_streams
 
-    number_of = partial(named_stream, base_dir=absolute(base_dir), config=config)
+    recorded = names_in(Path(source)) if Path(source).is_file() else {}
+
+    def number_of(word: str) -> int:
+        here = partial(named_stream, base_dir=absolute(base_dir), config=config)
+        return recorded[word] if word in recorded else here(word)
+
     return run(
         InspectOptions(
             source=source,
@@ -79,6 +86,7 @@ def inspect(
             times=parse_times(times),
             config=config,
             aeron_dir=absolute(aeron_dir),
+            base_dir=absolute(base_dir),
             wait_driver=wait_driver,
             json=as_json,
         )

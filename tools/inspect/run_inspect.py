@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, replace
 from typing import Any
 
 from framegate.recording.source import Source
@@ -18,6 +18,7 @@ from framegate.tools.inspect.content import Content, is_live
 from framegate.tools.inspect.filters import Filter
 from framegate.tools.inspect.incomplete import why_incomplete
 from framegate.tools.inspect.live import live
+from framegate.tools.inspect.naming import names_of
 from framegate.tools.inspect.options import InspectOptions
 from framegate.tools.inspect.printing import clean, line
 from framegate.tools.inspect.seen import Seen
@@ -33,24 +34,29 @@ def run(options: InspectOptions) -> int:
         raise WrongUsage("--suggest prints a join.toml: leave --json out")
     topics = TopicsSeen({}, options.times)
     statistics = Statistics() if options.stats or options.suggest else None
+    names = names_of(options)
     with StopSignal() as stop:
         if is_live(options.source):
-            shown = _show(options, live(options, stop), stop, statistics)
+            shown = _show(options, live(options, stop), stop, statistics, names)
             recording = None
         else:
             with Content.open(options.source) as content:
                 topics = content.topics = TopicsSeen(options.topics, options.times)
                 # Lines say for themselves how far they have got.
                 with progress(f"read {options.source}", lambda: content.at, content.size, as_json=statistics is None):
-                    shown = _show(options, content, stop, statistics)
+                    shown = _show(options, content, stop, statistics, names)
                 recording = content.recording
     if statistics is not None:
-        _say_statistics(options, statistics, topics)
-    return _end(options, shown, recording)
+        _say_statistics(options, statistics, topics, names)
+    return _end(options, shown, recording, names)
 
 
 def _show(
-    options: InspectOptions, source: Iterable[Seen | None], stop: StopSignal, statistics: Statistics | None
+    options: InspectOptions,
+    source: Iterable[Seen | None],
+    stop: StopSignal,
+    statistics: Statistics | None,
+    names: Mapping[int, str],
 ) -> int:
     wanted = Filter(options)
     shown = 0
@@ -64,6 +70,8 @@ def _show(
         if not wanted.admits(seen):
             continue
         shown += 1
+        if seen.stream is not None and seen.stream in names:
+            seen = replace(seen, name=names[seen.stream])
         if statistics is not None:
             statistics.take(seen)
         elif options.json:
@@ -75,7 +83,7 @@ def _show(
     return shown
 
 
-def _end(options: InspectOptions, shown: int, recording: Source | None) -> int:
+def _end(options: InspectOptions, shown: int, recording: Source | None, names: Mapping[int, str]) -> int:
     """Whether a recording has everything; said of what was read of it."""
     if recording is None:
         if options.json:
@@ -99,15 +107,17 @@ def _end(options: InspectOptions, shown: int, recording: Source | None) -> int:
             }
         )
     elif is_complete is False and not options.suggest:
-        for text in why_incomplete(recording):
+        for text in why_incomplete(recording, names):
             print(clean(f"INCOMPLETE: {text}"))
     if options.strict and is_complete is False:
-        raise RecordingIncomplete("; ".join(why_incomplete(recording)), path=options.source)
+        raise RecordingIncomplete("; ".join(why_incomplete(recording, names)), path=options.source)
     return DONE
 
 
-def _say_statistics(options: InspectOptions, statistics: Statistics, topics: TopicsSeen) -> None:
-    report = statistics.report()
+def _say_statistics(
+    options: InspectOptions, statistics: Statistics, topics: TopicsSeen, names: Mapping[int, str]
+) -> None:
+    report = statistics.report(names)
     if topics.unseen:
         raise WrongUsage("--map names topics that the recording does not hold", found=", ".join(topics.unseen))
     if options.suggest:
@@ -118,7 +128,7 @@ def _say_statistics(options: InspectOptions, statistics: Statistics, topics: Top
         print_tables(report)
         if found := topics.report():
             print()
-            print_topics(found)
+            print_topics(found, names)
         if topics.unmapped:
             print(f"Topics of other programs become streams by: {how_to_map(topics.unmapped)}")
 

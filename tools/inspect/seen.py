@@ -31,6 +31,8 @@ class Seen:
     template: int | None = None
     topic: str = ""
     stream: int | None = None
+    name: str = ""
+    """Of the stream, where it has one."""
     seq: int | None = None
     epoch: int | None = None
     timestamp_ns: int | None = None

@@ -8,12 +8,14 @@ slot header's before the descriptor's, else the time of receipt.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
 from framegate.schema.console.quantities import YEAR_2000_NS
+from framegate.shmpool.client.stream_names import UNNAMED
 from framegate.tools.inspect.seen import Seen
 
 _FRAMES_MAX: Final = 10_000_000
@@ -105,9 +107,11 @@ class Statistics:
             frames.stamps[-1] = stamp
             frames.has_slot_time = True
 
-    def report(self) -> dict[str, Any]:
+    def report(self, names: Mapping[int, str] = UNNAMED) -> dict[str, Any]:
         """Streams by number, and every pair of them."""
-        streams = {stream: _stream(self.streams[stream]) for stream in sorted(self.streams)}
+        streams = {
+            stream: {"name": names.get(stream), **_stream(self.streams[stream])} for stream in sorted(self.streams)
+        }
         pairs = [_pair(a, self.streams[a], b, self.streams[b]) for a, b in combinations(sorted(self.streams), 2)]
         skew = [pair for pair in pairs if pair is not None]
         return {"streams": streams, "skew": skew, "unread": self.unread, "first_problem": self.first_problem}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from framegate.joinbarrier.config.sections import JOURNAL_COLUMNS
 from framegate.schema.console.quantities import rounded
 
 _SHARE_OF_ONE_OFFSET: Final = 0.95
@@ -27,11 +28,17 @@ def suggest(report: dict[str, Any]) -> str:
     streams: dict[int, dict[str, Any]] = report["streams"]
     if not streams:
         return ""
-    names = {stream: f"stream_{stream}" for stream in streams}
+    names = {stream: _name(stream, about) for stream, about in streams.items()}
     pairs = {tuple(pair["streams"]): pair for pair in report["skew"]}
     anchor = min(streams, key=lambda stream: (streams[stream]["rate_hz"] or 0.0, stream))
     lines = _by_sequence(streams, pairs, names) or _by_time(streams, pairs, names, anchor)
     return "".join(f"{line}\n" for line in lines)
+
+
+def _name(stream: int, about: dict[str, Any]) -> str:
+    """Of an input: its stream's, where that is no column of every journal."""
+    name = about["name"]
+    return f"stream_{stream}" if name is None or name in JOURNAL_COLUMNS else str(name)
 
 
 def _head(streams: dict[int, dict[str, Any]], policy: str, reason: str) -> list[str]:

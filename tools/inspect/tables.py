@@ -7,6 +7,7 @@ from typing import Any
 
 from framegate.schema.console.quantities import NONE, byte_size, count, rounded
 from framegate.schema.console.terminal import print_table
+from framegate.shmpool.client.stream_names import stream_text
 from framegate.tools.inspect.printing import clean
 
 _STREAM_COLUMNS = (
@@ -52,7 +53,7 @@ def print_tables(report: dict[str, Any]) -> None:
 def _stream(stream: int, each: dict[str, Any]) -> list[str]:
     sizes = each["payload_bytes"] if each["payloads"] else {"least": None, "most": None}
     return [
-        str(stream),
+        stream_text(stream, {} if each["name"] is None else {stream: each["name"]}),
         count(each["frames"]),
         NONE if each["rate_hz"] is None else f"{each['rate_hz']:,.2f} Hz",
         count(each["gaps"]),

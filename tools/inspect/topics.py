@@ -13,6 +13,7 @@ from framegate.recording.recorded import Recorded, Topic
 from framegate.schema.console.quantities import byte_size, count
 from framegate.schema.console.terminal import print_table
 from framegate.schema.errors import DecoderMissing, StampMissing
+from framegate.shmpool.client.stream_names import stream_text
 from framegate.tools.inspect.printing import clean
 from framegate.tools.inspect.seen import Seen, seen_of
 
@@ -135,7 +136,7 @@ def _frame(first: ForeignFrame | None) -> dict[str, Any]:
     }
 
 
-def print_topics(report: Mapping[str, Mapping[str, Any]]) -> None:
+def print_topics(report: Mapping[str, Mapping[str, Any]], names: Mapping[int, str]) -> None:
     """A table for people, and the columns of those that have some."""
     rows = [
         (
@@ -147,7 +148,7 @@ def print_topics(report: Mapping[str, Mapping[str, Any]]) -> None:
             byte_size(each["bytes"]),
             _array(each),
             "-" if each["stamp"] is None else clean(each["stamp"]),
-            "-" if each["stream"] is None else str(each["stream"]),
+            "-" if each["stream"] is None else stream_text(each["stream"], names),
         )
         for name, each in report.items()
     ]

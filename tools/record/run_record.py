@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
@@ -14,6 +15,7 @@ from framegate.schema.console.progress import progress
 from framegate.schema.console.quantities import byte_size, count, rounded
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, NoRoom, RecordingExists, RecordingFailed
+from framegate.shmpool.client.stream_names import stream_text
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.stop_signal import StopSignal, interruptible
 from framegate.tools.record.options import RecordOptions
@@ -44,7 +46,10 @@ def run(options: RecordOptions) -> int:
                 shown_at_ns = _show_progress(options, agent, shown_at_ns)
         finally:
             summary = agent.close()
-    _say_summary(options, summary)
+    names = client.names.by_number()
+    for each in summary["streams"]:
+        each["name"] = names.get(each["stream"])
+    _say_summary(options, summary, names)
     if summary["no_room"]:
         raise NoRoom("the recording ended early", hint=_NO_ROOM, path=options.out)
     if summary["failure"] is not None:
@@ -130,7 +135,7 @@ def _show_progress(options: RecordOptions, agent: RecordAgent, shown_at_ns: int)
     return now_ns + _PROGRESS_NS
 
 
-def _say_summary(options: RecordOptions, summary: dict[str, Any]) -> None:
+def _say_summary(options: RecordOptions, summary: dict[str, Any], names: Mapping[int, str]) -> None:
     if options.json:
         emit(summary)
         return
@@ -143,7 +148,8 @@ def _say_summary(options: RecordOptions, summary: dict[str, Any]) -> None:
         f"{rounded(int(summary['seconds'] * 1e9))}; {state}"
     )
     for stream in summary["streams"]:
+        text = stream_text(stream["stream"], names)
         for epoch in stream["epochs"]:
             for part in ("frames", "payloads"):
                 for cause, lost in epoch[f"lost_{part}"].items():
-                    print(f"  stream {stream['stream']}, epoch {epoch['epoch']}: {count(lost)} {part} {cause}")
+                    print(f"  stream {text}, epoch {epoch['epoch']}: {count(lost)} {part} {cause}")

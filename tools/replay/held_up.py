@@ -25,6 +25,8 @@ class HeldUp:
     epoch: int
     sent: int
     began_ns: int
+    text: str = ""
+    """The stream as people read it."""
     _has_said: bool = False
     _deaf_since_ns: dict[int, int] = field(default_factory=dict)
 
@@ -45,8 +47,8 @@ class HeldUp:
             self._has_said = True
             seen = audience.slowest(self.epoch)
             _log.warning(
-                "stream %d: the replay waits for its slowest consumer, which has seen up to %s of %d",
-                self.stream,
+                "stream %s: the replay waits for its slowest consumer, which has seen up to %s of %d",
+                self.text or self.stream,
                 seen,
                 self.sent,
             )

@@ -7,9 +7,10 @@ import logging
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
@@ -19,6 +20,7 @@ from framegate.recording.notes import notes
 from framegate.recording.recorded import LostPart, Topic
 from framegate.recording.requirements import require_contents
 from framegate.recording.source import Source, open_source
+from framegate.recording.stream_names import names_in
 from framegate.recording.topic_map import is_ours, stream_of
 from framegate.schema.console.progress import progress
 from framegate.schema.console.quantities import byte_size, count, rounded
@@ -27,6 +29,7 @@ from framegate.schema.control import Watermark
 from framegate.schema.errors import DONE, FAILED
 from framegate.shmpool.client.attach_progress import attach_progress
 from framegate.shmpool.client.client import Client
+from framegate.shmpool.client.stream_names import stream_text
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.producer.audience_wait import wait_for_consumers
 from framegate.shmpool.stop_signal import StopSignal
@@ -73,7 +76,7 @@ def run(options: ReplayOptions) -> int:
     check = None
     if options.check and is_over:
         check = check_journal(options.check, options.source, options.topics, options.times)
-    _say_summary(options, summary, check)
+    _say_summary(options, summary, check, replay.names)
     return FAILED if check is not None and not check.is_same else DONE
 
 
@@ -128,6 +131,12 @@ class _Replay:
     _said_at_ns: int = 0
     _open: ExitStack = field(default_factory=ExitStack)
     _checkpoints: ReplayCheckpoints | None = None
+
+    @cached_property
+    def names(self) -> dict[int, str]:
+        """Streams by their names: here, and in the recording."""
+        recorded = {stream: name for name, stream in names_in(self.options.source).items()}
+        return recorded | self.client.names.by_number()
 
     def __enter__(self) -> _Replay:
         return self
@@ -340,7 +349,7 @@ class _Replay:
         sent = {"frames": 0, "bytes": 0, "descriptors_lost": 0, "paused": 0}
         if sender is not None:
             sent = {key: getattr(sender, key) for key in sent}
-        return {"stream": stream, **sent, "left_out": dict(left_out)}
+        return {"stream": stream, "name": self.names.get(stream), **sent, "left_out": dict(left_out)}
 
 
 def _say_damage(summary: dict[str, Any]) -> None:
@@ -350,7 +359,9 @@ def _say_damage(summary: dict[str, Any]) -> None:
         print(f"  {LostPart(**lost)}")
 
 
-def _say_summary(options: ReplayOptions, summary: dict[str, Any], check: Check | None) -> None:
+def _say_summary(
+    options: ReplayOptions, summary: dict[str, Any], check: Check | None, names: Mapping[int, str]
+) -> None:
     if options.json:
         emit(summary if check is None else {**summary, "check": check.as_json()})
         return
@@ -359,9 +370,9 @@ def _say_summary(options: ReplayOptions, summary: dict[str, Any], check: Check |
     print(f"position {summary['position']}")
     for each in summary["streams"]:
         for cause, left_out in each["left_out"].items():
-            print(f"  stream {each['stream']}: {count(left_out)} frames left out: {cause}")
+            print(f"  stream {stream_text(each['stream'], names)}: {count(left_out)} frames left out: {cause}")
     for stream, unread in summary["unread"].items():
-        print(f"  stream {stream}: {Unread(**unread)}")
+        print(f"  stream {stream_text(int(stream), names)}: {Unread(**unread)}")
     _say_damage(summary)
     for note in notes(**{key: summary[key] for key in ("not_timed", "not_decoded", "as_bytes")}):
         print(f"  {note}")

@@ -209,7 +209,7 @@ class Sender:
         if wanted < first or self.producer.wait_seen(wanted, 0):
             return True
         self.paused += 1
-        held_up = HeldUp(self.stream, self.producer.epoch or 0, last, monotonic_ns())
+        held_up = HeldUp(self.stream, self.producer.epoch or 0, last, monotonic_ns(), self.producer.stream_text)
         while not self.producer.wait_seen(wanted, _SLICE_S):
             if self._wait(0):
                 return False
@@ -223,7 +223,7 @@ class Sender:
         wanted = self._consumers - self.producer.audience.left
         if wanted <= 0 or self.producer.wait_consumers(wanted, 0):
             return True
-        _log.warning("stream %d: the replay waits for a consumer that fell silent", self.stream)
+        _log.warning("stream %s: the replay waits for a consumer that fell silent", self.producer.stream_text)
         deadline_ns = monotonic_ns() + _AWAY_NS
         while not self.producer.wait_consumers(wanted, _SLICE_S):
             if self._wait(0):
@@ -232,7 +232,9 @@ class Sender:
             if not self.producer.is_attached:
                 return True
             if monotonic_ns() >= deadline_ns:
-                _log.warning("stream %d: the replay goes on without the consumer that fell silent", self.stream)
+                _log.warning(
+                    "stream %s: the replay goes on without the consumer that fell silent", self.producer.stream_text
+                )
                 self._consumers -= 1
                 return True
         return True

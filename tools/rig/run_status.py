@@ -19,6 +19,7 @@ from framegate.schema.console.quantities import NONE, count, duration
 from framegate.schema.console.reporting import emit
 from framegate.schema.console.terminal import print_table
 from framegate.schema.errors import DONE, NoPermission
+from framegate.shmpool.client.stream_names import StreamNames, stream_text
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 from framegate.tools.rig.options import PlaceOptions
@@ -81,11 +82,12 @@ def _rig(run_folder: RunFolder) -> dict[str, Any] | None:
 
 def _joins(base: Path) -> Iterator[dict[str, Any]]:
     """The joins that write notices."""
+    names = StreamNames(base).by_number()
     for each in notices(str(base)):
         is_living = each.pop("is_living")
         each.pop("format")
         state = each.get("state", "joining") if is_living else "gone"
-        yield {**each, "state": state}
+        yield {**each, "out_name": names.get(each["out_stream"]), "state": state}
 
 
 def _journals(journals: Iterable[Path], base: Path) -> Iterator[dict[str, Any]]:
@@ -93,6 +95,7 @@ def _journals(journals: Iterable[Path], base: Path) -> Iterator[dict[str, Any]]:
     known = {each["journal"] for each in _joins(base)}
     found = [Journal(path) for path in journals if str(path.absolute()) not in known]
     before = [(each.next_row, monotonic_ns()) for each in found]
+    names = StreamNames(base).by_number()
     if found:
         sleep_ns(_SAMPLE_NS)
     for journal, (rows, at_ns) in zip(found, before, strict=True):
@@ -102,6 +105,7 @@ def _journals(journals: Iterable[Path], base: Path) -> Iterator[dict[str, Any]]:
         yield {
             "state": state if state != "running" else "joining",
             "out_stream": journal.info.out_stream,
+            "out_name": names.get(journal.info.out_stream),
             "policy": journal.info.policy,
             "journal": str(journal.path.absolute()),
             "inputs": [{"name": each.name, "stream": each.stream} for each in journal.info.inputs],
@@ -175,7 +179,7 @@ def _join_line(join: dict[str, Any]) -> list[str]:
     checkpoint = join.get("checkpoint_id")
     waits = ", ".join(dict.fromkeys(each["name"] for each in join.get("waits_for", ())))
     return [
-        f"{names} -> {join['out_stream']}",
+        f"{names} -> {_out(join)}",
         join["state"],
         count(join.get("rows")),
         NONE if rate is None else f"{rate:,.1f}",
@@ -186,14 +190,19 @@ def _join_line(join: dict[str, Any]) -> list[str]:
     ]
 
 
+def _out(join: dict[str, Any]) -> str:
+    stream, name = join["out_stream"], join["out_name"]
+    return stream_text(stream, {} if name is None else {stream: name})
+
+
 def _in_full(join: dict[str, Any]) -> Iterator[str]:
     """What a join that stands still waits for."""
     quiet_s = join.get("quiet_s") or 0.0
     if join["state"] == "gone":
-        yield f"join -> {join['out_stream']}: process {join['pid']} is {_GONE}"
+        yield f"join -> {_out(join)}: process {join['pid']} is {_GONE}"
     elif quiet_s >= _QUIET_S:
         texts = "; ".join(each["text"] for each in join.get("waits_for", ())) or "frames that make an output"
-        yield f"join -> {join['out_stream']}: no row for {_lasted(int(quiet_s * 1e9))}, waits for {texts}"
+        yield f"join -> {_out(join)}: no row for {_lasted(int(quiet_s * 1e9))}, waits for {texts}"
 
 
 def _short(path: str) -> str:

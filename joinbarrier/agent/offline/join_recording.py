@@ -33,6 +33,7 @@ from framegate.recording.notes import notes
 from framegate.schema.console.progress import progress
 from framegate.schema.control import Watermark
 from framegate.schema.errors import ConflictingKeys, FramegateError, InputRestarted
+from framegate.shmpool.client.stream_names import stream_text
 from framegate.shmpool.clock import monotonic_ns
 
 from framegate._native import JoinMailbox
@@ -197,7 +198,7 @@ class RecordingJoin:
 
     def _end(self) -> None:
         for stream, unread in self._passage.unread.items():
-            _log.warning("stream %d: %s", stream, unread)
+            _log.warning("stream %s: %s", self._text(stream), unread)
         for note in notes(
             not_timed=self._passage.not_timed,
             not_decoded=self._passage.not_decoded,
@@ -208,9 +209,12 @@ class RecordingJoin:
             if stream in self._last:
                 self._engine.note_end(stream, *self._last[stream])
             else:
-                _log.warning("the recording has no frame of stream %d", stream)
+                _log.warning("the recording has no frame of stream %s", self._text(stream))
         self._answered(self._engine.settle(self.config.join.outputs))
         self._place.is_whole = True
+
+    def _text(self, stream: int) -> str:
+        return stream_text(stream, {each.stream: each.name for each in self.config.input})
 
     # --- ending --------------------------------------------------------------------------------------------
 

@@ -170,15 +170,15 @@ def test_a_newer_version_that_has_what_ours_has_is_joined_like_ours(commands: Co
 def test_messages_of_a_version_that_cannot_be_read_are_counted_and_the_first_is_told(commands: Commands) -> None:
     assert commands.join(of_a_version_that_lacks_fields(3)) == FAILED
     assert "[FG-425 NO_ROWS]" in commands.error
-    assert f"stream {LEFT}: 3 messages cannot be read, the first: [FG-104 WRONG_BLOCK_LENGTH]" in commands.error
+    assert f"stream left ({LEFT}): 3 messages cannot be read, the first: [FG-104 WRONG_BLOCK_LENGTH]" in commands.error
     assert f"version={NEWER}" in commands.error
-    assert f"stream {RIGHT}: " not in commands.error
+    assert f"stream right ({RIGHT}): " not in commands.error
 
 
-def test_a_stream_of_an_unknown_schema_is_told_by_its_number(commands: Commands) -> None:
+def test_a_stream_of_an_unknown_schema_is_told_by_its_input_and_its_number(commands: Commands) -> None:
     assert commands.join(of_an_unknown_schema(3, stream=RIGHT)) == FAILED
     assert "[FG-425 NO_ROWS]" in commands.error
-    assert f"stream {RIGHT}: 3 messages cannot be read, the first: [FG-101 WRONG_SCHEMA]" in commands.error
+    assert f"stream right ({RIGHT}): 3 messages cannot be read, the first: [FG-101 WRONG_SCHEMA]" in commands.error
     assert "4711" in commands.error
 
 

@@ -20,6 +20,7 @@ from framegate.schema.driver import ResponseCode, ShmAttachRequest, ShmAttachRes
 from framegate.schema.wire import ClockDomain, FrameProgress, ShmPoolAnnounce
 from framegate.shmpool.client.client import Client
 from framegate.shmpool.client.owner_times import OwnerTimes
+from framegate.shmpool.client.stream_names import StreamNames
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.consumer import consumer as consumer_module
 from framegate.shmpool.consumer.consumer import Consumer
@@ -197,6 +198,7 @@ class World(Generic[_Member]):
         self.client = SimpleNamespace(
             chance=random.Random(5),
             allowed=[str(folder)],
+            names=StreamNames(folder),
             turn=threading.RLock(),
             times=OwnerTimes(),
             aeron_dir=str(folder / "aeron"),

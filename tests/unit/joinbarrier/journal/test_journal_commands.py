@@ -74,7 +74,7 @@ def test_ls_tells_what_it_is_with_segments_and_readers(folder: Path, capsys: pyt
     ]
     ran = Ran(capsys, "ls", folder)
     assert ran.code == 0
-    assert f"output {OUT_STREAM}, sequence: left (stream 10001), right (stream 10002)" in ran.lines
+    assert f"output {OUT_STREAM}, sequence: left (10001), right (10002)" in ran.lines
     made.close()
     assert Ran(capsys, "ls", folder, "--json").objects[0]["writer"] == "closed"
 

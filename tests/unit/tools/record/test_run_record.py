@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -35,7 +36,7 @@ SUMMARY: dict[str, Any] = {
 class _Options(RecordOptions):
     @contextmanager
     def connect(self) -> Iterator[Any]:  # type: ignore[override]  # nobody is asked for anything
-        yield None
+        yield SimpleNamespace(names=SimpleNamespace(by_number=lambda: {LEFT: "left"}))
 
 
 def ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, **said: Any) -> int:
@@ -69,8 +70,8 @@ def test_what_was_lost_is_told_by_stream_epoch_and_cause(
     first, *rest = capsys.readouterr().out.splitlines()
     assert first.endswith("; INCOMPLETE")
     assert rest == [
-        f"  stream {LEFT}, epoch 7: 2 frames queue_full",
-        f"  stream {LEFT}, epoch 7: 5 payloads overwritten",
+        f"  stream left ({LEFT}), epoch 7: 2 frames queue_full",
+        f"  stream left ({LEFT}), epoch 7: 5 payloads overwritten",
     ]
 
 
