@@ -51,6 +51,17 @@ def byte_size(size: int | None) -> str:
     return f"{size / (1 << 10 * power):.4g} {_SIZES[power]}"
 
 
+def rate(hz: float | None) -> str:
+    """Frames a second.
+
+    >>> rate(29.97), rate(1_234.5), rate(None)
+    ('29.97 Hz', '1.234 kHz', '-')
+    """
+    if hz is None:
+        return NONE
+    return f"{hz:.4g} Hz" if hz < 999.95 else f"{hz / 1000:.4g} kHz" if hz < 999_950 else f"{hz / 1e6:.4g} MHz"
+
+
 def count(number: int | None) -> str:
     """A number of things, its thousands apart.
 

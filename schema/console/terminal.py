@@ -11,6 +11,8 @@ from typing import Final, TextIO
 Line = Sequence[str]
 _NUMBER: Final = re.compile(r"-|[-+]?\d[\d,.]*(e[-+]?\d+)?%?( \S{1,3})?")
 """A quantity, with its unit, or the mark for none."""
+_WIDE: Final = 10_000
+"""Columns of a terminal that is never too narrow."""
 
 
 def print_table(
@@ -83,10 +85,19 @@ def _drawn(columns: Line, rows: Sequence[Line], styles: Mapping[str, str], out: 
     from rich.table import Table
     from rich.text import Text
 
-    right = _numbers(rows)
-    table = Table()
-    for index, column in enumerate(columns):
-        table.add_column(column, justify="right" if index in right else "left")
-    for row in rows:
-        table.add_row(*(Text(cell, style=styles.get(cell, "")) for cell in row))
-    Console(file=out).print(table)
+    console, right = Console(file=out), _numbers(rows)
+
+    def table(headers: Line) -> Table:
+        made = Table()
+        for index, header in enumerate(headers):
+            # A number that is cut is another number.
+            is_number = index in right
+            made.add_column(header, justify="right" if is_number else "left", no_wrap=is_number, overflow="fold")
+        for row in rows:
+            made.add_row(*(Text(cell, style=styles.get(cell, "")) for cell in row))
+        return made
+
+    drawn = table(columns)
+    if console.measure(drawn, options=console.options.update(max_width=_WIDE)).maximum > console.width:
+        drawn = table([name.replace(" ", "\n") for name in columns])
+    console.print(drawn)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from tests.outside.bed import Bed, Process, apart, until
 from tests.outside.rows import read_rows
+from tests.outside.terminal import COLUMNS, on_terminal
 
 MS = 1_000_000
 BEGIN_NS = 10**12
@@ -51,6 +53,39 @@ def suggested(bed: Bed, recording: Path, name: str) -> Path:
 def rows_of(bed: Bed, config: Path, recording: Path) -> int:
     joined = bed.run("join", "--config", config, "--from", recording, "--json")
     return int(joined.summary()["rows"])
+
+
+def test_statistics_are_whole_numbers_on_a_terminal_of_80_columns(own_bed: Bed) -> None:
+    own_bed.driver()
+    recording, streams = own_bed.folder / "wide.mcap", {"camera_left": 30, "camera_right": 30, "inertial_unit": 1000}
+    record = own_bed.run("record", recording, "--streams", ",".join(streams), "--payload", "--json", is_ready=True)
+    for name, hz in streams.items():
+        own_bed.rate(name, hz, 2 * hz, shape="480x640" if hz == 30 else "6")
+    assert record.summary()["frames"] > 0
+    asked = own_bed.run("inspect", recording, "--stats", "--json")
+    assert asked.ended() == 0, asked
+    report = asked.says(event="statistics")
+    shown = on_terminal(("inspect", recording, "--stats"), own_bed.folder, own_bed.environment)
+    assert shown.code == 0, shown.text
+    # A bar may stand before them.
+    tables = [line for line in shown.text.splitlines() if line[:1] in "┏┃┡│└"]
+    assert max(map(len, tables)) <= COLUMNS
+    assert "…" not in "".join(tables), shown.text
+    cells = [cell.strip() for line in tables for cell in line.split("│")]
+    for each in report["streams"].values():
+        assert {f"{each['frames']:,}", "300 KiB" if each["payload_bytes"]["most"] == 307_200 else "6 B"} <= {*cells}
+        for spread in (each["interval_ns"], each["jitter_ns"]):
+            assert {_read(cell) for cell in cells} >= {float(f"{ns:.3g}") for ns in spread.values()}
+    for pair in report["skew"]:
+        for spread in (pair["nearest_ns"], pair["same_seq_ns"]):
+            assert {_read(cell) for cell in cells} >= {float(f"{ns:.3g}") for ns in spread.values()}
+
+
+def _read(cell: str) -> float:
+    """Nanoseconds of a duration; NaN for another cell."""
+    number, _, unit = cell.partition(" ")
+    scale = {"ns": 1, "µs": 1_000, "ms": 1_000_000, "s": 1_000_000_000}.get(unit)
+    return math.nan if scale is None else float(f"{float(number.replace(',', '')) * scale:.3g}")
 
 
 def test_a_sensor_that_comes_late_is_joined_by_the_suggestion_as_by_the_defaults(bed: Bed) -> None:

@@ -1,29 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics as tables for people."""
+"""Statistics as tables for people, which a terminal of 80 columns has room for."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from framegate.schema.console.quantities import NONE, byte_size, count, rounded
+from framegate.schema.console.quantities import NONE, byte_size, count, duration, rate
 from framegate.schema.console.terminal import print_table
 from framegate.shmpool.client.stream_names import stream_text
 from framegate.tools.inspect.printing import clean
 
-_STREAM_COLUMNS = (
-    "stream",
-    "frames",
-    "rate",
-    "gaps",
-    "missing",
-    "interval p50",
-    "interval p99",
-    "jitter p50",
-    "jitter p99",
-    "smallest",
-    "largest",
-    "time",
-)
+_STREAM_COLUMNS = ("stream", "frames", "rate", "gaps", "missing", "smallest", "largest")
+_TIME_COLUMNS = ("stream", "interval p50", "interval p99", "jitter p50", "jitter p99", "time")
 _SKEW_COLUMNS = (
     "streams",
     "nearest p50",
@@ -31,18 +19,20 @@ _SKEW_COLUMNS = (
     "same seq p50",
     "same seq p99",
     "seq offset",
-    "of frames",
     "arrival p99",
 )
 
 
 def print_tables(report: dict[str, Any]) -> None:
-    """One of streams, one of their pairs."""
-    if report["streams"]:
-        print_table(_STREAM_COLUMNS, [_stream(stream, each) for stream, each in report["streams"].items()])
+    """Of streams, of their times, and of their pairs."""
+    streams = report["streams"]
+    if streams:
+        print_table(_STREAM_COLUMNS, [_stream(stream, each) for stream, each in streams.items()])
+        print()
+        print_table(_TIME_COLUMNS, [_times(stream, each) for stream, each in streams.items()])
     else:
         print("no frames of streams")
-    skew = [_pair(pair) for pair in report["skew"]]
+    skew = [_pair(pair, streams) for pair in report["skew"]]
     if skew:
         print()
         print_table(_SKEW_COLUMNS, skew)
@@ -50,32 +40,36 @@ def print_tables(report: dict[str, Any]) -> None:
         print(clean(f"{count(report['unread'])} messages cannot be read, the first: {report['first_problem']}"))
 
 
+def _called(stream: int, each: dict[str, Any]) -> str:
+    return stream_text(stream, {} if each["name"] is None else {stream: each["name"]})
+
+
 def _stream(stream: int, each: dict[str, Any]) -> list[str]:
     sizes = each["payload_bytes"] if each["payloads"] else {"least": None, "most": None}
     return [
-        stream_text(stream, {} if each["name"] is None else {stream: each["name"]}),
+        _called(stream, each),
         count(each["frames"]),
-        NONE if each["rate_hz"] is None else f"{each['rate_hz']:,.2f} Hz",
+        rate(each["rate_hz"]),
         count(each["gaps"]),
         count(each["missing"]),
-        *_spread(each["interval_ns"]),
-        *_spread(each["jitter_ns"]),
         byte_size(sizes["least"]),
         byte_size(sizes["most"]),
-        each["time"],
     ]
 
 
-def _pair(pair: dict[str, Any]) -> list[str]:
+def _times(stream: int, each: dict[str, Any]) -> list[str]:
+    return [_called(stream, each), *_spread(each["interval_ns"]), *_spread(each["jitter_ns"]), each["time"]]
+
+
+def _pair(pair: dict[str, Any], streams: dict[int, dict[str, Any]]) -> list[str]:
     return [
-        f"{pair['streams'][0]} {pair['streams'][1]}",
+        " ".join(streams[stream]["name"] or str(stream) for stream in pair["streams"]),
         *_spread(pair["nearest_ns"]),
         *_spread(pair["same_seq_ns"]),
-        str(pair["seq_offset"]),
-        f"{pair['seq_offset_share']:.1%}",
-        rounded(pair["arrival_ns"]["p99"]),
+        f"{pair['seq_offset']} ({pair['seq_offset_share']:.0%})",
+        duration(pair["arrival_ns"]["p99"], digits=3),
     ]
 
 
 def _spread(spread: dict[str, int] | None) -> tuple[str, str]:
-    return (NONE, NONE) if spread is None else (rounded(spread["p50"]), rounded(spread["p99"]))
+    return (NONE, NONE) if spread is None else (duration(spread["p50"], digits=3), duration(spread["p99"], digits=3))
