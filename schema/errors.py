@@ -233,6 +233,17 @@ class StreamUnknown(PoolError):
     default_hint = "Name one of the known streams, or give the stream's number."
 
 
+class NoRoomForRing(AttachRefused):
+    """The driver refused the attach, because the stream's ring finds no room."""
+
+    code = 213
+    exit_code = ENVIRONMENT
+    default_hint = (
+        "Free room where the driver keeps its rings, let it serve another --base-dir, or make rings smaller: a smaller "
+        "--shape at the producer, fewer --slots at the driver."
+    )
+
+
 class LeaseDriverPresent(PoolError):
     """Another lease driver serves this base directory and namespace, or this media driver."""
 

@@ -15,7 +15,7 @@ from framegate.schema.driver import (
     ShmDriverShutdown,
     ShmLeaseRevoked,
 )
-from framegate.schema.errors import AttachRefused, DriverSilent, FramegateError
+from framegate.schema.errors import AttachRefused, DriverSilent, FramegateError, NoRoom, NoRoomForRing
 from framegate.schema.wire import ShmPoolAnnounce
 from framegate.shmpool.client.declaration import Declaration
 from framegate.shmpool.client.lease import Lease, LeaseState, LeaseTimes, new_client_id
@@ -115,7 +115,9 @@ class Leaseholder:
                 case UnderWay():
                     self._on_under_way(now_ns)
                 case Refused(code, reason):
-                    self._on_refused(AttachRefused(reason, stream=self.stream_id, code=code.name))
+                    # The driver names its own error by the number; the code of the answer has none for it.
+                    kind = NoRoomForRing if f"[FG-{NoRoom.code} " in reason else AttachRefused
+                    self._on_refused(kind(reason, stream=self.stream_id, code=code.name))
 
     def _gain(self, response: ShmAttachResponse, now_ns: int) -> None:
         try:

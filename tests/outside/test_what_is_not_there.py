@@ -185,6 +185,10 @@ def test_doctor_fails_where_there_is_no_room_for_a_stream_beside_the_media_drive
         refused = own_bed.python("import framegate as fg\nwith fg.connect() as client:\n    client.producer(10001)\n")
         assert refused.ended() != 0
         assert "NO_ROOM" in refused.text
+        for words in (["produce"], ["produce", "--json"]):
+            told = own_bed.run(*words, "--stream", 10_001, "--rate", 10, "--shape", "2000x2000")
+            assert told.ended() == ENVIRONMENT, told
+            assert "NO_ROOM_FOR_RING" in told.text
         own_bed.end_from(0)
     finally:
         subprocess.run(["umount", "--lazy", small], check=True)

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 from framegate.driver.mediadriver import MediaDriver
-from framegate.shmpool.client.client import connect
+from framegate.shmpool.client.client import Client, connect
 from framegate.shmpool.commands.consume import ConsumeOptions, require_count
 from framegate.shmpool.layout.uri import RegionUri
 from framegate.shmpool.transport.aeron import AeronTransport
@@ -106,7 +106,9 @@ def _not_attached() -> None:
         producer.publish(np.zeros(1, np.uint8))
 
 
-def _second_producer() -> None:
+@contextmanager
+def _driver(slots: int, frame_bytes: int) -> Iterator[Client]:
+    """A client of a driver whose rings are so large."""
     with own_folder("example") as home:
         command = [
             sys.executable,
@@ -118,15 +120,27 @@ def _second_producer() -> None:
             "--base-dir",
             f"{home}/b",
         ]
-        driver = subprocess.Popen([*command, "--slots", "2", "--frame-bytes", "64"], stdout=subprocess.PIPE, text=True)
+        command += ["--slots", str(slots), "--frame-bytes", str(frame_bytes)]
+        driver = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:
             assert driver.stdout is not None
             assert driver.stdout.readline().startswith("ready")
-            with connect(f"{home}/aeron", f"{home}/b") as client, client.producer(10_001), client.producer(10_001):
-                pass
+            with connect(f"{home}/aeron", f"{home}/b") as client:
+                yield client
         finally:
             driver.send_signal(signal.SIGINT)
             driver.communicate()
+
+
+def _second_producer() -> None:
+    with _driver(2, 64) as client, client.producer(10_001), client.producer(10_001):
+        pass
+
+
+def _no_room_for_a_ring() -> None:
+    # A tebibyte.
+    with _driver(1024, 1 << 30) as client:
+        client.producer(10_001)
 
 
 def _no_lease_driver() -> None:
@@ -150,4 +164,5 @@ POOL_ERROR_EXAMPLES: Final[dict[int, Callable[[], object]]] = {
     209: _no_lease_driver,
     210: lambda: RegionUri.parse("memfd:anything"),
     211: lambda: require_count(ConsumeOptions(stream=10001, count=50), 20),
+    213: _no_room_for_a_ring,
 }
