@@ -7,8 +7,9 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from framegate.driver.agent import LeaseDriverAgent
@@ -22,6 +23,7 @@ from framegate.driver.sole_driver import SoleDriver
 from framegate.driver.start_turn import StartTurn
 from framegate.schema.config.settings import default_aeron_dir
 from framegate.schema.config.types import STREAM_NAME
+from framegate.schema.console.logs import kept_in
 from framegate.schema.console.reporting import emit
 from framegate.schema.errors import DONE, TransportError
 from framegate.shmpool.client.stream_names import StreamNames
@@ -33,6 +35,8 @@ _WATCH_NS: Final = 250_000_000
 _FAREWELL_NS: Final = 1_000_000_000
 """How long the last messages may wait for a slow subscriber, in nanoseconds."""
 _RECONNECT_S: Final = 0.2
+LOG: Final = "driver.log"
+"""In the base directory: what the driver of a program says below a warning, where FRAMEGATE_LOG wants that."""
 _log = logging.getLogger(__name__)
 
 
@@ -44,6 +48,8 @@ def run(options: DriverOptions) -> int:
         _listening() as stop,
         # This comes before the media driver: a second lease driver must be refused before it has started anything.
         claimed(config) as directory,
+        # Its terminal belongs to the program that started it.
+        kept_in(Path(config.shm.base_dir) / LOG) if options.parent_pid is not None else nullcontext(),
         _named(config),
         coordinating(config.checkpoint) as checkpoints,
         closing(StartTurn(aeron_dir)) as turn,

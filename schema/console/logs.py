@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Final, TextIO
 
 from framegate.schema.errors import WrongType
 
 VARIABLE: Final = "FRAMEGATE_LOG"
 _HANDLER: Final = "framegate standard error"
+_FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+_KEPT_BYTES: Final = 1 << 20
 _LEVELS: Final = {
     "error": logging.ERROR,
     "warn": logging.WARNING,
@@ -37,9 +41,36 @@ def set_up(environment: Mapping[str, str]) -> None:
     if all(handler.name != _HANDLER for handler in logger.handlers):
         handler = _StandardError()
         handler.name = _HANDLER
-        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        handler.setFormatter(logging.Formatter(_FORMAT))
         logger.addHandler(handler)
         logger.propagate = False
+
+
+@contextmanager
+def kept_in(path: Path) -> Iterator[None]:
+    """Of what is logged below a warning nothing goes to standard error, all goes to a file: the terminal is another
+    program's. Without such lines there is no file; two of a MiB each hold the newest.
+    """
+    logger = logging.getLogger("framegate")
+    if logger.level >= logging.WARNING:
+        yield
+        return
+    # Imported here: it takes along what most commands do without.
+    from logging.handlers import RotatingFileHandler
+
+    shown = [handler for handler in logger.handlers if handler.name == _HANDLER]
+    kept = RotatingFileHandler(path, maxBytes=_KEPT_BYTES, backupCount=1, delay=True)
+    kept.setFormatter(logging.Formatter(_FORMAT))
+    logger.addHandler(kept)
+    for handler in shown:
+        handler.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.removeHandler(kept)
+        kept.close()
+        for handler in shown:
+            handler.setLevel(logging.NOTSET)
 
 
 class _StandardError(logging.StreamHandler[TextIO]):

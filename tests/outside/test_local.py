@@ -112,6 +112,16 @@ def test_a_program_that_is_killed_takes_its_driver_with_it_and_the_next_one_tidi
     assert not bell.exists()
 
 
+def test_the_driver_of_a_program_says_nothing_on_its_terminal_and_all_in_a_file(own_bed: Bed) -> None:
+    log = own_bed.folder / "pool" / "driver.log"
+    quiet = own_bed.python(HOLDS, "0")
+    assert (quiet.ended(), quiet.errors, log.exists()) == (0, "", False)
+    own_bed.environment["FRAMEGATE_LOG"] = "info"
+    talkative = own_bed.python(HOLDS, "0")
+    assert (talkative.ended(), talkative.errors) == (0, "")
+    assert "INFO framegate.driver.run_driver: started the media driver" in log.read_text()
+
+
 def test_programs_share_a_driver_and_when_its_program_ends_another_one_starts_its_own(own_bed: Bed) -> None:
     first = own_bed.python(HOLDS, "4")
     assert "its own driver" in said(first, "gate")
