@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A process beside the demo: started with a log, heard by what it prints there, and named when it fails."""
+"""A command of framegate beside the demo: heard by what it prints, and named when it fails."""
 
 from __future__ import annotations
 
@@ -9,28 +9,27 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any, Final, Self
+from typing import Any, Final, Self
 
 from framegate.schema.errors import DemoFailed
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 
+PROGRAM: Final = (sys.executable, "-m", "framegate")
 END_S: Final = 60.0
 _STEP_NS: Final = 20_000_000
 _PATIENCE_S: Final = 2.0
-_TAIL_LINES: Final = 3
 
 
 class Beside:
-    """``python -m WORDS``, which ends when its standard input does. The end of a ``with`` waits for that."""
+    """``framegate WORDS --json``. The end of a ``with`` waits for its end; after an error, not for long."""
 
-    def __init__(self, name: str, logs: Path, *words: str) -> None:
+    def __init__(self, name: str, logs: Path, *words: object) -> None:
         self.name, self._log = name, logs / f"{name}.log"
+        command = [*PROGRAM, *map(str, words), "--json"]
         with self._log.open("wb") as log:
             # Ctrl-C goes to a whole session; when this process ends is the demo's affair.
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", *words], stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
-            )
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
 
     def said(self, event: str) -> dict[str, Any]:
         """Wait until it says this; the object that it prints. Raises DemoFailed."""
@@ -47,12 +46,6 @@ class Beside:
                 self._fail(f"did not say {event!r}")
             sleep_ns(_STEP_NS)
 
-    def begin(self) -> None:
-        """Send it a line."""
-        with suppress(BrokenPipeError):
-            self._pipe.write(b"begin\n")
-            self._pipe.flush()
-
     @property
     def has_ended(self) -> bool:
         """Whether it runs no more."""
@@ -60,38 +53,27 @@ class Beside:
 
     def check(self) -> None:
         """Raises DemoFailed if it has ended otherwise than in good order."""
-        status = self.process.poll() or 0
-        if status > 0:
-            self._fail(f"ended with code {status}")
-        if status < 0:
-            names = {int(each): each.name for each in signal.Signals}
-            self._fail(f"was killed by {names.get(-status, f'signal {-status}')}")
+        if status := self.process.poll():
+            names = {-each: f"was killed by {each.name}" for each in signal.Signals}
+            self._fail(
+                f"ended with code {status}" if status > 0 else names.get(status, f"was killed by signal {-status}")
+            )
 
     def end(self) -> None:
-        """Tell it to end."""
-        with suppress(BrokenPipeError):
-            self._pipe.close()
-
-    @property
-    def _pipe(self) -> IO[bytes]:
-        assert self.process.stdin is not None  # noqa: S101  (it was started with one)
-        return self.process.stdin
+        """Tell it to end in good order."""
+        self.process.send_signal(signal.SIGINT)
 
     def _fail(self, what: str) -> None:
-        lines = self._log.read_text(errors="replace").split("\n")
-        tail = " | ".join([line.strip() for line in lines if line.strip()][-_TAIL_LINES:])
-        raise DemoFailed(
-            f"{self.name} {what}; the last it said: {tail or 'nothing'}",
-            process=self.name,
-            pid=self.process.pid,
-            exit_status=self.process.poll(),
-        )
+        said = [line.strip() for line in self._log.read_text(errors="replace").split("\n") if line.strip()]
+        about: dict[str, Any] = {"process": self.name, "pid": self.process.pid, "exit_status": self.process.poll()}
+        raise DemoFailed(f"{self.name} {what}; the last it said: {' | '.join(said[-3:]) or 'nothing'}", **about)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: object, *exc: object) -> None:
-        self.end()
+        if kind is not None:
+            self.end()
         try:
             self.process.wait(END_S if kind is None else _PATIENCE_S)
         except subprocess.TimeoutExpired:

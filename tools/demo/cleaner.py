@@ -28,17 +28,14 @@ _END_S: Final = 60.0
 @contextmanager
 def cleaned_up(plan: Plan, mark: str) -> Iterator[None]:
     """Everything goes at the end of the block, or of this process."""
-    words = [str(plan.home), str(plan.journal), plan.aeron_dir, mark]
-    program = [sys.executable, "-m", "framegate.tools.demo.cleaner"]
-    cleaner = subprocess.Popen([*program, *words], stdin=subprocess.PIPE, start_new_session=True)
+    words = [sys.executable, "-m", __name__, str(plan.home), str(plan.journal), plan.aeron_dir, mark]
+    cleaner = subprocess.Popen(words, stdin=subprocess.PIPE, start_new_session=True)
     try:
         yield
     finally:
-        assert cleaner.stdin is not None  # noqa: S101  (it was started with one)
-        cleaner.stdin.close()
         # Should it take longer, it goes on without us.
         with suppress(subprocess.TimeoutExpired):
-            cleaner.wait(_END_S)
+            cleaner.communicate(timeout=_END_S)
 
 
 def main(home: str, journal: str, aeron_dir: str, mark: str) -> None:

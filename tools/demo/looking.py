@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
@@ -27,17 +26,11 @@ class Finding(NamedTuple):
     """For each camera the rows and the columns that the scene has gone since the beginning."""
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """The function. It travels to Spark's workers by its names."""
-
-    cameras: tuple[str, ...]
-
-    def __call__(self, row: Mapping[str, Any]) -> Finding:
-        """A row has its own columns, and each camera's picture as an array."""
-        pictures = [row[name] for name in self.cameras]
-        apart = np.abs(pictures[0].astype(np.int16) - pictures[-1]).mean()
-        return Finding(row["row"], row["out_seq"], float(apart), [n for picture in pictures for n in moved(picture)])
+def look(cameras: Sequence[str], row: Mapping[str, Any]) -> Finding:
+    """A row has its own columns, and each camera's picture as an array."""
+    pictures = [row[name] for name in cameras]
+    apart = np.abs(pictures[0].astype(np.int16) - pictures[-1]).mean()
+    return Finding(row["row"], row["out_seq"], float(apart), [n for picture in pictures for n in moved(picture)])
 
 
 def moved(picture: npt.NDArray[np.uint8]) -> tuple[int, int]:
@@ -49,11 +42,9 @@ def moved(picture: npt.NDArray[np.uint8]) -> tuple[int, int]:
     >>> moved(np.roll(scene((30, 40)).picture, (3, 39), (0, 1)))
     (3, 39)
     """
-    shape = (picture.shape[0], picture.shape[1])
-    down, across = (
-        int(np.fft.irfft(found * np.conj(before), side).argmax())
-        for found, before, side in zip(_spectra(picture), _spectra_of_the_scene(shape), shape, strict=True)
-    )
+    before = _spectra_of_the_scene((picture.shape[0], picture.shape[1]))
+    pairs = zip(_spectra(picture), before, picture.shape, strict=True)
+    down, across = (int(np.fft.irfft(now * np.conj(then), side).argmax()) for now, then, side in pairs)
     return down, across
 
 

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -23,94 +22,42 @@ _ROWS_MIN: Final = 32
 _AERON_BYTES: Final = 96 << 20
 
 
-@dataclass(frozen=True, slots=True)
 class Plan:
     """One run. ``home`` goes at its end; ``folder`` may be the same or what the user wants to keep."""
 
-    options: DemoOptions
-    home: Path
-    folder: Path
-
-    @property
-    def cameras(self) -> list[str]:
-        """Their names; the last one is late."""
-        return [f"camera{n + 1}" for n in range(self.options.inputs)]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns of a picture."""
-        return self.options.shape[0], self.options.shape[1]
-
-    @property
-    def frames(self) -> int:
-        """How many each camera makes."""
-        return max(1, round(self.options.seconds * self.options.rate))
-
-    @property
-    def aeron_dir(self) -> str:
-        """The media driver's directory."""
-        return self.options.aeron_dir or str(self.home / "aeron")
-
-    @property
-    def base_dir(self) -> str:
-        """The directory of the rings."""
-        return self.options.base_dir or str(self.home / "pool")
-
-    @property
-    def journal(self) -> Path:
-        """Where rows go."""
-        return self.folder / "journal"
-
-    @property
-    def logs(self) -> Path:
-        """Where each process says what it says."""
-        return self.folder / "logs"
-
-    @property
-    def scratch(self) -> Path:
-        """Where Spark and others keep what is temporary."""
-        return self.home / "scratch"
+    def __init__(self, options: DemoOptions, home: Path, folder: Path) -> None:
+        self.options, self.home, self.folder = options, home, folder
+        self.aeron_dir = options.aeron_dir or str(home / "aeron")
+        self.base_dir = options.base_dir or str(home / "pool")
+        self.journal, self.logs, self.scratch = folder / "journal", folder / "logs", home / "scratch"
+        self.cameras = [f"camera{n + 1}" for n in range(options.inputs)]
+        self.shape = options.shape[0], options.shape[1]
+        self.frames = max(1, round(options.seconds * options.rate))
+        picture_bytes = self.shape[0] * self.shape[1]
+        self.row_bytes = picture_bytes * options.inputs
+        low, high = _JOURNAL_BYTES
+        wanted = min(max(int(self.row_bytes * options.rate * _JOURNAL_S), low), high)
+        self.journal_bytes = max(wanted, _ROWS_MIN * self.row_bytes)
+        rings = options.inputs * default_slots(stride_of(picture_bytes)) * stride_of(picture_bytes)
+        self.memory_bytes = rings + _AERON_BYTES + (self.journal_bytes if folder == home else 0)
 
     def sent(self, camera: str) -> Path:
         """Where a camera writes down what it has published."""
         return self.logs / f"{camera}.csv"
 
-    def camera(self, name: str) -> list[str]:
-        """A camera's program. It waits for the join, and for the recorder if there is one."""
-        lag, consumers = LAG if name == self.cameras[-1] else 0, 1 if self.options.record is None else 2
-        words = {"name": name, "lag": lag, "shape": self.shape, "rate": self.options.rate, "frames": self.frames}
-        words |= {"consumers": consumers, "sent": str(self.sent(name))}
-        return ["framegate.tools.demo.camera", json.dumps(words)]
+    def camera(self, name: str) -> list[object]:
+        """A camera. It waits for the join, for the recorder if there is one, and for the demo, by which all begin."""
+        options, lag = self.options, LAG if name == self.cameras[-1] else 0
+        words = ["produce", "--stream", name, "--pattern", "moving", "--lag", lag, "--count", self.frames, "--end"]
+        words += ["--rate", options.rate, "--shape", "x".join(map(str, self.shape)), "--sent-log", self.sent(name)]
+        return [*words, "--wait-consumers", 2 if options.record is None else 3]
 
-    def helpers(self) -> dict[str, list[str]]:
+    def helpers(self) -> Iterator[tuple[str, list[object]]]:
         """What else runs: a server of the journal for a cluster, and a recorder of the cameras, if they are wanted."""
-        found = {}
         if self.options.has_cluster:
-            server = ["framegate", "journal", "serve", str(self.journal), "--listen", "grpc://127.0.0.1:0"]
-            found["server"] = [*server, "--child", "--json"]
+            yield "server", ["journal", "serve", self.journal, "--listen", "grpc://127.0.0.1:0"]
         if self.options.record is not None:
-            recorder = ["framegate", "record", self.options.record, "--streams", ",".join(self.cameras)]
-            found["recorder"] = [*recorder, "--payload"]
-        return found
-
-    @property
-    def row_bytes(self) -> int:
-        """Of one joined set's pictures."""
-        return self.shape[0] * self.shape[1] * self.options.inputs
-
-    @property
-    def journal_bytes(self) -> int:
-        """The most that the journal takes."""
-        low, high = _JOURNAL_BYTES
-        wanted = int(self.row_bytes * self.options.rate * _JOURNAL_S)
-        return max(min(max(wanted, low), high), _ROWS_MIN * self.row_bytes)
-
-    @property
-    def memory_bytes(self) -> int:
-        """Of shared memory, all in all."""
-        stride = stride_of(self.row_bytes // self.options.inputs)
-        rings = self.options.inputs * default_slots(stride) * stride
-        return rings + _AERON_BYTES + (self.journal_bytes if self.folder == self.home else 0)
+            yield "recorder", ["record", self.options.record, "--streams", ",".join(self.cameras), "--payload"]
 
 
 def check(options: DemoOptions) -> None:

@@ -36,11 +36,14 @@ def run(options: DemoOptions) -> int:
     home = Path(tempfile.mkdtemp(prefix="framegate-demo-", dir=_MEMORY if Path(_MEMORY).is_dir() else None))
     plan, mark = Plan(options, home, kept or home), secrets.token_hex(8)
     with cleaned_up(plan, mark):
-        _check_room(plan)
+        if (free := shutil.disk_usage(home).free) < plan.memory_bytes:
+            hint = "Enlarge it (in a container: --shm-size=2g), or take smaller pictures: --shape 120x160."
+            sizes = {"want_mib": plan.memory_bytes // _MIB, "free_mib": free // _MIB}
+            raise NoRoom("the rings and the journal of this demo take more", hint=hint, folder=home.parent, **sizes)
         for folder in (plan.logs, plan.scratch):
             folder.mkdir(parents=True)
         _set_environment(plan, mark)
-        show = Show(plan, in_spark)
+        show = Show(plan, in_spark=in_spark)
         try:
             summary = show.run()
         except DemoFailed as failed:
@@ -48,10 +51,7 @@ def run(options: DemoOptions) -> int:
                 failed.hint = f"Its logs are in {plan.logs}; with FRAMEGATE_LOG=debug they say more."
             raise
     summary["files"] = _files(plan, show.sheet.png(), kept)
-    if options.json:
-        emit(summary)
-    else:
-        print_summary(summary)
+    emit(summary) if options.json else print_summary(summary)
     return DONE
 
 
@@ -83,18 +83,6 @@ def _has_spark(options: DemoOptions) -> bool:
     return True
 
 
-def _check_room(plan: Plan) -> None:
-    free = shutil.disk_usage(plan.home).free
-    if free < plan.memory_bytes:
-        raise NoRoom(
-            "not enough room for the rings and the journal of this demo",
-            hint="Enlarge it (in a container: --shm-size=2g), or take smaller pictures: --shape 120x160.",
-            folder=plan.home.parent,
-            want_mib=plan.memory_bytes // _MIB,
-            free_mib=free // _MIB,
-        )
-
-
 def _set_environment(plan: Plan, mark: str) -> None:
     """What this program and those beside it go by. What is configured for others stays out."""
     for name in [each for each in os.environ if each.startswith("FRAMEGATE_") and each not in _KEPT_VARIABLES]:
@@ -104,9 +92,9 @@ def _set_environment(plan: Plan, mark: str) -> None:
     # Linear algebra is small here, and threads of it that spin would take the cores from the others.
     os.environ |= dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
     os.environ["TMPDIR"] = str(plan.scratch)
-    for handler in logging.getLogger("framegate").handlers:
-        if isinstance(handler, logging.StreamHandler):
-            handler.setStream((plan.logs / "demo.log").open("w"))
+    kept = logging.FileHandler(plan.logs / "demo.log")
+    kept.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    logging.getLogger("framegate").handlers = [kept]
 
 
 def _files(plan: Plan, pictures: bytes | None, kept: Path | None) -> dict[str, str]:

@@ -6,17 +6,17 @@ from __future__ import annotations
 import logging
 import os
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import pyspark
 from framegate.shmpool.clock import monotonic_ns
 from framegate.tools.demo.cleaner import QUERY
-from framegate.tools.demo.looking import SPARK_COLUMNS, Finding, Look
+from framegate.tools.demo.looking import SPARK_COLUMNS, Finding
 from framegate.tools.demo.plan import Plan
-from framegate.tools.demo.spark_home import linked_spark_home
 
 from framegate.spark import RECOMMENDED, resolve, session
 
@@ -41,7 +41,10 @@ _CLUSTER: Final = {"spark.master": f"local-cluster[{_CORES},1,1024]", "spark.exe
 
 @contextmanager
 def looked_at_in_spark(
-    plan: Plan, look: Look, found: deque[tuple[Finding, int]], endpoint: str | None
+    plan: Plan,
+    look: Callable[[Mapping[str, Any]], Finding],
+    found: deque[tuple[Finding, int]],
+    endpoint: str | None,
 ) -> Iterator[StreamingQuery]:
     """Put what was found in each row into a queue, with the time when it was there.
 
@@ -58,7 +61,8 @@ def looked_at_in_spark(
         source = {"endpoint": endpoint, "payload": "value", "forceFlight": "true", "minPartitions": str(_CORES)}
     with _standard_error_in(plan.logs / "spark.log"):
         spark = _session(plan, is_cluster=endpoint is not None)
-        _rehearse(spark, plan, look)
+        # Plans are compiled and workers started by it: that takes seconds, and cameras do not wait.
+        resolve(_played(spark, plan), look, SPARK_COLUMNS).collect()
         options = {"readerName": QUERY, "startingOffsets": "earliest", **source}
         joined = spark.readStream.format("framegate").options(**options).load()
         writing = resolve(joined, look, SPARK_COLUMNS).writeStream.foreachBatch(take)
@@ -74,25 +78,14 @@ def looked_at_in_spark(
         logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
 
 
-def _rehearse(spark: SparkSession, plan: Plan, look: Look) -> None:
-    """The same computation as a stream of two played rows, one for each core.
-
-    Plans are compiled and workers started by it: that takes seconds, and cameras do not wait.
-    """
+def _played(spark: SparkSession, plan: Plan) -> DataFrame:
+    """Rows as those of the join, one for each core."""
     picture = {"status": "present", "timestamp_ns": 0, "dtype": "uint8", "shape": list(plan.shape)}
     picture["payload"] = bytes(plan.shape[0] * plan.shape[1])
     row: Mapping[str, Any] = {"row": 0, "out_seq": 0, "joined_at": datetime(1970, 1, 1, tzinfo=UTC)}
-    rows = [{**row, **dict.fromkeys(look.cameras, picture)}] * _CORES
+    rows = [{**row, **dict.fromkeys(plan.cameras, picture)}] * _CORES
     schema = spark.read.format("framegate").load(str(plan.journal)).schema
-    played = str(plan.scratch / "played")
-    spark.createDataFrame(rows, schema).repartition(_CORES).write.parquet(played)
-    writing = resolve(spark.readStream.schema(schema).parquet(played), look, SPARK_COLUMNS).writeStream
-
-    def collect(rows: DataFrame, _batch: int) -> None:
-        rows.collect()
-
-    rehearsal = writing.foreachBatch(collect).trigger(availableNow=True)
-    rehearsal.option("checkpointLocation", str(plan.scratch / "rehearsal")).start().awaitTermination()
+    return spark.createDataFrame(rows, schema).repartition(_CORES)
 
 
 def _session(plan: Plan, *, is_cluster: bool) -> SparkSession:
@@ -107,6 +100,15 @@ def _session(plan: Plan, *, is_cluster: bool) -> SparkSession:
     spark = session("framegate demo", settings)
     spark.sparkContext.setLogLevel("ERROR")
     return spark
+
+
+def linked_spark_home(folder: Path) -> Path:
+    """A cluster's workers keep their folders where Spark is installed, whoever owns that: links to it, in a folder."""
+    folder.mkdir(parents=True)
+    for entry in Path(os.environ.get("SPARK_HOME") or pyspark.__path__[0]).iterdir():
+        if entry.name not in ("work", "logs"):
+            (folder / entry.name).symlink_to(entry)
+    return folder
 
 
 @contextmanager

@@ -14,9 +14,6 @@ from framegate.shmpool.commands.moving import moved_by
 from framegate.tools.audit.auditing import Audit
 from framegate.tools.demo.looking import Finding
 
-_RECENT = 200
-"""Rows whose lag is shown while the demo runs."""
-
 
 class Verdict:
     """Takes rows and findings as they come, in the order of their rows. The first that is wrong is an error."""
@@ -31,7 +28,7 @@ class Verdict:
     @property
     def seen(self) -> int:
         """How many rows came."""
-        return len(self._newest_ns)
+        return len(self._join_lags_ns)
 
     @property
     def rows(self) -> int:
@@ -51,16 +48,10 @@ class Verdict:
             raise DemoWrong("the query left out a row, or saw one twice", want_row=self.rows, have_row=finding.row)
         want = moved_by(finding.out_seq, self._shape)
         for index, name in enumerate(self._cameras):
-            have = tuple(finding.moved[2 * index : 2 * index + 2])
-            if have != want:
-                raise DemoWrong(
-                    "a camera's picture of a joined set is not of the moment that the others show",
-                    row=finding.row,
-                    out_seq=finding.out_seq,
-                    camera=name,
-                    want_moved=want,
-                    have_moved=have,
-                )
+            if (have := tuple(finding.moved[2 * index : 2 * index + 2])) != want:
+                said = "a camera's picture of a joined set is not of the moment that the others show"
+                where: dict[str, Any] = {"row": finding.row, "out_seq": finding.out_seq, "camera": name}
+                raise DemoWrong(said, **where, want_moved=want, have_moved=have)
         self.moved = want
         self._result_lags_ns.append(done_ns - self._newest_ns[finding.row])
         self._apart.append(finding.apart)
@@ -75,8 +66,8 @@ class Verdict:
             raise DemoWrong(found.what, camera=found.input, first=found.first, last=found.last)
 
     def recent_lag_ms(self) -> float | None:
-        """The median from capture to result, of the last rows."""
-        return float(np.median(self._result_lags_ns[-_RECENT:])) / 1e6 if self.rows else None
+        """The median from capture to result, of the last 200 rows."""
+        return float(np.median(self._result_lags_ns[-200:])) / 1e6 if self.rows else None
 
     def measured(self, row_bytes: int) -> dict[str, Any]:
         """Rates and lags over the whole run. A rate needs two rows."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from framegate.shmpool.idle import sleep_ns
-from framegate.tools.demo.spark_home import linked_spark_home
+from framegate.tools.demo.spark_query import linked_spark_home
 from pyspark.sql import SparkSession
 
 from tests.spark.kills import written

@@ -14,7 +14,7 @@ from framegate.tools.demo.verdict import Verdict
 
 
 def _a_process_fails() -> None:
-    with tempfile.TemporaryDirectory() as folder, Beside("camera1", Path(folder), "framegate", "no-such-command"):
+    with tempfile.TemporaryDirectory() as folder, Beside("camera1", Path(folder), "no-such-command"):
         pass
 
 

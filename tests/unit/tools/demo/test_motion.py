@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from framegate.shmpool.commands.moving import MovingPattern, moved_by, scene
-from framegate.tools.demo.looking import Look, moved
+from framegate.tools.demo.looking import look, moved
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,7 +42,7 @@ def test_neither_does_another_brightness(gain: float, seq: int) -> None:
 def test_a_look_tells_where_each_camera_is_and_how_far_apart() -> None:
     left, late = shot(30, stream=1), shot(30, stream=2)
     row = {"row": 7, "out_seq": 30, "left": left, "late": late}
-    found = Look(("left", "late"))(row)
+    found = look(("left", "late"), row)
     assert (found.row, found.out_seq) == (7, 30)
     assert found.moved == [*moved_by(30, SHAPE)] * 2
     assert found.apart == pytest.approx(np.abs(left.astype(int) - late).mean())
@@ -50,4 +50,4 @@ def test_a_look_tells_where_each_camera_is_and_how_far_apart() -> None:
 
 def test_a_look_at_frames_of_two_moments_tells_both() -> None:
     row = {"row": 0, "out_seq": 9, "left": shot(9), "late": shot(9, lag=2)}
-    assert Look(("left", "late"))(row).moved == [*moved_by(9, SHAPE), *moved_by(7, SHAPE)]
+    assert look(("left", "late"), row).moved == [*moved_by(9, SHAPE), *moved_by(7, SHAPE)]

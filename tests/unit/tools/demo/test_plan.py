@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,10 @@ from framegate.tools.demo.plan import LAG, Plan, check
 
 def plan(folder: Path, **options: Any) -> Plan:
     return Plan(DemoOptions(**options), folder, folder)
+
+
+def option(words: list[object], name: str) -> object:
+    return words[words.index(name) + 1]
 
 
 @pytest.mark.parametrize("inputs", [2, 3, 16])
@@ -30,17 +33,17 @@ def test_the_journal_has_room_for_several_rows(
 
 def test_only_the_last_camera_lags(tmp_path: Path) -> None:
     made = plan(tmp_path, inputs=3)
-    assert [json.loads(made.camera(name)[-1])["lag"] for name in made.cameras] == [0, 0, LAG]
+    assert [option(made.camera(name), "--lag") for name in made.cameras] == [0, 0, LAG]
 
 
 def test_cameras_wait_for_a_recorder_too(tmp_path: Path) -> None:
-    words = [plan(tmp_path, record=file).camera("camera1")[-1] for file in (None, "x.mcap")]
-    assert [json.loads(each)["consumers"] for each in words] == [1, 2]
+    words = [plan(tmp_path, record=file).camera("camera1") for file in (None, "x.mcap")]
+    assert [option(each, "--wait-consumers") for each in words] == [2, 3]
 
 
 def test_a_server_and_a_recorder_run_where_they_are_wanted(tmp_path: Path) -> None:
-    assert plan(tmp_path).helpers() == {}
-    assert list(plan(tmp_path, has_cluster=True, record="x.mcap").helpers()) == ["server", "recorder"]
+    assert dict(plan(tmp_path).helpers()) == {}
+    assert list(dict(plan(tmp_path, has_cluster=True, record="x.mcap").helpers())) == ["server", "recorder"]
 
 
 def test_what_is_kept_elsewhere_takes_no_shared_memory(tmp_path: Path) -> None:

@@ -1,16 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is shown while the demo runs: objects for programs, lines for logs, a changing line on a terminal."""
+"""What is shown of the demo: objects for programs while it runs, and the end in words."""
 
 from __future__ import annotations
 
-import io
-import json
-import sys
 from typing import Any, cast
 
 import pytest
-from framegate.tools.demo.shown import print_summary, progress
-from framegate.tools.demo.verdict import Verdict
+from framegate.tools.demo.shown import print_summary, so_far
 
 import framegate as fg
 from tests.unit.tools.demo.test_verdict import verdict
@@ -26,42 +22,15 @@ class Played:
         return {"camera1": {}, "camera2": {"no_partner": 5, "before_first": 2}}
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def told(found: Verdict, *, as_json: bool = False) -> None:
-    with progress(as_json=as_json) as shown:
-        assert shown.tell(cast("fg.Joined", Played()), found) is False
-        assert shown.tell(cast("fg.Joined", Played()), found, is_last=True)
-
-
-def test_a_pipe_gets_a_line_with_rows_lag_and_drops(capsys: pytest.CaptureFixture[str]) -> None:
-    told(verdict(100))
-    (line,) = capsys.readouterr().out.splitlines()
-    assert "joined 490 (" in line
-    assert line.endswith("not joined 7  computed 100, 3.0 ms after capture")
-
-
-def test_before_the_first_result_there_is_no_lag(capsys: pytest.CaptureFixture[str]) -> None:
-    told(verdict())
-    assert "computed 0, no result yet" in capsys.readouterr().out
-
-
-def test_a_program_gets_an_object(capsys: pytest.CaptureFixture[str]) -> None:
-    told(verdict(100), as_json=True)
-    found = json.loads(capsys.readouterr().out)
+def test_a_program_is_told_rows_lag_and_what_was_not_joined() -> None:
+    found = so_far(cast("fg.Joined", Played()), verdict(100), 4.9)
     assert (found["event"], found["rows"], found["computed"], found["lag_ms"]) == ("progress", 490, 100, 3.0)
-    assert found["not_joined"] == {"camera1": 0, "camera2": 7}
+    assert (found["not_joined"], found["rows_per_s"]) == ({"camera1": 0, "camera2": 7}, 100.0)
 
 
-def test_a_terminal_gets_the_same_line_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    out = Terminal()
-    monkeypatch.setattr(sys, "stdout", out)
-    told(verdict(12))
-    for word in ("joined", "490", "computed", "12", "ms after"):
-        assert word in out.getvalue()
+def test_before_the_first_result_there_is_no_lag() -> None:
+    found = so_far(cast("fg.Joined", Played()), verdict(), 1.0)
+    assert (found["computed"], found["lag_ms"]) == (0, None)
 
 
 def test_the_summary_says_every_measure_and_cause(capsys: pytest.CaptureFixture[str]) -> None:
