@@ -3,8 +3,9 @@
 
 Its name is ``/framegate-`` and the first 32 hexadecimal digits of SHA-256 over the journal's real path, a zero byte and
 the reader's name. The reader makes it for this user alone (mode 0600), and removes it with its lease. The writer opens
-the bells of the readers it finds, never makes one, and posts only if the value is 0. If a reader is silent for longer
-than its lease, any process may remove its bell; the join agent does.
+the bells of the readers it finds, never makes one, and posts only if the value is 0. A reader that has read a closed
+journal to its end removes its bell. If a reader is silent for longer than its lease, any process may remove its bell;
+the join agent does, and the next reader of the journal.
 
 The name can be guessed, so another user may have put something else there. A bell is opened only if it belongs to this
 user, is closed to all others and has the size of a semaphore. No other user can remove or shorten such a file.

@@ -16,7 +16,7 @@ from framegate.joinbarrier.journal.follow import Waiter
 from framegate.joinbarrier.journal.head import Head
 from framegate.joinbarrier.journal.layout import Table, segment_names
 from framegate.joinbarrier.journal.message import Ending
-from framegate.joinbarrier.journal.readers import NamedReader
+from framegate.joinbarrier.journal.readers import NamedReader, surveyed
 from framegate.joinbarrier.journal.reading import RowReading
 from framegate.joinbarrier.journal.row import Row
 from framegate.joinbarrier.journal.schema import UNMATCHED_SCHEMA, rows_schema
@@ -148,6 +148,9 @@ class Journal:
                 first_row=self.first_row if start is None else start,
             )
             start = named.committed_row if start is None and not named.is_new else start
+            # What readers left behind that were killed; a join that runs does the same.
+            for gone in surveyed(self.path, monotonic_ns()).expired:
+                take_away(self.path, gone)
         waiter = None
         if follow:
             bell = None if reader is None else Doorbell.make(self.path, reader)

@@ -27,6 +27,7 @@ from framegate.joinbarrier.journal.description import (
     read_regular_file,
     replace_file,
 )
+from framegate.joinbarrier.journal.doorbell import take_away
 from framegate.joinbarrier.journal.host import boot_id
 from framegate.joinbarrier.journal.layout import READER_NAME, READERS_FOLDER
 from framegate.schema.errors import JournalDamaged, ReaderFenced, ReaderNameRefused
@@ -108,6 +109,13 @@ class NamedReader:
             committed = max(row, self.state.committed_row)
             self.state = replace(self.state, committed_row=committed).seen(self._clock())
             _write(self._directory, self.state)
+
+    def take_bell_away(self) -> None:
+        """Remove the reader's doorbell, unless the name was claimed again: a claim makes its bell afterwards."""
+        with _locked(self._directory):
+            found = _read(self._directory, self.state.reader)
+            if found is not None and found.claim == self.state.claim:
+                take_away(self._directory, self.state.reader)
 
     def release(self) -> None:
         """Give up the name, and the rows it holds back. A fenced reader has nothing to give up."""

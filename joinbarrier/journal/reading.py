@@ -51,6 +51,8 @@ class RowReading(Iterator[Row]):
         self._committed_at_ns = clock()
         self._waiting_since_ns: int | None = None
         self._done_row = self._first_row
+        self._has_writer = True
+        """False once the writer was seen to have ended in good order."""
         self._rows = self._generate()
 
     def __next__(self) -> Row:
@@ -101,6 +103,9 @@ class RowReading(Iterator[Row]):
             # that ended the loop.
             with suppress(ReaderFenced, FileNotFoundError):
                 self._commit()
+                if self.reader is not None and not self._has_writer:
+                    # Nobody is left to ring it.
+                    self.reader.take_bell_away()
 
     def _wait(self) -> bool:
         """Wait for another batch; False if none will come."""
@@ -117,6 +122,7 @@ class RowReading(Iterator[Row]):
                 return False
             if found is Waited.ROWS:
                 return True
+        self._has_writer = False
         return False
 
     def _is_past_the_stop(self) -> bool:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import stat
@@ -116,9 +117,40 @@ def test_a_follower_goes_on_after_its_writer_was_killed_and_came_back(
         second("close")
         assert list(reading) == []
     if reader is not None:
-        fg.journal(folder).release(reader)
         with pytest.raises(posix_ipc.ExistentialError):
             posix_ipc.Semaphore(bell_name(folder, reader))
+
+
+def has_bell(folder: Path, reader: str) -> bool:
+    try:
+        posix_ipc.Semaphore(bell_name(folder, reader)).close()
+    except posix_ipc.ExistentialError:
+        return False
+    return True
+
+
+def test_a_reader_that_was_claimed_again_leaves_the_bell_to_who_has_the_name_now(folder: Path) -> None:
+    segments_of(folder, [2]).close()
+    fenced = fg.journal(folder).rows("spark", follow=True)
+    current = fg.journal(folder).rows("spark", follow=True)
+    assert fenced.reader is not None
+    fenced.reader.take_bell_away()
+    assert has_bell(folder, "spark")
+    assert len(list(current)) == 2
+    assert not has_bell(folder, "spark")
+
+
+def test_the_bell_of_a_reader_that_was_killed_goes_with_its_lease_when_another_one_comes(folder: Path) -> None:
+    segments_of(folder, [2]).close()
+    for reader in ("killed", "paused"):
+        fg.journal(folder).rows(reader, follow=True)
+        Doorbell.make(folder, reader)
+    file = folder / "readers" / "killed.json"
+    said = json.loads(file.read_text())
+    file.write_text(json.dumps({**said, "seen_monotonic_ns": said["seen_monotonic_ns"] - 2 * READER_LEASE_S * 10**9}))
+    fg.journal(folder).rows("next")
+    assert (has_bell(folder, "killed"), has_bell(folder, "paused")) == (False, True)
+    take_away(folder, "paused")
 
 
 def test_following_ends_with_a_clean_close_after_the_last_row(folder: Path) -> None:
