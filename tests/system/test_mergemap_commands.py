@@ -39,14 +39,15 @@ SELDOM = BY_SEQ.replace("announce_ms = 50", "announce_ms = 3_600_000")
 THE_MAP = MergeMap(OUT, 3, [SequenceRule(10001, offset=0), SequenceRule(10002, offset=-2)])
 AS_JSON = {
     "out_stream": OUT,
+    "out_name": None,
     "epoch": 3,
     "kind": "sequence",
     "stale_timeout_ns": None,
     "clock_domain": None,
     "lateness_ns": 0,
     "rules": [
-        {"stream": 10001, "offset": 0, "window": None},
-        {"stream": 10002, "offset": -2, "window": None},
+        {"stream": 10001, "offset": 0, "window": None, "name": None},
+        {"stream": 10002, "offset": -2, "window": None, "name": None},
     ],
 }
 
