@@ -95,7 +95,7 @@ class RegionFolders:
         if OF_STREAM.issuperset(left):
             for name in left:
                 (folder / name).unlink(missing_ok=True)
-        if self._remove_if_empty(folder) and [each.name for each in self.root.iterdir()] == [BELLS]:
+        if self._remove_if_empty(folder) and not any(_numbered(self.root, _STREAM_ID_MAX)):
             (self.root / BELLS).unlink(missing_ok=True)
 
     def _remove_if_empty(self, folder: Path) -> bool:
