@@ -100,7 +100,7 @@ def test_a_join_is_killed_beside_another_which_goes_on(bed: Bed) -> None:
     bed.audit("broken", left, right)
 
 
-@pytest.mark.parametrize("count", [8])
+@pytest.mark.parametrize("count", [4, pytest.param(8, marks=pytest.mark.long)])
 def test_many_joins_under_one_driver_lose_no_frame(bed: Bed, count: int) -> None:
     streams = [bed.streams() for _ in range(count)]
     joins = [bed.join(bed.lockstep(f"many-{k}", pair)) for k, pair in enumerate(streams)]

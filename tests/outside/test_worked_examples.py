@@ -7,6 +7,7 @@ import csv
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,16 @@ from tests.outside.rows import read_rows, seqs
 
 WORKED = Path(__file__).parents[1] / "joins"
 BY_SEQUENCE = ["a31_lockstep_cameras", "a32_fixed_offset", "a33_sliding_window", "a34_diamond"]
+BY_WINDOW = ["a42_camera_imu", "a43_sensor_fusion"]
+
+
+def in_turn(names: list[str]) -> list[Any]:
+    """Each example with one producer late, the first or the other in turn; the other way round in the long lane."""
+    return [
+        pytest.param(name, is_first_late, marks=() if is_first_late == bool(number % 2) else pytest.mark.long)
+        for number, name in enumerate(names)
+        for is_first_late in (False, True)
+    ]
 
 
 def schedule(path: Path) -> list[list[str]]:
@@ -48,8 +59,7 @@ def one_after_another(bed: Bed, name: str, streams: dict[str, int], *words: obje
         apart(0.3)
 
 
-@pytest.mark.parametrize("is_first_late", [False, True])
-@pytest.mark.parametrize("name", BY_SEQUENCE)
+@pytest.mark.parametrize(("name", "is_first_late"), in_turn(BY_SEQUENCE))
 def test_a_worked_join_gives_its_rows_whoever_starts_late(bed: Bed, name: str, is_first_late: bool) -> None:
     folder = f"{name}-{is_first_late}"
     config, streams = worked(bed, name, folder)
@@ -60,8 +70,7 @@ def test_a_worked_join_gives_its_rows_whoever_starts_late(bed: Bed, name: str, i
     bed.audit(folder, *streams.values())
 
 
-@pytest.mark.parametrize("is_first_late", [False, True])
-@pytest.mark.parametrize("name", ["a42_camera_imu", "a43_sensor_fusion"])
+@pytest.mark.parametrize(("name", "is_first_late"), in_turn(BY_WINDOW))
 def test_sensors_are_joined_within_their_windows_whoever_starts_late(bed: Bed, name: str, is_first_late: bool) -> None:
     """With a lateness, which frame of the window a row gets is a matter of what has come; and one that is longer than a
     window may leave rows without any, as the join says when it starts."""

@@ -24,7 +24,14 @@ SECOND = 1_000_000_000
 RATE_HZ = 50
 LEASES_LOST_AFTER_S = {"lease driver": 5, "media driver": 10, "both": 5}
 """The media driver alone is missed by its time-out; a lease driver by the announces."""
-PAUSES = [3, 7, 12, 20, pytest.param(60, marks=pytest.mark.long)]
+PAUSES = [3, 7, 12, 20, 60]
+ALWAYS = {("both", 3), ("lease driver", 7), ("media driver", 12), ("both", 20)}
+"""Each kind of pause once; every other one is in the long lane."""
+STOPS = [
+    pytest.param(who, seconds, marks=() if (who, seconds) in ALWAYS else pytest.mark.long)
+    for who in LEASES_LOST_AFTER_S
+    for seconds in PAUSES
+]
 
 
 @pytest.fixture
@@ -36,8 +43,7 @@ def frames_of(consumer: Program) -> list[dict[str, Any]]:
     return [each for each in consumer.objects() if "seq" in each]
 
 
-@pytest.mark.parametrize("seconds", PAUSES)
-@pytest.mark.parametrize("who", LEASES_LOST_AFTER_S)
+@pytest.mark.parametrize(("who", "seconds"), STOPS)
 def test_frames_flow_again_after_a_pause_and_what_was_refused_meanwhile_is_counted(
     who: str, seconds: int, pool: Pool, system: System, shm: Path
 ) -> None:

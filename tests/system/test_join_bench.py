@@ -32,7 +32,10 @@ def measured(system: System, shm: Path, *names: str) -> list[dict[str, Any]]:
     return [line for line in bench.objects() if line["event"] == "result"]
 
 
-@pytest.mark.parametrize(("name", "units"), JOINS.items(), ids=JOINS)
+@pytest.mark.parametrize(
+    ("name", "units"),
+    [pytest.param(*each, marks=() if each[0] == "join" else pytest.mark.long, id=each[0]) for each in JOINS.items()],
+)
 def test_the_short_measurement_of_joins_gives_a_figure_for_every_question(
     name: str, units: set[str], system: System, shm: Path
 ) -> None:
@@ -44,12 +47,14 @@ def test_the_short_measurement_of_joins_gives_a_figure_for_every_question(
     assert all(line["how"].endswith("; 0 pairs lost") for line in held), held
 
 
+@pytest.mark.long
 def test_the_short_measurement_of_recordings_gives_a_figure_for_every_question(system: System, shm: Path) -> None:
     results = measured(system, shm, "record")
     assert {line["unit"] for line in results} == {"frames", "s", "x"}
     assert all(line["measured"] > 0 for line in results if line["unit"] != "frames"), results
 
 
+@pytest.mark.long
 def test_the_short_measurement_of_replays_loses_nothing_beside_a_slow_consumer(system: System, shm: Path) -> None:
     results = measured(system, shm, "replay")
     assert [line["unit"] for line in results] == ["us", "frames/s", "GB/s", "frames"]
