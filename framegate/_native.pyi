@@ -56,6 +56,7 @@ __all__ = [
     "driver_mark",
     "join_causes",
     "join_check_records",
+    "journal_cells",
     "journal_columns",
     "journal_fault_points",
     "parse_toml",
@@ -259,6 +260,7 @@ def join_check_records(
     frames: Sequence[bytes],
     inflight: Sequence[tuple[int, Sequence[bytes], Sequence[tuple[int, int]]]],
 ) -> None: ...
+def journal_cells() -> list[tuple[str, str]]: ...
 def journal_columns() -> list[tuple[str, str]]: ...
 def journal_fault_points() -> list[str]: ...
 

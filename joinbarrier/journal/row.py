@@ -12,11 +12,12 @@ import numpy.typing as npt
 import pyarrow as pa
 from framegate.joinbarrier.journal.batch import Batch
 from framegate.joinbarrier.journal.payload import payload_array
-from framegate.joinbarrier.journal.schema import ROW_FIELDS
+from framegate.joinbarrier.journal.schema import INPUT_TYPE, ROW_FIELDS
 from framegate.schema.errors import JournalDamaged
 
 _SCALARS: Final = tuple(field.name for field in ROW_FIELDS)
-_CELLS: Final = ("status", "seq", "timestamp_ns", "epoch", "trace_id", "dtype", "shape")
+_CELLS: Final = tuple(field.name for field in INPUT_TYPE)[:-1]
+"""Without the payload, in the order of ``JoinedInput``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,10 +97,11 @@ class _InputColumns:
         self._is_present = payload.is_valid().to_pylist()
 
     def cell(self, index: int) -> JoinedInput:
-        status, seq, timestamp_ns, epoch, trace_id, dtype, shape = (cells[index] for cells in self._cells)
+        *values, dtype, shape = (cells[index] for cells in self._cells)
         array = self._array(index, dtype, shape) if self._is_present[index] else None
         dims = None if shape is None else tuple(shape)
-        return JoinedInput(status, seq, timestamp_ns, epoch, trace_id, dtype, dims, array)
+        cell: list[Any] = [*values, dtype, dims, array]
+        return JoinedInput(*cell)
 
     def _array(self, index: int, dtype: str | None, shape: list[int] | None) -> npt.NDArray[Any]:
         start, end = int(self._offsets[index]), int(self._offsets[index + 1])

@@ -13,22 +13,18 @@ import framegate._native as _native
 
 KEY_COLUMNS: Final = ("out_epoch", "out_seq", "out_time_ns")
 
-_TYPES: Final = {"int64": pa.int64(), "timestamp": pa.timestamp("us", tz="UTC")}
+_TYPES: Final = {
+    "int64": pa.int64(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "text": pa.utf8(),
+    "list": pa.list_(pa.int32()),
+    "binary": pa.binary(),
+}
 ROW_FIELDS: Final = tuple(pa.field(name, _TYPES[kind]) for name, kind in _native.journal_columns())
 """The columns of every row, from ``native/journal/src/head_columns.rs``; one struct for each input follows."""
 
-INPUT_TYPE: Final = pa.struct(
-    [
-        pa.field("status", pa.utf8()),
-        pa.field("seq", pa.int64()),
-        pa.field("timestamp_ns", pa.int64()),
-        pa.field("epoch", pa.int64()),
-        pa.field("trace_id", pa.int64()),
-        pa.field("dtype", pa.utf8()),
-        pa.field("shape", pa.list_(pa.int32())),
-        pa.field("payload", pa.binary()),
-    ]
-)
+INPUT_TYPE: Final = pa.struct([pa.field(name, _TYPES[kind]) for name, kind in _native.journal_cells()])
+"""The columns of an input within a row, from ``native/journal/src/cell_columns.rs``; the payload is the final one."""
 
 UNMATCHED_SCHEMA: Final = pa.schema(
     [

@@ -7,13 +7,13 @@
 //! the file. So there is a credit, which grows with what is written, and no batch is laid out that could leave more
 //! than the credit empty.
 
+use crate::cell_columns::BUFFERS_PER_INPUT;
 use crate::config::Config;
 use crate::copy;
 use crate::crc::{self, Joiner};
 use crate::head_columns::HEAD_COLUMNS;
 use crate::layout::{ALIGNMENT, COLUMN_BYTES_MAX, DIMS_MAX, DTYPE_NAME_BYTES, DTYPE_NAMES, aligned};
 use crate::row::{Cell, RowHead, Status};
-use crate::schema::BUFFERS_PER_INPUT;
 
 /// The number of rows in the first layout.
 const FIRST_ROWS: u32 = 4;

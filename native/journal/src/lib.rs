@@ -14,6 +14,7 @@
 #![deny(missing_docs)]
 
 mod batch;
+mod cell_columns;
 mod chain;
 mod columns;
 mod config;
@@ -39,6 +40,7 @@ mod unmatched;
 mod walk;
 mod writer;
 
+pub use cell_columns::CELL_COLUMNS;
 pub use config::{Config, Counters, Durability, JournalError, Recovered, Reserved, Sealed, WhenFull};
 pub use faults::FAULT_POINTS;
 pub use head_columns::{HEAD_COLUMNS, HeadType};

@@ -7,6 +7,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use crate::batch::{Batch, empty_body_bytes, fixed_bytes_max};
+use crate::cell_columns::{BUFFERS_PER_INPUT, NODES_PER_INPUT};
 use crate::chain::{Chain, ChainRules};
 use crate::config::{Config, Counters, JournalError, Recovered};
 use crate::faults::{arm_from_environment, fault};
@@ -19,8 +20,7 @@ use crate::message::Encoder;
 use crate::recovery::{Recovery, Wanted, finish_drops, recover};
 use crate::retired::Retired;
 use crate::schema::{
-    BUFFERS_PER_INPUT, NODES_PER_INPUT, SegmentNumbers, Table, TableSchema, UNMATCHED_BUFFERS, UNMATCHED_NODES,
-    rows_fields, unmatched_fields,
+    SegmentNumbers, Table, TableSchema, UNMATCHED_BUFFERS, UNMATCHED_NODES, rows_fields, unmatched_fields,
 };
 use crate::unmatched::{self, UnmatchedRows};
 use crate::writer::{CLOSING_BATCHES, Writer};

@@ -12,12 +12,13 @@ use std::path::{Path, PathBuf};
 use arrow_ipc::root_as_message;
 use serde_json::{Value, json};
 
+use crate::cell_columns::{BUFFERS_PER_INPUT, buffers_before};
 use crate::config::{Durability, JournalError};
 use crate::faults::fault;
 use crate::head_columns::HEAD_COLUMNS;
 use crate::layout::{CONTINUATION, PREFIX_BYTES};
 use crate::message::read_metadata;
-use crate::schema::{BUFFERS_PER_INPUT, Table, TableSchema};
+use crate::schema::{Table, TableSchema};
 
 const FORMAT: u64 = 1;
 const FILE: &str = "retired.json";
@@ -138,9 +139,10 @@ impl Retired {
         let rows = batch.rows;
         match self.table {
             Table::Rows => {
+                let (seq_at, epoch_at) = (buffers_before("seq"), buffers_before("epoch"));
                 for index in 0..self.inputs.len() {
                     let at = HEAD_COLUMNS.len() * 2 + index * BUFFERS_PER_INPUT;
-                    let (seqs, epochs) = (batch.int64(at + 4)?, batch.int64(at + 8)?);
+                    let (seqs, epochs) = (batch.int64(at + seq_at)?, batch.int64(at + epoch_at)?);
                     let name = self.inputs[index].clone();
                     for row in 0..rows {
                         if let (Some(seq), Some(epoch)) = (seqs.get(row)?, epochs.get(row)?) {

@@ -3,8 +3,8 @@
 
 use crate::batch::Batch;
 use crate::columns::{Columns, Written};
-use crate::head_columns;
 use crate::message::Encoder;
+use crate::{cell_columns, head_columns};
 
 /// What all rows of a batch share.
 #[derive(Clone, Copy, Debug)]
@@ -24,13 +24,7 @@ pub(crate) fn write(batch: &mut Batch, shared: &Shared, body: &mut [u8], encoder
         let mut region = batch.regions[input];
         let cells = batch.cells(input);
         columns.structure();
-        columns.text(|row| Some(cells[row].status.name()));
-        columns.int64(|row| cells[row].seq());
-        columns.int64(|row| cells[row].timestamp_ns());
-        columns.int64(|row| cells[row].epoch());
-        columns.int64(|row| cells[row].trace_id());
-        columns.text(|row| cells[row].dtype());
-        columns.list(|row| cells[row].shape());
+        cell_columns::write(&mut columns, cells);
         columns.payload(|row| cells[row].payload(), region.start, region.crc, &mut region.joiner);
         batch.regions[input].joiner = region.joiner;
     }

@@ -8,18 +8,14 @@ use arrow_ipc::{MessageBuilder, MessageHeader, MetadataVersion, root_as_message}
 use arrow_schema::{DataType, Field, Fields, Schema};
 use flatbuffers::FlatBufferBuilder;
 
-use crate::head_columns;
 use crate::layout::{ALIGNMENT, CONTINUATION, MAGIC, PREFIX_BYTES, aligned};
+use crate::{cell_columns, head_columns};
 
 /// The key of a segment's description in its schema.
 const SEGMENT_KEY: &str = "framegate.segment";
 /// The length of the description, padded.
 const SEGMENT_JSON_BYTES: usize = 256;
 
-/// Field nodes of an input: the struct, its eight children, the element of the list.
-pub(crate) const NODES_PER_INPUT: usize = 10;
-/// Buffers of an input: struct 1, strings 2 x 3, integers 4 x 2, list 2, its element 2, payload 3.
-pub(crate) const BUFFERS_PER_INPUT: usize = 22;
 /// Field nodes of an unmatched row.
 pub(crate) const UNMATCHED_NODES: usize = 9;
 /// Buffers of an unmatched row: strings 2 x 3, integers 7 x 2.
@@ -49,24 +45,9 @@ fn text(name: &str) -> Field {
     Field::new(name, DataType::Utf8, true)
 }
 
-fn input_column(name: &str) -> Field {
-    let element = Field::new("item", DataType::Int32, true);
-    let children = Fields::from(vec![
-        text("status"),
-        int64("seq"),
-        int64("timestamp_ns"),
-        int64("epoch"),
-        int64("trace_id"),
-        text("dtype"),
-        Field::new("shape", DataType::List(element.into()), true),
-        Field::new("payload", DataType::Binary, true),
-    ]);
-    Field::new(name, DataType::Struct(children), true)
-}
-
 /// The columns of the table of rows.
 pub(crate) fn rows_fields(inputs: &[String]) -> Fields {
-    head_columns::fields().chain(inputs.iter().map(|name| input_column(name))).collect()
+    head_columns::fields().chain(inputs.iter().map(|name| cell_columns::field(name))).collect()
 }
 
 /// The columns of the table of unmatched frames.

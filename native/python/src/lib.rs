@@ -39,7 +39,7 @@ mod _native {
         join_check_records,
     };
     #[pymodule_export]
-    use crate::journal::{JournalWriter, crc32c, journal_columns, journal_fault_points};
+    use crate::journal::{JournalWriter, crc32c, journal_cells, journal_columns, journal_fault_points};
     #[pymodule_export]
     use crate::pool::{Frame, FrameBatch, FrameClaim, PoolConsumer, PoolProducer, PoolRegions, region_mark};
     #[pymodule_export]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //! CRC-32C for Python, the head columns of a row, and the names of the journal's fault points.
 
-use framegate_journal::{HEAD_COLUMNS, HeadType};
+use framegate_journal::{CELL_COLUMNS, HEAD_COLUMNS, HeadType};
 use pyo3::ffi;
 use pyo3::prelude::*;
 
@@ -25,6 +25,12 @@ pub fn journal_columns() -> Vec<(&'static str, &'static str)> {
         HeadType::Timestamp => "timestamp",
     };
     HEAD_COLUMNS.into_iter().map(|(name, kind)| (name, word(kind))).collect()
+}
+
+/// The columns of an input within a row: the name of each, and its type, `int64`, `text`, `list` or `binary`.
+#[pyfunction]
+pub fn journal_cells() -> Vec<(&'static str, &'static str)> {
+    CELL_COLUMNS.to_vec()
 }
 
 /// The names of the places where `FRAMEGATE_FAULT` can kill a journal's writer.

@@ -7,6 +7,6 @@ mod counters;
 pub(crate) mod errors;
 mod writer;
 
-pub use checksum::{crc32c, journal_columns, journal_fault_points};
+pub use checksum::{crc32c, journal_cells, journal_columns, journal_fault_points};
 pub(crate) use counters::counters;
 pub use writer::JournalWriter;
