@@ -27,6 +27,8 @@ FRAME = np.arange(8, dtype=np.uint8)
 def regions() -> Iterator[PoolRegions]:
     """Regions that lie where a driver puts them, so that there are bells beside them."""
     with own_folder("bells") as folder:
+        (folder / "namespace").mkdir()
+        (folder / "namespace" / "driver.lock").touch()
         yield PoolRegions.create(
             str(folder / "namespace" / str(STREAM_ID) / str(EPOCH)),
             stream_id=STREAM_ID,

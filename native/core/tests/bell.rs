@@ -22,6 +22,7 @@ impl Namespace {
         let path = PathBuf::from(format!("/dev/shm/framegate-bell-{name}-{}", std::process::id()));
         fs::create_dir_all(path.join(format!("{STREAM}/{EPOCH}"))).unwrap();
         fs::create_dir_all(path.join(format!("{}/{EPOCH}", STREAM + 1))).unwrap();
+        fs::write(path.join("driver.lock"), "1").unwrap();
         Self(path)
     }
 
@@ -220,6 +221,14 @@ fn a_dead_process_leaves_its_seats_to_others() {
     assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
     assert_eq!(status, 0, "the child did not get all seats");
     assert!(sleeper(&[Arc::clone(&stream)]).can_sleep());
+}
+
+#[test]
+fn nothing_is_made_in_the_namespace_of_another_driver() {
+    let namespace = Namespace::new("foreign");
+    fs::remove_file(namespace.0.join("driver.lock")).unwrap();
+    assert!(StreamBells::of(&namespace.0.join(format!("{STREAM}/{EPOCH}")), STREAM, EPOCH).is_none());
+    assert_eq!(fs::read_dir(&namespace.0).unwrap().count(), 2);
 }
 
 #[test]

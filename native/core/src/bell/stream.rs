@@ -22,6 +22,8 @@ use crate::shared_file::{Kind, Refused, SharedFile};
 const NAME: &str = "sleepers";
 /// The name of the file in the namespace's folder.
 const BELLS_NAME: &str = "bells";
+/// Of the namespace's folder, made by framegate's driver (`driver/driver_lock.py`).
+const DRIVER_LOCK_NAME: &str = "driver.lock";
 const SEATS: u32 = 64;
 const RUNG_AT: usize = 64;
 const ASLEEP_AT: usize = 128;
@@ -36,16 +38,18 @@ pub struct StreamBells {
 }
 
 impl StreamBells {
-    /// Maps the files of the stream whose regions are in `folder`. None if they are not where PROTOCOL 6.2 says.
+    /// Maps the files of the stream whose regions are in `folder`. None if they are not where PROTOCOL 6.2 says, or if
+    /// framegate's driver does not keep the namespace: another driver would not remove what it does not know.
     ///
     /// # Errors
     /// If a file belongs to another user, is not of the right kind, or cannot be made.
     pub fn of(folder: &Path, stream_id: u32, epoch: u64) -> Option<Result<Arc<Self>, Refused>> {
         let stream = folder.parent()?;
         let namespace = stream.parent()?;
+        let is_ours = namespace.join(DRIVER_LOCK_NAME).is_file();
         let is_laid_out = stream.file_name()?.to_str()? == stream_id.to_string()
             && folder.file_name()?.to_str()? == epoch.to_string();
-        is_laid_out.then(|| {
+        (is_ours && is_laid_out).then(|| {
             let bells = Bells::of(&namespace.join(BELLS_NAME))?;
             Ok(Arc::new(Self { file: SharedFile::make(&stream.join(NAME), KIND)?, bells }))
         })
