@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.outside.bed import ENVIRONMENT, USAGE, Bed, Object, Process, until
+from tests.outside.bed import ENVIRONMENT, FRAMEGATE, USAGE, Bed, Object, Process, until
 from tests.outside.rows import newest_row, read_rows
 
 LONG_S = 180.0
@@ -274,7 +274,8 @@ def test_the_supervisor_is_killed_and_nothing_of_the_rig_is_left_running(own_bed
 
 
 def test_a_rig_in_the_background_is_seen_heard_and_ended(own_bed: Bed) -> None:
-    started = own_bed.run("up", written(own_bed, CAMERAS + BY_TIME), "--detach")
+    # `cat` ends when nothing of the rig holds the pipe any more.
+    started = own_bed.shell(f"{FRAMEGATE} up {written(own_bed, CAMERAS + BY_TIME)} --detach 2>&1 | cat")
     assert started.ended(LONG_S) == 0, started
     supervisor = next(each["pid"] for each in status(own_bed) if each["event"] == "rig")
     try:

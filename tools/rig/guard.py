@@ -84,7 +84,9 @@ class Guard:
 
     def _started(self) -> subprocess.Popen[bytes]:
         words = [sys.executable, "-m", "framegate.tools.rig.guard", str(self._grace_s), self.mark]
-        return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
+        # It must hold nothing of the terminal or pipe that a rig in the background was started from.
+        null = subprocess.DEVNULL
+        return subprocess.Popen(words, stdin=subprocess.PIPE, stdout=null, stderr=null, start_new_session=True)
 
 
 def left_over(lines: Iterable[str]) -> list[int]:
