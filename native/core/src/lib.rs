@@ -20,4 +20,4 @@ pub mod shared_file;
 pub mod toml_positions;
 mod unpoisoned;
 
-pub use unpoisoned::unpoisoned;
+pub use unpoisoned::{try_unpoisoned, unpoisoned};

@@ -123,10 +123,10 @@ impl SharedFile {
 
     /// Writes magic and version, unless another process has.
     fn begin(&self, kind: Kind) {
-        if self.number(0).load(Ordering::Acquire) == 0 {
-            self.number(VERSION_AT).store(kind.version.to_le(), Ordering::Relaxed);
+        if self.word64(0).load(Ordering::Acquire) == 0 {
+            self.word64(VERSION_AT).store(kind.version.to_le(), Ordering::Relaxed);
             // Release: a process that sees the magic also sees the version.
-            self.number(0).store(u64::from_ne_bytes(kind.magic), Ordering::Release);
+            self.word64(0).store(u64::from_ne_bytes(kind.magic), Ordering::Release);
         }
     }
 
@@ -141,10 +141,10 @@ impl SharedFile {
     }
 
     fn checked(self, kind: Kind) -> Result<Self, Refused> {
-        if self.number(0).load(Ordering::Acquire) != u64::from_ne_bytes(kind.magic) {
+        if self.word64(0).load(Ordering::Acquire) != u64::from_ne_bytes(kind.magic) {
             return Err(Refused::Magic);
         }
-        match u64::from_le(self.number(VERSION_AT).load(Ordering::Relaxed)) {
+        match u64::from_le(self.word64(VERSION_AT).load(Ordering::Relaxed)) {
             version if version == kind.version => Ok(self),
             other => Err(Refused::Version(other)),
         }
@@ -159,7 +159,7 @@ impl SharedFile {
     /// The 8-byte word at an offset.
     #[inline]
     #[must_use]
-    pub fn number(&self, offset: usize) -> &AtomicU64 {
+    pub fn word64(&self, offset: usize) -> &AtomicU64 {
         // SAFETY: `at` checks that the word lies inside the mapping and is aligned; the mapping lives as long as self.
         unsafe { AtomicU64::from_ptr(self.at(offset, 8).cast()) }
     }
@@ -167,7 +167,7 @@ impl SharedFile {
     /// The 4-byte word at an offset.
     #[inline]
     #[must_use]
-    pub fn half(&self, offset: usize) -> &AtomicU32 {
+    pub fn word32(&self, offset: usize) -> &AtomicU32 {
         // SAFETY: as above.
         unsafe { AtomicU32::from_ptr(self.at(offset, 4).cast()) }
     }

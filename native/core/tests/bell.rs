@@ -224,6 +224,34 @@ fn a_dead_process_leaves_its_seats_to_others() {
 }
 
 #[test]
+fn a_forked_child_gives_nothing_of_its_parent_back() {
+    let namespace = Namespace::new("forked");
+    let stream = namespace.stream(0);
+    stream.promise(EPOCH);
+    let own = sleeper(&[Arc::clone(&stream)]);
+    // SAFETY: the child only drops its copy of the sleeper, and leaves without running anything of its parent's.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        drop(own);
+        // SAFETY: ends the child at once.
+        unsafe { libc::_exit(0) };
+    }
+    let mut status = 0;
+    // SAFETY: waits for the child that was just made.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    assert_eq!(status, 0);
+    assert!(own.can_sleep(), "the child gave its parent's seat away");
+    let other = sleeper(&[stream]);
+    assert!(other.can_sleep());
+    let ring = || {
+        other.waker().unwrap().ring();
+        Look::Nothing
+    };
+    let slept = idle_or_sleep(&mut sleepy(), &own, 1_000, Look::Nothing, ring);
+    assert_eq!(slept, Some(Woken::Late), "another sleeper has the parent's bell");
+}
+
+#[test]
 fn nothing_is_made_in_the_namespace_of_another_driver() {
     let namespace = Namespace::new("foreign");
     fs::remove_file(namespace.0.join("driver.lock")).unwrap();

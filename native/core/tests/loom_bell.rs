@@ -82,15 +82,20 @@ fn explore(body: impl Fn() + Sync + Send + 'static) {
     model.check(body);
 }
 
-#[test]
-fn every_frame_of_one_writer_is_heard() {
-    explore(|| {
+/// One writer of so many frames, and a reader of them all.
+fn explore_one_writer(count: u32, has_fence: bool) {
+    explore(move || {
         let shared = Shared::new();
         let writers = Arc::clone(&shared);
-        let writer = thread::spawn(move || writers.write(0, 2));
-        shared.read(2, true);
+        let writer = thread::spawn(move || writers.write(0, count));
+        shared.read(count, has_fence);
         writer.join().unwrap();
     });
+}
+
+#[test]
+fn every_frame_of_one_writer_is_heard() {
+    explore_one_writer(2, true);
 }
 
 #[test]
@@ -110,14 +115,6 @@ fn every_frame_of_two_writers_is_heard_by_one_who_waits_for_both() {
 
 #[test]
 fn without_its_fence_a_reader_sleeps_on() {
-    let found = catch_unwind(AssertUnwindSafe(|| {
-        explore(|| {
-            let shared = Shared::new();
-            let writers = Arc::clone(&shared);
-            let writer = thread::spawn(move || writers.write(0, 1));
-            shared.read(1, false);
-            writer.join().unwrap();
-        });
-    }));
+    let found = catch_unwind(AssertUnwindSafe(|| explore_one_writer(1, false)));
     assert!(found.is_err(), "the model checker sees no missed wake: it proves nothing");
 }

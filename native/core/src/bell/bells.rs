@@ -47,11 +47,11 @@ impl Bells {
     }
 
     fn word(&self, number: usize) -> &AtomicU32 {
-        self.0.half(FIRST_AT + number * BELL_BYTES)
+        self.0.word32(FIRST_AT + number * BELL_BYTES)
     }
 
     fn owner(&self, number: usize) -> &AtomicU64 {
-        self.0.number(FIRST_AT + number * BELL_BYTES + OWNER_AT)
+        self.0.word64(FIRST_AT + number * BELL_BYTES + OWNER_AT)
     }
 
     /// Rings a bell. Its number comes from memory that other processes write, so a number that is too large is ignored.
@@ -74,7 +74,8 @@ impl Bells {
 pub struct Bell {
     bells: Arc<Bells>,
     number: u32,
-    owner: u64,
+    /// The process that claimed it.
+    pid: u32,
 }
 
 impl Bell {
@@ -90,11 +91,16 @@ impl Bell {
                     .is_ok()
         };
         let number = (0..BELLS as u32).find(take)?;
-        Some(Self { bells: Arc::clone(bells), number, owner })
+        Some(Self { bells: Arc::clone(bells), number, pid: std::process::id() })
     }
 
     pub(super) const fn number(&self) -> u32 {
         self.number
+    }
+
+    /// Whether this process claimed it. In a forked child it still belongs to the parent.
+    pub(super) fn is_own(&self) -> bool {
+        self.pid == std::process::id()
     }
 
     pub(super) fn is_of(&self, bells: &Arc<Bells>) -> bool {
@@ -122,8 +128,7 @@ impl Bell {
 
 impl Drop for Bell {
     fn drop(&mut self) {
-        // In a forked child, the bell still belongs to the parent.
-        if self.owner == this_process() {
+        if self.is_own() {
             self.bells.owner(self.number as usize).store(0, Ordering::Release);
         }
     }

@@ -12,8 +12,7 @@ use crate::idle::Idler;
 /// The longest sleep. It bounds the delay of a frame whose writer was killed before it could ring.
 pub const LONGEST_SLEEP_NS: u64 = 100_000_000;
 /// The longest sleep of a thread that also receives messages for others, which must read past them before their log is
-/// full.
-/// A million messages a second fill less than a fifth of a window of the default size in that time.
+/// full. A million messages a second fill less than a fifth of a window of the default size in that time.
 const BESIDE_OTHERS_NS: u64 = 4_000_000;
 
 /// What a turn found.
@@ -66,8 +65,10 @@ impl Sleeper {
     }
 
     fn leave(&mut self) {
-        if let Some(bell) = &self.bell {
-            self.seats.drain(..).for_each(|each| each.stream.stand_up(each.seat, bell.number()));
+        for each in self.seats.drain(..) {
+            if let Some(bell) = self.bell.as_ref().filter(|bell| bell.is_own()) {
+                each.stream.stand_up(each.seat, bell.number());
+            }
         }
         self.is_seated = false;
     }

@@ -60,16 +60,16 @@ impl StreamBells {
     }
 
     fn rung(&self) -> &AtomicU64 {
-        self.file.number(RUNG_AT)
+        self.file.word64(RUNG_AT)
     }
 
     #[inline]
     fn asleep(&self) -> &AtomicU64 {
-        self.file.number(ASLEEP_AT)
+        self.file.word64(ASLEEP_AT)
     }
 
     fn seat(&self, seat: u32) -> &AtomicU32 {
-        self.file.half(SEATS_AT + seat as usize * size_of::<u32>())
+        self.file.word32(SEATS_AT + seat as usize * size_of::<u32>())
     }
 
     // --- For writers ---------------------------------------------------------------------------------------

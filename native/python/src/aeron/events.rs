@@ -3,10 +3,10 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use framegate_core::bell::Waker;
-use framegate_core::unpoisoned;
+use framegate_core::{try_unpoisoned, unpoisoned};
 use pyo3::Python;
 use rusteron_client::{
     Aeron, AeronAvailableImageCallback, AeronErrorHandlerCallback, AeronImage, AeronSubscription,
@@ -49,11 +49,10 @@ impl<T> BoundedQueue<T> {
 /// Takes the lock, however long another thread holds it. The GIL is released while waiting.
 pub(crate) fn unpoisoned_detached<'a, T: Send>(py: Python<'_>, mutex: &'a Mutex<T>) -> MutexGuard<'a, T> {
     loop {
-        match mutex.try_lock() {
-            Ok(guard) => return guard,
-            Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => py.detach(|| drop(unpoisoned(mutex))),
+        if let Some(guard) = try_unpoisoned(mutex) {
+            return guard;
         }
+        py.detach(|| drop(unpoisoned(mutex)));
     }
 }
 

@@ -359,31 +359,34 @@ fn wait_slice<T>(
     resting: &impl Resting,
 ) -> Option<Result<T, AeronCError>> {
     let heard = || shared.heard.load(Ordering::Relaxed);
+    let mut last = None;
+    let mut look = |last: &mut Option<_>| {
+        let heard_before = heard();
+        *last = turn();
+        if !matches!(last, Some(Ok(found)) if is_empty(found)) || shared.client.events.fatal_code() != 0 {
+            Look::Found
+        } else if heard() == heard_before {
+            Look::Nothing
+        } else {
+            Look::Others
+        }
+    };
     let mut turns = 0_u32;
     loop {
-        let heard_before = heard();
-        let mut last = turn();
-        let is_over =
-            |last: &_| !matches!(last, Some(Ok(found)) if is_empty(found)) || shared.client.events.fatal_code() != 0;
-        if is_over(&last) {
+        let mut looked = look(&mut last);
+        if looked == Look::Found {
             return last;
         }
         turns = turns.wrapping_add(1);
         if turns.is_multiple_of(TURNS_PER_CLOCK) && Instant::now() >= slice_end {
             return last;
         }
-        let before = if heard() == heard_before { Look::Nothing } else { Look::Others };
-        let woken = resting.rest(idler, slice_end, before, &mut || {
-            let heard_before = heard();
-            last = turn();
-            match is_over(&last) {
-                true => Look::Found,
-                false if heard() == heard_before => Look::Nothing,
-                false => Look::Others,
-            }
+        let woken = resting.rest(idler, slice_end, looked, &mut || {
+            looked = look(&mut last);
+            looked
         });
         let is_slept_out = woken == Some(Woken::Late) && Instant::now() >= slice_end;
-        if is_over(&last) || is_slept_out || woken == Some(Woken::Interrupted) {
+        if looked == Look::Found || is_slept_out || woken == Some(Woken::Interrupted) {
             return last;
         }
     }

@@ -13,7 +13,7 @@ use framegate_core::pool::descriptor::Descriptor;
 use framegate_core::pool::layout::NULL_TIMESTAMP;
 use framegate_core::pool::reader::{Belief, DROP_CAUSES, DROP_NAMES, FrameRef, Reader};
 use framegate_core::record::Verdict;
-use framegate_core::unpoisoned;
+use framegate_core::{try_unpoisoned, unpoisoned};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
@@ -330,17 +330,11 @@ impl Resting for PoolConsumer {
     }
 
     fn rest(&self, idler: &mut Idler, until: Instant, before: Look, look: &mut dyn FnMut() -> Look) -> Option<Woken> {
-        let Ok(mut sleep) = self.sleep.try_lock().or_else(|busy| match busy {
-            std::sync::TryLockError::Poisoned(poisoned) => Ok(poisoned.into_inner()),
-            std::sync::TryLockError::WouldBlock => Err(()),
-        }) else {
+        let asleep = if idler.would_sleep() { try_unpoisoned(&self.sleep) } else { None };
+        let Some(mut sleep) = asleep else {
             idler.idle();
             return None;
         };
-        if !idler.would_sleep() {
-            idler.idle();
-            return None;
-        }
         let hears_several = self.take_seat(&mut sleep);
         // Another producer may fill the log that both use, and the sleeper would hold it up.
         let before = if hears_several { Look::Others } else { before };
