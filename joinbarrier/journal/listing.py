@@ -18,7 +18,7 @@ from framegate.schema.console.quantities import NONE, byte_size, count, duration
 from framegate.schema.console.reporting import emit
 from framegate.schema.console.terminal import print_table
 from framegate.schema.errors import DONE
-from framegate.shmpool.client.stream_names import StreamNames, stream_text
+from framegate.shmpool.client.stream_names import StreamNames, stream_called
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.processes import process_exists
 
@@ -52,9 +52,8 @@ def ls(directory: Path, *, as_json: bool) -> int:
 
 
 def _print_about(about: dict[str, Any]) -> None:
-    inputs = ", ".join(stream_text(each["stream"], {each["stream"]: each["name"]}) for each in about["inputs"])
-    name = about["out_name"]
-    output = stream_text(about["out_stream"], {} if name is None else {about["out_stream"]: name})
+    inputs = ", ".join(stream_called(each["stream"], each["name"]) for each in about["inputs"])
+    output = stream_called(about["out_stream"], about["out_name"])
     print(f"output {output}, {about['policy']}: {inputs}")
     first, end = about["first_row"], about["next_row"]
     removed_text = f"; retention removed the {count(first)} before them" if first else ""

@@ -154,7 +154,11 @@ def stream_text(stream: int, names: Mapping[int, str]) -> str:
     >>> stream_text(10001, {10001: "left"}), stream_text(10002, {10001: "left"})
     ('left (10001)', '10002')
     """
-    name = names.get(stream)
+    return stream_called(stream, names.get(stream))
+
+
+def stream_called(stream: int, name: str | None) -> str:
+    """The same of a stream whose name is known, or that has none."""
     return str(stream) if name is None else f"{name} ({stream})"
 
 

@@ -8,7 +8,7 @@ import re
 from datetime import datetime
 from typing import Any, Final
 
-from framegate.shmpool.client.stream_names import stream_text
+from framegate.shmpool.client.stream_names import stream_called
 from framegate.tools.inspect.seen import Seen
 
 _SHOWN_BEFORE: Final = {"stream_id", "seq", "epoch", "timestamp_ns"}
@@ -22,7 +22,7 @@ def line(seen: Seen) -> str:
     >>> line(Seen(kind="payload", stream=10001, seq=7, bytes=16))
     '10001 payload seq=7 bytes=16'
     """
-    stream = "-" if seen.stream is None else stream_text(seen.stream, {seen.stream: seen.name} if seen.name else {})
+    stream = "-" if seen.stream is None else stream_called(seen.stream, seen.name or None)
     words = [_when(seen.log_time_ns), stream, seen.kind]
     for name in ("seq", "epoch", "timestamp_ns"):
         value = getattr(seen, name)

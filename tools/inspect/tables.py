@@ -7,7 +7,7 @@ from typing import Any
 
 from framegate.schema.console.quantities import NONE, byte_size, count, duration, rate
 from framegate.schema.console.terminal import print_table
-from framegate.shmpool.client.stream_names import stream_text
+from framegate.shmpool.client.stream_names import stream_called
 from framegate.tools.inspect.printing import clean
 
 _STREAM_COLUMNS = ("stream", "frames", "rate", "gaps", "missing", "smallest", "largest")
@@ -40,14 +40,10 @@ def print_tables(report: dict[str, Any]) -> None:
         print(clean(f"{count(report['unread'])} messages cannot be read, the first: {report['first_problem']}"))
 
 
-def _called(stream: int, each: dict[str, Any]) -> str:
-    return stream_text(stream, {} if each["name"] is None else {stream: each["name"]})
-
-
 def _stream(stream: int, each: dict[str, Any]) -> list[str]:
     sizes = each["payload_bytes"] if each["payloads"] else {"least": None, "most": None}
     return [
-        _called(stream, each),
+        stream_called(stream, each["name"]),
         count(each["frames"]),
         rate(each["rate_hz"]),
         count(each["gaps"]),
@@ -58,7 +54,12 @@ def _stream(stream: int, each: dict[str, Any]) -> list[str]:
 
 
 def _times(stream: int, each: dict[str, Any]) -> list[str]:
-    return [_called(stream, each), *_spread(each["interval_ns"]), *_spread(each["jitter_ns"]), each["time"]]
+    return [
+        stream_called(stream, each["name"]),
+        *_spread(each["interval_ns"]),
+        *_spread(each["jitter_ns"]),
+        each["time"],
+    ]
 
 
 def _pair(pair: dict[str, Any], streams: dict[int, dict[str, Any]]) -> list[str]:

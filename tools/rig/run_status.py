@@ -19,7 +19,7 @@ from framegate.schema.console.quantities import NONE, count, duration
 from framegate.schema.console.reporting import emit
 from framegate.schema.console.terminal import print_table
 from framegate.schema.errors import DONE, NoPermission
-from framegate.shmpool.client.stream_names import StreamNames, stream_text
+from framegate.shmpool.client.stream_names import StreamNames, stream_called
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 from framegate.tools.rig.options import PlaceOptions
@@ -191,8 +191,7 @@ def _join_line(join: dict[str, Any]) -> list[str]:
 
 
 def _out(join: dict[str, Any]) -> str:
-    stream, name = join["out_stream"], join["out_name"]
-    return stream_text(stream, {} if name is None else {stream: name})
+    return stream_called(join["out_stream"], join["out_name"])
 
 
 def _in_full(join: dict[str, Any]) -> Iterator[str]:
