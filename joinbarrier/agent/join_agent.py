@@ -345,8 +345,7 @@ class JoinAgent:
         if found.living != self._rung:
             self._rung = found.living
             self.engine.set_bells([bell_name(self.folder.path, reader) for reader in found.living])
-        for reader in found.expired:
-            take_away(self.folder.path, reader)
+        take_away(self.folder.path, *found.expired)
 
     def _explain(self, outcome: dict[str, Any], now_ns: int) -> None:
         status = {**self.engine.status(), "blocked": self._blocked}

@@ -16,6 +16,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Self
 
@@ -82,12 +83,12 @@ def ring(directory: Path, reader: str) -> bool:
     return True
 
 
-def take_away(directory: Path, reader: str) -> None:
-    """Remove a bell. A reader that waits on it still waits until its timeout."""
-    try:
-        posix_ipc.unlink_semaphore(bell_name(directory, reader))
-    except (OSError, posix_ipc.Error):
-        return  # It is gone, or was never this user's.
+def take_away(directory: Path, *readers: str) -> None:
+    """Remove the bells of these readers. A reader that waits on its bell still waits until its timeout."""
+    for reader in readers:
+        # It is gone, or was never this user's.
+        with suppress(OSError, posix_ipc.Error):
+            posix_ipc.unlink_semaphore(bell_name(directory, reader))
 
 
 def _open_own(name: str) -> posix_ipc.Semaphore | None:

@@ -149,8 +149,7 @@ class Journal:
             )
             start = named.committed_row if start is None and not named.is_new else start
             # What readers left behind that were killed; a join that runs does the same.
-            for gone in surveyed(self.path, monotonic_ns()).expired:
-                take_away(self.path, gone)
+            take_away(self.path, *surveyed(self.path, monotonic_ns()).expired)
         waiter = None
         if follow:
             bell = None if reader is None else Doorbell.make(self.path, reader)
