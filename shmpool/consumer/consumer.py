@@ -86,8 +86,8 @@ class Consumer(Subscriber):
 
         A sequence of ``Frame``, with the columns ``seqs`` and ``timestamps`` over all of them.
         """
-        if self._readable is not None:
-            return self._readable.take(limit, timeout_s)
+        if self._readable is not None and not self.is_closed:
+            return FrameBatch(self._readable.take(limit, timeout_s))
         if self._ready:
             return FrameBatch([self._ready.popleft() for _ in range(min(limit, len(self._ready)))])
         return self._read(limit, timeout_s)

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 
-from framegate._native import Frame, FrameBatch
+from framegate._native import Frame
 
 
 class Readable:
@@ -22,15 +22,18 @@ class Readable:
         self.fd = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
         self._wanted = threading.Event()
         self._stopped = threading.Event()
+        self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="framegate-readable", daemon=True)
         self._wanted.set()
         self._thread.start()
 
-    def take(self, limit: int, timeout_s: float) -> FrameBatch:
-        """Frames that are there; waits up to ``timeout_s`` for the first."""
+    def take(self, limit: int, timeout_s: float) -> list[Frame]:
+        """Frames that are there; waits up to ``timeout_s`` for the first. Raises what ended the waiting thread."""
         if not self._ready and timeout_s and not self._stopped.is_set():
             select.select([self.fd], [], [], timeout_s)
-        frames = FrameBatch([self._ready.popleft() for _ in range(min(limit, len(self._ready)))])
+        frames = [self._ready.popleft() for _ in range(min(limit, len(self._ready)))]
+        if not frames and self._failure is not None:
+            raise self._failure
         if not self._ready and self._thread.is_alive() and not self._wanted.is_set():
             with suppress(BlockingIOError):
                 os.eventfd_read(self.fd)
@@ -50,12 +53,15 @@ class Readable:
     def _run(self) -> None:
         while not self._stopped.is_set():
             self._wanted.wait()
-            while not (self._stopped.is_set() or self._refill() or self._is_over()):
-                continue
+            try:
+                while not (self._stopped.is_set() or self._refill() or self._is_over()):
+                    continue
+            except BaseException as failure:
+                self._failure = failure
             if self._stopped.is_set():
                 return
             self._wanted.clear()
-            # At the end it stays readable: whoever reads then finds nothing, and that nothing follows.
+            # After the end and after a failure it stays readable: the reader then finds nothing, and learns why.
             os.eventfd_write(self.fd, 1)
-            if self._is_over():
+            if self._failure is not None or self._is_over():
                 return
