@@ -136,18 +136,7 @@ class PoolWorld:
 
     def __init__(self, folder: Path, pipes: Pipes, ring: Expected, strides: Mapping[int, int]) -> None:
         self.folder, self.ring, self.strides, self._pipes = folder, ring, strides, pipes
-        self.native = PoolRegions.create(
-            str(folder / "regions"),
-            stream_id=ring.stream_id,
-            epoch=ring.epoch,
-            nslots=ring.nslots,
-            pools=list(strides.items()),
-            mode=0o600,
-            prefault=False,
-            require_hugepages=False,
-            lock=False,
-            now_ns=1,
-        )
+        self.native = regions_in(folder / "regions", ring, strides)
         self._files = [memoryview(mapped(path)) for path in self.native.paths]
         ring_file, *pool_files = self._files
         self.reference = ReferenceRegions(ring_file, dict(zip(strides.items(), pool_files, strict=True)), ring)
@@ -175,6 +164,22 @@ def pool_world(pipes: Pipes, ring: Expected = RING, strides: Mapping[int, int] =
     with own_folder("pool") as folder:
         pipes.drain()
         yield PoolWorld(folder, pipes, ring, strides)
+
+
+def regions_in(folder: Path, ring: Expected = RING, strides: Mapping[int, int] = POOLS) -> PoolRegions:
+    """The regions of a stream, made as a driver makes them."""
+    return PoolRegions.create(
+        str(folder),
+        stream_id=ring.stream_id,
+        epoch=ring.epoch,
+        nslots=ring.nslots,
+        pools=list(strides.items()),
+        mode=0o600,
+        prefault=False,
+        require_hugepages=False,
+        lock=False,
+        now_ns=1,
+    )
 
 
 def mapped(path: str) -> mmap.mmap:

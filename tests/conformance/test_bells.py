@@ -17,7 +17,7 @@ from framegate.spec.pool.bells import StreamBells
 
 from framegate._native import Frame, PoolConsumer, PoolProducer, PoolRegions
 from tests.conformance.pool_checks import pipes
-from tests.conformance.pool_world import EPOCH, STREAM_ID, WATCHDOG_NS, Pipes, until
+from tests.conformance.pool_world import EPOCH, STREAM_ID, WATCHDOG_NS, Pipes, regions_in, until
 from tests.own_folder import own_folder
 
 FRAME = np.arange(8, dtype=np.uint8)
@@ -29,18 +29,7 @@ def regions() -> Iterator[PoolRegions]:
     with own_folder("bells") as folder:
         (folder / "namespace").mkdir()
         (folder / "namespace" / "driver.lock").touch()
-        yield PoolRegions.create(
-            str(folder / "namespace" / str(STREAM_ID) / str(EPOCH)),
-            stream_id=STREAM_ID,
-            epoch=EPOCH,
-            nslots=8,
-            pools=[(1, 64)],
-            mode=0o600,
-            prefault=False,
-            require_hugepages=False,
-            lock=False,
-            now_ns=1,
-        )
+        yield regions_in(folder / "namespace" / str(STREAM_ID) / str(EPOCH))
 
 
 @pytest.fixture
