@@ -197,7 +197,12 @@ class Client:
         fastest.
         """
         if idle not in WAIT_NAMES:
-            raise InvalidValue("a consumer waits by one of these", idle=idle, known=", ".join(WAIT_NAMES))
+            raise InvalidValue(
+                "a consumer waits by one of these",
+                idle=idle,
+                known=", ".join(WAIT_NAMES),
+                hint='Leave idle out to sleep until a producer rings; "spin" and "yield" take a core.',
+            )
         stream = self.names.id_of(stream)
         consumer = Consumer(
             self,
