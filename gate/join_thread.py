@@ -60,6 +60,7 @@ class JoinThread:
         try:
             while not self._ending.is_set() and self._agent.work():
                 pass
+            self._agent.join_what_was_sent()
         except BaseException as failure:
             self.failure = failure
         self._ended.set()

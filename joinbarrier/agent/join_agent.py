@@ -51,6 +51,8 @@ SLICE_NS: Final = 20_000_000
 _DUTY_NS: Final = 33_000_000
 """The time between two rare duties. Each of them is done ten times a second."""
 _LOOK_AGAIN_NS: Final = 5_000_000
+_LAST_ROWS_NS: Final = 1_000_000_000
+"""How long a join that is told to end goes on joining what was sent before."""
 _log = logging.getLogger(__name__)
 
 
@@ -264,8 +266,20 @@ class JoinAgent:
         sleep_ns(_LOOK_AGAIN_NS)
         return True
 
+    def join_what_was_sent(self) -> None:
+        """Join what was published before this call, as far as it fits together, before the join is told to end."""
+        until_ns = monotonic_ns() + _LAST_ROWS_NS
+        self.client.await_turn(_LAST_ROWS_NS)
+        goes_on = self._begin_to_listen() and self._end is None
+        while goes_on and (left_ns := until_ns - monotonic_ns()) > 0:
+            outcome = self.engine.join_what_was_sent(left_ns, self.outputs)
+            goes_on = self._react(outcome) and (outcome["has_news"] or outcome["has_new_epoch"])
+
     def _slice(self) -> bool:
-        outcome = self.engine.run(SLICE_NS, self.outputs)
+        return self._react(self.engine.run(SLICE_NS, self.outputs))
+
+    def _react(self, outcome: dict[str, Any]) -> bool:
+        """Do what a slice of the engine calls for. Returns False once everything has ended."""
         now_ns = monotonic_ns()
         while self._actions:
             self._follow(self._actions.popleft())

@@ -103,6 +103,7 @@ def run(options: JoinOptions) -> int:
             while not stop.is_set and agent.work():
                 _look_after(server)
                 shown_at_ns = _show_progress(options, agent, shown_at_ns)
+            agent.join_what_was_sent()
     return DONE
 
 

@@ -49,7 +49,7 @@ from framegate.shmpool.client.stream_names import StreamNames
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.consumer.consumer import Consumer
 from framegate.shmpool.consumer.control_inbox import Control
-from framegate.shmpool.idle import WAIT_NAMES, WaitName
+from framegate.shmpool.idle import WAIT_NAMES, WaitName, sleep_ns
 from framegate.shmpool.producer.predecessor import PATIENCE_NS, attached_behind_predecessor
 from framegate.shmpool.producer.producer import DEFAULT_PIPELINE, Producer
 from framegate.shmpool.transport.aeron import DRIVER_TIMEOUT_MS, how_to_start
@@ -97,6 +97,7 @@ class Client:
         self._members: list[Member] = []
         self._control_listeners: list[ControlListener] = []
         self._stopping = threading.Event()
+        self._turns = 0
         self.foreign_messages = 0
         note_client(self)
         self._thread = threading.Thread(target=self._run, name="framegate-client", daemon=True)
@@ -277,6 +278,14 @@ class Client:
                 self._death = death
         self._members.append(member)
 
+    def await_turn(self, most_ns: int) -> None:
+        """Wait until this client has heard and passed on what was sent to it before this call, at most this long."""
+        until_ns = monotonic_ns() + most_ns
+        # The turn that is under way may have heard its messages before this call.
+        wanted = self._turns + 2
+        while self._turns < wanted and self._thread.is_alive() and monotonic_ns() < until_ns:
+            sleep_ns(_TURN_NS)
+
     def remove(self, member: Member) -> None:
         """Remove a member that has closed itself."""
         with self.turn:
@@ -332,6 +341,7 @@ class Client:
             while not self._stopping.is_set():
                 try:
                     self._turn()
+                    self._turns += 1
                 except LINK_IS_DEAD as death:
                     self._lose_link(death)
                 except TransportError:

@@ -162,9 +162,7 @@ struct Run<'a, W: Wires> {
 impl<W: Wires> Working for Run<'_, W> {
     fn turn(&mut self, now_ns: u64) -> Turn {
         let work = self.engine.turn(now_ns, self.outputs, &mut self.outcome);
-        let Outcome { has_all_outputs, has_new_epoch, is_finished, has_news, .. } = self.outcome;
-        let is_over = has_all_outputs || has_new_epoch || is_finished || has_news;
-        Turn::of(self.engine.ledger.failure.is_some() || is_over, work)
+        Turn::of(self.engine.is_over(&self.outcome), work)
     }
 
     fn is_stopping(&self) -> bool {
@@ -241,6 +239,12 @@ impl<W: Wires> Engine<W> {
             self.note_failure(failure, &mut outcome);
         }
         outcome
+    }
+
+    /// Whether the caller has to decide something before the next turn.
+    pub(crate) fn is_over(&self, outcome: &Outcome) -> bool {
+        let Outcome { has_all_outputs, has_new_epoch, is_finished, has_news, .. } = *outcome;
+        self.ledger.failure.is_some() || has_all_outputs || has_new_epoch || is_finished || has_news
     }
 
     /// Notes that a map took effect. It decides whether frames may be published more than once, and by which clock

@@ -25,6 +25,7 @@ const STREAMS: [u32; 2] = [10_001, 10_002];
 const EPOCH: u64 = 7;
 const SLOTS: u32 = 128;
 const FRAME_BYTES: u32 = 64;
+const LONG_NS: u64 = 3_600_000_000_000;
 const MESSAGE_BYTES: usize = 48;
 
 /// A log in memory, with the messages that wait.
@@ -120,6 +121,15 @@ impl Bed {
         for _ in 0..frames {
             (0..STREAMS.len()).for_each(|stream| self.publish(stream, true));
         }
+        self.run();
+    }
+
+    /// Runs the engine until it has heard and joined everything that was announced.
+    fn run(&mut self) {
+        while {
+            self.engine.run(1_000_000, 0, IdleStrategy::Busy);
+            !self.log.0.lock().unwrap().is_empty()
+        } {}
         self.engine.run(1_000_000, 0, IdleStrategy::Busy);
     }
 }
@@ -211,6 +221,11 @@ fn habits() -> Habits {
     }
 }
 
+/// How many frames were not joined.
+fn unmatched(bed: &Bed) -> u64 {
+    bed.engine.stage.input_counters().iter().flat_map(|each| each.unmatched).sum()
+}
+
 #[test]
 fn frames_in_step_become_rows_and_nothing_is_taken_from_the_heap() {
     let mut bed = Bed::new("in-step");
@@ -229,11 +244,11 @@ fn frames_that_wait_longer_than_the_ring_lasts_are_copied_out_and_joined() {
     let ahead = 2 * SLOTS as usize;
     for _ in 0..ahead / 32 {
         (0..32).for_each(|_| bed.publish(0, true));
-        bed.engine.run(1_000_000, 0, IdleStrategy::Busy);
+        bed.run();
     }
     for _ in 0..ahead / 32 {
         (0..32).for_each(|_| bed.publish(1, true));
-        bed.engine.run(1_000_000, 0, IdleStrategy::Busy);
+        bed.run();
     }
     assert_eq!(bed.engine.counters.rows as usize, 8 + ahead);
     assert!(bed.engine.counters.copied_out_frames > 0);
@@ -257,7 +272,7 @@ fn a_mapping_of_an_epoch_before_the_one_that_is_read_is_told_until_frames_count_
     bed.join(8);
     let older = Expected { stream_id: STREAMS[1], epoch: EPOCH - 1, pool_id: 0, nslots: SLOTS, stride_bytes: 0 };
     bed.mailbox.post(Command::Attach(1, Box::new(Mapping::new(regions(&bed.folder, "older", older)))));
-    bed.engine.run(1_000_000, 0, IdleStrategy::Busy);
+    bed.run();
     assert_eq!(bed.engine.stage.progress()[1].older_epoch, Some((EPOCH, EPOCH - 1)));
     bed.join(8);
     assert_eq!(bed.engine.stage.progress()[1].older_epoch, None);
@@ -271,8 +286,24 @@ fn what_no_descriptor_told_of_is_found_in_the_ring_when_the_join_ends() {
     for _ in 0..4 {
         (0..STREAMS.len()).for_each(|stream| bed.publish(stream, stream == 0));
     }
-    bed.engine.run(1_000_000, 0, IdleStrategy::Busy);
+    bed.run();
     assert_eq!(bed.engine.counters.rows, 8);
+    let outcome = bed.engine.join_what_was_sent(LONG_NS, 0);
+    assert!(!outcome.is_finished, "the producers have not ended");
+    assert_eq!((bed.engine.counters.rows, bed.engine.port_counters(1).recovered), (12, 4));
     bed.engine.finish(false).unwrap();
-    assert_eq!(bed.engine.port_counters(1).recovered, 4);
+    assert_eq!(unmatched(&bed), 0);
+}
+
+#[test]
+fn a_join_that_never_got_a_turn_joins_what_was_sent_before_it_was_told_to_end() {
+    let mut bed = Bed::new("at-once");
+    for _ in 0..32 {
+        (0..STREAMS.len()).for_each(|stream| bed.publish(stream, true));
+    }
+    bed.engine.join_what_was_sent(LONG_NS, 20);
+    assert_eq!(bed.engine.counters.rows, 20, "no more than it was asked for");
+    bed.engine.join_what_was_sent(LONG_NS, 0);
+    bed.engine.finish(false).unwrap();
+    assert_eq!((bed.engine.counters.rows, unmatched(&bed)), (32, 0));
 }

@@ -110,6 +110,31 @@ impl<W: Wires> Engine<W> {
         outcome.is_full = true;
     }
 
+    /// Joins what was sent until now, as far as its frames fit together: a join that is told to end does this first. It
+    /// takes the given time at most, and stops when the caller has to decide something.
+    pub fn join_what_was_sent(&mut self, most_ns: u64, outputs: u64) -> Outcome {
+        let mut outcome = Outcome::default();
+        let until_ns = monotonic_ns().saturating_add(most_ns);
+        let mut has_searched = false;
+        loop {
+            let now_ns = monotonic_ns();
+            let is_idle = self.turn(now_ns, outputs, &mut outcome) == 0;
+            if self.is_over(&outcome) || now_ns >= until_ns || is_idle && has_searched {
+                break;
+            }
+            if is_idle {
+                // Everything that was announced is heard. What the rings hold besides has lost its descriptor.
+                has_searched = true;
+                for index in 0..self.ports.len() {
+                    self.recover_tail(index, self.time.stage_ns(now_ns));
+                    self.join_what_came(now_ns);
+                }
+            }
+        }
+        self.publish_facts();
+        outcome
+    }
+
     /// Ends the join cleanly: records pending frames as such, seals everything, and closes the journal. `is_to_go_on`:
     /// pending frames stay undecided, for a join that hears them again.
     pub fn finish(&mut self, is_to_go_on: bool) -> Result<(), JournalError> {

@@ -148,6 +148,11 @@ impl JoinEngine {
         self.answer(py, |engine| engine.run(slice_ns, outputs, self.idle))
     }
 
+    /// Joins what was sent until now, for a time at most; returns the same as `run`.
+    fn join_what_was_sent<'py>(&self, py: Python<'py>, most_ns: u64, outputs: u64) -> PyResult<Bound<'py, PyDict>> {
+        self.answer(py, |engine| engine.join_what_was_sent(most_ns, outputs))
+    }
+
     /// Takes a frame that is in no ring, and joins what it makes possible; returns the same as `run`.
     ///
     /// The join's clocks show `times`, as `(monotonic_ns, realtime_ns)`. `tensor` is the numbers of dtype and order,
