@@ -39,6 +39,7 @@ __all__ = [
     "PoolRegions",
     "RecordEngine",
     "SignalCounter",
+    "StoredRecords",
     "UnalignedCheckpointer",
     "bench_ages",
     "bench_bare_offer",
@@ -529,7 +530,14 @@ class JoinPort:
 @final
 class JoinSnapshot:
     def head(self) -> dict[str, Any]: ...
-    def records(self) -> bytes: ...
+    @property
+    def records(self) -> StoredRecords: ...
+
+@final
+class StoredRecords:
+    def __len__(self) -> int: ...
+    def write(self, descriptor: int, head: bytes) -> tuple[int, int]: ...
+    def __bytes__(self) -> bytes: ...
 
 @final
 class JoinEngine:

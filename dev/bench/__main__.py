@@ -45,6 +45,7 @@ NAMES: Final = (
     "checkpoint",
     "join_checkpoints",
     "checkpoint_waits",
+    "checkpoint_stall",
     "peers",
     *QUICK,
 )

@@ -25,6 +25,7 @@ from dev.bench.pool_bed import driver
 STREAMS: Final = {"left": 10_001, "right": 10_002}
 """Of the first join; those of every further one follow."""
 _OUT_STREAM: Final = 20_001
+_PENDING_BYTES: Final = 256 << 20
 _SETTLED_NS: Final = 1_000_000_000
 """Several times the age at which a batch is sealed: no row that is still to come takes longer."""
 _LOOK_NS: Final = 2_000_000
@@ -35,6 +36,7 @@ CONFIG: Final = """
 out_stream = {out_stream}
 policy = "sequence"
 journal = {journal}
+pending_bytes = {pending_bytes}
 
 [journal]
 {keys}
@@ -43,7 +45,7 @@ INPUT: Final = """
 [[input]]
 name = "{name}"
 stream = {stream}
-offset = 0
+offset = {offset}
 """
 FAULTED: Final = {"max_bytes": "1GiB", "when_full": "drop_oldest", "prefault": "all"}
 """All of the journal has memory before the first row, and is used again and again."""
@@ -57,6 +59,13 @@ class Case:
 
     frame_bytes: int
     slots: int
+    waiting: int = 0
+    """How many frames of the second input always wait for their partners."""
+
+    @property
+    def pending_bytes(self) -> int:
+        """Most bytes of copies of frames that wait: the default, or what lets them all wait, at first on both sides."""
+        return max(_PENDING_BYTES, self.waiting * self.frame_bytes * 5 // 2)
 
 
 @dataclass(slots=True)
@@ -66,6 +75,8 @@ class Run:
     offered: int
     joined: int
     slowest_ns: int
+    cut_ns: list[int]
+    """When both had sent each barrier, by the wall clock."""
 
 
 class Process:
@@ -157,6 +168,13 @@ class Join:
         """Stop one of the producers, or let it go on."""
         self._producers[index].send(number)
 
+    def end(self) -> dict[str, Any]:
+        """End the agent; what it counted."""
+        self._agent.send(signal.SIGINT)
+        while (told := self._agent.answer()).get("event") != "summary":
+            continue
+        return dict(told)
+
     def agent_cpu_ns(self) -> int:
         """What the agent's threads have computed so far."""
         tasks = Path(f"/proc/{self._agent.pid}/task").iterdir()
@@ -185,7 +203,9 @@ class Join:
             each.tell(order)
         answers = [each.answer() for each in self._producers]
         self._settle(before + count)
-        return Run(count, self.next_row - before, max(each["elapsed_ns"] for each in answers))
+        slowest_ns = max(each["elapsed_ns"] for each in answers)
+        cuts = zip(*(each.get("cut_ns", ()) for each in answers), strict=True)
+        return Run(count, self.next_row - before, slowest_ns, [max(each) for each in cuts])
 
     def _settle(self, last: int) -> None:
         """Until the last row is there, or none has come for a while: an agent that others keep from the cores is late,
@@ -236,7 +256,7 @@ def _joining(
     streams = {name: stream + len(STREAMS) * number for name, stream in STREAMS.items()}
     directory = home / ("journal" if number == 0 else f"journal{number}")
     config = home / f"{directory.name}.toml"
-    config.write_text(_config(directory, _OUT_STREAM + number, streams, journal))
+    config.write_text(_config(case, directory, _OUT_STREAM + number, streams, journal))
     producers = []
     for stream in streams.values():
         words = (f"{home}/aeron", f"{home}/pool", str(stream), str(case.frame_bytes))
@@ -252,7 +272,12 @@ def _joining(
     return Join(home, case, directory, agent, producers)
 
 
-def _config(directory: Path, out_stream: int, streams: Mapping[str, int], journal: Mapping[str, object]) -> str:
+def _config(
+    case: Case, directory: Path, out_stream: int, streams: Mapping[str, int], journal: Mapping[str, object]
+) -> str:
     keys = "\n".join(f"{key} = {json.dumps(value)}" for key, value in journal.items())
-    inputs = "".join(INPUT.format(name=name, stream=stream) for name, stream in streams.items())
-    return CONFIG.format(journal=json.dumps(str(directory)), out_stream=out_stream, keys=keys) + inputs
+    offsets = zip(streams.items(), (0, -case.waiting), strict=True)
+    inputs = "".join(INPUT.format(name=name, stream=stream, offset=offset) for (name, stream), offset in offsets)
+    place = json.dumps(str(directory))
+    head = CONFIG.format(journal=place, out_stream=out_stream, keys=keys, pending_bytes=case.pending_bytes)
+    return head + inputs

@@ -41,7 +41,7 @@ def run() -> Iterator[Result]:
     """About two minutes."""
     with joining(_CASE, **FAULTED) as join:
         store = join.home / "checkpoints"
-        with _coordinated(join, store):
+        with coordinated(join, store):
             join.cut(_RATE_HZ, _SECONDS, 0)
             ratios: list[float] = []
             first = 1
@@ -81,17 +81,23 @@ def _cpu_of_row(join: Join, store: Path, first_cut: int) -> float:
 
 def _require_aligned(store: Path, checkpoint_id: int) -> None:
     """It is stored, and nothing overtook; waits for it."""
+    if json.loads(stored_part(store, checkpoint_id).read_bytes())["is_unaligned"]:
+        raise AddTimedOut("a checkpoint was not aligned", checkpoint_id=checkpoint_id)
+
+
+def stored_part(store: Path, checkpoint_id: int) -> Path:
+    """What an agent writes when everything of a checkpoint is stored; waits for it."""
     deadline_ns = monotonic_ns() + _STORED_NS
     while not (found := list(store.glob(f"{checkpoint_id}/operators/*/{OPERATOR_PART}"))):
         if monotonic_ns() > deadline_ns:
             raise AddTimedOut("a checkpoint was not stored", checkpoint_id=checkpoint_id)
         sleep_ns(_LOOK_NS)
-    if json.loads(found[0].read_bytes())["is_unaligned"]:
-        raise AddTimedOut("a checkpoint was not aligned", checkpoint_id=checkpoint_id)
+    return found[0]
 
 
 @contextmanager
-def _coordinated(join: Join, store: Path) -> Iterator[None]:
+def coordinated(join: Join, store: Path) -> Iterator[None]:
+    """A coordinator that says where to store, and asks for nothing."""
     with connect(f"{join.home}/aeron", f"{join.home}/pool") as client:
         client.send(announce(store, alignment_timeout_ms=1000, late_barrier_timeout_ms=10_000))
         sleep_ns(_HEARD_NS)

@@ -17,7 +17,7 @@ from typing import Any, Final, cast
 from framegate.joinbarrier.journal.head import Head
 from framegate.schema.errors import AddTimedOut
 from framegate.shmpool.client.client import connect
-from framegate.shmpool.clock import monotonic_ns
+from framegate.shmpool.clock import monotonic_ns, realtime_ns
 from framegate.shmpool.idle import Idler
 from framegate.shmpool.producer.producer import Producer
 
@@ -54,12 +54,13 @@ def _cut(
     found: Producer, producer: PoolProducer, frame_bytes: int, rate_hz: float, seconds: int, first_cut: int
 ) -> dict[str, Any]:
     """At a rate, with a barrier after every second; ``first_cut`` 0: the same without them."""
-    told = {"sent": 0, "not_sent": 0, "elapsed_ns": 0}
+    told: dict[str, Any] = {"sent": 0, "not_sent": 0, "elapsed_ns": 0, "cut_ns": []}
     for second in range(seconds):
         for name, value in _paced(producer, frame_bytes, rate_hz, int(rate_hz)).items():
             told[name] += value
         if first_cut:
             found.barrier(first_cut + second, 1)
+            told["cut_ns"].append(realtime_ns())
     return told
 
 

@@ -18,10 +18,12 @@ from framegate.joinbarrier.agent.restoring import open_engine, own_part
 from framegate.joinbarrier.agent.run_join import journal_shape
 from framegate.joinbarrier.agent.state import described, operator_id_of
 from framegate.joinbarrier.checkpoint.checkpoint_id import CheckpointId
+from framegate.joinbarrier.checkpoint.inflight import inflight_file
 from framegate.joinbarrier.checkpoint.manifest import Manifest
-from framegate.joinbarrier.checkpoint.operator.state import encode_state
+from framegate.joinbarrier.checkpoint.operator.state import encode_head
 from framegate.joinbarrier.checkpoint.restore_choice import LATEST, Chosen, choose
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
+from framegate.joinbarrier.checkpoint.store_files import Content
 from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.journal.folder import JournalFolder
 from framegate.schema.control import CheckpointBarrier, Watermark
@@ -107,10 +109,10 @@ def _cut(config: JoinConfig, store: CheckpointStore, events: int) -> None:
         news = {each["kind"]: each for each in engine.take_news()}
         snapshot, operator_id = news["snapshot"]["snapshot"], operator_id_of(config)
         head = described(snapshot.head(), config, journal, own)
-        state = store.write_state(1, operator_id, encode_state(head, snapshot.records()))
+        state = store.write_state(1, operator_id, Content(encode_head(head), snapshot.records))
         inflight = tuple(
-            store.write_inflight_records(1, operator_id, place, records, count)
-            for place, records, count, _ in news["complete"]["inflight"]
+            store.write_inflight_file(1, operator_id, place, inflight_file(place, records), len(records))
+            for place, records, _ in news["complete"]["inflight"]
         )
         engine.discard()
     store.commit(

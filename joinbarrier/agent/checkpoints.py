@@ -14,13 +14,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from framegate.joinbarrier.agent.state import described, operator_id_of, sync_journal
+from framegate.joinbarrier.checkpoint.inflight import inflight_file
 from framegate.joinbarrier.checkpoint.manifest import InflightData, OperatorState
 from framegate.joinbarrier.checkpoint.messages import FORCED, MAY_SWITCH, UNALIGNED
 from framegate.joinbarrier.checkpoint.operator.member import CheckpointMember, Heard
 from framegate.joinbarrier.checkpoint.operator.part import OperatorPart
-from framegate.joinbarrier.checkpoint.operator.state import encode_state
+from framegate.joinbarrier.checkpoint.operator.state import encode_head
 from framegate.joinbarrier.checkpoint.operator.writer import NotStored, OperatorWriter, Stored
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
+from framegate.joinbarrier.checkpoint.store_files import Content
 from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.journal.folder import JournalFolder
 from framegate.joinbarrier.maps.mergemap import MergeMap
@@ -293,7 +295,7 @@ class JoinCheckpoints:
         def store() -> int:
             if is_synced:
                 sync_journal(self._folder.path)
-            state = encode_state(state_head, snapshot.records())
+            state = Content(encode_head(state_head), snapshot.records)
             stored = attempt.store.write_state(checkpoint_id, self._member.operator_id, state)
             attempt.state = stored
             return stored.bytes
@@ -325,11 +327,16 @@ class JoinCheckpoints:
         cuts = self._cuts(checkpoint_id, attempt)
 
         def store() -> int:
-            for input_id, records, events, lost in news["inflight"]:
+            for input_id, records, lost in news["inflight"]:
                 gone = [{"epoch": epoch, "seq": seq, "cause": "overwritten"} for epoch, seq in lost]
                 attempt.inflight.append(
-                    attempt.store.write_inflight_records(
-                        checkpoint_id, self._member.operator_id, input_id, records, events, gone
+                    attempt.store.write_inflight_file(
+                        checkpoint_id,
+                        self._member.operator_id,
+                        input_id,
+                        inflight_file(input_id, records),
+                        len(records),
+                        gone,
                     )
                 )
             assert attempt.state is not None  # noqa: S101  (steps are stored in their order, or not at all)

@@ -24,7 +24,7 @@ from framegate.joinbarrier.checkpoint.inflight import read_records, write_record
 from framegate.joinbarrier.checkpoint.manifest import MANIFEST, InflightData, Manifest, OperatorState, decode
 from framegate.joinbarrier.checkpoint.messages import check_barrier
 from framegate.joinbarrier.checkpoint.operator.part import OPERATOR_ID, OPERATOR_PART, OperatorPart, decode_part
-from framegate.joinbarrier.checkpoint.store_files import StoreFiles, store_files
+from framegate.joinbarrier.checkpoint.store_files import Content, StoreFiles, measured, store_files
 from framegate.joinbarrier.journal.checksum import crc32c
 from framegate.schema.errors import (
     CheckpointDamaged,
@@ -72,11 +72,11 @@ class CheckpointStore:
 
     # --- Writing ----------------------------------------------------------------------------------------
 
-    def write_state(self, checkpoint_id: int, operator_id: str, state: bytes) -> OperatorState:
+    def write_state(self, checkpoint_id: int, operator_id: str, state: bytes | Content) -> OperatorState:
         """Store an operator's state; return its entry for the manifest."""
         path = f"{_folder(operator_id)}/state.bin"
-        self._write(checkpoint_id, path, state)
-        return OperatorState(operator_id=operator_id, path=path, bytes=len(state), crc32c=crc32c(state, 0))
+        size, crc = self._write(checkpoint_id, path, state)
+        return OperatorState(operator_id=operator_id, path=path, bytes=size, crc32c=crc)
 
     def write_inflight(
         self,
@@ -88,41 +88,29 @@ class CheckpointStore:
     ) -> InflightData:
         """Store an input's in-flight events; return their entry for the manifest."""
         found = list(records)
-        return self._write_inflight(
+        return self.write_inflight_file(
             checkpoint_id, operator_id, input_id, write_records(input_id, found), len(found), lost
         )
 
-    def write_inflight_records(
+    def write_inflight_file(
         self,
         checkpoint_id: int,
         operator_id: str,
         input_id: int,
-        records: bytes,
+        data: bytes | Content,
         event_count: int,
         lost: Sequence[Mapping[str, Any]] = (),
     ) -> InflightData:
-        """Store an input's in-flight events, given as one block of records with the length before each."""
-        data = write_records(input_id, ())[:4] + event_count.to_bytes(8, "little") + records
-        return self._write_inflight(checkpoint_id, operator_id, input_id, data, event_count, lost)
-
-    def _write_inflight(
-        self,
-        checkpoint_id: int,
-        operator_id: str,
-        input_id: int,
-        data: bytes,
-        event_count: int,
-        lost: Sequence[Mapping[str, Any]],
-    ) -> InflightData:
+        """Store an input's in-flight events, given as the whole file; return their entry for the manifest."""
         path = f"{_folder(operator_id)}/inflight_{input_id}.buf"
-        self._write(checkpoint_id, path, data)
+        size, crc = self._write(checkpoint_id, path, data)
         return InflightData(
             operator_id=operator_id,
             input_id=input_id,
             path=path,
             event_count=event_count,
-            bytes=len(data),
-            crc32c=crc32c(data, 0),
+            bytes=size,
+            crc32c=crc,
             lost=tuple(dict(each) for each in lost),
         )
 
@@ -365,10 +353,11 @@ class CheckpointStore:
                 raise CheckpointDamaged("a file holds other events", path=path, want=entry.event_count)
         return data
 
-    def _write(self, checkpoint_id: int, path: str, content: bytes) -> None:
+    def _write(self, checkpoint_id: int, path: str, content: bytes | Content) -> tuple[int, int]:
         check_barrier(checkpoint_id, 0)
         with self._failing(f"{checkpoint_id}/{path}"):
             self._files.write(f"{checkpoint_id}/{path}", content)
+        return measured(content)
 
     def _folders(self) -> list[int]:
         return sorted(int(name) for name in self._files.names("") if _FOLDER.fullmatch(name))

@@ -8,11 +8,41 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from framegate.joinbarrier.journal.checksum import crc32c
 from framegate.schema.errors import StoreFailed
 
+if TYPE_CHECKING:
+    from framegate._native import StoredRecords
+
 FOLDERS_KNOWN_MAX: Final = 64
+
+
+class Content:
+    """The content of a large file: a head, and records that lie in an engine's memory."""
+
+    def __init__(self, head: bytes, records: StoredRecords) -> None:
+        self._head, self._records = head, records
+        self._measured: tuple[int, int] | None = None
+
+    def write_to(self, descriptor: int) -> None:
+        """Write everything to an open file. Nothing is copied, and other threads run meanwhile."""
+        self._measured = self._records.write(descriptor, self._head)
+
+    def __bytes__(self) -> bytes:
+        """Everything in one piece of memory, for a store that takes nothing else."""
+        return self._head + bytes(self._records)
+
+    @property
+    def measured(self) -> tuple[int, int]:
+        """How many bytes it is, and their CRC-32C: taken while they were written, if they were."""
+        return measured(bytes(self)) if self._measured is None else self._measured
+
+
+def measured(content: bytes | Content) -> tuple[int, int]:
+    """How many bytes the content of a file is, and their CRC-32C."""
+    return content.measured if isinstance(content, Content) else (len(content), crc32c(content, 0))
 
 
 class StoreFiles(Protocol):
@@ -20,7 +50,7 @@ class StoreFiles(Protocol):
     FileNotFoundError for a missing file.
     """
 
-    def write(self, path: str, content: bytes) -> None:
+    def write(self, path: str, content: bytes | Content) -> None:
         """Write a file, which is whole and on the disk when this returns. Readers must not rely on it yet."""
 
     def publish(self, path: str, content: bytes) -> None:
@@ -46,12 +76,15 @@ class Disk:
     def make_folder(self, folder: Path) -> None:
         folder.mkdir(mode=0o700, exist_ok=True)
 
-    def write(self, path: Path, content: bytes) -> None:
+    def write(self, path: Path, content: bytes | Content) -> None:
         """Write a file whose content is durable when this returns; its name is durable only after ``sync_folder``."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
         with open(os.open(path, flags, 0o600), "wb") as file:  # noqa: PTH123 - a descriptor, not a path
-            file.write(content)
-            file.flush()
+            if isinstance(content, Content):
+                content.write_to(file.fileno())
+            else:
+                file.write(content)
+                file.flush()
             # Sync the descriptor that wrote: another one might not report a failed write-back.
             self.sync_file(file.fileno())
 
@@ -87,7 +120,7 @@ class LocalFiles:
         self._lasting = set[Path]()
         """Folders whose names were already synced, so that each is synced only once."""
 
-    def write(self, path: str, content: bytes) -> None:
+    def write(self, path: str, content: bytes | Content) -> None:
         target = self.root / path
         self._make_folders(target.parent)
         self._disk.write(target, content)
@@ -155,11 +188,11 @@ class ArrowFiles:
         self._filesystem = filesystem
         self._root = root.rstrip("/")
 
-    def write(self, path: str, content: bytes) -> None:
+    def write(self, path: str, content: bytes | Content) -> None:
         place = self._place(path)
         self._filesystem.create_dir(place.rpartition("/")[0], recursive=True)
         with self._filesystem.open_output_stream(place) as stream:
-            stream.write(content)
+            stream.write(bytes(content))
 
     def publish(self, path: str, content: bytes) -> None:
         # An object appears with its final byte, but a plain file before that. So a rename is used where it exists.

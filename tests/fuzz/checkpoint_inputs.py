@@ -34,6 +34,7 @@ from framegate.joinbarrier.checkpoint.operator.part import OperatorPart, decode_
 from framegate.joinbarrier.checkpoint.operator.state import decode_state, encode_state
 from framegate.joinbarrier.checkpoint.settings import Implementation
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
+from framegate.joinbarrier.checkpoint.store_files import Content
 from framegate.schema.errors import CheckpointError, InvalidValue
 from framegate.spec.checkpoint import inflight as reference_inflight
 
@@ -49,8 +50,8 @@ class Memory:
     def __init__(self, files: dict[str, bytes] | None = None) -> None:
         self.files = {} if files is None else files
 
-    def write(self, path: str, content: bytes) -> None:
-        self.files[path] = content
+    def write(self, path: str, content: bytes | Content) -> None:
+        self.files[path] = bytes(content)
 
     def publish(self, path: str, content: bytes) -> None:
         self.files[path] = content

@@ -18,10 +18,10 @@ from framegate.joinbarrier.checkpoint.coordinator.actions import IssuedIds
 from framegate.joinbarrier.checkpoint.coordinator.issued_ids import read_issued_ids, sole_coordinator, write_issued_ids
 from framegate.joinbarrier.checkpoint.manifest import Manifest
 from framegate.joinbarrier.checkpoint.operator.part import OperatorPart
-from framegate.joinbarrier.checkpoint.operator.state import encode_state
+from framegate.joinbarrier.checkpoint.operator.state import encode_head
 from framegate.joinbarrier.checkpoint.state_head import SourcePlace
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
-from framegate.joinbarrier.checkpoint.store_files import store_files
+from framegate.joinbarrier.checkpoint.store_files import Content, store_files
 from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.journal.folder import JournalFolder
 from framegate.joinbarrier.maps.mergemap import MergeMap
@@ -104,7 +104,7 @@ class RecordingCheckpoints:
         checkpoint_id = head["checkpoint_id"]
         if self._config.journal.durability == "checkpoint":
             sync_journal(self._folder.path)
-        state = encode_state(described(head, self._config, self._folder, self.applied, place), snapshot.records())
+        state = Content(encode_head(described(head, self._config, self._folder, self.applied, place)), snapshot.records)
         stored = self._kept.write_state(checkpoint_id, operator_id_of(self._config), state)
         self._kept.write_part(checkpoint_id, OperatorPart(state=stored))
         now_ns = realtime_ns()

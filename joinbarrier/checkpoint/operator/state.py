@@ -35,6 +35,12 @@ class OperatorImage:
     frames: tuple[bytes, ...]
 
 
+def encode_head(head: Mapping[str, Any]) -> bytes:
+    """Encode what comes before the frames."""
+    text = json.dumps(head, sort_keys=True, separators=(",", ":")).encode()
+    return _START.pack(MAGIC, VERSION, len(text)) + text
+
+
 def encode_state(head: Mapping[str, Any], records: bytes) -> bytes:
     """Encode the file. ``records`` holds the frames, each with its length before it.
 
@@ -42,8 +48,7 @@ def encode_state(head: Mapping[str, Any], records: bytes) -> bytes:
     >>> image.head["frames"], image.frames
     (1, (b'ab',))
     """
-    text = json.dumps(head, sort_keys=True, separators=(",", ":")).encode()
-    return b"".join((_START.pack(MAGIC, VERSION, len(text)), text, records))
+    return encode_head(head) + records
 
 
 def decode_state(data: bytes) -> OperatorImage:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//! The clocks of the engines: the monotonic one that Python's `monotonic_ns` reads too, and the wall clock.
+//! The clocks of the engines: the monotonic one that Python's `monotonic_ns` reads too, the wall clock, and that of a
+//! thread's own work.
 
 fn read(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -12,6 +13,12 @@ fn read(clock: libc::clockid_t) -> u64 {
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     read(libc::CLOCK_MONOTONIC)
+}
+
+/// Nanoseconds that the calling thread has computed.
+#[must_use]
+pub fn thread_cpu_ns() -> u64 {
+    read(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
 /// Nanoseconds since 1970, by the wall clock.

@@ -40,6 +40,7 @@ mod restoring;
 mod row;
 mod sealing;
 mod snapshot;
+mod taking;
 
 pub use cut::{CheckpointHabits, Cut, News, Passing, Snapshot};
 pub use restoring::{Late, Recalled, Record, Restoring};
@@ -268,7 +269,11 @@ impl<W: Wires> Engine<W> {
         }
         self.stage.tick(stage_ns, self.time.output_ns(stage_ns));
         let attempts = self.join(now_ns, outputs, outcome);
-        work += attempts;
+        work += attempts + self.copy_slice();
+        if outcome.has_all_outputs {
+            // The caller ends the join now, and takes the news that are ready.
+            self.copy_the_rest();
+        }
         if self.hearing.is_drained && attempts < ROWS {
             work += self.copy_out();
         }
@@ -289,7 +294,7 @@ impl<W: Wires> Engine<W> {
         outcome.has_rejections = self.stage.has_rejections();
         let sealed_rows = self.ledger.writer.sealed_rows();
         outcome.has_news = self.cut.has_news(sealed_rows);
-        let is_stored = !self.cut.awaits_seal(sealed_rows);
+        let is_stored = self.cut.is_stored(sealed_rows);
         let is_over = is_stored && work == 0 && self.stage.is_finished() && !self.reopen_continued();
         outcome.is_finished = is_over || (is_stored && self.cut.is_terminated);
         outcome.end = self.cut.end.map(|signal| (signal.is_barrier, signal.barrier_id));
@@ -330,8 +335,8 @@ impl<W: Wires> Engine<W> {
 
     /// Releases mappings that no waiting frame needs; the client's thread unmaps them.
     fn release_mappings(&mut self) {
-        // Frames that wait behind a barrier may have no copy, so their rings must stay.
-        if !self.cut.is_under_way {
+        // Frames that wait behind a barrier, or for their turn in a snapshot, may have no copy: their rings must stay.
+        if !self.cut.is_under_way && self.cut.taking.is_none() {
             for (index, port) in self.ports.iter_mut().enumerate() {
                 port.release(|epoch, until| self.stage.needs(index, epoch, until), &mut self.hearing.unneeded);
             }

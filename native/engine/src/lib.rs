@@ -8,7 +8,8 @@
 //! | `engine` | the hot loop, a slice at a time |
 //! | `engine/hearing`, `engine/recovering` | what is heard, and what is found in rings that no descriptor brought |
 //! | `engine/row`, `engine/copying`, `engine/sealing` | frames become rows; those that wait are copied out; rows are sealed |
-//! | `engine/aligning`, `engine/cut`, `engine/ingress`, `engine/snapshot`, `engine/restoring`, `engine/passing` | checkpoints and signals |
+//! | `engine/aligning`, `engine/cut`, `engine/ingress`, `engine/restoring`, `engine/passing` | checkpoints and signals |
+//! | `engine/snapshot`, `engine/taking`, `records` | what a checkpoint stores, copied in slices |
 //! | `fed` | frames of a recording, which lie in no ring |
 //! | `doorbell` | wakes readers of the journal |
 
@@ -17,6 +18,7 @@ mod early;
 mod engine;
 mod fed;
 mod port;
+mod records;
 mod ring;
 mod wires;
 
@@ -26,4 +28,5 @@ pub use engine::{
     Record, Restoring, Snapshot, split_state,
 };
 pub use fed::{Fed, FedAt};
+pub use records::{Records, SpareChunks};
 pub use wires::{Republished, Target, Wires};

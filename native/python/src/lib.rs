@@ -35,7 +35,7 @@ mod _native {
     use crate::intake::{JoinMailbox, JoinPort};
     #[pymodule_export]
     use crate::join::{
-        JoinBarrier, JoinEngine, JoinSnapshot, JoinStage, NearestPairing, OutputWatermarks, join_causes,
+        JoinBarrier, JoinEngine, JoinSnapshot, JoinStage, NearestPairing, OutputWatermarks, StoredRecords, join_causes,
         join_check_records,
     };
     #[pymodule_export]

@@ -21,7 +21,7 @@ from framegate.joinbarrier.checkpoint.injector import require_atomics
 from framegate.joinbarrier.checkpoint.manifest import Manifest, decode
 from framegate.joinbarrier.checkpoint.restore_choice import OwnPart, choose
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
-from framegate.joinbarrier.checkpoint.store_files import LocalFiles
+from framegate.joinbarrier.checkpoint.store_files import Content, LocalFiles
 from framegate.joinbarrier.checkpoint.trigger_request import Outcome, TriggerRequest
 from framegate.joinbarrier.commands.checkpoint_trigger import TriggerOptions, not_taken, overdue
 from framegate.schema.control import TriggerState
@@ -65,7 +65,7 @@ def _committed_twice() -> None:
 
 def _on_a_full_disk() -> None:
     class Full(LocalFiles):
-        def write(self, path: str, content: bytes) -> None:
+        def write(self, path: str, content: bytes | Content) -> None:
             raise OSError(28, "No space left on device")
 
     with tempfile.TemporaryDirectory() as folder:

@@ -186,7 +186,7 @@ def payload_of(stream: int, seq: int) -> bytes:
 def state_of(news: dict[str, Any]) -> bytes:
     """A snapshot as a file of its own, with the head that the engine gave."""
     snapshot = news["snapshot"]
-    return encode_state(snapshot.head(), snapshot.records())
+    return encode_state(snapshot.head(), bytes(snapshot.records))
 
 
 def rest_of(news: dict[str, Any]) -> dict[int, Any]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from framegate.joinbarrier.checkpoint.store_files import Disk
+from framegate.joinbarrier.checkpoint.store_files import Content, Disk
 
 SUBSETS_MAX: Final = 12
 """Of so many open names all subsets are tried; of more, all of them, none, and each alone there or missing."""
@@ -55,8 +55,8 @@ class RecordedDisk(Disk):
         super().make_folder(folder)
         self._note("folder", folder)
 
-    def write(self, path: Path, content: bytes) -> None:
-        self._note("write", path, content=content)
+    def write(self, path: Path, content: bytes | Content) -> None:
+        self._note("write", path, content=bytes(content))
         super().write(path, content)
 
     def sync_file(self, descriptor: int) -> None:

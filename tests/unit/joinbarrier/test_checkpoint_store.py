@@ -17,7 +17,7 @@ from framegate.joinbarrier.checkpoint import inflight
 from framegate.joinbarrier.checkpoint.checkpoint_id import CheckpointId
 from framegate.joinbarrier.checkpoint.manifest import Manifest, decode
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
-from framegate.joinbarrier.checkpoint.store_files import ArrowFiles, Disk, LocalFiles, StoreFiles
+from framegate.joinbarrier.checkpoint.store_files import ArrowFiles, Content, Disk, LocalFiles, StoreFiles
 from framegate.schema.console.quantities import byte_size, local_time
 from framegate.schema.errors import (
     CheckpointDamaged,
@@ -134,9 +134,9 @@ class _Logged(Disk):
         super().make_folder(folder)
         self.steps.append(("folder", folder, None))
 
-    def write(self, path: Path, content: bytes) -> None:
+    def write(self, path: Path, content: bytes | Content) -> None:
         super().write(path, content)
-        self.steps.append(("write", path, content))
+        self.steps.append(("write", path, bytes(content)))
 
     def rename(self, path: Path, target: Path) -> None:
         super().rename(path, target)
@@ -350,7 +350,7 @@ def test_an_operator_is_named_like_a_file(tmp_path: Path, operator_id: str) -> N
 
 def test_a_full_disk_is_told_and_leaves_no_checkpoint(tmp_path: Path) -> None:
     class Full(LocalFiles):
-        def write(self, path: str, content: bytes) -> None:
+        def write(self, path: str, content: bytes | Content) -> None:
             raise OSError(28, "No space left on device")
 
     files: StoreFiles = Full(tmp_path)

@@ -23,7 +23,7 @@ from framegate.joinbarrier.checkpoint.coordinator.issued_ids import COORDINATOR
 from framegate.joinbarrier.checkpoint.coordinator.store import CoordinatorStore
 from framegate.joinbarrier.checkpoint.operator.part import OPERATOR_PART, OperatorPart
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
-from framegate.joinbarrier.checkpoint.store_files import Disk, LocalFiles
+from framegate.joinbarrier.checkpoint.store_files import Content, Disk, LocalFiles
 from framegate.schema.control import AbortCause
 from framegate.schema.errors import CheckpointDamaged, CheckpointNewer, StoreFailed, StoreTaken
 
@@ -38,7 +38,7 @@ class FailingDisk(Disk):
         if step == self.fails_at[0] and self.fails_at[1] in str(path):
             raise OSError(28, "No space left on device")
 
-    def write(self, path: Path, content: bytes) -> None:
+    def write(self, path: Path, content: bytes | Content) -> None:
         self._fail("write", path)
         super().write(path, content)
 

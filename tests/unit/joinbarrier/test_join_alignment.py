@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 from framegate.joinbarrier.checkpoint import UnalignedCheckpointer
-from framegate.joinbarrier.checkpoint.inflight import read_records
-from framegate.joinbarrier.checkpoint.operator.state import decode_state
+from framegate.joinbarrier.checkpoint.inflight import inflight_file, read_records
+from framegate.joinbarrier.checkpoint.operator.state import decode_state, encode_head
+from framegate.joinbarrier.checkpoint.store import CheckpointStore
+from framegate.joinbarrier.checkpoint.store_files import ArrowFiles, Content, LocalFiles
+from framegate.joinbarrier.journal.checksum import crc32c
 from framegate.schema.wire import FrameDescriptor, SlotHeader
 
 from tests.unit.joinbarrier.cut_bench import LEFT, RIGHT, CutBench, payload_of, rest_of, state_of
@@ -35,11 +38,29 @@ def frames_of(records: tuple[bytes, ...] | list[bytes]) -> list[tuple[int, int, 
 def captured(news: dict[str, Any]) -> dict[int, list[bytes]]:
     """The records of each late input, read as its file will be."""
     found: dict[int, list[bytes]] = {}
-    for input_id, records, events, _ in news["inflight"]:
-        head = input_id.to_bytes(4, "little") + events.to_bytes(8, "little")
-        read_id, found[input_id] = read_records(head + records)
+    for input_id, records, _ in news["inflight"]:
+        read_id, found[input_id] = read_records(bytes(inflight_file(input_id, records)))
         assert read_id == input_id
     return found
+
+
+def test_a_file_from_an_engines_memory_is_the_same_in_every_store_and_its_sum_is_taken_on_the_way(
+    tmp_path: Path, bench: CutBench
+) -> None:
+    from pyarrow import fs
+
+    bench.frames(LEFT, *range(40))
+    bench.barrier(LEFT, 1)
+    bench.barrier(RIGHT, 1)
+    [taken] = bench.told("snapshot")
+    snapshot = taken["snapshot"]
+    whole = state_of(taken)
+    assert len(decode_state(whole).frames) == len(snapshot.records) == 40
+    for files in (LocalFiles(tmp_path / "disk"), ArrowFiles(fs.LocalFileSystem(), str(tmp_path / "objects"))):
+        store = CheckpointStore(tmp_path, files)
+        stored = store.write_state(1, "join", Content(encode_head(snapshot.head()), snapshot.records))
+        assert files.read("1/operators/join/state.bin") == whole
+        assert (stored.bytes, stored.crc32c) == (len(whole), crc32c(whole, 0))
 
 
 @pytest.fixture

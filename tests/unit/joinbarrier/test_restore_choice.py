@@ -72,7 +72,7 @@ class Kept:
         late: tuple[InflightData, ...] = ()
         if inflight is not None:
             count = int.from_bytes(inflight[4:12], "little")
-            late = (self.store.write_inflight_records(checkpoint_id, operator_id, 1, inflight[12:], count, lost),)
+            late = (self.store.write_inflight_file(checkpoint_id, operator_id, 1, inflight, count, lost),)
         manifest = Manifest(
             checkpoint_id=checkpoint_id,
             checkpoint_uuid="018bcfe5-6800-7000-8000-000000000000",

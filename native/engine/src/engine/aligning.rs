@@ -223,6 +223,7 @@ impl<W: Wires> Engine<W> {
             }
             Step::Aborted(aborted) => {
                 self.take_inflight();
+                self.cut.forget_taking(aborted.barrier.checkpoint_id);
                 let buffered = self.cut.buffered;
                 self.cut.news.push_back(News::Aborted { aborted, buffered });
             }

@@ -78,6 +78,9 @@ impl<W: Wires> Engine<W> {
     /// Releases copies of frames that are decided.
     #[inline]
     pub(super) fn release_copies(&mut self) {
+        if self.cut.taking.is_some() {
+            self.copy_decided();
+        }
         let Self { copying: Copying { waiting, .. }, cut, stage, ports, .. } = self;
         if waiting.is_empty() && cut.behind.is_empty() && cut.restored.is_empty() {
             return;

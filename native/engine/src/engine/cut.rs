@@ -17,6 +17,8 @@ use serde::Deserialize;
 
 use super::hearing::END_KIND;
 use super::ingress::Gates;
+use super::taking::Taking;
+use crate::records::{Records, SpareChunks};
 
 /// Bytes that an event counts for beside a copied payload.
 pub(super) const EVENT_BYTES: u64 = size_of::<Standing>() as u64;
@@ -97,13 +99,16 @@ pub struct CheckpointHabits {
 }
 
 /// What a stream that owes its barrier delivered since the snapshot: the records of its in-flight file.
-#[derive(Default)]
 pub struct Inflight {
-    /// The records, each with its length before it.
-    pub records: Vec<u8>,
-    pub events: u64,
+    pub records: Records,
     /// Frames that were overwritten before they could be copied.
     pub lost: Vec<(u64, u64)>,
+}
+
+impl Inflight {
+    pub(super) fn new(spare: &SpareChunks) -> Self {
+        Self { records: Records::new(spare, 0), lost: Vec::new() }
+    }
 }
 
 /// What a snapshot holds, for the agent to write it to a file.
@@ -122,9 +127,8 @@ pub struct Snapshot {
     pub state: Vec<u8>,
     /// The rest of the stage's state, as `Stage::write_rest` gives it.
     pub rest: Vec<u8>,
-    /// Waiting frames in the order in which they came, each with its length before it.
-    pub records: Vec<u8>,
-    pub frames: u64,
+    /// Waiting frames in the order in which they came; None while they are being copied.
+    pub records: Option<Records>,
     /// Frames that wait to be recorded as not joined.
     pub lost: Vec<Lost>,
     /// Waiting frames that could not be read any more: stream, epoch and sequence.
@@ -187,8 +191,12 @@ counters! {
         signals_refused,
         /// Watermarks sent on the output.
         watermarks_forwarded,
-        /// Duration of the longest snapshot, which holds up the loop.
+        /// The longest time that a part of a snapshot held up the loop.
         longest_snapshot_ns,
+        /// The same by the CPU clock of the loop's thread.
+        longest_snapshot_cpu_ns,
+        /// Frames of a snapshot that were joined or given up before their turn to be copied, and so copied at once.
+        snapshot_copied_early,
     }
 }
 
@@ -207,6 +215,10 @@ pub struct Cut {
     /// The most recent checkpoint and the time of its first barrier.
     pub(super) began: (u64, u64),
     pub(super) inflight: Vec<Inflight>,
+    /// The snapshot whose frames are being copied.
+    pub(super) taking: Option<Box<Taking>>,
+    /// Memory for the records of snapshots and of what is in flight.
+    pub(super) spare: SpareChunks,
     pub(super) owing: u128,
     /// The gates of streams that agents cut by themselves; they stand before the aligner.
     pub gates: Gates,
@@ -246,6 +258,7 @@ impl Cut {
         let most = (share / FRAME_BYTES_LEAST).max(FRAMES_LEAST);
         let bytes = if can_align && habits.keeps_payload { habits.buffer_bytes as usize } else { 0 };
         let ahead_bytes = if habits.is_prefaulted { bytes } else { 0 };
+        let spare = SpareChunks::default();
         let mut cut = Self {
             checkpointer: can_align.then(|| Box::new(UnalignedCheckpointer::new(limits, options))),
             is_under_way: false,
@@ -254,7 +267,9 @@ impl Cut {
             keeps_payload: habits.keeps_payload,
             ended: 0,
             began: (0, 0),
-            inflight: (0..streams).map(|_| Inflight::default()).collect(),
+            inflight: (0..streams).map(|_| Inflight::new(&spare)).collect(),
+            taking: None,
+            spare,
             owing: 0,
             gates: Gates::new(streams, habits.events_per_input, habits.timeout_ns),
             signals: InputSignals::new(streams),
@@ -302,42 +317,34 @@ impl Cut {
         self.checkpointer.as_ref().is_some_and(|checkpointer| checkpointer.aligner().is_blocked(index))
     }
 
-    /// Whether there is news to hand out. A snapshot waits until its rows are sealed, and later news waits behind it.
-    /// What goes behind a row that Python publishes waits for that row.
+    /// Whether there is news to hand out. A snapshot waits until its rows are sealed and its frames copied, and later
+    /// news waits behind it. What goes behind a row that Python publishes waits for that row.
     pub fn has_news(&self, sealed_rows: u64) -> bool {
         match self.news.front() {
-            Some(News::Snapshot(snapshot)) => snapshot.next_row <= sealed_rows,
-            Some(News::Pass { row, .. }) => *row <= sealed_rows,
-            Some(_) => true,
+            Some(News::Snapshot(snapshot)) if snapshot.records.is_none() => false,
+            Some(_) => !self.awaits_seal(sealed_rows),
             None => false,
         }
     }
 
-    /// Whether news waits for rows to be sealed.
+    /// Whether the next news waits for rows to be sealed.
     #[inline]
     pub(crate) fn awaits_seal(&self, sealed_rows: u64) -> bool {
-        !self.news.is_empty() && !self.has_news(sealed_rows)
+        match self.news.front() {
+            Some(News::Snapshot(snapshot)) => snapshot.next_row > sealed_rows,
+            Some(News::Pass { row, .. }) => *row > sealed_rows,
+            _ => false,
+        }
+    }
+
+    /// Whether everything that belongs to the snapshots taken so far is sealed and copied.
+    #[inline]
+    pub(crate) fn is_stored(&self, sealed_rows: u64) -> bool {
+        self.taking.is_none() && !self.awaits_seal(sealed_rows)
     }
 
     /// The time since the first barrier of the checkpoint came.
     pub(super) const fn lasted_ns(&self, now_ns: u64) -> u64 {
         now_ns.saturating_sub(self.began.1)
-    }
-}
-
-/// Appends a record, with its length before it. `fill` writes the record, and may refuse it.
-pub(super) fn append(into: &mut Vec<u8>, fill: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
-    let start = into.len();
-    into.extend_from_slice(&[0; 4]);
-    let is_whole = fill(into);
-    match u32::try_from(into.len() - start - 4) {
-        Ok(length) if is_whole => {
-            into[start..start + 4].copy_from_slice(&length.to_le_bytes());
-            true
-        }
-        _ => {
-            into.truncate(start);
-            false
-        }
     }
 }

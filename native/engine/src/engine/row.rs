@@ -129,6 +129,13 @@ impl<W: Wires> Engine<W> {
             self.fail(input, Cause::Overwritten, stage_ns);
             return Written::Unreadable;
         }
+        if self.cut.taking.is_some() {
+            for input in 0..self.draft.picks.len() {
+                if let Pick::Frame { epoch, seq, .. } = self.draft.picks[input] {
+                    self.copy_joined(self.inputs[input].stream, epoch, seq);
+                }
+            }
+        }
         let skew_ns = self.fill_cells();
         let joined_at_us = (realtime_ns() / 1000) as i64;
         self.ledger.writer.commit_row(&RowHead {

@@ -4,22 +4,26 @@
 
 use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_checkpoint::unaligned::Switch;
-use framegate_core::clock::monotonic_ns;
-use framegate_core::pool::frame_record::{FrameHead, write_head};
+use framegate_core::clock::{monotonic_ns, thread_cpu_ns};
+use framegate_core::pool::frame_record::{FrameHead, HEAD_BYTES, write_head};
 use framegate_core::pool::layout::NULL_META_VERSION;
 use framegate_core::pool::tensor::Tensor;
 use framegate_join::stage::{Observed, Pending};
 
-use super::cut::{Inflight, News, Snapshot, append};
+use super::cut::{Inflight, News, Snapshot};
 use super::row::Source;
+use super::taking::Taking;
 use super::{Engine, Outcome};
+use crate::records::Records;
 use crate::wires::Wires;
 
 impl<W: Wires> Engine<W> {
-    /// Takes a snapshot: joins what can be joined, seals it, and copies the frames that still wait. Every later row
-    /// carries the barrier's id.
+    /// Takes a snapshot: joins what can be joined, seals it, and begins to copy the frames that still wait. Every later
+    /// row carries the barrier's id.
     pub(super) fn snapshot(&mut self, barrier: CheckpointBarrier, overtakes: Option<(Switch, u128)>, now_ns: u64) {
-        let began_ns = monotonic_ns();
+        let (began_ns, cpu_ns) = (monotonic_ns(), thread_cpu_ns());
+        // The copies of two snapshots are never under way at the same time.
+        self.copy_the_rest();
         let mut outcome = Outcome::default();
         self.join_what_came(now_ns);
         // If the journal has no space now, each turn tries again, and the snapshot waits for it.
@@ -36,31 +40,26 @@ impl<W: Wires> Engine<W> {
             map_version: self.stage.map_version(),
             state: Vec::with_capacity(self.stage.state_capacity()),
             rest: Vec::new(),
-            records: Vec::new(),
-            frames: 0,
+            records: None,
             lost,
             overwritten: Vec::new(),
         };
         self.stage.write_state(&mut found.state);
         self.stage.write_rest(&mut found.rest);
-        for frame in &frames {
-            if self.copy_pending(frame, &mut found.records) {
-                found.frames += 1;
-            } else {
-                found.overwritten.push((frame.stream, frame.epoch, frame.seq));
-            }
-        }
         self.cut.owing = found.owing;
         self.cut.news.push_back(News::Snapshot(Box::new(found)));
         self.checkpoint_id = barrier.checkpoint_id;
-        let lasted_ns = monotonic_ns() - began_ns;
-        self.cut.counters.longest_snapshot_ns = self.cut.counters.longest_snapshot_ns.max(lasted_ns);
+        let records = Records::new(&self.cut.spare, frames.len());
+        self.cut.taking = Some(Box::new(Taking::new(barrier.checkpoint_id, frames, self.ports.len(), records)));
+        self.copy_slice();
+        self.cut.note_stall(began_ns, cpu_ns);
     }
 
-    /// Copies a waiting frame from wherever it lies; false if it was overwritten.
-    fn copy_pending(&mut self, frame: &Pending, into: &mut Vec<u8>) -> bool {
+    /// Copies a waiting frame from wherever it lies, to a place among the records or behind them; returns the bytes
+    /// that it took, or 0 if it was overwritten.
+    pub(super) fn copy_pending(&mut self, frame: &Pending, into: &mut Records, place: Option<usize>) -> usize {
         let Some((source, tensor, meta_version)) = self.find(frame.stream, frame.epoch, frame.seq) else {
-            return false;
+            return 0;
         };
         let head = FrameHead {
             stream_id: self.hearing.mailbox.facts[frame.stream].stream_id,
@@ -73,13 +72,18 @@ impl<W: Wires> Engine<W> {
             values_bytes: source.bytes,
             tensor,
         };
-        append(into, |into| {
+        let most = HEAD_BYTES + source.bytes as usize;
+        let fill = |into: &mut Vec<u8>| {
             write_head(&head, into);
             // SAFETY: the payload lies in regions that the port keeps mapped, or in an arena of this engine, and is as
             // long as its checked header says. `is_whole` rejects bytes that changed meanwhile.
             unsafe { append_bytes(into, source.payload, source.bytes as usize) };
             source.is_whole()
-        })
+        };
+        match place {
+            Some(place) => into.put(place, most, fill),
+            None => into.append(most, fill),
+        }
     }
 
     /// Finds a frame: in a copy first, then in its ring.
@@ -107,21 +111,13 @@ impl<W: Wires> Engine<W> {
             trace_id: seen.trace_id,
         };
         let mut records = std::mem::take(&mut self.cut.inflight[index].records);
-        let before = records.len();
-        let is_captured = self.copy_pending(&frame, &mut records);
-        let bytes = (records.len() - before) as u64;
-        self.note_captured(index, records, is_captured, seen);
-        bytes
-    }
-
-    fn note_captured(&mut self, index: usize, records: Vec<u8>, is_captured: bool, seen: &Observed) {
+        let bytes = self.copy_pending(&frame, &mut records, None);
         let inflight = &mut self.cut.inflight[index];
         inflight.records = records;
-        if is_captured {
-            inflight.events += 1;
-        } else {
+        if bytes == 0 {
             inflight.lost.push((seen.epoch, seen.seq));
         }
+        bytes as u64
     }
 
     /// Copies a fed frame, which lies in no ring, as `capture_frame` does.
@@ -137,15 +133,13 @@ impl<W: Wires> Engine<W> {
             values_bytes: payload.len() as u32,
             tensor: *tensor,
         };
-        let inflight = &mut self.cut.inflight[index];
-        let before = inflight.records.len();
-        append(&mut inflight.records, |into| {
+        let most = HEAD_BYTES + payload.len();
+        let bytes = self.cut.inflight[index].records.append(most, |into| {
             write_head(&head, into);
             into.extend_from_slice(payload);
             true
         });
-        inflight.events += 1;
-        (inflight.records.len() - before) as u64
+        bytes as u64
     }
 
     /// Copies a message between frames of a stream that owes its barrier.
@@ -154,10 +148,10 @@ impl<W: Wires> Engine<W> {
         if message.is_empty() {
             return;
         }
-        inflight.events += u64::from(append(&mut inflight.records, |into| {
+        inflight.records.append(message.len(), |into| {
             into.extend_from_slice(message);
             true
-        }));
+        });
     }
 
     /// Takes what the late streams of the checkpoint brought, and ends capturing.
@@ -167,7 +161,8 @@ impl<W: Wires> Engine<W> {
         while owing != 0 {
             let index = owing.trailing_zeros() as usize;
             owing &= owing - 1;
-            found.push((index, std::mem::take(&mut self.cut.inflight[index])));
+            let next = Inflight::new(&self.cut.spare);
+            found.push((index, std::mem::replace(&mut self.cut.inflight[index], next)));
         }
         found
     }

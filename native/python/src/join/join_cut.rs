@@ -4,16 +4,18 @@
 use framegate_checkpoint::aligner::{AbortCause, Aborted};
 use framegate_checkpoint::message::CheckpointBarrier;
 use framegate_checkpoint::unaligned::Switch;
-use framegate_engine::{News, Passing, Snapshot};
+use framegate_engine::{News, Passing, Records, Snapshot};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyDict, PyList};
 
+use super::stored_records::StoredRecords;
 use super::wires::Engine;
 
-/// What a join copied at a cut. Python writes it to disk while the engine goes on.
+/// What a join copied at a cut.
 #[pyclass(frozen, module = "framegate._native")]
 pub struct JoinSnapshot {
     snapshot: Box<Snapshot>,
+    records: Py<StoredRecords>,
     streams: Vec<u32>,
 }
 
@@ -32,7 +34,7 @@ impl JoinSnapshot {
         found.set_item("map_version", map_version)?;
         found.set_item("state", text(&self.snapshot.state))?;
         found.set_item("rest", text(&self.snapshot.rest))?;
-        found.set_item("frames", self.snapshot.frames)?;
+        found.set_item("frames", self.records.get().len())?;
         let lost = self.snapshot.lost.iter();
         let lost = lost.map(|lost| (self.streams[lost.stream], lost.epoch, lost.seq, lost.seq_last, lost.cause.name()));
         found.set_item("lost", lost.collect::<Vec<_>>())?;
@@ -41,10 +43,15 @@ impl JoinSnapshot {
         Ok(found)
     }
 
-    /// The waiting frames, in the order in which they arrived: for each a u32 length, then the record.
-    fn records<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.snapshot.records)
+    /// The waiting frames, in the order in which they arrived.
+    #[getter]
+    fn records(&self, py: Python<'_>) -> Py<StoredRecords> {
+        self.records.clone_ref(py)
     }
+}
+
+fn stored(py: Python<'_>, records: Records) -> PyResult<Py<StoredRecords>> {
+    Py::new(py, StoredRecords::new(records))
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -101,10 +108,11 @@ pub(super) fn ready_news(engine: &mut Engine) -> Vec<News> {
 
 fn one<'py>(py: Python<'py>, news: News, streams: &[u32]) -> PyResult<Bound<'py, PyDict>> {
     let found = match news {
-        News::Snapshot(snapshot) => {
+        News::Snapshot(mut snapshot) => {
             let found = of_barrier(py, snapshot.barrier)?;
             found.set_item("kind", "snapshot")?;
-            found.set_item("snapshot", JoinSnapshot { snapshot, streams: streams.to_vec() })?;
+            let records = stored(py, snapshot.records.take().unwrap_or_default())?;
+            found.set_item("snapshot", JoinSnapshot { snapshot, records, streams: streams.to_vec() })?;
             found
         }
         News::Complete { barrier, duration_ns, inflight } => {
@@ -113,7 +121,7 @@ fn one<'py>(py: Python<'py>, news: News, streams: &[u32]) -> PyResult<Bound<'py,
             found.set_item("duration_ns", duration_ns)?;
             let files = PyList::empty(py);
             for (index, each) in inflight {
-                files.append((index, PyBytes::new(py, &each.records), each.events, each.lost))?;
+                files.append((index, stored(py, each.records)?, each.lost))?;
             }
             found.set_item("inflight", files)?;
             found

@@ -10,6 +10,7 @@ mod recall;
 mod report;
 mod restore;
 mod stage;
+mod stored_records;
 mod wires;
 
 pub use barrier::JoinBarrier;
@@ -20,3 +21,4 @@ pub use pairing::NearestPairing;
 pub use report::join_causes;
 pub use restore::join_check_records;
 pub use stage::JoinStage;
+pub use stored_records::StoredRecords;
