@@ -3,7 +3,8 @@
 
 One native thread; events of 40 bytes, records of 1 KiB. No message is read and no file is written. Then, in Python,
 what a store reads for an operator that starts again: its state, and what was in flight, each file with its check sum.
-Last, a join that goes back to a checkpoint.
+These have the names of the texts that asked for them, and measure parts. Beside them stand measures of the product:
+frames that are captured with their payload and stored, and a join that goes back to a checkpoint.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from framegate.joinbarrier.checkpoint.manifest import Manifest
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.shmpool.clock import monotonic_ns
 
-from dev.bench import restored
+from dev.bench import captured, restored
 from dev.bench.cargo import cargo_bench
 from dev.bench.result import Result, in_turn
 
@@ -52,11 +53,15 @@ def _milliseconds(ns: float) -> float:
 ASKED: Final = {
     "bench_poll_barrier_no_pending": _Asked("poll, nothing pending", "ns", 3, _same),
     "bench_poll_barrier_with_pending": _Asked("poll, pending: inject and take", "ns", 15, _same),
+    "poll_with_an_interval": _Asked("poll as a producer does, an interval set, nothing due", "ns", 3, _same),
     "bench_barrier_processing": _Asked("a barrier from channel to channel", "ns", 25, _same),
     "bench_barrier_injection_throughput": _Asked("barriers through an injector", "M/s", 60, _millions_a_second, True),
     "bench_stream_message_push_pop": _Asked("push and pop of a message", "ns", 30, _same),
     "bench_single_input_alignment": _Asked("alignment of one input", "ns", 5, _same),
     "bench_two_input_alignment": _Asked("alignment of two inputs", "ns", 60, _same),
+    "alignment_state_bytes": _Asked(
+        "state of an alignment of two inputs with everything it points to, without room for events", "bytes", 200, _same
+    ),
     "bench_event_buffering": _Asked("buffering an event", "ns", 25, _same),
     "bench_buffer_drain_10k": _Asked("draining 10,000 events", "M/s", 60, _millions_a_second, True),
     "bench_alignment_with_100k_buffered": _Asked("draining 100,000 events", "ms", None, _milliseconds),
@@ -78,6 +83,7 @@ def run() -> Iterator[Result]:
         question="Rust: allocations on these paths", measured=allocations, unit="", target=0, how="a round of each"
     )
     yield from _recovery()
+    yield from captured.run()
     yield from restored.run()
 
 

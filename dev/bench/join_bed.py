@@ -149,10 +149,10 @@ class Join:
         """Both send as fast as the agent joins."""
         return self._run({"journal": str(self.journal), "ahead": self.case.slots // 2, "count": count}, count)
 
-    def cut(self, rate_hz: float, seconds: int, first_cut: int) -> Run:
-        """Both send at a rate, with a barrier after every second from that id on; 0: without."""
-        count = int(rate_hz) * seconds
-        return self._run({"rate_hz": rate_hz, "seconds": seconds, "first_cut": first_cut}, count)
+    def cut(self, rate_hz: float, seconds: int, first_cut: int, cuts_hz: int = 1) -> Run:
+        """Both send at a rate, with so many barriers a second from that id on; 0: without."""
+        count = int(rate_hz) // cuts_hz * cuts_hz * seconds
+        return self._run({"rate_hz": rate_hz, "seconds": seconds, "first_cut": first_cut, "cuts_hz": cuts_hz}, count)
 
     def begin_cuts(self, rate_hz: float, cuts: Sequence[Sequence[tuple[float, int]]]) -> None:
         """Each producer sends at a rate for some seconds, then a barrier, and so on; ``end_cuts`` waits for both."""

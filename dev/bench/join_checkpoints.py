@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What does a checkpoint every second cost a join, in the agent's CPU time for each row?
+"""What do one and ten checkpoints a second cost a join, in the agent's CPU time for each row?
 
 Two native producers at a rate that both keep, one agent, each a process. The same agent is measured with barriers and
 without, in turn (with, without, without, with), and the ratio of each pair is taken. Its checkpoints are aligned,
@@ -27,6 +27,7 @@ from dev.bench.join_bed import FAULTED, Case, Join, joining
 from dev.bench.result import Result
 
 _PAIRS: Final = 15
+_CUTS_HZ: Final = (1, 10)
 _SECONDS: Final = 2
 _RATE_HZ: Final = 20_000
 _CASE: Final = Case(4096, 16_384)
@@ -38,21 +39,26 @@ _STORED_NS: Final = 10_000_000_000
 
 
 def run() -> Iterator[Result]:
-    """About two minutes."""
-    with joining(_CASE, **FAULTED) as join:
-        store = join.home / "checkpoints"
-        with coordinated(join, store):
-            join.cut(_RATE_HZ, _SECONDS, 0)
-            ratios: list[float] = []
-            first = 1
-            for pair in range(_PAIRS):
-                with_cuts, without = _pair(join, store, first, is_first=pair % 2 == 0)
-                ratios.append(with_cuts / without)
-                first += _SECONDS
+    """About four minutes."""
+    for cuts_hz in _CUTS_HZ:
+        with joining(_CASE, **FAULTED) as join:
+            store = join.home / "checkpoints"
+            with coordinated(join, store):
+                join.cut(_RATE_HZ, _SECONDS, 0)
+                ratios: list[float] = []
+                first = 1
+                for pair in range(_PAIRS):
+                    with_cuts, without = _pair(join, store, first, cuts_hz, is_first=pair % 2 == 0)
+                    ratios.append(with_cuts / without)
+                    first += _SECONDS * cuts_hz
+        yield _result(cuts_hz, ratios)
+
+
+def _result(cuts_hz: int, ratios: list[float]) -> Result:
     mean = statistics.mean(ratios)
     half = _T_95 * statistics.stdev(ratios) / len(ratios) ** 0.5
-    yield Result(
-        question="agent CPU time per row with a checkpoint every second, against without",
+    return Result(
+        question=f"agent CPU time per row with {cuts_hz} checkpoints a second, against without",
         measured=100 * (mean - 1),
         unit="%",
         target=5,
@@ -61,20 +67,20 @@ def run() -> Iterator[Result]:
     )
 
 
-def _pair(join: Join, store: Path, first: int, *, is_first: bool) -> tuple[float, float]:
+def _pair(join: Join, store: Path, first: int, cuts_hz: int, *, is_first: bool) -> tuple[float, float]:
     """CPU time of a row with barriers and without, in this order or the other."""
     if is_first:
-        with_cuts = _cpu_of_row(join, store, first)
-        return with_cuts, _cpu_of_row(join, store, 0)
-    without = _cpu_of_row(join, store, 0)
-    return _cpu_of_row(join, store, first), without
+        with_cuts = _cpu_of_row(join, store, first, cuts_hz)
+        return with_cuts, _cpu_of_row(join, store, 0, cuts_hz)
+    without = _cpu_of_row(join, store, 0, cuts_hz)
+    return _cpu_of_row(join, store, first, cuts_hz), without
 
 
-def _cpu_of_row(join: Join, store: Path, first_cut: int) -> float:
+def _cpu_of_row(join: Join, store: Path, first_cut: int, cuts_hz: int) -> float:
     before = join.agent_cpu_ns()
-    done = join.cut(_RATE_HZ, _SECONDS, first_cut)
+    done = join.cut(_RATE_HZ, _SECONDS, first_cut, cuts_hz)
     if first_cut:
-        for checkpoint_id in range(first_cut, first_cut + _SECONDS):
+        for checkpoint_id in range(first_cut, first_cut + _SECONDS * cuts_hz):
             _require_aligned(store, checkpoint_id)
     return (join.agent_cpu_ns() - before) / done.joined
 

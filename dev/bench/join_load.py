@@ -51,15 +51,21 @@ def _paced(producer: PoolProducer, frame_bytes: int, rate_hz: float, count: int)
 
 
 def _cut(
-    found: Producer, producer: PoolProducer, frame_bytes: int, rate_hz: float, seconds: int, first_cut: int
+    found: Producer,
+    producer: PoolProducer,
+    frame_bytes: int,
+    rate_hz: float,
+    seconds: int,
+    first_cut: int,
+    cuts_hz: int,
 ) -> dict[str, Any]:
-    """At a rate, with a barrier after every second; ``first_cut`` 0: the same without them."""
+    """At a rate, with so many barriers a second; ``first_cut`` 0: the same without them."""
     told: dict[str, Any] = {"sent": 0, "not_sent": 0, "elapsed_ns": 0, "cut_ns": []}
-    for second in range(seconds):
-        for name, value in _paced(producer, frame_bytes, rate_hz, int(rate_hz)).items():
+    for number in range(seconds * cuts_hz):
+        for name, value in _paced(producer, frame_bytes, rate_hz, int(rate_hz) // cuts_hz).items():
             told[name] += value
         if first_cut:
-            found.barrier(first_cut + second, 1)
+            found.barrier(first_cut + number, 1)
             told["cut_ns"].append(realtime_ns())
     return told
 

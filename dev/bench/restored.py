@@ -10,10 +10,8 @@ import statistics
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from framegate.joinbarrier.agent.duties import apply_map
-from framegate.joinbarrier.agent.plan import engine_plan
 from framegate.joinbarrier.agent.restoring import open_engine, own_part
 from framegate.joinbarrier.agent.run_join import journal_shape
 from framegate.joinbarrier.agent.state import described, operator_id_of
@@ -26,18 +24,14 @@ from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.checkpoint.store_files import Content
 from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.journal.folder import JournalFolder
-from framegate.schema.control import CheckpointBarrier, Watermark
 from framegate.shmpool.clock import monotonic_ns
 
+from dev.bench.fed_join import LEFT, RIGHT, barrier, config_of, engine_of, feed, overtake, plan_of
 from dev.bench.result import Result
-from framegate._native import JoinEngine, JoinMailbox
+from framegate._native import JoinMailbox
 
 EVENTS: Final = 10_000
-PAYLOAD_BYTES: Final = 1_024
 ROUNDS: Final = 9
-_LEFT, _RIGHT, _EPOCH = 10_001, 10_002, 7
-_SECOND_NS: Final = 1_000_000_000
-_OUTPUTS: Final = 0
 
 
 def run() -> Iterator[Result]:
@@ -56,7 +50,7 @@ def run() -> Iterator[Result]:
 
 
 def _rounds(folder: Path, events: int) -> Iterator[float]:
-    config = _config(folder)
+    config = config_of(folder)
     store = CheckpointStore(folder / "checkpoints")
     _cut(config, store, events)
     for _ in range(ROUNDS):
@@ -70,42 +64,18 @@ def _rounds(folder: Path, events: int) -> Iterator[float]:
 
 def _opened(config: JoinConfig, journal: JournalFolder, chosen: Chosen | None) -> int:
     began_ns = monotonic_ns()
-    engine, _ = open_engine(JoinMailbox([_LEFT, _RIGHT]), _plan(config), config, journal, chosen)
+    engine, _ = open_engine(JoinMailbox([LEFT, RIGHT]), plan_of(config), config, journal, chosen)
     lasted_ns = monotonic_ns() - began_ns
     engine.discard()
     return lasted_ns
 
 
-def _config(folder: Path) -> JoinConfig:
-    inputs = [{"name": "left", "stream": _LEFT, "offset": 0}, {"name": "right", "stream": _RIGHT, "offset": 0}]
-    return JoinConfig.model_validate(
-        {
-            "join": {"journal": str(folder / "journal"), "policy": "sequence"},
-            "journal": {"seal_bytes": 1 << 20, "segment_bytes": 8 << 20},
-            "input": inputs,
-        }
-    )
-
-
-def _plan(config: JoinConfig) -> dict[str, Any]:
-    return engine_plan(config) | {"pending_bytes": 32 << 20}
-
-
 def _cut(config: JoinConfig, store: CheckpointStore, events: int) -> None:
     """A checkpoint that overtook one of two streams, which then brought so much."""
-    with JournalFolder(Path(config.join.journal), journal_shape(config)) as journal:
-        engine, _ = open_engine(JoinMailbox([_LEFT, _RIGHT]), _plan(config), config, journal, None)
-        own = config.merge_map(engine.out_epoch())
-        if own is not None:
-            apply_map(engine, config, journal, own)
-        _feed(engine, _LEFT, 0)
-        _feed(engine, _RIGHT, 0)
-        engine.feed_control(_barrier(_LEFT), (_SECOND_NS, _SECOND_NS), _OUTPUTS)
-        late = Watermark(timestamp_ms=0, stream_id=1, source_epoch=1).encode()
-        engine.feed_control(late, (3 * _SECOND_NS, 3 * _SECOND_NS), _OUTPUTS)
-        for seq in range(1, events + 1):
-            _feed(engine, _RIGHT, seq)
-        engine.feed_control(_barrier(_RIGHT), (4 * _SECOND_NS, 4 * _SECOND_NS), _OUTPUTS)
+    with engine_of(config) as (engine, journal, own):
+        overtake(engine, 1, 1)
+        feed(engine, RIGHT, range(1, events + 1), 3)
+        barrier(engine, RIGHT, 1, 4)
         news = {each["kind"]: each for each in engine.take_news()}
         snapshot, operator_id = news["snapshot"]["snapshot"], operator_id_of(config)
         head = described(snapshot.head(), config, journal, own)
@@ -114,7 +84,6 @@ def _cut(config: JoinConfig, store: CheckpointStore, events: int) -> None:
             store.write_inflight_file(1, operator_id, place, inflight_file(place, records), len(records))
             for place, records, _ in news["complete"]["inflight"]
         )
-        engine.discard()
     store.commit(
         Manifest(
             checkpoint_id=1,
@@ -128,16 +97,3 @@ def _cut(config: JoinConfig, store: CheckpointStore, events: int) -> None:
             inflight_data=inflight,
         )
     )
-
-
-def _feed(engine: JoinEngine, stream: int, seq: int) -> None:
-    contiguous: list[int] = []
-    tensor = (1, 1, [PAYLOAD_BYTES], contiguous)
-    at = 3 * _SECOND_NS if seq else _SECOND_NS
-    engine.feed(stream, _EPOCH, seq, bytes(PAYLOAD_BYTES), tensor, (seq, None), 0, (at, at), _OUTPUTS)
-
-
-def _barrier(stream: int) -> bytes:
-    return CheckpointBarrier(
-        checkpoint_id=1, epoch=1, flags=0, stream_id=stream, source_epoch=_EPOCH, after_seq=None
-    ).encode()

@@ -15,6 +15,7 @@ use framegate_checkpoint::injector::Injector;
 use framegate_checkpoint::mapping::SharedWord;
 use framegate_checkpoint::message::{CheckpointBarrier, StreamMessage};
 use framegate_checkpoint::unaligned::{Options, Step, UnalignedCheckpointer};
+use framegate_core::clock::monotonic_ns;
 
 const ROUNDS: usize = 31;
 /// The size of a descriptor.
@@ -31,12 +32,14 @@ const OPTIONS: Options = Options {
 
 fn main() {
     bench_poll_barrier_no_pending();
+    poll_with_an_interval();
     bench_poll_barrier_with_pending();
     bench_barrier_processing();
     bench_barrier_injection_throughput();
     bench_stream_message_push_pop();
     bench_single_input_alignment();
     bench_two_input_alignment();
+    alignment_state_bytes();
     bench_event_buffering();
     bench_buffer_drain_10k();
     bench_alignment_with_100k_buffered();
@@ -92,6 +95,16 @@ fn bench_poll_barrier_no_pending() {
     let mut injector = injector();
     report("bench_poll_barrier_no_pending", 1e6, "1000000 polls", || {
         timed(|| (0..1_000_000).for_each(|now_ns| assert!(black_box(injector.poll(black_box(now_ns))).is_none())))
+    });
+}
+
+/// As a producer polls: the clock is read at every 64th poll.
+fn poll_with_an_interval() {
+    let mut injector = Injector::new(Arc::new(SharedWord::anonymous().expect("a page")), Some(3_600_000_000_000));
+    report("poll_with_an_interval", 1e6, "1000000 polls, an interval of an hour", || {
+        timed(|| {
+            (0..1_000_000).for_each(|_| assert!(black_box(injector.poll_by_count(black_box(monotonic_ns))).is_none()));
+        })
     });
 }
 
@@ -207,6 +220,18 @@ fn buffered(aligner: &mut BarrierAligner<Event>, id: u64, events: usize) -> (f64
     let _ = aligner.process(1, barrier, 0, 0, &mut nowhere);
     let draining = timed(|| aligner.complete_alignment(&mut nowhere).expect("it was triggered"));
     (buffering, draining)
+}
+
+/// What an alignment takes of memory, on the heap too.
+fn alignment_state_bytes() {
+    let limits = Limits { inputs: 2, events_per_input: 0, ..LIMITS };
+    let mut made = None;
+    let heap = allocation_counter::measure(|| made = Some(BarrierAligner::<Event>::new(limits)));
+    drop(made);
+    let bytes = size_of::<BarrierAligner<Event>>() as u64 + heap.bytes_current.unsigned_abs();
+    report("alignment_state_bytes", 1.0, "an aligner, with its history of ids and the records of both inputs", || {
+        bytes as f64
+    });
 }
 
 fn bench_event_buffering() {
