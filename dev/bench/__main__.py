@@ -12,6 +12,7 @@ from typing import Final
 from dev.bench.result import Result, show
 
 QUICK: Final = (
+    "peer_ages",
     "join",
     "join_ages",
     "in_program",

@@ -51,6 +51,17 @@ class Framegate(Peer):
                 self.torn += not frame.is_valid()
 
 
+class ShallowFramegate(Framegate):
+    """A ring of a few slots, as those of the others are."""
+
+    name = "framegate, few slots"
+
+    @property
+    def depth(self) -> int:
+        """As the ring that one writes by hand."""
+        return _FEW_SLOTS
+
+
 class YieldingFramegate(Framegate):
     """Its consumer does not park where nothing has come: it offers its core to others, and looks again."""
 

@@ -12,26 +12,21 @@ cache. What a row says of the cause of a difference is what the same run measure
 from __future__ import annotations
 
 import importlib.util
-import multiprocessing
 import shutil
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
 from typing import Final
 
 import numpy as np
-from framegate.schema.errors import AddTimedOut
 from framegate.shmpool.clock import monotonic_ns
-from framegate.shmpool.idle import sleep_ns
 
-from dev.bench.peer import END, HEAD, STUCK_S, Peer, Send, Words
-from dev.bench.peer_consumer import Report, consume
+from dev.bench.peer import Peer, Send, Words
 from dev.bench.peer_framegate import FewSlotsFramegate, Framegate, HeldFramegate, YieldingFramegate
 from dev.bench.peer_iceoryx2 import Iceoryx2
 from dev.bench.peer_queue import Queue
+from dev.bench.peer_run import consuming, ended, pace, send_one
 from dev.bench.peer_shared_memory import SharedRing
 from dev.bench.peer_zmq import PublishSubscribe, PushPull
 from dev.bench.pool_bed import sized
@@ -56,8 +51,7 @@ _TURNS: Final = 3
 _RUSH_NS: Final = 250_000_000
 _WARM_UP_NS: Final = 50_000_000
 _SINGLES: Final = 150
-_PACE_NS: Final = 2_000_000
-_LOOK_S: Final = 0.02
+_PACE_HZ: Final = 500
 _WARM_UP, _RUSH, _PACED = 1, 2, 3
 
 
@@ -159,44 +153,17 @@ def _turn(kind: type[Peer], frame_bytes: int, found: Found) -> None:
     frame: Words = np.arange(frame_bytes // 8, dtype=np.uint64)
     home = tempfile.mkdtemp(prefix="framegate-bench-peer-", dir="/dev/shm")
     try:
-        with kind(home, frame_bytes) as peer, _consuming(peer) as reports, peer.sending() as send:
+        with kind(home, frame_bytes) as peer, consuming(peer) as reports, peer.sending() as send:
             _rush(send, frame, _WARM_UP, _WARM_UP_NS)
-            _ended(send, frame, _WARM_UP, reports)
+            ended(send, frame, _WARM_UP, reports)
             found.sent += _rush(send, frame, _RUSH, _RUSH_NS)
-            report = _ended(send, frame, _RUSH, reports)
+            report = ended(send, frame, _RUSH, reports)
             found.whole += report.whole
             found.rates.append(report.whole / max(1, report.last_ns - report.first_ns) * 1e9)
-            _pace(send, frame)
-            found.ages_us += [age / 1e3 for age in _ended(send, frame, _PACED, reports).ages_ns]
+            pace(send, frame, _PACED, _PACE_HZ, _SINGLES)
+            found.ages_us += [age / 1e3 for age in ended(send, frame, _PACED, reports).ages_ns]
     finally:
         shutil.rmtree(home, ignore_errors=True)
-
-
-@contextmanager
-def _consuming(peer: Peer) -> Iterator[Connection]:
-    """The consumer's process, once it listens."""
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe(duplex=False)
-    process = context.Process(target=consume, args=(peer, there), daemon=True)
-    process.start()
-    try:
-        _awaited(here, STUCK_S)
-        yield here
-    finally:
-        process.terminate()
-        process.join()
-
-
-def _awaited(reports: Connection, timeout_s: float) -> object:
-    if not reports.poll(timeout_s):
-        raise AddTimedOut("the consumer's process said nothing")
-    return reports.recv()
-
-
-def _send(send: Send, frame: Words, number: int, phase: int) -> None:
-    frame[-1] = number
-    HEAD.pack_into(frame, 0, number, monotonic_ns(), phase)
-    send(frame)
 
 
 def _rush(send: Send, frame: Words, phase: int, duration_ns: int) -> int:
@@ -204,25 +171,5 @@ def _rush(send: Send, frame: Words, phase: int, duration_ns: int) -> int:
     number, deadline_ns = 0, monotonic_ns() + duration_ns
     while monotonic_ns() < deadline_ns:
         number += 1
-        _send(send, frame, number, phase)
+        send_one(send, frame, number, phase)
     return number
-
-
-def _pace(send: Send, frame: Words) -> None:
-    due_ns = monotonic_ns()
-    for number in range(1, _SINGLES + 1):
-        due_ns += _PACE_NS
-        sleep_ns(max(0, due_ns - monotonic_ns()))
-        _send(send, frame, number, _PACED)
-
-
-def _ended(send: Send, frame: Words, phase: int, reports: Connection) -> Report:
-    """Says that the phase is over until the consumer has heard it: a lossy peer may lose that too."""
-    deadline_ns = monotonic_ns() + int(STUCK_S * 1e9)
-    while monotonic_ns() < deadline_ns:
-        _send(send, frame, END, phase)
-        if reports.poll(_LOOK_S):
-            report = reports.recv()
-            assert isinstance(report, Report)  # noqa: S101  (for the type checker)
-            return report
-    raise AddTimedOut("the consumer did not hear the end of the frames", phase=phase)

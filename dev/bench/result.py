@@ -29,6 +29,13 @@ class Result:
     spread: tuple[float, float] | None = None
     """Smallest and largest of the rounds."""
     how: str = ""
+    beside: tuple[tuple[str, float], ...] = ()
+    """The figures that it was made of, each with the name of who reached it: ours, those of peers, the floor."""
+    beside_unit: str = ""
+    series: tuple[tuple[float, float], ...] = ()
+    """How it grows: pairs of a size and the cost there, in the result's unit."""
+    axis: str = ""
+    """What the sizes of the series are."""
 
     @property
     def is_met(self) -> bool | None:
