@@ -101,10 +101,10 @@ codegen: setup ## write the codecs again from schema/xml
 	$(SAY) 'codecs from schema/xml'
 	$(PYTHON) -m dev.codegen
 
-bench: setup ## measure; BENCH=name for one of them
+bench: setup ## measure, and write build/bench/report.html; BENCH=name for one of them, COMPARE=old report.json
 	$(SAY) 'benchmarks'
 	$(PIP) install --constraint constraints.txt $$($(PYTHON) dev/setup/requirements.py bench)
-	$(PYTHON) -m dev.bench $(BENCH)
+	$(PYTHON) -m dev.bench $(BENCH) --report build/bench $(if $(COMPARE),--compare $(COMPARE))
 
 sim: setup ## the seeded simulator; SEED=n replays one run
 	$(SAY) 'simulator'

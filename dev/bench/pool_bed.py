@@ -51,11 +51,16 @@ _FALLBACK_CACHE_BYTES: Final = 32 << 20
 def regions(frame_bytes: int, slots: int) -> Iterator[PoolRegions]:
     """A ring and one pool in memory that was touched already; gone afterwards."""
     home = tempfile.mkdtemp(prefix="framegate-bench-pool-", dir="/dev/shm")
+    epoch = next(_EPOCHS)
+    # As framegate's driver lays them out, so that the producer looks for sleepers behind each frame.
+    folder = Path(home) / str(STREAM) / str(epoch)
+    folder.mkdir(parents=True)
+    (Path(home) / "driver.lock").touch()
     try:
         made = PoolRegions.create(
-            f"{home}/ring",
+            str(folder / "ring"),
             stream_id=STREAM,
-            epoch=next(_EPOCHS),
+            epoch=epoch,
             nslots=slots,
             pools=[(_POOL, stride_bytes(frame_bytes))],
             mode=0o600,

@@ -44,6 +44,11 @@ class Result:
             return None
         return self.measured >= self.target if self.is_floor else self.measured <= self.target
 
+    @property
+    def is_more_better(self) -> bool:
+        """Whether a greater figure is a better one: rates are, and whatever has a least value as its target."""
+        return self.is_floor or self.unit.endswith("/s")
+
     def row(self) -> tuple[str, ...]:
         """For the table."""
         sign = ">=" if self.is_floor else "<="
