@@ -53,6 +53,7 @@ NAMES: Final = (
     "checkpoint_waits",
     "checkpoint_stall",
     "peers",
+    "growth",
     *QUICK,
 )
 

@@ -33,7 +33,7 @@ def config_of(folder: Path) -> JoinConfig:
     return JoinConfig.model_validate(
         {
             "join": {"journal": str(folder / "journal"), "policy": "sequence"},
-            "journal": {"seal_bytes": 1 << 20, "segment_bytes": 8 << 20},
+            "journal": {"seal_bytes": 1 << 20, "segment_bytes": 8 << 20, "max_bytes": 4 << 30},
             "input": inputs,
         }
     )
@@ -60,10 +60,10 @@ def engine_of(config: JoinConfig) -> Iterator[tuple[JoinEngine, JournalFolder, M
             engine.discard()
 
 
-def feed(engine: JoinEngine, stream: int, seqs: range, second: int) -> None:
+def feed(engine: JoinEngine, stream: int, seqs: range, second: int, frame_bytes: int = PAYLOAD_BYTES) -> None:
     """Give these frames of a stream to the engine."""
     contiguous: list[int] = []
-    tensor, payload = (1, 1, [PAYLOAD_BYTES], contiguous), bytes(PAYLOAD_BYTES)
+    tensor, payload = (1, 1, [frame_bytes], contiguous), bytes(frame_bytes)
     at = second * _SECOND_NS
     for seq in seqs:
         engine.feed(stream, _EPOCH, seq, payload, tensor, (seq, None), 0, (at, at), _OUTPUTS)

@@ -54,11 +54,11 @@ def regions(frame_bytes: int, slots: int) -> Iterator[PoolRegions]:
     epoch = next(_EPOCHS)
     # As framegate's driver lays them out, so that the producer looks for sleepers behind each frame.
     folder = Path(home) / str(STREAM) / str(epoch)
-    folder.mkdir(parents=True)
+    folder.parent.mkdir()
     (Path(home) / "driver.lock").touch()
     try:
         made = PoolRegions.create(
-            str(folder / "ring"),
+            str(folder),
             stream_id=STREAM,
             epoch=epoch,
             nslots=slots,

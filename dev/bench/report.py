@@ -120,7 +120,7 @@ def _distances(bounded: Sequence[Result]) -> str:
     axes.axvline(1, color="black", linewidth=0.8)
     axes.set_xscale("log")
     _name(axes, [each.question for each in bounded])
-    axes.set_xlabel("times worse than the target; left of the line is better")
+    axes.set_xlabel("times the target; left is better")
     return _svg(figure)
 
 
@@ -144,11 +144,11 @@ def _growth(result: Result, exponent: float) -> str:
     sizes, costs = zip(*result.series, strict=True)
     figure, axes = _axes(6)
     axes.loglog(sizes, costs, "o-", color="tab:blue")
-    middle = len(sizes) // 2
-    fitted = [costs[middle] * (size / sizes[middle]) ** exponent for size in sizes]
+    middle, cost = (math.exp(sum(map(math.log, column)) / len(column)) for column in (sizes, costs))
+    fitted = [cost * (size / middle) ** exponent for size in sizes]
     axes.loglog(sizes, fitted, "--", color="tab:gray", linewidth=0.9)
     axes.set_xlabel(result.axis)
-    axes.set_ylabel(result.unit)
+    axes.set_ylabel(result.series_unit)
     return _svg(figure)
 
 

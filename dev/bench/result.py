@@ -33,9 +33,10 @@ class Result:
     """The figures that it was made of, each with the name of who reached it: ours, those of peers, the floor."""
     beside_unit: str = ""
     series: tuple[tuple[float, float], ...] = ()
-    """How it grows: pairs of a size and the cost there, in the result's unit."""
+    """How it grows: pairs of a size and the cost there."""
     axis: str = ""
     """What the sizes of the series are."""
+    series_unit: str = ""
 
     @property
     def is_met(self) -> bool | None:

@@ -14,7 +14,7 @@ const ROUNDS: usize = 31;
 const ROWS: u64 = 1 << 12;
 
 fn main() {
-    for inputs in [2, 16, 64] {
+    for inputs in [2, 4, 8, 16, 32, 64, 128] {
         for (name, policy, drive) in [
             ("sequence", PolicyKind::Sequence, Drive::Counter),
             ("timestamp", PolicyKind::Timestamp, Drive::Input(0)),
