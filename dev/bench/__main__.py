@@ -54,6 +54,7 @@ NAMES: Final = (
     "checkpoint_stall",
     "peers",
     "growth",
+    "many_inputs",
     *QUICK,
 )
 

@@ -121,6 +121,12 @@ class Process:
             self._process.stdout.close()
 
 
+def cpu_ns(pid: int) -> int:
+    """What the threads of a process have computed so far."""
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks)
+
+
 class Join:
     """Two producers and an agent that runs."""
 
@@ -177,8 +183,7 @@ class Join:
 
     def agent_cpu_ns(self) -> int:
         """What the agent's threads have computed so far."""
-        tasks = Path(f"/proc/{self._agent.pid}/task").iterdir()
-        return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks)
+        return cpu_ns(self._agent.pid)
 
     def watched(self, rate_hz: float, count: int) -> list[tuple[int, int]]:
         """The same as ``paced``; when the next row changed, and what it was then, as a reader sees it that polls."""
