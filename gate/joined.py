@@ -15,7 +15,7 @@ from framegate.gate.not_joined import NotJoined, misses_of
 from framegate.gate.rows import Rows, import_for_rows
 from framegate.gate.run_folder import READER, remove_journal
 from framegate.joinbarrier.agent.join_agent import JoinAgent
-from framegate.joinbarrier.agent.run_join import journal_shape
+from framegate.joinbarrier.agent.plan import journal_shape
 from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.journal.folder import JournalFolder
 from framegate.joinbarrier.journal.journal import Journal

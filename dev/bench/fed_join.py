@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from framegate.joinbarrier.agent.duties import apply_map
-from framegate.joinbarrier.agent.plan import engine_plan
+from framegate.joinbarrier.agent.plan import engine_plan, journal_shape
 from framegate.joinbarrier.agent.restoring import open_engine
-from framegate.joinbarrier.agent.run_join import journal_shape
 from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.journal.folder import JournalFolder
 from framegate.joinbarrier.maps.mergemap import MergeMap

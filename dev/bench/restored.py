@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from framegate.joinbarrier.agent.plan import journal_shape
 from framegate.joinbarrier.agent.restoring import open_engine, own_part
-from framegate.joinbarrier.agent.run_join import journal_shape
 from framegate.joinbarrier.agent.state import described, operator_id_of
 from framegate.joinbarrier.checkpoint.checkpoint_id import CheckpointId
 from framegate.joinbarrier.checkpoint.inflight import inflight_file

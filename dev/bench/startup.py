@@ -19,6 +19,7 @@ from typing import Final
 
 from framegate.joinbarrier.journal.head import Head
 from framegate.schema.errors import AddTimedOut
+from framegate.shmpool.idle import sleep_ns
 
 from dev.bench.join_bed import Process
 from dev.bench.pool_bed import driver
@@ -29,7 +30,7 @@ _RATE_HZ: Final = 100
 _FRAME_BYTES: Final = 4096
 _ROUNDS: Final = 7
 _STUCK_S: Final = 20
-_LOOK_S: Final = 0.002
+_LOOK_NS: Final = 2_000_000
 
 
 def run() -> Iterator[Result]:
@@ -79,7 +80,7 @@ def _first_row_s(home: Path, journal: Path) -> float:
             head = Head.open(journal)
             if head is not None and head.next_row > 0:
                 return (time.perf_counter_ns() - began_ns) / 1e9
-            time.sleep(_LOOK_S)
+            sleep_ns(_LOOK_NS)
         raise AddTimedOut("the join made no row", journal=journal)
     finally:
         agent.close(signal.SIGINT)

@@ -10,7 +10,8 @@ from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.config.contradiction import bound
 from framegate.joinbarrier.config.drive import Drive
 from framegate.joinbarrier.config.sections import InputSection
-from framegate.joinbarrier.journal.folder import JournalFolder
+from framegate.joinbarrier.journal.description import JournalInput
+from framegate.joinbarrier.journal.folder import JournalFolder, JournalShape
 from framegate.joinbarrier.maps.mergemap import MergeMap, SequenceRule
 from framegate.shmpool.clock import monotonic_ns, realtime_ns
 
@@ -163,3 +164,14 @@ def _local_input(config: JoinConfig, each: InputSection) -> dict[str, Any]:
 
 
 _LOCAL: Final = ("name", "stream", "tolerance_ns", "pick", "reuse", "deadline_ms", "optional")
+
+
+def journal_shape(config: JoinConfig) -> JournalShape:
+    """The columns of this join's rows."""
+    return JournalShape(
+        out_stream=config.join.out_stream,
+        policy=config.join.policy,
+        inputs=tuple(JournalInput(name=each.name, stream=each.stream) for each in config.input),
+        durability=config.journal.durability,
+        reader_lease_s=config.journal.reader_lease_s,
+    )

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from framegate.joinbarrier.agent.join_agent import JoinAgent
 from framegate.joinbarrier.agent.no_rows import why_no_rows
-from framegate.joinbarrier.agent.offline.join_recording import RecordingJoin
 from framegate.joinbarrier.agent.offline.memory import frames_without_room
 from framegate.schema.errors import FramegateError, NoRows, RecordingDamaged
+
+if TYPE_CHECKING:
+    from framegate.joinbarrier.agent.offline.join_recording import RecordingJoin
 
 _log = logging.getLogger(__name__)
 
@@ -19,11 +21,11 @@ _log = logging.getLogger(__name__)
 def problems_of(agent: JoinAgent | RecordingJoin, summary: Mapping[str, Any]) -> list[FramegateError]:
     """The problems of a join that ended nonetheless, the gravest first."""
     found: list[FramegateError | None] = []
-    is_offline = isinstance(agent, RecordingJoin)
-    if isinstance(agent, RecordingJoin):
+    is_offline = not isinstance(agent, JoinAgent)
+    if not isinstance(agent, JoinAgent):
         found.append(frames_without_room(summary, agent.pending_bytes))
     if agent.has_begun:
-        heard = agent.heard if isinstance(agent, RecordingJoin) else None
+        heard = None if isinstance(agent, JoinAgent) else agent.heard
         reason = why_no_rows(summary, heard, by_time=agent.config.has_timestamp_map)
         found.append(None if reason is None else NoRows(reason))
     if is_offline and (summary["lost"] or summary["damage"]):

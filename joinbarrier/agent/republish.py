@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +20,6 @@ from framegate.joinbarrier.agent.former_output import FormerRun
 from framegate.joinbarrier.agent.join_input import JoinInput
 from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.config.user_function import user_function
-from framegate.joinbarrier.journal.journal import Journal
-from framegate.joinbarrier.journal.row import JoinedInput, Row
 from framegate.schema.control import SignalKind
 from framegate.schema.errors import BarrierInjectionFailed, FrameTooLarge, InvalidValue, NotAttached, WrongArray
 from framegate.schema.merge import ClockDomain
@@ -30,6 +28,9 @@ from framegate.shmpool.producer.predecessor import attached_behind_predecessor
 from framegate.shmpool.producer.producer import Producer
 
 from framegate._native import JoinEngine
+
+if TYPE_CHECKING:
+    from framegate.joinbarrier.journal.row import JoinedInput, Row
 
 _ROWS_MAX: Final = 256
 _REMAP_S: Final = 0.5
@@ -66,6 +67,9 @@ class Republisher:
         source: JoinInput,
         former: FormerRun | None,
     ) -> None:
+        # Loaded here because pyarrow takes a tenth of a second, and few joins publish.
+        from framegate.joinbarrier.journal.journal import Journal
+
         self._stream = config.join.out_stream
         self._engine = engine
         self._source = source

@@ -20,7 +20,6 @@ from framegate.joinbarrier.checkpoint.state_head import StateHead
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.journal.folder import JournalFolder
-from framegate.joinbarrier.journal.journal import Journal
 from framegate.schema.errors import WrongUsage
 
 from framegate._native import JoinEngine, JoinMailbox
@@ -193,6 +192,9 @@ def _behind(rest: dict[str, Any], done_ns: int | None, config: JoinConfig) -> di
 
 def _last_out_time(folder: JournalFolder, next_row: int) -> int | None:
     """The time of the last row; None if it has none, or there is no row."""
+    # Loaded here because pyarrow takes a tenth of a second, and few joins are restored.
+    from framegate.joinbarrier.journal.journal import Journal
+
     rows = list(Journal(folder.path).rows(start=next_row - 1, stop=next_row)) if next_row else []
     return rows[-1]["out_time_ns"] if rows else None
 

@@ -16,7 +16,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from framegate.joinbarrier.journal.description import (
     JournalDescription,
@@ -26,10 +26,12 @@ from framegate.joinbarrier.journal.description import (
 )
 from framegate.joinbarrier.journal.head import Head
 from framegate.joinbarrier.journal.host import boot_id
-from framegate.joinbarrier.journal.journal import Journal
 from framegate.joinbarrier.journal.layout import HEAD, LOCK, READERS_FOLDER, ROWS_FOLDER, UNMATCHED_FOLDER
 from framegate.schema.errors import FramegateError, JournalBusy, JournalMismatch, JournalMissing, NoPermission
 from framegate.shmpool.clock import monotonic_ns, realtime_ns
+
+if TYPE_CHECKING:
+    from framegate.joinbarrier.journal.journal import Journal
 
 _KEPT_MAPS: Final = 4096
 _log = logging.getLogger(__name__)
@@ -237,14 +239,21 @@ def _is_without_rows(path: Path, epoch: int) -> bool:
     if head is None or head.journal_epoch != epoch or head.next_row:
         return False
     try:
-        return Journal(path).sealed_row == 0
+        return _journal(path).sealed_row == 0
     except FramegateError:
         return False
 
 
+def _journal(path: Path) -> Journal:
+    # Loaded here because pyarrow takes a tenth of a second, and few joins find rows of another one.
+    from framegate.joinbarrier.journal.journal import Journal
+
+    return Journal(path)
+
+
 def _leave_behind(path: Path, epoch: int) -> None:
     """Remove what a journal without a row left. Only its unmatched frames are worth keeping."""
-    if Journal(path).unmatched_rows[1]:
+    if _journal(path).unmatched_rows[1]:
         _begin_anew(path, epoch, "it has no row, and is of another join")
         return
     _log.info("%s: a join before this one made no row, and nothing is left of it", path)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from framegate.joinbarrier.agent.join_agent import JoinAgent
-from framegate.joinbarrier.agent.run_join import journal_shape
+from framegate.joinbarrier.agent.plan import journal_shape
 from framegate.joinbarrier.config.configuration import load_join_config
 from framegate.joinbarrier.journal.folder import JournalFolder
 from framegate.schema.driver import LeaseRevokeReason, Role, ShmLeaseRevoked

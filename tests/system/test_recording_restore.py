@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from framegate.joinbarrier.agent.offline.join_recording import RecordingJoin
+from framegate.joinbarrier.agent.plan import journal_shape
 from framegate.joinbarrier.agent.restoring import RestoreOptions
-from framegate.joinbarrier.agent.run_join import journal_shape
 from framegate.joinbarrier.checkpoint.restore.basis import Basis
 from framegate.joinbarrier.config.configuration import JoinConfig, load_join_config
 from framegate.joinbarrier.journal.diff import diff
