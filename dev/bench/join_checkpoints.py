@@ -58,7 +58,7 @@ def _result(cuts_hz: int, ratios: list[float]) -> Result:
     mean = statistics.mean(ratios)
     half = _T_95 * statistics.stdev(ratios) / len(ratios) ** 0.5
     return Result(
-        question=f"checkpoints a second: {cuts_hz}; agent CPU time per row against none",
+        question=f"agent CPU time per row, checkpoints a second: {cuts_hz}; against none",
         measured=100 * (mean - 1),
         unit="%",
         target=5,

@@ -270,10 +270,18 @@ class JoinAgent:
         """Join what was published before this call, as far as it fits together, before the join is told to end."""
         until_ns = monotonic_ns() + _LAST_ROWS_NS
         self.client.await_turn(_LAST_ROWS_NS)
+        self._follow_maps()
         goes_on = self._begin_to_listen() and self._end is None
+        if goes_on:
+            self._tell_ends()
         while goes_on and (left_ns := until_ns - monotonic_ns()) > 0:
             outcome = self.engine.join_what_was_sent(left_ns, self.outputs)
-            goes_on = self._react(outcome) and (outcome["has_news"] or outcome["has_new_epoch"])
+            if outcome["has_new_epoch"] and self.config.join.on_input_restart == "stop":
+                # It is told to end anyway.
+                return
+            goes_on = self._react(outcome) and any(outcome[each] for each in ("has_news", "has_new_epoch", "is_full"))
+            if outcome["is_full"]:
+                sleep_ns(_LOOK_AGAIN_NS)
 
     def _slice(self) -> bool:
         return self._react(self.engine.run(SLICE_NS, self.outputs))
@@ -281,8 +289,7 @@ class JoinAgent:
     def _react(self, outcome: dict[str, Any]) -> bool:
         """Do what a slice of the engine calls for. Returns False once everything has ended."""
         now_ns = monotonic_ns()
-        while self._actions:
-            self._follow(self._actions.popleft())
+        self._follow_maps()
         self._check_clocks()
         self._react_to_inputs(outcome)
         if self._external is not None and outcome["needs_time"]:
@@ -319,12 +326,19 @@ class JoinAgent:
         if outcome["is_finished"]:
             is_barrier, barrier_id = outcome["end"] or (True, 0)
             return End(barrier_id, is_instant=not is_barrier)
+        if outcome["is_copying"]:
+            # The checkpoint that is being copied came before the end, and belongs to what is stored.
+            return None
         return End() if self._signals is not None and self._signals.work() else None
 
     def _note_joined(self) -> None:
         """Let producers that wait for their readers go on: the engine is idle, and no row waits for space."""
         for each in self.inputs:
             each.note_joined()
+
+    def _follow_maps(self) -> None:
+        while self._actions:
+            self._follow(self._actions.popleft())
 
     def _follow(self, action: ClientAction) -> None:
         match action:
@@ -346,6 +360,11 @@ class JoinAgent:
         self._resumption.look(self.engine, self.config)
         for each in self.inputs:
             self._tell_end(each.stream_id, each.ended(now_ns))
+
+    def _tell_ends(self) -> None:
+        """Tell of every end that a mark says, although some may be too new for ``ended``: nothing more is awaited."""
+        for each in self.inputs:
+            self._tell_end(each.stream_id, each.newest_mark())
 
     def _tell_end(self, stream: int, end: tuple[int, int | None] | None) -> None:
         if end is not None:
@@ -396,9 +415,7 @@ class JoinAgent:
                 self._republisher.stop()
             if self._engine is not None:
                 self._resumption.look(self._engine, self.config)
-                # The end of one input can finish a join before the marks of the others are old enough for ``ended``.
-                for each in self.inputs:
-                    self._tell_end(each.stream_id, each.newest_mark())
+                self._tell_ends()
             counted = self._engine.finish() if self._engine is not None else {}
             self.failure = counted.pop("failure", None)
             if counted and self.failure is None:

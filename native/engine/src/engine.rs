@@ -62,6 +62,8 @@ pub struct Outcome {
     pub has_rejections: bool,
     /// Whether a checkpoint has news that the caller must store or report.
     pub has_news: bool,
+    /// Whether frames of a snapshot are still being copied.
+    pub is_copying: bool,
     /// The signal that finishes the join, if one does: whether it waits for all upstreams, and its id.
     pub end: Option<(bool, u64)>,
 }
@@ -270,7 +272,7 @@ impl<W: Wires> Engine<W> {
         self.stage.tick(stage_ns, self.time.output_ns(stage_ns));
         let attempts = self.join(now_ns, outputs, outcome);
         work += attempts + self.copy_slice();
-        if outcome.has_all_outputs {
+        if outcome.has_all_outputs || self.cut.is_terminated {
             // The caller ends the join now, and takes the news that are ready.
             self.copy_the_rest();
         }
@@ -294,6 +296,7 @@ impl<W: Wires> Engine<W> {
         outcome.has_rejections = self.stage.has_rejections();
         let sealed_rows = self.ledger.writer.sealed_rows();
         outcome.has_news = self.cut.has_news(sealed_rows);
+        outcome.is_copying = self.cut.taking.is_some();
         let is_stored = self.cut.is_stored(sealed_rows);
         let is_over = is_stored && work == 0 && self.stage.is_finished() && !self.reopen_continued();
         outcome.is_finished = is_over || (is_stored && self.cut.is_terminated);

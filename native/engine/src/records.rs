@@ -8,8 +8,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 const CHUNK_BYTES: usize = 4 << 20;
-/// Most chunks that are kept for the next checkpoint.
-const SPARE_CHUNKS: usize = 64;
+/// Most chunks that are kept for the next checkpoints. One may be copied while another one is stored.
+const SPARE_CHUNKS: usize = 128;
 /// Bytes of the length before each record.
 const LENGTH_BYTES: usize = 4;
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar, cast
@@ -15,6 +16,7 @@ from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.maps.mergemap import MergeMap
 from framegate.schema import Message, decode_any
 from framegate.schema.control import AckStatus, BarrierAck, PipelineAnnounce
+from framegate.schema.errors import JournalFailed
 from framegate.shmpool.client.client import Client
 from framegate.shmpool.client.link import Link
 from framegate.shmpool.client.member import ControlListener
@@ -93,6 +95,9 @@ class World:
 
     def work(self) -> None:
         self.station.work(self.bench.now_ns)
+        with suppress(JournalFailed):
+            # An agent's engine has a slice between two of these; a snapshot may be copied in it. Closed: none any more.
+            self.bench.engine.settle(0)
         self.part.work(has_news=True, republisher=None)
         self._said += [decode_any(received.data) for received in self._hears.poll(1_000)]
 

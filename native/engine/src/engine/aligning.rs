@@ -171,6 +171,10 @@ impl<W: Wires> Engine<W> {
     /// Aborts a checkpoint: the coordinator gave it up, or the engine ends; None aborts any.
     pub fn abort_checkpoint(&mut self, checkpoint_id: Option<u64>, now_ns: u64) {
         self.open_gates(checkpoint_id, now_ns);
+        if let Some(checkpoint_id) = checkpoint_id {
+            // An aligned checkpoint is over for the aligner while its frames are still being copied.
+            self.cut.forget_taking(checkpoint_id);
+        }
         self.step(now_ns, |checkpointer, mut act| checkpointer.abort(checkpoint_id, &mut act));
     }
 
@@ -370,6 +374,10 @@ impl<W: Wires> Engine<W> {
 
     fn forward_barrier(&mut self, barrier: CheckpointBarrier) {
         let Some((_, target)) = &self.output.target else {
+            if self.cut.is_computed {
+                // Python publishes every sealed row, so no row from behind the cut may be sealed before this is news.
+                self.copy_the_rest();
+            }
             let row = self.ledger.writer.next_row();
             return self.cut.news.push_back(News::Forward { barrier, row });
         };

@@ -104,6 +104,7 @@ impl<W: Wires> Engine<W> {
     /// that stay readable.
     #[cold]
     pub(super) fn catch_up(&mut self, index: usize, epoch: u64) {
+        self.copy_stream_of_snapshot(index);
         let Some(lap) = self.ports[index].catch_up(epoch) else { return };
         let Self { stage, copying, cut, .. } = self;
         let holds = [&copying.waiting, &cut.behind, &cut.restored];

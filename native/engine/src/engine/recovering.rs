@@ -46,6 +46,8 @@ impl<W: Wires> Engine<W> {
 
     /// Makes the next mapped epoch the present one; false if there is none.
     fn advance(&mut self, index: usize, now_ns: u64) -> bool {
+        // The ring of the epoch before the present one is given back, whatever a snapshot still needs of it.
+        self.copy_the_rest();
         self.close_present(index, now_ns);
         let has_stepped = self.ports[index].step(&mut self.hearing.unneeded);
         let begun = self.ports[index].present_epoch().filter(|_| has_stepped);

@@ -123,18 +123,19 @@ impl<W: Wires> Engine<W> {
                 }
             }
         }
-        if let Some(input) = self.copy() {
-            self.ledger.writer.abandon_row();
-            self.ports[self.inputs[input].stream].on_torn();
-            self.fail(input, Cause::Overwritten, stage_ns);
-            return Written::Unreadable;
-        }
         if self.cut.taking.is_some() {
+            // Before the payloads are read for the row: what is in the row must be in the snapshot.
             for input in 0..self.draft.picks.len() {
                 if let Pick::Frame { epoch, seq, .. } = self.draft.picks[input] {
                     self.copy_joined(self.inputs[input].stream, epoch, seq);
                 }
             }
+        }
+        if let Some(input) = self.copy() {
+            self.ledger.writer.abandon_row();
+            self.ports[self.inputs[input].stream].on_torn();
+            self.fail(input, Cause::Overwritten, stage_ns);
+            return Written::Unreadable;
         }
         let skew_ns = self.fill_cells();
         let joined_at_us = (realtime_ns() / 1000) as i64;

@@ -16,6 +16,8 @@ use crate::wires::Wires;
 /// How many files the end of a join waits for. A full stage fills fewer.
 const FILES_AWAITED: usize = 64;
 const FILE_PATIENCE: Duration = Duration::from_secs(1);
+/// How long the end of a join waits before it looks for the next file again.
+const FILE_PAUSE: Duration = Duration::from_micros(50);
 
 /// The journal of a join, with the bells of its readers.
 pub struct Ledger {
@@ -115,22 +117,40 @@ impl<W: Wires> Engine<W> {
     pub fn join_what_was_sent(&mut self, most_ns: u64, outputs: u64) -> Outcome {
         let mut outcome = Outcome::default();
         let until_ns = monotonic_ns().saturating_add(most_ns);
-        let mut has_searched = false;
+        let mut is_all_heard = false;
         loop {
             let now_ns = monotonic_ns();
-            let is_idle = self.turn(now_ns, outputs, &mut outcome) == 0;
-            if self.is_over(&outcome) || now_ns >= until_ns || is_idle && has_searched {
+            let full_turns = self.counters.full_turns;
+            let work = if is_all_heard {
+                // Nothing is heard behind the search: a barrier would then cut behind frames that follow it.
+                outcome.is_full = false;
+                self.join(now_ns, outputs, &mut outcome) + self.copy_slice()
+            } else {
+                self.turn(now_ns, outputs, &mut outcome)
+            };
+            self.note_unmatched(now_ns);
+            if self.is_over(&outcome) || outcome.is_full || now_ns >= until_ns {
                 break;
             }
-            if is_idle {
-                // Everything that was announced is heard. What the rings hold besides has lost its descriptor.
-                has_searched = true;
+            if self.stage.has_unmatched() {
+                self.seal(now_ns, &mut outcome);
+            } else if self.counters.full_turns != full_turns {
+                // The next file of the journal will be ready in a moment.
+                std::thread::sleep(FILE_PAUSE);
+            } else if work == 0 && is_all_heard {
+                break;
+            } else if work == 0 {
+                // Everything that was announced is heard. What the rings hold besides has lost its descriptor, or was
+                // sent before anybody listened to it; then the mark of its end tells of it.
+                is_all_heard = true;
                 for index in 0..self.ports.len() {
                     self.recover_tail(index, self.time.stage_ns(now_ns));
                     self.join_what_came(now_ns);
                 }
+                self.believe_marks(self.time.stage_ns(now_ns));
             }
         }
+        outcome.has_news = self.cut.has_news(self.ledger.writer.sealed_rows());
         self.publish_facts();
         outcome
     }

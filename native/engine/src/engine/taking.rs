@@ -13,6 +13,8 @@ use super::cut::{Cut, News};
 use crate::records::Records;
 use crate::wires::Wires;
 
+/// The time after which no further frame is copied in one go. Memory that the system has yet to give is slow.
+const SLICE_NS: u64 = 500_000;
 /// Most bytes copied in one go.
 const SLICE_BYTES: usize = 1 << 20;
 /// Most frames copied in one go.
@@ -58,18 +60,18 @@ impl<W: Wires> Engine<W> {
     /// Copies the next frames of the snapshot; returns how many. Hands the snapshot out behind its last frame.
     #[inline]
     pub(super) fn copy_slice(&mut self) -> usize {
-        if self.cut.taking.is_none() { 0 } else { self.copy_some(SLICE_BYTES, SLICE_FRAMES) }
+        if self.cut.taking.is_none() { 0 } else { self.copy_some(SLICE_NS, SLICE_BYTES, SLICE_FRAMES) }
     }
 
     /// Copies everything that is left of the snapshot.
     pub(super) fn copy_the_rest(&mut self) {
         if self.cut.taking.is_some() {
-            self.copy_some(usize::MAX, usize::MAX);
+            self.copy_some(u64::MAX, usize::MAX, usize::MAX);
         }
     }
 
     #[cold]
-    fn copy_some(&mut self, most_bytes: usize, most_frames: usize) -> usize {
+    fn copy_some(&mut self, most_ns: u64, most_bytes: usize, most_frames: usize) -> usize {
         let Some(mut taking) = self.cut.taking.take() else { return 0 };
         let (began_ns, cpu_ns) = (monotonic_ns(), thread_cpu_ns());
         let (mut bytes, mut frames) = (0, 0);
@@ -78,6 +80,9 @@ impl<W: Wires> Engine<W> {
             bytes += self.copy_place(&mut taking, place);
             taking.next += 1;
             frames += 1;
+            if monotonic_ns() - began_ns >= most_ns {
+                break;
+            }
         }
         if taking.next < taking.frames.len() {
             self.cut.taking = Some(taking);
@@ -108,6 +113,16 @@ impl<W: Wires> Engine<W> {
         if let Some(place) = taking.place_of(stream, epoch, seq) {
             self.copy_place(&mut taking, place);
             self.cut.counters.snapshot_copied_early += 1;
+        }
+        self.cut.taking = Some(taking);
+    }
+
+    /// Copies the frames of one stream, which may not be readable much longer.
+    pub(super) fn copy_stream_of_snapshot(&mut self, stream: usize) {
+        let Some(mut taking) = self.cut.taking.take() else { return };
+        for index in 0..taking.by_stream[stream].0.len() {
+            let place = taking.by_stream[stream].0[index];
+            self.copy_place(&mut taking, place);
         }
         self.cut.taking = Some(taking);
     }
@@ -148,7 +163,11 @@ impl Cut {
     /// Forgets the snapshot that is being copied: its checkpoint is given up.
     pub(super) fn forget_taking(&mut self, checkpoint_id: u64) {
         if self.taking.take_if(|taking| taking.checkpoint_id == checkpoint_id).is_some() {
-            self.news.retain(|news| !matches!(news, News::Snapshot(snapshot) if snapshot.records.is_none()));
+            self.news.retain(|news| match news {
+                News::Snapshot(snapshot) => snapshot.records.is_some(),
+                News::Complete { barrier, .. } => barrier.checkpoint_id != checkpoint_id,
+                _ => true,
+            });
         }
     }
 

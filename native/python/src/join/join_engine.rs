@@ -408,6 +408,7 @@ impl JoinEngine {
         found.set_item("is_full", outcome.is_full)?;
         found.set_item("full_reason", reason)?;
         found.set_item("is_finished", outcome.is_finished)?;
+        found.set_item("is_copying", outcome.is_copying)?;
         found.set_item("needs_time", outcome.needs_time)?;
         found.set_item("has_all_outputs", outcome.has_all_outputs)?;
         found.set_item("has_new_epoch", outcome.has_new_epoch)?;
