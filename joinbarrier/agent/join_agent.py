@@ -268,10 +268,12 @@ class JoinAgent:
 
     def join_what_was_sent(self) -> None:
         """Join what was published before this call, as far as it fits together, before the join is told to end."""
+        if self._end is not None:
+            return
         until_ns = monotonic_ns() + _LAST_ROWS_NS
         self.client.await_turn(_LAST_ROWS_NS)
         self._follow_maps()
-        goes_on = self._begin_to_listen() and self._end is None
+        goes_on = self._begin_to_listen()
         if goes_on:
             self._tell_ends()
         while goes_on and (left_ns := until_ns - monotonic_ns()) > 0:

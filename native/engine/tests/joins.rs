@@ -165,11 +165,11 @@ impl Bed {
         self.run();
     }
 
-    /// Runs the engine until it has heard and joined everything that was announced.
+    /// Runs the engine until it has heard and joined everything that was announced, and copied what a cut stores.
     fn run(&mut self) {
         while {
-            self.engine.run(1_000_000, 0, IdleStrategy::Busy);
-            !self.log.0.lock().unwrap().is_empty()
+            let is_copying = self.engine.run(1_000_000, 0, IdleStrategy::Busy).is_copying;
+            is_copying || !self.log.0.lock().unwrap().is_empty()
         } {}
         self.engine.run(1_000_000, 0, IdleStrategy::Busy);
     }
