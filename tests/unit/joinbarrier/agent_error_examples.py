@@ -74,7 +74,8 @@ def _full() -> None:
 
 
 def _no_rows() -> None:
-    agent: Any = SimpleNamespace(has_begun=True, config=SimpleNamespace(has_timestamp_map=False))
+    agent = JoinAgent.__new__(JoinAgent)
+    agent.__dict__.update(has_begun=True, config=SimpleNamespace(has_timestamp_map=False))
     summary = {"rows": 0, "unmatched": {"left": 5}, "causes": {"left": {"no_match": 5}}}
     settle(problems_of(agent, summary), is_strict=True)
 
