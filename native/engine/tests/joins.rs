@@ -147,11 +147,11 @@ impl Bed {
     }
 
     /// Takes the snapshots that can be stored.
-    fn snapshots(&mut self) -> Vec<Box<Snapshot>> {
+    fn snapshots(&mut self) -> Vec<Snapshot> {
         let mut found = Vec::new();
         while self.engine.cut.has_news(self.engine.ledger.writer.sealed_rows()) {
             if let Some(News::Snapshot(snapshot)) = self.engine.cut.news.pop_front() {
-                found.push(snapshot);
+                found.push(*snapshot);
             }
         }
         found
