@@ -51,6 +51,7 @@ def serving(options: JoinOptions, config: JoinConfig, folder: JournalFolder) -> 
 
 
 def look_after(server: FlightChild | None) -> None:
+    """Start the server again if it has ended."""
     if server is not None:
         server.look()
 

@@ -119,14 +119,12 @@ def _configuration(options: JoinOptions) -> JoinConfig:
     }
     overrides = worded_overrides(options.tables)
     overrides |= {key: Given(value, option) for key, (value, option) in given.items() if value is not None}
-    names = {} if options.source is None else _names_in(options.source)
+    names: Mapping[str, int] = {}
+    if options.source is not None:
+        from framegate.recording.stream_names import names_in
+
+        names = names_in(options.source)
     return load_join_config(options.config, os.environ, overrides, names)
-
-
-def _names_in(source: Path) -> Mapping[str, int]:
-    from framegate.recording.stream_names import names_in
-
-    return names_in(source)
 
 
 def worded_overrides(tables: Mapping[str, Any]) -> dict[str, Given]:

@@ -32,12 +32,17 @@ class Content:
 
     def __bytes__(self) -> bytes:
         """Everything in one piece of memory, for a store that takes nothing else."""
-        return self._head + bytes(self._records)
+        content = self._head + bytes(self._records)
+        self._measured = measured(content)
+        return content
 
     @property
     def measured(self) -> tuple[int, int]:
-        """How many bytes it is, and their CRC-32C: taken while they were written, if they were."""
-        return measured(bytes(self)) if self._measured is None else self._measured
+        """How many bytes it is, and their CRC-32C, as they were taken when it was written."""
+        if self._measured is None:
+            bytes(self)
+        assert self._measured is not None  # noqa: S101  (for the type checker)
+        return self._measured
 
 
 def measured(content: bytes | Content) -> tuple[int, int]:

@@ -31,7 +31,7 @@ from framegate.joinbarrier.checkpoint.coordinator.actions import IssuedIds
 from framegate.joinbarrier.checkpoint.coordinator.issued_ids import read_issued_ids, write_issued_ids
 from framegate.joinbarrier.checkpoint.manifest import decode
 from framegate.joinbarrier.checkpoint.operator.part import OperatorPart, decode_part
-from framegate.joinbarrier.checkpoint.operator.state import decode_state, encode_state
+from framegate.joinbarrier.checkpoint.operator.state import decode_state, encode_head
 from framegate.joinbarrier.checkpoint.settings import Implementation
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.checkpoint.store_files import Content
@@ -327,7 +327,7 @@ def _seeds() -> list[bytes]:
     files = [
         json.dumps(manifest).encode(),
         memory.files["7/operators/join/operator.json"],
-        encode_state({"frames": 1}, struct.pack("<I", 5) + b"frame"),
+        encode_head({"frames": 1}) + struct.pack("<I", 5) + b"frame",
         memory.files["7/operators/join/inflight_1.buf"],
         memory.files["coordinator.json"],
     ]

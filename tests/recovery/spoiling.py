@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from framegate.joinbarrier.checkpoint.operator.state import decode_state, encode_state
+from framegate.joinbarrier.checkpoint.operator.state import decode_state, encode_head
 from framegate.joinbarrier.checkpoint.store import CheckpointStore
 from framegate.joinbarrier.journal.checksum import crc32c
 
@@ -25,7 +25,7 @@ def drop_waiting_frames(store: CheckpointStore) -> None:
     for operator in manifest.operators:
         if operator.operator_id.startswith("join-"):
             image = decode_state((folder / operator.path).read_bytes())
-            data = encode_state({**image.head, "frames": 0}, b"")
+            data = encode_head({**image.head, "frames": 0})
             (folder / operator.path).write_bytes(data)
             operator = replace(operator, bytes=len(data), crc32c=crc32c(data, 0))
         operators.append(operator)

@@ -36,19 +36,14 @@ class OperatorImage:
 
 
 def encode_head(head: Mapping[str, Any]) -> bytes:
-    """Encode what comes before the frames."""
-    text = json.dumps(head, sort_keys=True, separators=(",", ":")).encode()
-    return _START.pack(MAGIC, VERSION, len(text)) + text
+    """Encode what comes before the frames. They follow, each with its length before it.
 
-
-def encode_state(head: Mapping[str, Any], records: bytes) -> bytes:
-    """Encode the file. ``records`` holds the frames, each with its length before it.
-
-    >>> image = decode_state(encode_state({"frames": 1}, bytes.fromhex("020000006162")))
+    >>> image = decode_state(encode_head({"frames": 1}) + bytes.fromhex("020000006162"))
     >>> image.head["frames"], image.frames
     (1, (b'ab',))
     """
-    return encode_head(head) + records
+    text = json.dumps(head, sort_keys=True, separators=(",", ":")).encode()
+    return _START.pack(MAGIC, VERSION, len(text)) + text
 
 
 def decode_state(data: bytes) -> OperatorImage:

@@ -6,8 +6,6 @@
 //! not depend on how fast it is read. A full journal loses nothing: the caller feeds more when the journal takes rows
 //! again.
 
-use std::time::Duration;
-
 use framegate_core::clock::{monotonic_ns, realtime_ns};
 use framegate_core::pool::arrivals::Order;
 use framegate_core::pool::layout::NULL_TIMESTAMP;
@@ -18,7 +16,6 @@ use crate::engine::{Engine, Outcome};
 use crate::wires::Wires;
 
 const BEAT_NS: u64 = 20_000_000;
-const PAUSE: Duration = Duration::from_micros(50);
 /// After this long without a row, `settle` returns so that the caller can look whether readers have released segments.
 const PATIENCE_NS: u64 = 20_000_000;
 
@@ -136,22 +133,13 @@ impl<W: Wires> Engine<W> {
             if self.ledger.failure.is_some() || outcome.has_all_outputs || outcome.has_new_epoch {
                 break;
             }
-            let awaits_seal = self.cut.awaits_seal(self.ledger.writer.sealed_rows());
-            let is_held_up = self.counters.full_turns != full_turns || self.stage.has_unmatched() || awaits_seal;
-            if work == 0 && !is_held_up {
-                break;
-            }
-            if is_held_up {
-                if self.stage.has_unmatched() {
-                    self.seal(now_ns, &mut outcome);
-                }
+            if self.waits_for_journal(full_turns, now_ns, &mut outcome) {
                 if now_ns - began_ns >= PATIENCE_NS {
                     outcome.is_full = true;
                     break;
                 }
-                if self.counters.full_turns != full_turns || awaits_seal {
-                    std::thread::sleep(PAUSE);
-                }
+            } else if work == 0 {
+                break;
             }
             now_ns = monotonic_ns();
         }

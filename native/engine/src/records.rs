@@ -5,7 +5,9 @@
 //! growth copies what is there already. Chunks are used again: after the first checkpoint a copy seldom waits for memory
 //! from the system.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
+
+use framegate_core::unpoisoned;
 
 const CHUNK_BYTES: usize = 4 << 20;
 /// Most chunks that are kept for the next checkpoints. One may be copied while another one is stored.
@@ -19,12 +21,12 @@ pub struct SpareChunks(Arc<Mutex<Vec<Vec<u8>>>>);
 
 impl SpareChunks {
     fn take(&self) -> Vec<u8> {
-        let spare = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let spare = unpoisoned(&self.0).pop();
         spare.unwrap_or_else(|| Vec::with_capacity(CHUNK_BYTES))
     }
 
     fn give_back(&self, chunks: Vec<Vec<u8>>) {
-        let mut spare = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spare = unpoisoned(&self.0);
         for mut chunk in chunks {
             // A chunk made for one large record fits nothing else.
             if chunk.capacity() == CHUNK_BYTES && spare.len() < SPARE_CHUNKS {

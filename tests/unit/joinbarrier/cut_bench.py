@@ -10,7 +10,7 @@ from typing import Any
 from framegate.joinbarrier.agent.duties import apply_map
 from framegate.joinbarrier.agent.plan import engine_plan
 from framegate.joinbarrier.agent.restoring import open_engine
-from framegate.joinbarrier.checkpoint.operator.state import encode_state
+from framegate.joinbarrier.checkpoint.operator.state import encode_head
 from framegate.joinbarrier.checkpoint.restore_choice import Chosen
 from framegate.joinbarrier.config.configuration import JoinConfig
 from framegate.joinbarrier.journal.description import JournalInput
@@ -186,7 +186,7 @@ def payload_of(stream: int, seq: int) -> bytes:
 def state_of(news: dict[str, Any]) -> bytes:
     """A snapshot as a file of its own, with the head that the engine gave."""
     snapshot = news["snapshot"]
-    return encode_state(snapshot.head(), bytes(snapshot.records))
+    return encode_head(snapshot.head()) + bytes(snapshot.records)
 
 
 def rest_of(news: dict[str, Any]) -> dict[int, Any]:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from framegate.joinbarrier.checkpoint.operator.state import MAGIC, decode_state, encode_state
+from framegate.joinbarrier.checkpoint.operator.state import MAGIC, decode_state, encode_head
 from framegate.joinbarrier.checkpoint.operator.writer import (
     STEPS_WAITING_MAX,
     NotStored,
@@ -21,7 +21,7 @@ from tests.unit.watchdog import WATCHDOG_NS
 
 WATCHDOG_S = WATCHDOG_NS / 1e9
 RECORDS = bytes.fromhex("03000000616263") + bytes.fromhex("00000000")
-STATE = encode_state({"frames": 2, "checkpoint_id": 7}, RECORDS)
+STATE = encode_head({"frames": 2, "checkpoint_id": 7}) + RECORDS
 
 
 # --- state.bin ---

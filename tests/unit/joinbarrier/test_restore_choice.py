@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from framegate.joinbarrier.agent.restoring import own_part, parse_wanted
 from framegate.joinbarrier.checkpoint.manifest import InflightData, Manifest
-from framegate.joinbarrier.checkpoint.operator.state import decode_state, encode_state
+from framegate.joinbarrier.checkpoint.operator.state import decode_state, encode_head
 from framegate.joinbarrier.checkpoint.restore.basis import Basis, JournalTail, basis_of
 from framegate.joinbarrier.checkpoint.restore_choice import LATEST, OwnPart, choose
 from framegate.joinbarrier.checkpoint.state_head import StateHead, read_head
@@ -97,7 +97,7 @@ def changed(state: bytes, change: Callable[[dict[str, Any]], object]) -> bytes:
     image = decode_state(state)
     head = copy.deepcopy(dict(image.head))
     change(head)
-    return encode_state(head, b"".join(len(each).to_bytes(4, "little") + each for each in image.frames))
+    return encode_head(head) + b"".join(len(each).to_bytes(4, "little") + each for each in image.frames)
 
 
 def numbered(state: bytes, checkpoint_id: int) -> bytes:

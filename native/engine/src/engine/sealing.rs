@@ -16,8 +16,8 @@ use crate::wires::Wires;
 /// How many files the end of a join waits for. A full stage fills fewer.
 const FILES_AWAITED: usize = 64;
 const FILE_PATIENCE: Duration = Duration::from_secs(1);
-/// How long the end of a join waits before it looks for the next file again.
-const FILE_PAUSE: Duration = Duration::from_micros(50);
+/// The pause before the next look whether the journal goes on.
+const PAUSE: Duration = Duration::from_micros(50);
 
 /// The journal of a join, with the bells of its readers.
 pub struct Ledger {
@@ -124,35 +124,48 @@ impl<W: Wires> Engine<W> {
             let work = if is_all_heard {
                 // Nothing is heard behind the search: a barrier would then cut behind frames that follow it.
                 outcome.is_full = false;
-                self.join(now_ns, outputs, &mut outcome) + self.copy_slice()
+                let work = self.join(now_ns, outputs, &mut outcome) + self.copy_slice();
+                self.note_unmatched(now_ns);
+                work
             } else {
                 self.turn(now_ns, outputs, &mut outcome)
             };
-            self.note_unmatched(now_ns);
             if self.is_over(&outcome) || outcome.is_full || now_ns >= until_ns {
                 break;
             }
-            if self.stage.has_unmatched() {
-                self.seal(now_ns, &mut outcome);
-            } else if self.counters.full_turns != full_turns {
-                // The next file of the journal will be ready in a moment.
-                std::thread::sleep(FILE_PAUSE);
-            } else if work == 0 && is_all_heard {
-                break;
-            } else if work == 0 {
-                // Everything that was announced is heard. What the rings hold besides has lost its descriptor, or was
-                // sent before anybody listened to it; then the mark of its end tells of it.
-                is_all_heard = true;
-                for index in 0..self.ports.len() {
-                    self.recover_tail(index, self.time.stage_ns(now_ns));
-                    self.join_what_came(now_ns);
-                }
-                self.believe_marks(self.time.stage_ns(now_ns));
+            if self.waits_for_journal(full_turns, now_ns, &mut outcome) || work > 0 {
+                continue;
             }
+            if is_all_heard {
+                break;
+            }
+            // Everything that was announced is heard. What the rings hold besides has lost its descriptor, or was sent
+            // before anybody listened to it; then the mark of its end tells of it.
+            is_all_heard = true;
+            for index in 0..self.ports.len() {
+                self.recover_tail(index, self.time.stage_ns(now_ns));
+                self.join_what_came(now_ns);
+            }
+            self.believe_marks(self.time.stage_ns(now_ns));
         }
         outcome.has_news = self.cut.has_news(self.ledger.writer.sealed_rows());
         self.publish_facts();
         outcome
+    }
+
+    /// Whether the journal holds a turn up that began with so many full ones: by unmatched frames, which are sealed now,
+    /// or by a file that will be ready in a moment, which is waited for.
+    pub(crate) fn waits_for_journal(&mut self, full_turns: u64, now_ns: u64, outcome: &mut Outcome) -> bool {
+        let awaits_file =
+            self.counters.full_turns != full_turns || self.cut.awaits_seal(self.ledger.writer.sealed_rows());
+        let has_unmatched = self.stage.has_unmatched();
+        if has_unmatched {
+            self.seal(now_ns, outcome);
+        }
+        if awaits_file {
+            std::thread::sleep(PAUSE);
+        }
+        awaits_file || has_unmatched
     }
 
     /// Ends the join cleanly: records pending frames as such, seals everything, and closes the journal. `is_to_go_on`:
