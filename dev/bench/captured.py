@@ -7,7 +7,6 @@ their check sum and the fsync, in memory and on the disk.
 
 from __future__ import annotations
 
-import statistics
 import tempfile
 from collections.abc import Iterator
 from itertools import count
@@ -35,11 +34,10 @@ def run() -> Iterator[Result]:
             rounds = _Rounds(engine)
             bare, captured = in_turn([rounds.bare, rounds.captured], _ROUNDS)
         more = [after - before for before, after in zip(bare, captured, strict=True)]
-        yield Result(
-            question=f"product: capture of {_EVENTS:,} frames of 1 KiB with their payload",
-            measured=statistics.median(more),
+        yield Result.of_rounds(
+            f"product: capture of {_EVENTS:,} frames of 1 KiB with their payload",
+            more,
             unit="ms",
-            spread=(min(more), max(more)),
             how=f"{_ROUNDS} pairs: fed while a barrier is late, less the same without a checkpoint",
         )
         records = rounds.records
@@ -93,10 +91,9 @@ def _stored(where: str, folder: Path, records: StoredRecords) -> Iterator[Result
         began_ns = monotonic_ns()
         entry = store.write_inflight_file(checkpoint_id, _OPERATOR, 1, inflight_file(1, records), len(records))
         found.append(entry.bytes / (monotonic_ns() - began_ns))
-    yield Result(
-        question=f"product: storing them {where}, with check sum and fsync",
-        measured=statistics.median(found),
+    yield Result.of_rounds(
+        f"product: storing them {where}, with check sum and fsync",
+        found,
         unit="GB/s",
-        spread=(min(found), max(found)),
         how=f"{_ROUNDS} files of {_EVENTS:,} frames of {PAYLOAD_BYTES} bytes",
     )

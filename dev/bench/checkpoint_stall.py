@@ -10,7 +10,6 @@ was lost. How long a checkpoint took until it was stored is told apart.
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -66,11 +65,10 @@ def _milliseconds(question: str, found: list[int], target: float | None = None) 
 
 
 def _told(question: str, found: list[float], unit: str, target: float | None = None) -> Result:
-    return Result(
-        question=question,
-        measured=statistics.median(found),
+    return Result.of_rounds(
+        question,
+        found,
         unit=unit,
         target=target,
-        spread=(min(found), max(found)),
         how=f"median of {len(found)} runs of {_SECONDS} s, each the longest; {_RATE_HZ} pairs/s of 64 KiB",
     )

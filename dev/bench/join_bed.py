@@ -102,6 +102,12 @@ class Process:
             raise AddTimedOut("a process of the measurement ended early", words=" ".join(self._words))
         return json.loads(line)
 
+    def until(self, event: str) -> dict[str, Any]:
+        """The next thing that it says of this event; what it says before is passed over."""
+        while (told := self.answer()).get("event") != event:
+            continue
+        return dict(told)
+
     def send(self, number: signal.Signals) -> None:
         """Send it a signal; what it says afterwards is read as ever."""
         self._process.send_signal(number)
@@ -177,9 +183,7 @@ class Join:
     def end(self) -> dict[str, Any]:
         """End the agent; what it counted."""
         self._agent.send(signal.SIGINT)
-        while (told := self._agent.answer()).get("event") != "summary":
-            continue
-        return dict(told)
+        return self._agent.until("summary")
 
     def agent_cpu_ns(self) -> int:
         """What the agent's threads have computed so far."""
@@ -272,8 +276,7 @@ def _joining(
     own = (program, str(config), f"{home}/aeron", f"{home}/pool")
     agent = Process(*own) if program else Process("framegate", "join", "--config", str(config), *where, "--json")
     children.callback(agent.close, signal.SIGINT)
-    while agent.answer().get("event") != "ready":
-        continue
+    agent.until("ready")
     return Join(home, case, directory, agent, producers)
 
 

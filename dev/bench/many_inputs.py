@@ -19,7 +19,7 @@ from typing import Any, Final
 from framegate.shmpool.clock import monotonic_ns
 from framegate.shmpool.idle import sleep_ns
 
-from dev.bench.join_bed import Process, cpu_ns
+from dev.bench.join_bed import INPUT, Process, cpu_ns
 from dev.bench.pool_bed import driver
 from dev.bench.result import Result
 
@@ -79,13 +79,12 @@ def _joined(home: Path, children: ExitStack) -> tuple[dict[str, Any], float, flo
     for load in loads:
         load.answer()
     config = home / "join.toml"
-    inputs = "".join(f'[[input]]\nname = "s{n}"\nstream = {_FIRST + n}\n' for n in range(_INPUTS))
+    inputs = "".join(INPUT.format(name=f"s{n}", stream=_FIRST + n, offset=0) for n in range(_INPUTS))
     config.write_text(_CONFIG.format(journal=json.dumps(str(home / "journal"))) + inputs)
     where = ["--aeron-dir", places[0], "--base-dir", places[1], "--json"]
     agent = Process("framegate", "join", "--config", str(config), *where)
     children.callback(agent.close, signal.SIGINT)
-    while agent.answer().get("event") != "ready":
-        continue
+    agent.until("ready")
     _all(loads, _WARM_UP_TICKS)
     before_ns, began_ns = cpu_ns(agent.pid), monotonic_ns()
     _all(loads, _SECONDS * _RATE_HZ)
@@ -93,9 +92,7 @@ def _joined(home: Path, children: ExitStack) -> tuple[dict[str, Any], float, flo
     cores = (cpu_ns(agent.pid) - before_ns) / spent_ns
     sleep_ns(_SETTLED_NS)
     agent.send(signal.SIGINT)
-    while (told := agent.answer()).get("event") != "summary":
-        continue
-    return told, cores, spent_ns / 1e9
+    return agent.until("summary"), cores, spent_ns / 1e9
 
 
 def _all(loads: list[Process], ticks: int) -> None:

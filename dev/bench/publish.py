@@ -85,11 +85,10 @@ def _polled(client: AeronTransport, frame_bytes: int, slots: int) -> Result:
 
         turns = in_turn((publish(word), publish(None), publish(None), publish(word)), _POLL_PAIRS)
     ratios = [(a + d) / (b + c) for a, b, c, d in zip(*turns, strict=True)]
-    return Result(
-        question=f"publish of {sized(frame_bytes)} that looks for a barrier, over one that does not",
-        measured=statistics.median(ratios),
+    return Result.of_rounds(
+        f"publish of {sized(frame_bytes)} that looks for a barrier, over one that does not",
+        ratios,
         unit="x",
-        spread=(min(ratios), max(ratios)),
         how=f"another process drains; {statistics.median([*turns[0], *turns[3]]):.0f} ns against "
         f"{statistics.median([*turns[1], *turns[2]]):.0f} ns, {_POLL_PAIRS} times in the order ABBA",
     )
@@ -121,22 +120,20 @@ def _alone(client: AeronTransport, frame_bytes: int, slots: int) -> Iterator[Res
 
 def _copied(client: AeronTransport, frame_bytes: int, slots: int, count: int) -> Result:
     frames, plain, past_cache = publish_beside_copies(client, frame_bytes, slots, count, _ROUNDS)
-    return Result(
-        question=f"publish of {sized(frame_bytes)}, copy included",
-        measured=statistics.median(frames),
+    return Result.of_rounds(
+        f"publish of {sized(frame_bytes)}, copy included",
+        frames,
         unit="ns",
-        spread=(min(frames), max(frames)),
         how=f"bare plain copy {statistics.median(plain):.0f} ns, non-temporal {statistics.median(past_cache):.0f} ns",
     )
 
 
 def _ratio(question: str, offers: list[float], frames: list[float], target: float | None, how: str) -> Result:
     ratios = [frame / offer for frame, offer in zip(frames, offers, strict=True)]
-    return Result(
-        question=question,
-        measured=statistics.median(ratios),
+    return Result.of_rounds(
+        question,
+        ratios,
         unit="x",
         target=target,
-        spread=(min(ratios), max(ratios)),
         how=f"{statistics.median(frames):.0f} ns against {statistics.median(offers):.0f} ns of 48 bytes offered; {how}",
     )

@@ -42,8 +42,7 @@ class RecordBed:
         streams = ",".join(str(stream) for stream in STREAMS[: len(self._producers)])
         recorder = Process("framegate", "record", str(file), "--streams", streams, *self._where, "--json", *words)
         try:
-            while recorder.answer().get("event") != "ready":
-                continue
+            recorder.until("ready")
             began_ns = monotonic_ns()
             sent = self.sent(rate_hz, count)
             recorder.send(signal.SIGINT)

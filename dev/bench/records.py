@@ -55,11 +55,10 @@ def run() -> Iterator[Result]:
 
         floors, costs = in_turn((bare, collected), _ROUNDS)
     over = [cost - floor for cost, floor in zip(costs, floors, strict=True)]
-    yield Result(
-        question="poll into a numpy array, headers checked, 5 % foreign: over the bare poll",
-        measured=statistics.median(over),
+    yield Result.of_rounds(
+        "poll into a numpy array, headers checked, 5 % foreign: over the bare poll",
+        over,
         unit="ns/descriptor",
         target=10,
-        spread=(min(over), max(over)),
         how=f"bare {statistics.median(floors):.1f} ns, {MESSAGES} messages, {_ROUNDS} rounds in turn",
     )

@@ -8,7 +8,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from framegate.schema.console.reporting import emit
 from framegate.schema.console.terminal import print_table
@@ -37,6 +37,11 @@ class Result:
     axis: str = ""
     """What the sizes of the series are."""
     series_unit: str = ""
+
+    @classmethod
+    def of_rounds(cls, question: str, found: Sequence[float], **more: Any) -> Self:
+        """The median of some rounds, with the smallest and the largest of them."""
+        return cls(question=question, measured=statistics.median(found), spread=(min(found), max(found)), **more)
 
     @property
     def is_met(self) -> bool | None:

@@ -7,7 +7,6 @@ The two streams of the join run already, 100 frames a second each. Its first row
 from __future__ import annotations
 
 import signal
-import statistics
 import subprocess
 import sys
 import time
@@ -21,7 +20,7 @@ from framegate.joinbarrier.journal.head import Head
 from framegate.schema.errors import AddTimedOut
 from framegate.shmpool.idle import sleep_ns
 
-from dev.bench.join_bed import Process
+from dev.bench.join_bed import INPUT, Process
 from dev.bench.pool_bed import driver
 from dev.bench.result import Result, rounds
 
@@ -44,12 +43,11 @@ def run() -> Iterator[Result]:
     cost, spread = rounds(version, 9)
     yield Result(question="framegate --version", measured=cost, unit="ms", target=50, spread=spread)
     taken = _first_rows()
-    yield Result(
-        question="first row after `framegate join` of two streams that run",
-        measured=statistics.median(taken),
+    yield Result.of_rounds(
+        "first row after `framegate join` of two streams that run",
+        taken,
         unit="s",
         target=1,
-        spread=(min(taken), max(taken)),
         how=f"{_ROUNDS} joins, {_RATE_HZ} frames/s",
     )
 
@@ -69,7 +67,7 @@ def _first_rows() -> list[float]:
 
 def _first_row_s(home: Path, journal: Path) -> float:
     config = journal.with_suffix(".toml")
-    inputs = "".join(f'[[input]]\nname = "s{stream}"\nstream = {stream}\n' for stream in _STREAMS)
+    inputs = "".join(INPUT.format(name=f"s{stream}", stream=stream, offset=0) for stream in _STREAMS)
     config.write_text(f'[join]\nout_stream = 20001\npolicy = "sequence"\njournal = "{journal}"\n{inputs}')
     where = ["--aeron-dir", f"{home}/aeron", "--base-dir", f"{home}/pool"]
     began_ns = time.perf_counter_ns()

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -29,12 +30,8 @@ def test_a_report_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_pairs_of_a_report_come_back_as_pairs(tmp_path: Path) -> None:
     grown = Result(question="grown", measured=1.0, series=((1.0, 2.0), (2.0, 4.0)), axis="inputs")
-    (tmp_path / JSON_NAME).write_text(json.dumps({"version": 1, "results": [{**_plain(grown)}]}), encoding="utf-8")
+    (tmp_path / JSON_NAME).write_text(json.dumps({"version": 1, "results": [asdict(grown)]}), encoding="utf-8")
     assert read(tmp_path / JSON_NAME) == [grown]
-
-
-def _plain(result: Result) -> dict[str, object]:
-    return {name: getattr(result, name) for name in Result.__dataclass_fields__}
 
 
 def test_only_what_lies_wholly_apart_has_changed() -> None:
